@@ -52,13 +52,13 @@ _LEAST_COST = 1e-6
 
 @dataclass(frozen=True, kw_only=True)
 class AgentParts:
-    """What an agent is made of, given by the composition root.
+    """What an agent is made of, provided by the composition root.
 
-    `connectors` are opened once, at the first connection; one that fails is reported and left out.
-    `server_notes` says in a line what each server is for. `agent_home` is where the command-line agent keeps
-    its state; None leaves it where a login lives. `extra_allow` are patterns beside those of the settings.
-    `conversation` is the id of one that goes on; None begins one. `tracer` knows the trace that it all belongs to.
-    `subagents` are those it may call, by default the shipped ones, `skills` those it may load.
+    `connectors` are opened once, at the first connection; one that fails is reported and skipped. `server_notes` has a
+    line on the purpose of each server. `agent_home` is where the command-line agent keeps its state; None leaves it
+    where a login is found. `extra_allow` are patterns in addition to those of the settings. `conversation` is the id of
+    the conversation to resume; None begins a new one. `tracer` has the trace of the session. `subagents` are those the
+    agent may call, by default the shipped ones; `skills` are those it may load.
     """
 
     workspace: Workspace
@@ -82,7 +82,7 @@ class AgentParts:
 class AgentAssembly:
     """Makes agent loops for one session, all with the same conversation, permissions and servers.
 
-    `left` tells what the session may still cost, in US dollars; None without a limit.
+    `left` returns what the session may still cost, in US dollars; None without a limit.
     """
 
     def __init__(
@@ -129,11 +129,11 @@ class AgentAssembly:
 
     @property
     def system_prompt(self) -> str | None:
-        """What the agent is told; None until it is written."""
+        """The system prompt; None until it is written."""
         return self._briefing.system_prompt if self._briefing else None
 
     def answer(self, request_id: str, answer: PermissionReply) -> bool:
-        """Answer a waiting tool call; False when it does not wait any more."""
+        """Answer a waiting tool call; returns False if it no longer waits."""
         return self._gate.answer(request_id, answer)
 
     async def connect(self) -> AgentLoop:
@@ -201,7 +201,7 @@ class AgentAssembly:
         return loop
 
     def close(self) -> None:
-        """Remove what was kept for the agent outside the workspace, and tell of its servers no more."""
+        """Remove the agent's private files, and close its servers and connections."""
         self.servers.close()
         self._private.remove()
         for connection in self._opened.values():
@@ -214,16 +214,16 @@ class AgentAssembly:
                 self._report("skills", SettingsError(problem))
 
     def _cost_before(self) -> float:
-        """What the agent is going to count to the conversation that goes on."""
+        """The cost that the agent has already counted for the resumed conversation."""
         found = transcript_of(
             self.conversation_id, worked_in=self._parts.workspace.path, agent_home=self._agent_home()
         )
         return 0.0 if found is None else cost_so_far(found)
 
     def _effective_settings(self) -> Settings:
-        """The settings with the model that was chosen, and with what a connection may cost.
+        """The settings with the chosen model, and with what a connection may cost.
 
-        The agent holds nothing against that which was spent before.
+        The agent does not count earlier spending against its limit.
         """
         left = self._left()
         choice = self.models.choice
@@ -239,7 +239,7 @@ class AgentAssembly:
         return self._parts.agent_home or self._settings.claude_config_dir or Path.home() / ".claude"
 
     def request_connection(self, name: str) -> None:
-        """Have a connection opened again as soon as an agent is connected: there is none now."""
+        """Open a connection again as soon as an agent is connected; now there is none."""
         self._requested.add(name)
 
     async def _open_requested(self) -> None:
@@ -251,10 +251,10 @@ class AgentAssembly:
                 self._leave_out(name, error)
 
     async def reopen(self, name: str) -> dict[str, dict[str, Any]]:
-        """Open a connection that could not be opened before; gives its servers, also when it is open by now.
+        """Open a connection that could not be opened before; returns its servers, also if it is already open.
 
         Raises:
-            UniversalAgentError: it cannot be opened now either.
+            UniversalAgentError: it cannot be opened.
         """
         if name not in self._opened or not self._opened[name].servers:
             self._add_connection(name, await self._parts.connectors[name]())
@@ -264,10 +264,10 @@ class AgentAssembly:
         return dict(opened.servers)
 
     async def renew(self, name: str) -> dict[str, dict[str, Any]] | None:
-        """Open a connection again whose session is over; gives its servers, None while it holds.
+        """Reopen a connection whose session is over; returns its servers, None if it is not over.
 
         Raises:
-            UniversalAgentError: the service cannot be asked, or opens none.
+            UniversalAgentError: the service cannot be reached, or opens no session.
         """
         opened = self._opened.get(name)
         if opened is None or opened.expiry is None or not await opened.expiry.is_over():

@@ -1,7 +1,7 @@
 """Decides whether a query takes the SIMPLE or the COMPLEX path: rules first, then the model.
 
-SIMPLE is a query that can be answered from knowledge alone. Everything unclear, failed or late is COMPLEX,
-so that a mistake costs time and never an answer.
+SIMPLE is a query that can be answered from general knowledge. Everything unclear, failed or late is COMPLEX, so that
+a mistake costs time and never an answer.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ _GREETING = re.compile(r"^\s*(hi|hello|hey|good (morning|evening|afternoon))[\s!
 
 @dataclass(frozen=True)
 class Classification:
-    """A decision, who took it, what was said, and how long it took in milliseconds."""
+    """A decision, who took it, the reply or the reason, and how long it took in milliseconds."""
 
     decision: Decision
     source: Source
@@ -72,7 +72,7 @@ class Classification:
 
 
 def decide_by_rules(text: str) -> tuple[Decision, str] | None:
-    """Decide without a model, or return None when the rules are silent; the second item names the rule."""
+    """Decide without a model; None if no rule applies. The second item names the rule."""
     words = len(text.split())
     if not words:
         return "COMPLEX", "empty"
@@ -87,7 +87,7 @@ def decide_by_rules(text: str) -> tuple[Decision, str] | None:
     if found := _NEEDS_TOOLS.search(text):
         return "COMPLEX", f"it says “{found.group(0).strip()[:30]}”"
     if _KNOWLEDGE.match(text) and _ESTABLISHED.search(text) and not _HOLDERS_OF_OFFICE.search(text):
-        return "SIMPLE", "a question of settled knowledge"
+        return "SIMPLE", "a question of established knowledge"
     return None
 
 
@@ -104,7 +104,7 @@ def read_decision(reply: str) -> Decision | None:
 class Classifier:
     """Rules, then one small request outside the conversation, then COMPLEX.
 
-    `ask(system_prompt, text)` returns the model's reply or raises; None leaves the rules alone to decide.
+    `ask(system_prompt, text)` returns the model's reply or raises; with None only the rules decide.
     """
 
     def __init__(

@@ -27,7 +27,7 @@ _STDERR_LINES = 40
 
 
 class AgentClient:
-    """One connected SDK client; read it with `messages()`, once, for as long as it lives."""
+    """One connected SDK client; read it with `messages()`, once, until it ends."""
 
     def __init__(self, options: sdk.ClaudeAgentOptions) -> None:
         import claude_agent_sdk as sdk
@@ -40,10 +40,10 @@ class AgentClient:
         self._guard: OrphanGuard | None = None
 
     async def connect(self) -> None:
-        """Start the agent and shake hands.
+        """Start the agent and wait for its handshake.
 
         Raises:
-            AgentUnavailable: it is missing, died or did not answer in time.
+            AgentUnavailable: it is not installed, died or did not answer in time.
         """
         import claude_agent_sdk as sdk
 
@@ -71,7 +71,7 @@ class AgentClient:
         """Every message until the agent ends.
 
         Raises:
-            AgentUnavailable: the agent died; the message has its exit code and last words.
+            AgentUnavailable: the agent died; the message has its exit code and its last line.
         """
         import claude_agent_sdk as sdk
 
@@ -88,14 +88,14 @@ class AgentClient:
             ) from error
         finally:
             if self._guard is not None and self._pid() is None:
-                # Its number may be given to another process by and by.
+                # Its pid may be reused by another process.
                 self._guard.release()
 
     async def query(self, text: str, message_id: str | None = None) -> None:
-        """Hand over a person's words; the agent tells `message_id` back when it takes them up.
+        """Send a person's message; the agent reports `message_id` when it accepts the message.
 
         Raises:
-            AgentUnavailable: nobody is there to take them.
+            AgentUnavailable: the agent is gone.
         """
         import claude_agent_sdk as sdk
 
@@ -109,7 +109,7 @@ class AgentClient:
         try:
             await self._client.interrupt()
         except Exception as error:
-            # The SDK raises bare exceptions for an answer that is late or an error.
+            # The SDK raises bare exceptions for late answers and for errors.
             log.info("the interrupt did not reach the agent: %s", error)
 
     async def set_model(self, model: str | None) -> None:
@@ -117,25 +117,25 @@ class AgentClient:
         await self._client.set_model(model)
 
     async def servers(self) -> list[dict[str, Any]]:
-        """The state of every MCP server, as the agent tells it now."""
+        """The current state of every MCP server, as the agent reports it."""
         status = await self._client.get_mcp_status()
         return [dict(raw) for raw in status.get("mcpServers", [])]
 
     async def models(self) -> list[Any]:
-        """What the agent lists of the models it knows, as it told when it was connected; empty when it did not."""
+        """The models that the agent listed when it was connected; empty if it listed none."""
         info = await self._client.get_server_info()
         models = info.get("models") if isinstance(info, dict) else None
         return list(models) if isinstance(models, list) else []
 
     async def commands(self) -> list[str]:
-        """The names of its slash commands, as it told when it was connected."""
+        """The names of the slash commands that it listed when it was connected."""
         info = await self._client.get_server_info()
         listed = info.get("commands") if isinstance(info, dict) else None
         names = (each.get("name") for each in listed or () if isinstance(each, dict))
         return [name for name in names if isinstance(name, str)]
 
     async def reconnect_server(self, name: str) -> None:
-        """Connect an MCP server again.
+        """Reconnect an MCP server.
 
         Raises:
             ConnectionFailed: it could not be connected; the message is the agent's.
@@ -163,13 +163,13 @@ class AgentClient:
         Raises:
             ConnectionFailed: it could not be done.
         """
-        # The command line takes them, and the SDK has no method for it yet.
+        # The command line supports this, but the SDK has no method for it yet.
         query = getattr(self._client, "_query", None)
         if query is None:
             raise ConnectionFailed("the agent is gone: start it again with Ctrl+R")
         here = {name: config for name, config in servers.items() if config.get("type") == "sdk"}
         self._added = {name: config for name, config in servers.items() if name not in here}
-        # It shakes hands with a server in this process only when it did not know it before.
+        # It makes a handshake with a server in this process only if the server is new to it.
         await self._set_servers(query, without=here)
         for name, config in here.items():
             await _serve_here(query, name, config["instance"])
@@ -177,13 +177,13 @@ class AgentClient:
             await self._set_servers(query)
 
     async def _set_servers(self, query: Any, without: Collection[str] = ()) -> None:
-        # The command line lets go of servers that are not named, but for those of its file.
+        # The command line drops servers that are not named, except those of its file.
         here = {name: {"type": "sdk", "name": name} for name in query.sdk_mcp_servers if name not in without}
         request = {"subtype": "mcp_set_servers", "servers": self._added | here}
         await _await_control(query._send_control_request(request))
 
     def kill(self) -> None:
-        """End an agent that does not stop when asked; `messages()` then raises."""
+        """Kill an agent that does not stop when asked; `messages()` then raises."""
         if (pid := self._pid()) is not None:
             try:
                 os.kill(pid, signal.SIGKILL)
@@ -191,7 +191,7 @@ class AgentClient:
                 log.info("the agent had ended already")
 
     async def disconnect(self) -> None:
-        """Let the agent go; never raises."""
+        """Disconnect the agent; never raises."""
         try:
             await asyncio.wait_for(self._client.disconnect(), _DISCONNECT_DEADLINE)
         except Exception as error:
@@ -202,7 +202,7 @@ class AgentClient:
                 await self._guard.close()
 
     def _pid(self) -> int | None:
-        """The agent's process; None when it has none or it was seen to have ended."""
+        """The pid of the agent's process; None if it has none or it has ended."""
         process = getattr(getattr(self._client, "_transport", None), "_process", None)
         pid = getattr(process, "pid", None)
         return pid if isinstance(pid, int) and getattr(process, "returncode", None) is None else None
@@ -218,7 +218,7 @@ class AgentClient:
 
 
 async def _serve_here(query: Any, name: str, instance: Any) -> None:
-    """Have the SDK answer for a server in this process, instead of the one of that name before it."""
+    """Have the SDK serve an in-process server, in place of an earlier one of that name."""
     from claude_agent_sdk._internal.sdk_mcp_bridge import SdkMcpBridge
 
     old = query._sdk_mcp_bridges.get(name)
@@ -232,7 +232,7 @@ async def _await_control(request: Awaitable[object]) -> None:
     try:
         await request
     except Exception as error:
-        # The SDK raises bare exceptions for what the command line refuses, and for an answer that is late.
+        # The SDK raises bare exceptions for refusals and for late answers.
         raise ConnectionFailed(clean(str(error)) or type(error).__name__) from error
 
 

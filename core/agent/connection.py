@@ -1,4 +1,4 @@
-"""The one agent of a session: connected when it is needed, again after it died, and let go at the end."""
+"""The agent of a session: connected when it is needed, reconnected after it died, and closed at the end."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ __all__ = ["AgentConnection"]
 
 
 class AgentConnection:
-    """Keeps at most one agent loop, and what works for it.
+    """Holds at most one agent loop, and the tasks that belong to it.
 
     Attributes:
         loop: the newest one, alive or not; None before the first and while another is connected.
 
     Args:
         connect: connects a new loop.
-        terms: what a connection is made for and keeps to its end; for others another one is made.
-        spawn: starts the work beside the session.
-        over: whether the session is, so that nothing is connected any more.
-        died: told why an agent ended that was not let go.
+        terms: what a connection is made for; when they change, a new connection is made.
+        spawn: starts background work.
+        over: whether the session is over, so that nothing is connected any more.
+        died: called with the error when an agent ended that was not closed.
     """
 
     def __init__(
@@ -49,21 +49,21 @@ class AgentConnection:
 
     @property
     def is_alive(self) -> bool:
-        """Whether there is an agent to be asked."""
+        """Whether an agent is connected."""
         return self.loop is not None and self.loop.is_alive
 
     @property
     def is_current(self) -> bool:
-        """Whether there is an agent to be asked on the terms of now."""
+        """Whether an agent is connected on the current terms."""
         return self.is_alive and self._made_for == self._terms()
 
     @property
     def undelivered(self) -> Sequence[str]:
-        """What was said into the last query and not taken up, oldest first."""
+        """The messages sent to the last query that the agent did not accept, oldest first."""
         return () if self.loop is None else self.loop.undelivered
 
     async def connect(self) -> bool:
-        """Connect the agent; False when it is connected already.
+        """Connect the agent; returns False if it is already connected.
 
         Raises:
             AgentUnavailable: it could not be started, or the session is over.
@@ -102,7 +102,7 @@ class AgentConnection:
             await self.loop.interrupt()
 
     async def close(self) -> None:
-        """Give up connecting, and let the agent go."""
+        """Cancel connecting, and close the agent."""
         if self._connecting is not None:
             self._connecting.cancel()
             await asyncio.gather(self._connecting, return_exceptions=True)
@@ -111,7 +111,7 @@ class AgentConnection:
         await self._end_work()
 
     async def _end_work(self) -> None:
-        """End what works for a loop that was let go; what a front end lent its own workers for ends with those."""
+        """Cancel the tasks of a closed loop; handles of a front end's workers are not awaited."""
         handles, self._handles = self._handles, []
         for handle in handles:
             handle.cancel()

@@ -1,4 +1,4 @@
-"""What the command-line agent is told about the world: its environment, and its servers in a private file."""
+"""What the command-line agent gets from its environment: the variables, and a private folder for its servers."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ _CLOUD_PREFIXES = {
 
 
 def cli_environment(environ: Mapping[str, str], given: Mapping[str, str]) -> dict[str, str]:
-    """The agent's whole environment: the few variables it needs of ours, and the given ones.
+    """The agent's full environment: the few variables of ours that it needs, and the `given` ones.
 
-    The SDK merges this over our own environment and cannot leave a variable out, so everything the agent
-    has no business with is set to nothing.
+    The SDK merges this over our own environment and cannot remove a variable, so every other variable is set to an
+    empty text.
     """
     prefixes: tuple[str, ...] = _KEPT_PREFIXES
     for switch, cloud in _CLOUD_PREFIXES.items():
@@ -43,9 +43,9 @@ def cli_environment(environ: Mapping[str, str], given: Mapping[str, str]) -> dic
 
 
 class PrivateFolder:
-    """A folder only this user may enter, for what must not be on a command line or in the workspace.
+    """A folder that only this user can enter, for data that must not be on a command line or in the workspace.
 
-    Folders of processes that were killed before they could remove their own are removed on the way.
+    Folders that killed processes left behind are removed, too.
     """
 
     def __init__(self, parent: Path | None = None) -> None:
@@ -54,11 +54,11 @@ class PrivateFolder:
         self.path = Path(tempfile.mkdtemp(prefix=f"ua-tui-{os.getpid()}-", dir=base))
 
     def write_servers(self, servers: Mapping[str, Mapping[str, Any]]) -> Path:
-        """Write MCP server configurations, headers and all, readable by this user alone."""
+        """Write MCP server configurations, headers and all, readable by this user only."""
         return self.write("mcp.json", {"mcpServers": servers})
 
     def write(self, name: str, value: Any) -> Path:
-        """Write a value as JSON, readable by this user alone; who reads meanwhile finds the old one, whole."""
+        """Write a value as JSON, readable by this user only; the file is replaced atomically."""
         path = self.path / name
         new = self.path / f"{name}.new"
         fd = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)

@@ -1,8 +1,7 @@
 """The SDK's hooks: where pipelines, permissions and the rules for sub-agents reach into the running agent.
 
-Hooks run in this process, between the model's wish and its fulfilment: `PreToolUse` before a call,
-`PostToolUse` and `PostToolUseFailure` after it, `SubagentStop` when a sub-agent means to be done,
-`UserPromptSubmit` when a query goes in.
+Hooks run in this process, between the model's request and its execution: `PreToolUse` before a call, `PostToolUse` and
+`PostToolUseFailure` after it, `SubagentStop` before a sub-agent stops, `UserPromptSubmit` when a query is sent.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ SIMPLE_HINT = (
 
 
 class Violation(Protocol):
-    """What a sub-agent left undone: the rule's name and the fixed message it is sent back with."""
+    """A rule that a sub-agent has not met: its name, and the fixed message that sends the sub-agent back."""
 
     @property
     def rule(self) -> str:
@@ -52,12 +51,12 @@ class Violation(Protocol):
 
 
 SubagentCheck = Callable[[str, str], Violation | None]
-"""Checks a sub-agent that means to stop: (its name, what it was asked) -> what it left undone."""
+"""Checks a sub-agent that is about to stop: (its name, its request) -> the rule that it has not met."""
 
 
 @dataclass
 class HookCopies:
-    """What the hooks were given for one call, kept until its result message comes."""
+    """What the hooks received for one call, kept until its result message arrives."""
 
     effective_input: dict[str, Any] | None = None
     response: Any = None
@@ -67,7 +66,7 @@ class HookCopies:
 class AgentHooks:
     """Answers the SDK's hook calls for one session.
 
-    `on_simple_path` and `stopping` say of the running query that it is on that path, and that it is being stopped.
+    `on_simple_path` says that the running query is on that path, `stopping` that it is being stopped.
     """
 
     def __init__(
@@ -108,11 +107,11 @@ class AgentHooks:
         }
 
     def pop_copies(self, tool_use_id: str) -> HookCopies:
-        """Hand over, and forget, what the hooks were given for a call."""
+        """Return, and forget, what the hooks received for a call."""
         return self._copies.pop(tool_use_id, None) or HookCopies()
 
     def effective_input(self, tool_use_id: str, default: dict[str, Any]) -> dict[str, Any]:
-        """The input a call really ran with, once its `PreToolUse` hook has passed."""
+        """The input that a call ran with, once its `PreToolUse` hook has passed."""
         copies = self._copies.get(tool_use_id)
         return default if copies is None or copies.effective_input is None else copies.effective_input
 
@@ -122,7 +121,7 @@ class AgentHooks:
         self._sent_back.clear()
 
     def note_subagent_active(self, call: str | None) -> None:
-        """Take note that the sub-agent of a call works: one that was sent back really went."""
+        """Report that a sub-agent was sent back, now that it works again; `call` is the call that started it."""
         for event in self._sent_back.pop(call or "", ()):
             self._publish(event)
 
@@ -135,7 +134,9 @@ class AgentHooks:
         answer = await self._gate.ask(tool_name, tool_input, context.tool_use_id or "")
         if answer.allow:
             return PermissionResultAllow()
-        return PermissionResultDeny(message=answer.reason or "The person said no. Do not try it another way.")
+        return PermissionResultDeny(
+            message=answer.reason or "The person denied this. Do not try it another way."
+        )
 
     async def _before(self, data: Any, _id: str | None, _context: Any) -> Any:
         name, tool_use_id = str(data["tool_name"]), str(data["tool_use_id"])
@@ -203,7 +204,7 @@ class AgentHooks:
         try:
             violation = self._check_subagent(agent, self._request_of(task))
         except Exception:
-            log.exception("the check of %s failed; it is let go", agent)
+            log.exception("the check of %s failed; it may stop", agent)
             return {}
         if violation is None:
             return {}
@@ -212,8 +213,8 @@ class AgentHooks:
         if data.get("stop_hook_active"):
             self._publish(failed)
             return {}
-        # The agent asks the same of a sub-agent that it stops, and lets none of those go back: it is told of once
-        # the sub-agent works again.
+        # The agent calls this hook also for a sub-agent that it stops, and does not send that one back: the events are
+        # published once the sub-agent works again.
         self._sent_back[self._call_of(task) or ""] = (
             failed,
             ComplianceEnforced(subagent=agent, rule=rule, message=message),

@@ -1,4 +1,4 @@
-"""The agent loop: one connection, one reader for its whole life, one query at a time."""
+"""The agent loop: one connection, one reader, one query at a time."""
 
 from __future__ import annotations
 
@@ -53,14 +53,14 @@ __all__ = ["AgentLoop"]
 
 log = logging.getLogger(__name__)
 
-_TAKEN_WITHIN = 15.0
+_ACCEPT_TIMEOUT = 15.0
 
 
 class AgentLoop:
-    """Drives one connected agent; made anew for every connection.
+    """Drives one connected agent; every connection has its own loop.
 
-    `on_result` is handed every finished tool call, whole, and must return at once. `cost_before` is what the agent
-    counts to a conversation that goes on, in US dollars.
+    `on_result` is called with every finished tool call, and must return at once. `cost_before` is the cost that the
+    agent has already counted for a resumed conversation, in US dollars.
     """
 
     def __init__(
@@ -97,7 +97,7 @@ class AgentLoop:
 
     @property
     def is_alive(self) -> bool:
-        """Whether the agent can take a query."""
+        """Whether the agent can run a query."""
         return not self.ended.is_set()
 
     async def connect(self) -> None:
@@ -142,7 +142,7 @@ class AgentLoop:
         """Run one query to its end.
 
         Raises:
-            AgentUnavailable: the agent is gone, or went while it worked.
+            AgentUnavailable: the agent is gone, or died during the query.
         """
         if self.failure is not None:
             raise self.failure
@@ -163,10 +163,10 @@ class AgentLoop:
         return self._outcome(turn, result)
 
     async def steer(self, text: str) -> bool:
-        """Say something into the running query; False when no query listens.
+        """Send a message to the running query; returns False if no query can accept it.
 
-        The agent takes it up at its next step, which `query_steered` tells. What it did not take up before the
-        query ended is in `undelivered` then.
+        The agent accepts it at its next step, which `query_steered` reports. Messages that it did not accept before
+        the query ended are then in `undelivered`.
         """
         turn = self._turn
         if turn is None or not turn.sent or turn.interrupted or turn.done.done():
@@ -179,7 +179,7 @@ class AgentLoop:
         return True
 
     async def interrupt(self) -> None:
-        """Stop the running query, by force when asking does not help."""
+        """Stop the running query, by force if it does not stop when asked."""
         turn = self._turn
         if turn is None:
             return
@@ -188,23 +188,23 @@ class AgentLoop:
         await self._stopping.stop(turn.done)
 
     def stop_at_limit(self) -> None:
-        """Stop the running query for what the session may cost, without waiting for that."""
+        """Stop the running query at the spending limit, without waiting for its end."""
         turn = self._turn
         if turn is not None and turn.refusal is None and not turn.interrupted:
             turn.refusal = AT_LIMIT
             self._hooks.stopping = True
-            self._gate.cancel_all("The session has cost what it may.")
+            self._gate.cancel_all("The session has reached its spending limit.")
             self._stopping.ask_until(turn.done)
 
     async def close(self) -> None:
-        """Let the agent go."""
+        """Close the connection."""
         self._gate.cancel_all("The session is closing.")
         await self._stopping.close()
         await self._client.disconnect()
 
     @asynccontextmanager
     async def _model(self, model: str | None) -> AsyncIterator[None]:
-        """Use another model for one query, and go back to the session's own."""
+        """Use another model for one query, then switch back to the session's own."""
         if model is None:
             yield
             return
@@ -247,18 +247,18 @@ class AgentLoop:
         if turn is None or turn.done.done():
             return
         if turn.interrupted and turn.steering.continued:
-            # A further turn was begun with what still waits, and was stopped before the agent told so.
+            # The agent began a further turn with the waiting messages, and was stopped before it reported that.
             for message_id in list(turn.steering.waiting):
                 self._report_steered(turn, message_id)
         if (whole := turn.steering.end(result)) is not None:
             turn.done.set_result(whole)
             return
         turn.steering_timeout = asyncio.get_running_loop().call_later(
-            _TAKEN_WITHIN, self._end_without_steering, turn
+            _ACCEPT_TIMEOUT, self._end_without_steering, turn
         )
         if turn.interrupted:
-            # The agent is about to begin what was said last: that is to be stopped, too.
-            # Asked before that turn has begun the agent does nothing, and it does not say when it would.
+            # The agent is about to begin a turn with the last message, which must be stopped, too. It ignores a request
+            # to stop before that turn has begun, and does not report when it begins.
             self._stopping.ask_until(turn.done)
 
     @staticmethod
@@ -277,7 +277,7 @@ class AgentLoop:
             case MessageFinished():
                 self._note_link(event.text, None)
             case ApiRetry() if turn.refusal is None and event.error in REFUSALS:
-                # The agent would go on trying for minutes; a key that is refused once is refused always.
+                # The agent would retry for minutes; a key that is refused once is always refused.
                 turn.refusal = REFUSALS[event.error]
                 self._stopping.ask()
             case _:
@@ -319,7 +319,7 @@ class AgentLoop:
         if status == "error" and self._turn is not None and self._turn.is_stopped:
             status = "cancelled"
         if self._translator.calls.pop(call.tool_use_id, None) is None:
-            # Its query ended meanwhile, and the call with it.
+            # Its query has ended meanwhile, and the call with it.
             return
         self._publish(
             ToolCallFinished(
@@ -364,7 +364,7 @@ class AgentLoop:
         )
 
     def _outcome(self, turn: Turn, result: TurnResult) -> TurnOutcome:
-        # The agent counts cost over the life of a conversation, a turn at a time.
+        # The agent counts the cost of the whole conversation, and adds to it at the end of each turn.
         cost = None
         if result.cost_usd is not None:
             cost = max(0.0, result.cost_usd - self._cost)

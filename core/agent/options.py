@@ -1,4 +1,4 @@
-"""Builds the SDK's options from settings: what the agent is told, which tools it has, and what it may not see."""
+"""Builds the SDK's options from settings: the prompts, the tools, and the environment of the agent."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ __all__ = ["BASE_TOOLS", "Briefing", "McpConfig", "build_options", "write_briefi
 BASE_TOOLS = ("Agent", "TodoWrite", "WebSearch", "Read", "Glob", "Grep")
 _MAX_LINE = 64 << 20
 
-# A skill may hold commands that would run as it is loaded, and nobody would be asked.
+# A skill may contain commands that would run when it is loaded, without asking anybody.
 _OF_SKILLS = {"disableSkillShellExecution": True, "disableBundledSkills": True}
 
 
 @dataclass(frozen=True)
 class Briefing:
-    """What the agent is told before the first query: its own prompt and its sub-agents'.
+    """The agent's prompt and the definitions of its sub-agents.
 
-    `skills` are the names of those it may load, which are laid out in `skills_folder`.
+    `skills` are the names of those it may load, which are installed in `skills_folder`.
     """
 
     system_prompt: str
@@ -46,7 +46,7 @@ class Briefing:
 
 @dataclass(frozen=True)
 class McpConfig:
-    """The MCP servers of an agent: a file with those that it connects by itself, and those in this process."""
+    """The MCP servers of an agent: a file with those that it connects itself, and those in this process."""
 
     file: Path
     here: Mapping[str, Any]
@@ -60,9 +60,9 @@ def write_briefing(
     skills: Sequence[Skill] = (),
     skills_folder: Path | None = None,
 ) -> Briefing:
-    """Write the prompts for a session; `server_notes` says in a line what each MCP server is for.
+    """Write the prompts for a session; `server_notes` has a line on the purpose of each MCP server.
 
-    `subagents` are those of the session, their prompts not filled in yet; by default the shipped ones.
+    `subagents` are those of the session, with unfilled prompts; by default the shipped ones.
     """
     values = {
         "today": f"{now:%A, %d %B %Y}",
@@ -93,8 +93,8 @@ async def build_options(
 ) -> sdk.ClaudeAgentOptions:
     """Build the options of one connection; imports the SDK, in a thread, the first time.
 
-    `config_dir` is where the agent keeps its own state; None leaves it where a login lives. With `resume`
-    the conversation `session_id` goes on, else it begins. `telemetry` is what it is told to send its spans with.
+    `config_dir` is where the agent keeps its own state; None leaves it where a login is found. With `resume`
+    the conversation `session_id` is resumed, otherwise it begins. `telemetry` are variables for the agent's tracing.
     """
     loaded = await asyncio.to_thread(import_module, "claude_agent_sdk")
     agents = {
@@ -107,10 +107,10 @@ async def build_options(
         )
         for each in briefing.subagents
     }
-    # What is said into a running turn is told back when it is taken up, and no sooner.
+    # A message to a running turn is repeated when the agent accepts it.
     extra: dict[str, str | None] = {"replay-user-messages": None}
     if servers.here:
-        # The SDK takes a file or its own servers; of those it puts no more than the names on the command line.
+        # The SDK accepts a file or its own servers; of its own it puts only the names on the command line.
         extra["mcp-config"] = str(servers.file)
     options: sdk.ClaudeAgentOptions = loaded.ClaudeAgentOptions(
         system_prompt=briefing.system_prompt,
@@ -145,7 +145,7 @@ async def build_options(
 
 
 def _home_of(settings: Settings, config_dir: Path | None) -> str | None:
-    """Where the agent finds its state and a login, when that is not where it looks by itself."""
+    """Where the agent finds its state and a login, if that is not its default place."""
     chosen = config_dir or settings.claude_config_dir
     return None if chosen is None or chosen == Path.home() / ".claude" else str(chosen)
 
@@ -168,6 +168,6 @@ def _own_environment(settings: Settings, config_dir: Path | None) -> dict[str, s
         if value:
             given[name] = value
     if settings.base_url and not (settings.api_key or settings.auth_token):
-        # Local servers take any key, but the agent does not start without one.
+        # Local servers accept any key, but the agent does not start without one.
         given["ANTHROPIC_API_KEY"] = "none"
     return given

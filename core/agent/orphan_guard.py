@@ -1,4 +1,4 @@
-"""Ends the command-line agent when this program dies without having done so, as when it is killed."""
+"""Ends the command-line agent when this program dies without doing so, as when it is killed."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ __all__ = ["OrphanGuard"]
 log = logging.getLogger(__name__)
 
 _RELEASED_WITHIN = 2.0
-# The agent goes on with a request it tries again, for minutes, after its input has ended. Nothing but its input tells
-# it of our end, and no system but Linux ends a child with its parent: a shell waits for the end of a pipe instead.
+# The agent continues to retry a request for minutes after its input has ended. Only its input shows it that we have
+# ended, and only Linux can end a child with its parent: instead, a shell waits for the end of a pipe.
 _SCRIPT = """
 read -r _ && exit
 sleep 1; kill -TERM "$1" || exit
@@ -21,14 +21,14 @@ sleep 2; kill -KILL "$1"
 
 
 class OrphanGuard:
-    """A small process of its own that ends another one some seconds after this one is gone, unless it is released."""
+    """A small process that ends another one some seconds after this program has ended, unless it is released."""
 
     def __init__(self, pid: int) -> None:
         self._pid = pid
         self._shell: asyncio.subprocess.Process | None = None
 
     async def start(self) -> None:
-        """Begin to watch; where there is no shell nothing is watched, which is logged."""
+        """Start the guard; without a shell there is none, which is logged."""
         try:
             self._shell = await asyncio.create_subprocess_exec(
                 "/bin/sh", "-c", _SCRIPT, "ua-tui-guard", str(self._pid),
@@ -36,14 +36,14 @@ class OrphanGuard:
                 stdout=asyncio.subprocess.DEVNULL,
                 stderr=asyncio.subprocess.DEVNULL,
                 env={"PATH": "/usr/bin:/bin"},
-                # What ends everything at the terminal must not end it first.
+                # A signal to everything at the terminal must not end it first.
                 start_new_session=True,
             )  # fmt: skip
         except OSError as error:
-            log.warning("the agent is not watched over: %s", error)
+            log.warning("the agent has no guard: %s", error)
 
     def release(self) -> None:
-        """Watch no more: the process has ended, or is going to."""
+        """End the guard's watch: the process has ended, or is about to."""
         if self._shell is not None and self._shell.stdin is not None and not self._shell.stdin.is_closing():
             with suppress(OSError):
                 self._shell.stdin.write(b"\n")
@@ -58,7 +58,7 @@ class OrphanGuard:
         try:
             await asyncio.wait_for(shell.wait(), _RELEASED_WITHIN)
         except TimeoutError:
-            log.warning("what watched over the agent did not end and is killed")
+            log.warning("the guard of the agent did not end and is killed")
             with suppress(ProcessLookupError):
                 shell.kill()
             await shell.wait()

@@ -1,4 +1,4 @@
-"""The way of one query through pipelines, classifier and agent, to an answer or a failure."""
+"""The path of one query through pipelines, classifier and agent, to an answer or a failure."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ AGENT_NAME = "universal-agent"
 
 
 class QueryPath:
-    """Takes queries down the SIMPLE or the COMPLEX path; both end in the same agent and the same conversation.
+    """Runs queries on the SIMPLE or the COMPLEX path; both use the same agent and the same conversation.
 
     `simple_model` is used on the SIMPLE path. Without a classifier every query is COMPLEX.
     """
@@ -99,7 +99,7 @@ class QueryPath:
     async def recover(
         self, text: str, context: AgentContext, system_prompt: str | None, error: Exception
     ) -> TurnOutcome:
-        """Let the error pipeline answer in the agent's place; else the query failed with `error`."""
+        """Let the error pipeline answer instead of the agent; otherwise the query failed with `error`."""
         if not isinstance(error, UniversalAgentError):
             log.error("a query failed", exc_info=error)
         payload = await self._pipelines.run(
@@ -108,10 +108,10 @@ class QueryPath:
                 agent=AGENT_NAME, input=text, context=context, system_prompt=system_prompt, exception=error
             ),
         )
-        so_far = error.outcome if isinstance(error, TurnFailed) else TurnOutcome("error")
+        failed = error.outcome if isinstance(error, TurnFailed) else TurnOutcome("error")
         if payload.recovery is not None:
-            return replace(so_far, status="success", text=payload.recovery, error=None)
-        return replace(so_far, text="", error=clean(str(error)) or type(error).__name__)
+            return replace(failed, status="success", text=payload.recovery, error=None)
+        return replace(failed, text="", error=clean(str(error)) or type(error).__name__)
 
     async def _classify(self, query_id: str, text: str) -> Classification:
         if self._classifier is None:

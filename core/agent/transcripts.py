@@ -1,4 +1,4 @@
-"""What the command-line agent keeps of its conversations: whether it still knows one, and what that has cost."""
+"""The transcripts of the command-line agent: whether it still knows a conversation, and what that has cost."""
 
 from __future__ import annotations
 
@@ -23,25 +23,26 @@ class _CostState(msgspec.Struct):
 
 
 def transcript_of(conversation: str, *, worked_in: Path, agent_home: Path) -> Path | None:
-    """The file that the agent has of a conversation; None when it has none any more.
+    """The agent's file of a conversation; None if it no longer exists.
 
-    The agent has them below its state, in a folder named after the one it worked in, and removes each some
-    weeks after it was last used.
+    The agent stores them below its state, in a folder named after its working folder, and removes each some weeks
+    after its last use.
     """
     if _CONVERSATION.fullmatch(conversation) is None:
         return None
     projects = agent_home / "projects"
     key = re.sub(r"[^a-zA-Z0-9]", "-", unicodedata.normalize("NFC", os.path.realpath(worked_in)))
-    # Where the path is long the agent cuts it, and adds a digest of its own.
+    # The agent truncates a long path, and appends a digest.
     names = [key] if len(key) <= _LONGEST_KEY else _beginning_with(projects, key[:_LONGEST_KEY])
     paths = (projects / name / f"{conversation}.jsonl" for name in names)
     return next((path for path in paths if path.is_file()), None)
 
 
 def cost_so_far(transcript: Path) -> float:
-    """What the agent takes a conversation to have cost when it goes on, in US dollars.
+    """The cost that the agent has counted for a conversation, in US dollars.
 
-    It notes that at its end, and adds to the last such note. Reads from the end: call it in a thread.
+    It records that at its end, and adds to the last record when the conversation is resumed. The file is read from the
+    end: call this in a thread.
     """
     try:
         with open(transcript, "rb") as file:

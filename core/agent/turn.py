@@ -20,10 +20,10 @@ __all__ = ["Steering", "StoppableAgent", "Stopping", "Turn", "TurnFailed", "Turn
 
 @dataclass
 class Steering:
-    """The messages of one turn that were sent and not yet taken up, oldest first.
+    """The messages of one turn that were sent and not yet accepted, oldest first.
 
-    The agent takes them up after the next tool result. When none comes it ends the turn and begins another one
-    with them by itself: the turn has not ended for a person before that one has.
+    The agent accepts them after the next tool result. If none comes, it ends the turn and begins another one with them:
+    for a person the turn ends when that one does.
     """
 
     waiting: dict[str, str] = field(default_factory=dict)
@@ -31,21 +31,21 @@ class Steering:
 
     @property
     def continued(self) -> bool:
-        """Whether a result came while something still had to be taken up, so that a further turn follows."""
+        """Whether a result came while a message was not yet accepted, so that a further turn follows."""
         return self._before is not None
 
     def add(self, text: str) -> str:
-        """Note a message; gives the id to send it under."""
+        """Record a message; returns the id to send it with."""
         message_id = str(uuid.uuid4())
         self.waiting[message_id] = text
         return message_id
 
     def accept(self, message_id: str) -> str | None:
-        """The text that the agent has taken up; None when it is not of these."""
+        """Record that the agent accepted a message; returns its text, None if it is unknown."""
         return self.waiting.pop(message_id, None)
 
     def end(self, result: TurnResult) -> TurnResult | None:
-        """The result of the whole turn; None when the agent still has to take something up."""
+        """The result of the complete turn; None while the agent has yet to accept a message."""
         before = self._before
         if before is not None:
             result = replace(result, turns=before.turns + result.turns, text=result.text or before.text)
@@ -53,7 +53,7 @@ class Steering:
         return None if self.waiting else result
 
     def pending_result(self) -> TurnResult | None:
-        """The result there is, when the agent does not go on; None when there is none."""
+        """The result so far, for when the agent does not continue; None when there is none."""
         return self._before
 
 
@@ -72,15 +72,15 @@ class TurnOutcome:
 
     @property
     def at_limit(self) -> bool:
-        """Whether it was stopped for what the session may cost."""
+        """Whether it was stopped at the spending limit."""
         return self.error == AT_LIMIT
 
 
 class TurnFailed(AgentError):
-    """The agent ended a query with an error; `outcome` has what it cost all the same."""
+    """The agent ended a query with an error; `outcome` has its cost."""
 
     def __init__(self, outcome: TurnOutcome) -> None:
-        super().__init__(outcome.error or "the agent failed without a word")
+        super().__init__(outcome.error or "the agent failed without a message")
         self.outcome = outcome
 
 
@@ -111,7 +111,7 @@ class Turn:
         return self.interrupted or self.refusal is not None
 
     def outcome(self, result: TurnResult, cost_usd: float | None) -> TurnOutcome:
-        """How the query went for a person, given what the agent ended it with."""
+        """The outcome of the query for a person, given the agent's result."""
         status, error = result.status, result.error
         if self.refusal is not None and status != "success":
             status, error = "error", self.refusal
@@ -136,24 +136,24 @@ _ASK_AGAIN = 0.4
 
 
 class StoppableAgent(Protocol):
-    """An agent that can be asked to stop, and ended."""
+    """An agent that can be asked to stop, and killed."""
 
     async def interrupt(self) -> None:
-        """Ask it to stop what it is doing; never raises."""
+        """Ask it to stop its work; never raises."""
 
     def kill(self) -> None:
-        """End it."""
+        """Kill it."""
 
 
 class Stopping:
-    """Everything that is under way to stop an agent; what still is when the agent is let go ends with it."""
+    """Stops the turns of an agent: asks it once or repeatedly, and kills it if it does not stop."""
 
     def __init__(self, agent: StoppableAgent) -> None:
         self._agent = agent
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def stop(self, done: asyncio.Future[Any]) -> None:
-        """Stop a turn that is over when `done` is, by force when asking does not help."""
+        """Stop the turn that ends with `done`, by force if the agent does not stop when asked."""
         try:
             async with asyncio.timeout(_STOP_WITHIN):
                 await self._agent.interrupt()
@@ -169,11 +169,11 @@ class Stopping:
         self._begin(self._agent.interrupt())
 
     def ask_until(self, done: asyncio.Future[Any]) -> None:
-        """Ask, without waiting for the answer, until `done` is over: as it may not listen yet."""
+        """Ask repeatedly until `done` is done, without waiting for it; the agent may not listen yet."""
         self._begin(self._ask_until(done))
 
     async def close(self) -> None:
-        """Give up all asking that is still under way."""
+        """Cancel the requests that are still running."""
         tasks = list(self._tasks)
         for task in tasks:
             task.cancel()
@@ -186,7 +186,7 @@ class Stopping:
 
     def _over(self, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)
-        # Nobody waits for the asking, so that it is told here that it failed.
+        # Nothing awaits the task, so its failure is logged here.
         if not task.cancelled() and (error := task.exception()) is not None:
             log.error("the agent could not be asked to stop", exc_info=error)
 

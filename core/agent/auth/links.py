@@ -1,4 +1,4 @@
-"""Finds the links a person must open to connect an account, in tool results and in the model's words."""
+"""Finds the links that a person must open to connect an account, in tool results and in the model's text."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MAX_DEPTH = 24
 
 @dataclass(frozen=True)
 class AuthLink:
-    """A link, the toolkit it connects (empty when not told) and when it stops working."""
+    """A link, the toolkit it connects (empty if unknown) and when it expires."""
 
     url: str
     toolkit: str = ""

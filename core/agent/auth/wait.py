@@ -1,4 +1,4 @@
-"""The account that a person is to connect: its open link, and when the agent may go on."""
+"""The wait for an account that a person must connect: its link, and when the agent continues."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ IsConnected = Callable[[str], Awaitable[bool]]
 OFTEN_SECONDS = 4.0
 SELDOM_SECONDS = 15.0
 OFTEN_FOR_SECONDS = 600.0
-"""A link lives about as long; who comes back later does not mind some seconds more."""
+"""About as long as a link is valid; after that, polling may be slower."""
 
 
 class AccountPoll:
-    """Follows one account at a time, from its link to its being active.
+    """Polls one account at a time, until it is active.
 
     Args:
-        spawn: starts the work beside the session.
-        service: gives the way to ask, once there is one; None where nobody can tell.
-        connected: called once, when an account that was not active has become so.
+        spawn: starts background work.
+        service: returns the function that asks, once there is one; None if there is no such service.
+        connected: called once, when an inactive account has become active.
     """
 
     def __init__(
@@ -48,21 +48,21 @@ class AccountPoll:
         self._handle: Handle | None = None
 
     def start(self, event: AuthRequired) -> None:
-        """Follow the account of this link instead of another one's."""
+        """Poll the account of this link instead of an earlier one."""
         self.stop()
         is_connected = self._service()
         if event.toolkit and is_connected is not None:
             self._handle = self._spawn(self._follow(event.toolkit, is_connected), "account", "auth")
 
     def stop(self) -> None:
-        """Look no more."""
+        """Stop polling."""
         handle, self._handle = self._handle, None
         if handle is not None:
             handle.cancel()
 
     async def _follow(self, toolkit: str, is_connected: IsConnected) -> None:
         started = time.monotonic()
-        # An account that is active already is not the one that the link is for.
+        # An account that is already active is not the one that the link is for.
         was_active: bool | None = None
         while was_active is not True:
             try:
@@ -80,7 +80,7 @@ class AccountPoll:
 
 
 AuthOutcome = Literal["completed", "cancelled", "expired", "unattended"]
-"""How the waiting for an account went."""
+"""How the wait for an account ended."""
 
 
 class AuthWait:
@@ -90,12 +90,12 @@ class AuthWait:
         pending: the link a person has yet to open.
 
     Args:
-        spawn: starts the work beside the session.
-        service: gives the way to ask whether an account is active, once there is one.
-        publish: takes the ends of waiting.
+        spawn: starts background work.
+        service: returns the function that asks whether an account is active, once there is one.
+        publish: publishes the end of a wait.
         runs: whether a query runs.
-        go_on: lets the agent go on, as the account is connected.
-        looks: whether to find out by itself that the account is connected.
+        continue_query: lets the agent continue, because the account is connected.
+        polls: whether to poll for the account.
     """
 
     def __init__(
@@ -117,7 +117,7 @@ class AuthWait:
         self._watch = AccountPoll(spawn, service, self.connected)
 
     def handle_event(self, event: Event) -> None:
-        """Take an event of the session."""
+        """Start or end a wait when an event of the session calls for it."""
         match event:
             case AuthRequired():
                 self.pending = event
@@ -133,15 +133,16 @@ class AuthWait:
                 pass
 
     def finish(self, outcome: AuthOutcome) -> None:
-        """Say how the waiting went; when it is complete the agent goes on by itself."""
+        """Report how the wait ended; when it is complete the agent continues."""
         self._watch.stop()
         if self._finish_wait(outcome) and outcome == "completed":
             self._continue_query()
 
     def connected(self) -> None:
-        """Let the agent go on with the account, which is connected by now.
+        """Let the agent continue with the account, which is now connected.
 
-        A query that still runs may be waiting for that itself: it is told afterwards, if it did nothing more.
+        A running query may be waiting for the account itself: the agent continues after it only if it made no further
+        call.
         """
         if not self._runs():
             self.finish("completed")
@@ -150,7 +151,7 @@ class AuthWait:
             self._finish_wait("completed")
 
     def close(self) -> None:
-        """Look no more."""
+        """Stop polling."""
         self._watch.stop()
 
     def _finish_wait(self, outcome: AuthOutcome) -> bool:

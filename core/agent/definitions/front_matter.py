@@ -1,4 +1,4 @@
-"""Reads Markdown files that people write, with YAML front matter: of bounded size, and never anything but a file."""
+"""Reads Markdown files with YAML front matter: of limited size, and regular files only."""
 
 from __future__ import annotations
 
@@ -15,32 +15,32 @@ from core.text import clean_line
 __all__ = ["LARGEST", "is_below", "read_markdown", "required_text", "split_front_matter"]
 
 LARGEST = 128 << 10
-"""The most bytes of such a file."""
+"""The maximum size of such a file, in bytes."""
 
 _LARGEST_HEAD = 32 << 10
 _LINE = "\n---\n"
 
 
 def read_markdown(path: Path, *, inside: Path | None = None) -> str:
-    """Read a file whole.
+    """Read a file.
 
-    With `inside` a link that leads out of that folder is refused.
+    With `inside`, a link that leads out of that folder is refused.
 
     Raises:
-        SettingsError: it is no file, too large, cannot be read, or is not text; the message names it.
+        SettingsError: it is not a regular file, is too large, is not text, or cannot be read; the message names it.
     """
     origin = clean_line(str(path), 500)
     try:
         if inside is not None and not is_below(path, inside):
             raise SettingsError(f"{origin} is a link that leads out of its folder: put the file itself there")
-        # Without waiting, as what is opened may be a pipe that nobody writes to.
+        # Without blocking, as it may be a pipe that nobody writes to.
         with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                raise SettingsError(f"{origin} is no file: remove it or write one")
+                raise SettingsError(f"{origin} is not a regular file: replace it with one")
             data = file.read(LARGEST + 1)
     except IsADirectoryError as error:
         raise SettingsError(
-            f"{origin} is a folder, and a file is read here: rename it or move it away"
+            f"{origin} is a folder, but a file is expected: rename it or move it away"
         ) from error
     except OSError as error:
         raise SettingsError(f"{origin} cannot be read: {error.strerror}. Check its permissions") from error
@@ -76,11 +76,11 @@ def split_front_matter(text: str, *, origin: str, what: str) -> tuple[dict[str, 
     import yaml
 
     try:
-        # A few lines of names for names for names make more than any memory holds.
+        # A few lines of nested aliases expand to more than the memory holds.
         if any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(head, yaml.SafeLoader)):
             raise SettingsError(
                 f"{origin}: the front matter has a * before a name, which stands for another text in YAML: "
-                "write that text out, or put quotes round it"
+                "write that text out, or put quotes around it"
             )
         fields = yaml.safe_load(head)
     except yaml.MarkedYAMLError as error:
@@ -89,7 +89,7 @@ def split_front_matter(text: str, *, origin: str, what: str) -> tuple[dict[str, 
         where = f" in line {mark.line + 2}" if mark is not None else ""
         why = clean_line(error.problem or error.context or "it cannot be read", 200)
         raise SettingsError(
-            f"{origin}: the front matter is not YAML{where}: {why}; a text with a colon needs quotes round it"
+            f"{origin}: the front matter is not YAML{where}: {why}; a text with a colon needs quotes around it"
         ) from error
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise SettingsError(
@@ -101,7 +101,7 @@ def split_front_matter(text: str, *, origin: str, what: str) -> tuple[dict[str, 
 
 
 def required_text(fields: Mapping[Any, Any], name: str, longest: int, *, origin: str) -> str:
-    """Take a text that must be there, in one line.
+    """Return a required text, in one line.
 
     Raises:
         SettingsError: it is missing, empty or too long; the message names `origin`, and what may have been meant.
@@ -112,7 +112,7 @@ def required_text(fields: Mapping[Any, Any], name: str, longest: int, *, origin:
         hint = f": did you mean it by {close[0]}?" if close else f": write {name}: and a text"
         raise SettingsError(f"{origin}: the front matter has no {name}{hint}")
     if not isinstance(value, str) or not value.strip():
-        raise SettingsError(f"{origin}: {name} is no text: put quotes round it")
+        raise SettingsError(f"{origin}: {name} is not a text: put quotes around it")
     if len(value) > longest:
         raise SettingsError(f"{origin}: {name} has more than {longest:,} characters: shorten it")
     return clean_line(value, longest)

@@ -1,4 +1,4 @@
-"""Reads the prompts and the sub-agents, which are Markdown files with front matter."""
+"""Reads prompts and sub-agents, which are Markdown files with front matter."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ __all__ = [
 ]
 
 Source = Literal["project", "user", "shipped"]
-"""Whose a definition is: the current folder's, the user's own, or the program's."""
+"""The origin of a definition: the current folder, the user's own folder, or the program."""
 
 MODEL_ALIASES = ("inherit", "default", "opus", "sonnet", "haiku", "fable")
-"""The short names of models; `inherit` is the model of whoever calls the sub-agent."""
+"""The short names of models; `inherit` is the model of the caller of the sub-agent."""
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 _MODEL = re.compile(r"[A-Za-z0-9][\w.:/@+\[\]-]{0,199}")
@@ -38,16 +38,16 @@ _MOST_TOOLS = 200
 _LONGEST_TOOL = 200
 
 IGNORED_FIELDS = frozenset({"hooks", "mcpServers", "permissionMode", "memory", "skills", "initialPrompt"})
-"""What other programs read there, and what a file could give itself rights or tools with."""
+"""Fields of other programs, with which a file could give itself permissions or tools."""
 
 
 @dataclass(frozen=True)
 class SubagentDefinition:
-    """A sub-agent: when to call it (`description`), what it is told, and the tools it may use.
+    """A sub-agent: when to call it (`description`), its prompt, and the tools it may use.
 
-    `tools` are those it has of the session's, None for all of them; `without` are taken away again.
-    `rules` are what it must have done before it may stop; the agent itself is never told of them beforehand.
-    `origin` is the file, as it is shown; `ignored_fields` are fields of it that have no effect here.
+    `tools` are those of the session that it may use, None for all; `without` are excluded from them. `rules` must be
+    met before it may stop; the agent does not see them beforehand. `origin` is the file, as it is shown;
+    `ignored_fields` are its fields that have no effect here.
     """
 
     name: str
@@ -121,20 +121,20 @@ def read_subagent(
 
 
 def _tools(fields: Mapping[Any, Any], key: str, origin: str) -> tuple[str, ...] | None:
-    """The tools under a key, each once; None where it is left out or stands for every tool."""
+    """The tools under a key, each once; None if it is missing or means every tool."""
     value = fields.get(key)
     if value is None:
         return None
     given = re.split(r",(?![^()]*\))", value) if isinstance(value, str) else value
     if not isinstance(given, list) or not all(isinstance(tool, str) for tool in given):
-        raise SettingsError(f"{origin}: {key} is no list: write names with commas between, or one a line")
+        raise SettingsError(
+            f"{origin}: {key} is not a list: write names separated by commas, or one per line"
+        )
     tools = tuple(dict.fromkeys(tool.strip() for tool in given if tool.strip()))
     if len(tools) > _MOST_TOOLS:
-        raise SettingsError(
-            f"{origin}: {key} names more than {_MOST_TOOLS} tools: leave it out for all of them"
-        )
+        raise SettingsError(f"{origin}: {key} names more than {_MOST_TOOLS} tools: omit it for all of them")
     if wrong := next((tool for tool in tools if len(tool) > _LONGEST_TOOL or clean(tool) != tool), None):
-        raise SettingsError(f"{origin}: {key} names {clean_line(wrong, 60)!r}, which is no name of a tool")
+        raise SettingsError(f"{origin}: {key} names {clean_line(wrong, 60)!r}, which is not a tool name")
     return None if tools == ("*",) else tools
 
 

@@ -1,4 +1,4 @@
-"""Which sub-agents and skills a session has, where each comes from, and what is wrong with it."""
+"""Which sub-agents and skills a session has, where each comes from, and its problems."""
 
 from __future__ import annotations
 
@@ -38,18 +38,18 @@ __all__ = [
 ]
 
 MAX_REPORTED = 5
-"""How many problems a session tells of, one by one, as it starts."""
+"""How many problems a session reports one by one as it starts."""
 
 _PENDING = frozenset({"pending", "reconnecting", "enabling", "disabling"})
 _OTHER_MODELS = ("CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_VERTEX", "CLAUDE_CODE_USE_FOUNDRY")
 
 RosterState = Literal["ready", "broken", "left out", "replaced", "off"]
-"""What becomes of a file: it is used, also when a tool is wrong; it is not; another one has its name; it is not on."""
+"""A file is used (`ready`, or `broken` if a tool does not exist), left out, replaced by another, or switched off."""
 
 
 @dataclass(frozen=True)
 class Roster:
-    """What was found for a session: its sub-agents, the skills there are, and those that are switched on."""
+    """What was found for a session: its sub-agents, its skills, and those of them that are switched on."""
 
     found: FoundSubagents
     skills: FoundSkills
@@ -63,19 +63,19 @@ class Roster:
 
     @property
     def rules(self) -> tuple[Rule, ...]:
-        """What they must have done before they may stop."""
+        """The rules that they must meet before they may stop."""
         return tuple(rule for each in self.subagents for rule in each.rules)
 
     @property
     def problems(self) -> list[str]:
-        """What is wrong with the files and with the setting, each in a sentence."""
+        """The problems of the files and of the setting, each in a sentence."""
         unusable = [*self.found.unusable, *self.skills.unusable]
         return [*(each.problem for each in unusable), *self.not_chosen]
 
 
 @dataclass(frozen=True, kw_only=True)
 class RosterEntry:
-    """A file of the list. `problems` are to be mended; `notes` are to be known."""
+    """A file of the list. `problems` need to be fixed; `notes` are for information."""
 
     kind: Literal["agent", "skill"]
     name: str
@@ -90,9 +90,9 @@ class RosterEntry:
 
 
 def read_roster(settings: Settings, places: Places) -> Roster:
-    """Read every definition; never fails, as what is wrong with a file is part of what was found."""
+    """Read every definition; never fails, as problems of files are part of the result."""
     where = {"cwd": places.cwd, "home": places.home, "config_dir": places.config_dir}
-    # Elsewhere than at Anthropic a model may have any name.
+    # A server other than Anthropic's may have models of any name.
     any_model = bool(settings.base_url) or any(places.environ.get(name) for name in _OTHER_MODELS)
     skills = find_skills(definition_folders("skills", **where))
     chosen, problems = chosen_skills(settings.skills, skills.skills)
@@ -105,7 +105,7 @@ def read_roster(settings: Settings, places: Places) -> Roster:
 
 
 def expected_servers(settings: Settings, folder: Path) -> list[McpServer]:
-    """The servers that a session here would have, as far as that is known before one is started."""
+    """The servers that a session in this folder would have, as known before it is started."""
     own = find_user_servers(settings, folder)
     names = [TOOLKIT, COMPOSIO, WEB_READER, *(each.name for each in own if isinstance(each, UserServer))]
     off = {
@@ -123,7 +123,7 @@ def expected_servers(settings: Settings, folder: Path) -> list[McpServer]:
 
 
 def roster_entries(roster: Roster, settings: Settings, servers: Sequence[McpServer]) -> list[RosterEntry]:
-    """Everything that was found, sub-agents first, what is wrong before what is right."""
+    """Everything that was found: sub-agents first, unusable files before usable ones."""
     listed = [
         *(_unusable_entry("agent", each.origin, each.source, each.problem) for each in roster.found.unusable),
         *(_subagent(each, roster, settings, servers) for each in roster.subagents),
@@ -164,13 +164,13 @@ def roster_entries(roster: Roster, settings: Settings, servers: Sequence[McpServ
 
 
 def problems_of(entry: RosterEntry) -> list[str]:
-    """What is wrong with a file, each told with its name."""
+    """The problems of a file, each with the name of the file."""
     named = entry.state != "left out"
     return [f"{entry.origin}: {problem}" if named else problem for problem in entry.problems]
 
 
 class RosterWatch:
-    """Tells in a session what is wrong: of the files as it starts, and of their tools once the servers are there."""
+    """Reports problems in a session: those of the files as it starts, those of their tools once the servers are up."""
 
     def __init__(
         self, roster: Roster, settings: Settings, report: Callable[[str, Exception], object]
@@ -182,7 +182,7 @@ class RosterWatch:
         self._begun = False
 
     def __call__(self, event: Event) -> None:
-        """Take an event of the session."""
+        """Report problems when an event of the session allows it."""
         match event:
             case SessionStarted() if not self._begun:
                 self._begun = True
@@ -212,7 +212,7 @@ class RosterWatch:
         for problem in problems[:MAX_REPORTED]:
             self._report("sub-agents and skills", SettingsError(problem))
         if (more := len(problems) - MAX_REPORTED) > 0:
-            message = f"{more} more files of sub-agents and skills are wrong: /agents lists them."
+            message = f"{more} more files of sub-agents and skills have problems: /agents lists them."
             self._report("sub-agents and skills", SettingsError(message))
 
 
@@ -237,7 +237,7 @@ def _check_tools(
 ) -> list[ToolFinding]:
     offered = [*BASE_TOOLS, *settings.extra_tools, *(["Skill"] if settings.skills else [])]
     found = check_tools(definition, offered=offered, can_be_offered=EXTRA_TOOLS, servers=servers)
-    # The toolkit has these only where there is a workbench.
+    # The toolkit has these only if there is a workbench.
     return [
         replace(each, is_problem=False, message="the workbench is off")
         if each.tool in _OF_WORKBENCH
@@ -250,7 +250,7 @@ def _named(definition: SubagentDefinition, findings: Sequence[ToolFinding]) -> s
     first, *more = (each.message for each in findings)
     message = " ".join([first, *(each[0].upper() + each[1:] for each in more)])
     without = "it" if len(findings) == 1 else "them"
-    return f"{definition.origin}: {message} The sub-agent {definition.name} goes on without {without}."
+    return f"{definition.origin}: {message} The sub-agent {definition.name} works without {without}."
 
 
 def _subagent(
@@ -263,7 +263,7 @@ def _subagent(
     if lost:
         notes.append("replaces " + ", ".join(_whose(each) for each in lost))
     if definition.name in _OF_AGENT:
-        notes.append("replaces one that the agent brings along")
+        notes.append("replaces a built-in one of the agent")
     if definition.ignored_fields:
         notes.append(f"has no effect here: {', '.join(definition.ignored_fields)}")
     return RosterEntry(

@@ -1,4 +1,4 @@
-"""Rules for sub-agents, read from their front matter: what must be in the workspace before one may stop."""
+"""Rules for sub-agents, read from their front matter: what the workspace must have before one may stop."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ _MAGIC = frozenset("*?[")
 
 
 class RequestPattern:
-    """A regular expression on what a sub-agent was asked for, in any case of letters.
+    """A regular expression on the request to a sub-agent, ignoring case.
 
-    It is matched in linear time whatever it says, so that a careless one cannot stop the session; look-around
-    and back-references are not known. Only the first 100,000 characters of a request are looked at.
+    It is matched in linear time, so that no expression can block the session; look-around and back-references are not
+    supported. Only the first 100,000 characters of a request are searched.
 
     Raises:
-        ValueError: it is not such an expression; the message says why.
+        ValueError: it is not a valid expression; the message says why.
     """
 
     def __init__(self, pattern: str) -> None:
@@ -50,17 +50,17 @@ class RequestPattern:
             raise ValueError(clean_line(reason, 200)) from error
 
     def holds(self, request: str) -> bool:
-        """Tell whether the expression is found in `request`."""
+        """Whether the expression is found in `request`."""
         return self._compiled.search(without_surrogates(request[:_LONGEST_REQUEST])) is not None
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """What is asked of one sub-agent.
+    """A rule for one sub-agent.
 
-    The rule holds when `condition` holds of the request, or always without one. Then `required`, a path in the
-    workspace whose parts may have the wildcards `*`, `?` and `[...]`, must be a file that is not empty.
-    `message` is said to the sub-agent word for word and never holds text of a tool or a page.
+    The rule applies if `condition` is found in the request, or always if there is none. Then `required`, a path in the
+    workspace whose parts may have the wildcards `*`, `?` and `[...]`, must be a file that is not empty. `message` is
+    sent to the sub-agent unchanged, and never contains text of a tool or a page.
     """
 
     name: str
@@ -70,12 +70,12 @@ class Rule:
     condition: RequestPattern | None = field(default=None, compare=False)
 
     def holds(self, agent: str, request: str) -> bool:
-        """Tell whether the rule is about `agent` when it is asked for `request`."""
+        """Whether the rule applies to `agent` for `request`."""
         return self.agent == agent and (self.condition is None or self.condition.holds(request))
 
 
 def is_satisfied(rule: Rule, workspace: Workspace) -> bool:
-    """Tell whether the workspace has what a rule requires, packed or not.
+    """Whether the workspace has the file that a rule requires, compressed or not.
 
     Links, folders and empty files do not count.
     """
@@ -162,7 +162,7 @@ def _condition(item: Mapping[Any, Any], where: str) -> RequestPattern | None:
     except ValueError as error:
         raise SettingsError(
             f"{where}: when is not a regular expression without look-around and back-references ({error}): "
-            "mend it, or leave it out for a rule that always holds"
+            "correct it, or omit it for a rule that always applies"
         ) from error
 
 
@@ -171,9 +171,9 @@ def _required(item: Mapping[Any, Any], where: str) -> str:
     try:
         parts = split_path(path)
     except PathRefused as error:
-        raise SettingsError(f"{where}: requires is no path in the workspace: {error}") from error
+        raise SettingsError(f"{where}: requires is not a path in the workspace: {error}") from error
     if "**" in parts:
         raise SettingsError(
-            f"{where}: requires has the part **, which is not known: name each folder, or use *"
+            f"{where}: requires has the part **, which is not supported: name each folder, or use *"
         )
     return path

@@ -1,8 +1,8 @@
-"""Finds the skills of a session, and makes those that are switched on ready for the agent.
+"""Finds the skills of a session, and installs those that are switched on for the agent.
 
-A skill is a folder `<name>/SKILL.md` with front matter and instructions that the agent loads when it needs them, and
-files that the instructions speak of. The agent is given copies in a private folder: of the front matter no more than
-name and description, so that a skill can neither bring hooks nor rights, and never a link.
+A skill is a folder with a `SKILL.md`, which has front matter and instructions that the agent loads when it needs them,
+and with files that the instructions refer to. The agent gets copies in a private folder, without links, and with only
+name and description of the front matter, so that a skill brings neither hooks nor permissions.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ __all__ = [
 ]
 
 PLUGIN = "ua-tui"
-"""What stands before the name of a skill as the model sees it."""
+"""The prefix of a skill's name, as the model sees it."""
 
 ALL = "all"
-"""What the setting says for every skill of the user's own."""
+"""The value of the setting for all of the user's own skills."""
 
 _FILE = "SKILL.md"
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
@@ -50,7 +50,7 @@ _MENTION = re.compile(r"(?<!\S)@(?=\S)")
 
 @dataclass(frozen=True)
 class Skill:
-    """A skill: when it is of use (`description`), what it says, and the folder its files are in.
+    """A skill: when it is useful (`description`), its instructions, and the folder of its files.
 
     `origin` is its `SKILL.md`, as it is shown.
     """
@@ -65,7 +65,7 @@ class Skill:
 
 @dataclass(frozen=True)
 class FoundSkills:
-    """The skills by whom a name counts for, those that win first; `replaced` are those that lost theirs."""
+    """The skills, one for each name; `replaced` are those whose name another skill has."""
 
     skills: tuple[Skill, ...] = ()
     unusable: tuple[UnusableFile, ...] = ()
@@ -73,9 +73,9 @@ class FoundSkills:
 
 
 def find_skills(places: Sequence[DefinitionFolder]) -> FoundSkills:
-    """Read every skill; one that is wrong is left out and told, and the others count.
+    """Read every skill; an invalid one is skipped and reported.
 
-    The user's own count before those of a folder, which may not put itself in the place of one that is switched on.
+    The user's own have precedence over those of a folder, which may not replace one that is switched on.
     """
     found: dict[str, Skill] = {}
     unusable: list[UnusableFile] = []
@@ -100,9 +100,9 @@ def find_skills(places: Sequence[DefinitionFolder]) -> FoundSkills:
 
 
 def chosen_skills(names: Sequence[str], skills: Sequence[Skill]) -> tuple[list[Skill], list[str]]:
-    """The skills that the setting names, and what is wrong with names that mean none.
+    """The skills that the setting names, and the problems of names that match none.
 
-    The word for all of them means the user's own: those of a folder are switched on by their names alone.
+    `all` means the user's own skills; those of a folder are switched on only by name.
     """
     if tuple(names) == (ALL,):
         return [skill for skill in skills if skill.source == "user"], []
@@ -112,7 +112,7 @@ def chosen_skills(names: Sequence[str], skills: Sequence[Skill]) -> tuple[list[S
         if name in by_name:
             continue
         close = difflib.get_close_matches(name, by_name, n=1)
-        hint = f"did you mean {close[0]}?" if close else "ua-tui agents lists those there are."
+        hint = f"did you mean {close[0]}?" if close else "ua-tui agents lists the available ones."
         problems.append(
             f"The setting skills names {clean_line(name, 60)}, and there is no such skill: {hint}"
         )
@@ -120,9 +120,9 @@ def chosen_skills(names: Sequence[str], skills: Sequence[Skill]) -> tuple[list[S
 
 
 def install_skills(skills: Sequence[Skill], folder: Path) -> list[str]:
-    """Write copies of skills into a folder, in the form the agent takes; gives what could not be copied.
+    """Install copies of skills in a folder, in the form that the agent expects; returns what could not be copied.
 
-    Files that are links, or beyond the limits of number and size, are left out and told.
+    Files that are links, or beyond the limits of number and size, are skipped and reported.
     """
     shutil.rmtree(folder, ignore_errors=True)
     (folder / ".claude-plugin").mkdir(parents=True, mode=0o700)
@@ -139,16 +139,16 @@ def install_skills(skills: Sequence[Skill], folder: Path) -> list[str]:
             named = ", ".join(clean_line(each, 60) for each in left_out[:3])
             more = f" and {len(left_out) - 3} more" if len(left_out) > 3 else ""
             problems.append(
-                f"Of the skill {skill.name} these files are not taken, as they are links, unreadable or beyond "
+                f"These files of the skill {skill.name} are skipped, as they are links, unreadable or beyond "
                 f"{_MOST_FILES} files or {_MOST_BYTES >> 20} MiB: {named}{more}."
             )
     return problems
 
 
 def without_mentions(text: str) -> str:
-    """Part each `@` from the word after it.
+    """Separate each `@` from the word after it.
 
-    The agent reads a file that the text of a skill or its arguments name as `@path`, wherever it is, and asks nobody.
+    The agent reads any file that a skill or its arguments name as `@path`, without asking anybody.
     """
     return _MENTION.sub("@ ", text)
 
@@ -166,7 +166,7 @@ def _read(path: Path, place: DefinitionFolder, origin: str) -> Skill:
 
 
 def _copy(skill: Skill, target: Path) -> list[str]:
-    """Copy the files of a skill beside its instructions; gives those that were left out."""
+    """Copy the files of a skill next to its instructions; returns those that were skipped."""
     left_out: list[str] = []
     count = size = 0
     for path, relative in _walk(skill.folder):
@@ -189,7 +189,7 @@ def _copy(skill: Skill, target: Path) -> list[str]:
 def _walk(folder: Path) -> Iterator[tuple[Path, str]]:
     for at, folders, files in os.walk(folder):
         depth = len(Path(at).relative_to(folder).parts)
-        # Folders that are links are not entered; those too deep hold nothing that instructions speak of.
+        # Folders that are links are not entered, nor are deeply nested ones.
         folders[:] = sorted(each for each in folders if not each.startswith(".")) if depth < _DEEPEST else []
         for name in sorted(files):
             path = Path(at, name)

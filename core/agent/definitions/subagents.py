@@ -1,4 +1,4 @@
-"""Finds the sub-agents of a session: the current folder's, the user's own, and those that ship with the program."""
+"""Finds the sub-agents of a session (the current folder's, the user's own, the shipped ones) and checks their tools."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ __all__ = [
 ]
 
 MAX_FILES = 100
-"""How many files of a folder are read."""
+"""The maximum number of files that are read from a folder."""
 
 
 @dataclass(frozen=True)
 class DefinitionFolder:
-    """A folder that holds definitions, and whose it is."""
+    """A folder with definitions, and its source."""
 
     folder: Path
     source: Source
 
     @property
     def bound(self) -> Path | None:
-        """The folder that no link in it may lead out of; None for the user's own, who may link as they like."""
+        """The folder that no link may lead out of; None for the user's own folders, where any link is allowed."""
         return self.folder.parent.parent if self.source == "project" else None
 
 
@@ -55,7 +55,7 @@ class UnusableFile:
 
 @dataclass(frozen=True)
 class FoundSubagents:
-    """The sub-agents by whom a name counts for, those that win first; `replaced` are the files that lost a name."""
+    """The sub-agents, one for each name; `replaced` are those whose name another file has."""
 
     subagents: tuple[SubagentDefinition, ...] = ()
     unusable: tuple[UnusableFile, ...] = ()
@@ -63,7 +63,7 @@ class FoundSubagents:
 
 
 def definition_folders(kind: str, *, cwd: Path, home: Path, config_dir: Path) -> tuple[DefinitionFolder, ...]:
-    """Where definitions of a kind (`agents`, `skills`) are looked for, those that win first, each folder once."""
+    """The folders for definitions of a kind (`agents`, `skills`), in the order of precedence, each once."""
     places = (
         DefinitionFolder(cwd / ".claude" / kind, "project"),
         DefinitionFolder(config_dir / kind, "user"),
@@ -72,13 +72,13 @@ def definition_folders(kind: str, *, cwd: Path, home: Path, config_dir: Path) ->
     kept: dict[Path, DefinitionFolder] = {}
     for place in places[1:]:
         kept.setdefault(_resolved(place.folder), place)
-    # Whoever starts in their home has no project there, and no project can make its own of what is the user's.
+    # The home folder is no project: a project cannot have the user's own definitions.
     there = () if _resolved(places[0].folder) in kept else places[:1]
     return (*there, *kept.values())
 
 
 def find_subagents(places: Sequence[DefinitionFolder], *, any_model: bool = True) -> FoundSubagents:
-    """Read every definition; one that is wrong is left out and told, and the others count."""
+    """Read every definition; an invalid one is skipped and reported."""
     given: list[SubagentDefinition] = []
     unusable: list[UnusableFile] = []
     for place in places:
@@ -110,7 +110,7 @@ def find_subagents(places: Sequence[DefinitionFolder], *, any_model: bool = True
 
 
 def files_of(place: DefinitionFolder, pattern: str) -> tuple[list[Path], str]:
-    """What a folder holds by a pattern, in the order of the names, and what is wrong with it, if anything."""
+    """The paths in a folder that match a pattern, sorted by name, and the problem with the folder, if any."""
     shown = clean_line(str(place.folder), 500)
     try:
         found = sorted(
@@ -143,14 +143,14 @@ BUILT_IN = frozenset(
         "SlashCommand", "Task", "TodoWrite", "ToolSearch", "WebFetch", "WebSearch", "Write",
     }
 )  # fmt: skip
-"""The tools that the agent brings along, whether they are offered here or not."""
+"""The built-in tools of the agent, whether they are offered here or not."""
 
 _STATES = {"off": "is not set up", "failed": "has failed", "untrusted": "is not trusted yet"}
 
 
 @dataclass(frozen=True)
 class ToolFinding:
-    """What is to be said of a tool that a file names: it does not exist (`is_problem`), or cannot be had just now."""
+    """A remark on a tool that a file names: it does not exist (`is_problem`), or is not available now."""
 
     tool: str
     is_problem: bool
@@ -164,10 +164,10 @@ def check_tools(
     can_be_offered: Iterable[str],
     servers: Sequence[McpServer],
 ) -> list[ToolFinding]:
-    """Look at each tool a definition names.
+    """Check each tool that a definition names.
 
     `offered` are the built-in tools of the session, `can_be_offered` those that a setting would add. Of `servers`
-    that are not connected, or do not say what they have, every tool is taken to exist.
+    that are not connected, or do not list their tools, every tool is assumed to exist.
     """
     offered, can_be_offered = frozenset(offered), frozenset(can_be_offered)
     known = [f"mcp__{server.name}__{tool}" for server in servers for tool in server.tool_names]
@@ -180,9 +180,9 @@ def check_tools(
             found.append(ToolFinding(tool, False, f"{name} is off: --tool {name} offers it"))
         elif name in BUILT_IN:
             found.append(ToolFinding(tool, False, f"{name} is not offered here"))
-        elif (told := _of_server(name, servers, known)) is not None:
-            if told:
-                found.append(ToolFinding(tool, False, told))
+        elif (note := _of_server(name, servers, known)) is not None:
+            if note:
+                found.append(ToolFinding(tool, False, note))
         else:
             hint = _hint(name, [*offered, *can_be_offered, *known], servers)
             found.append(ToolFinding(tool, True, f"there is no tool {name}{hint}"))
@@ -190,13 +190,13 @@ def check_tools(
 
 
 def _of_server(name: str, servers: Sequence[McpServer], known: Sequence[str]) -> str | None:
-    """What keeps a server's tool from being had, empty when nothing does; None when there is none of that name."""
+    """Why a server's tool is not available, empty if it is; None if no server has such a tool."""
     for server in servers:
-        whole = f"mcp__{server.name}"
-        if name in (whole, f"{whole}__*") or name.startswith(f"{whole}__"):
+        prefix = f"mcp__{server.name}"
+        if name in (prefix, f"{prefix}__*") or name.startswith(f"{prefix}__"):
             if server.status not in ("connected", "unknown"):
                 return f"{server.name} {_STATES.get(server.status, f'is {server.status}')}"
-            is_all = name in (whole, f"{whole}__*")
+            is_all = name in (prefix, f"{prefix}__*")
             return "" if is_all or not server.tool_names or name in known else None
     return None
 
@@ -211,4 +211,4 @@ def _hint(name: str, names: Sequence[str], servers: Sequence[McpServer]) -> str:
     if name.startswith("mcp__") and not any(name.startswith(f"mcp__{each.name}__") for each in servers):
         there = ", ".join(server.name for server in servers)
         return f": no server has that name; there are {there}." if there else ": there is no such server."
-    return ": /connections and ua-tui doctor tell which there are."
+    return ": /connections and ua-tui doctor list them."

@@ -1,4 +1,4 @@
-"""Makes of what the SDK gave for a call what observers and events get of it, a large one in a child process."""
+"""Adapts and stores the result of a call for observers and events, a large one in a worker process."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ __all__ = ["LARGE", "ResultStore", "store_in_child"]
 log = logging.getLogger(__name__)
 
 LARGE = 256 << 10
-"""From this size on, in characters, a result is not read in this process."""
+"""From this size on, in characters, a result is read in the worker process."""
 
 _MOST_NODES = 2_000
 _LONG = 16 << 10
@@ -35,7 +35,7 @@ _TASK = "core.agent.messages.result_storage:store_in_child"
 
 
 class ResultStore:
-    """Adapts and stores results; without an `aside`, or when it fails, all of them in the calling thread."""
+    """Adapts and stores results; without a worker, or if it fails, in the calling thread."""
 
     def __init__(
         self,
@@ -55,7 +55,7 @@ class ResultStore:
         """Return the observation for observers and the one for events, as `store_large_result` does.
 
         `facts` are the other arguments of `ResultAdapter.observe`; `denial` is the reason, when the call was not
-        allowed to run. Of a large result the observers too get the preview, and the file that holds it whole.
+        allowed to run. For a large result the observers, too, get the preview and the file with the full content.
 
         Takes time in proportion to the result: call it in a thread.
         """
@@ -66,7 +66,7 @@ class ResultStore:
                 log.warning("a large tool result is read in the main process: %s", error)
         observation = self._adapter.observe(raw=raw, **facts)
         if denial is not None:
-            # The agent wraps the reason in words of its own, meant for the model.
+            # The agent wraps the reason in a text of its own, meant for the model.
             observation = msgspec.structs.replace(observation, error=denial)
         return store_large_result(observation, self._workspace, self._redactor)
 
@@ -86,7 +86,7 @@ class ResultStore:
 
 
 def store_in_child(desk: TaskContext, argument: bytes) -> tuple[bytes | None, bytes]:
-    """Settle a result in the child, and leave its content there for the observers."""
+    """Store a result in the worker process, and leave its content there for the observers."""
     asked = msgspec.msgpack.decode(argument)
     root = asked["root"]
     adapter = ResultAdapter(saved_results_root=None if root is None else Path(root))
@@ -102,7 +102,7 @@ def store_in_child(desk: TaskContext, argument: bytes) -> tuple[bytes | None, by
 
 
 def _without_texts(value: Any, texts: list[str], depth: int = 0) -> Any:
-    """The value with each long text moved to `texts`, because encoding it in one go would hold everything up."""
+    """The value with each long text moved to `texts`, because encoding it at once would block for long."""
     match value:
         case str() if len(value) >= _LONG:
             texts.append(value)
@@ -128,7 +128,7 @@ def _with_texts(value: Any, texts: list[str]) -> Any:
 
 
 def _is_large(raw: RawResult) -> bool:
-    """Whether the parts of a result that would be read are large, told without looking at all of them."""
+    """Whether the parts of a result that would be read are large, determined without reading all of them."""
     waiting: list[Any] = [raw.block or raw.hook_copy]
     size = seen = 0
     while waiting:

@@ -1,8 +1,8 @@
 """One adapter from whatever the agent's SDK delivers to an `Observation`.
 
-A result reaches us in up to four shapes: the content block the model reads, the message's
-`tool_use_result`, the response a `PostToolUse` hook is given, and a file the command-line agent wrote when
-the result was too large. The model's block is the one that is cut; the others are tried first.
+A result arrives in up to four forms: the content block for the model, the message's `tool_use_result`, the response
+for a `PostToolUse` hook, and a file that the command-line agent wrote when the result was too large. Only the model's
+block is truncated; then the others are tried.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _WRAPPED_LIMIT = 64 << 20
 
 @dataclass(frozen=True)
 class RawResult:
-    """What the SDK gave for one call: the model's block, the message's own copy and the hook's."""
+    """The forms of one result: the model's block, the message's own copy and the hook's."""
 
     block: Any = None
     is_error: bool = False
@@ -75,7 +75,7 @@ class ResultAdapter:
         ended_at: datetime | None = None,
         duration_ms: float | None = None,
     ) -> AnyObservation:
-        """Make the observation of one call; never raises on odd content, which is kept as text."""
+        """Make the observation of one call; never raises for unknown content, which is kept as text."""
         shown = _blocks(raw.block)
         shown_text = _text(shown)
         truncated = _is_notice(shown_text)
@@ -91,7 +91,7 @@ class ResultAdapter:
         failed = (raw.is_error or raw.hook_error is not None) and not over_limit
         error: str | None = None
         if failed:
-            error = _error_text(shown_text) or raw.hook_error or "The tool failed without a word."
+            error = _error_text(shown_text) or raw.hook_error or "The tool failed without a message."
         elif tool_name.startswith("mcp__"):
             error = _reported_error(content)
         common: dict[str, Any] = {
@@ -228,7 +228,7 @@ def _unwrap(block: ContentBlock) -> ContentBlock:
 
 
 def _reported_error(content: tuple[ContentBlock, ...]) -> str | None:
-    """What a result says of its own failure, as Composio's do (`"successful": false`) beside a good status."""
+    """The error that a result itself reports, as Composio's do (`"successful": false`) with a good status."""
     text = _text(content)
     if '"successful"' not in text or "false" not in text:
         return None
@@ -236,8 +236,8 @@ def _reported_error(content: tuple[ContentBlock, ...]) -> str | None:
     if value.get("successful") is not False:
         return None
     data = value.get("data")
-    said = value.get("error") or (data.get("error") if isinstance(data, dict) else None)
-    return str(said) if said else "the tool says that it did not succeed"
+    error = value.get("error") or (data.get("error") if isinstance(data, dict) else None)
+    return str(error) if error else "the tool reports that it did not succeed"
 
 
 def _error_text(shown: str) -> str:

@@ -1,4 +1,4 @@
-"""Follows the sub-agents: which are at work, which call started each, and its one end."""
+"""Follows the sub-agents: which are running, which call started each, and its single end."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ class SubagentTasks:
         self._open: dict[str, _Task] = {}
 
     def call_of(self, task_id: str) -> str | None:
-        """The call that started a sub-agent which is at work."""
+        """The call that started a running sub-agent."""
         task = self._open.get(task_id)
         return task.tool_use_id if task else None
 
     def close(self, status: Literal["error", "cancelled"] = "cancelled") -> Iterator[Event]:
-        """End every sub-agent that is still at work."""
+        """End every sub-agent that is still running."""
         for task_id in list(self._open):
             task = self._open.pop(task_id)
             yield SubagentFinished(
@@ -44,7 +44,7 @@ class SubagentTasks:
     def feed(
         self, message: sdk.TaskStartedMessage | sdk.TaskProgressMessage | sdk.TaskNotificationMessage
     ) -> Iterator[Event]:
-        """Tell of a sub-agent's beginning, progress or end."""
+        """Report the start, progress or end of a sub-agent."""
         import claude_agent_sdk as sdk
 
         task_id = message.task_id
@@ -78,9 +78,9 @@ class SubagentTasks:
                 return
 
     def feed_update(self, message: sdk.TaskUpdatedMessage) -> Iterator[Event]:
-        """Tell of an end that no notification follows."""
-        # A finished task is told of twice, here and by a notification that has more to say; only a task
-        # that was stopped may be told of here alone.
+        """Report an end that no notification follows."""
+        # A finished task is reported twice, here and by a notification with more details; only a stopped task may be
+        # reported here alone.
         if message.status in {"killed", "failed"} and (known := self._open.pop(message.task_id, None)):
             yield SubagentFinished(
                 task_id=message.task_id,

@@ -1,8 +1,8 @@
 """Turns the SDK's messages into events, keeping track of which calls, sub-agents and messages are open.
 
-The SDK delivers the main agent's text twice: as it streams, and again block by block. Text is taken from the
-stream; a block is used only when nothing of its message was streamed, as for the text of sub-agents and for
-the notices the command-line agent writes itself.
+The SDK delivers the main agent's text twice: as a stream, and again block by block. The text is read from the stream;
+a block is used only if nothing of its message was streamed, as for the text of sub-agents and for notices of the
+command-line agent.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ log = logging.getLogger(__name__)
 
 @dataclass
 class OpenCall:
-    """A tool call that has not come to its end."""
+    """A tool call that is unfinished."""
 
     tool_use_id: str
     name: str
@@ -54,7 +54,7 @@ class OpenCall:
 
 @dataclass(frozen=True)
 class RawToolResult:
-    """A tool result as a message carried it; the call it ends is still open."""
+    """A tool result as it is in a message; its call is still open."""
 
     tool_use_id: str
     block: Any
@@ -64,7 +64,7 @@ class RawToolResult:
 
 @dataclass(frozen=True)
 class TurnResult:
-    """How a turn ended, as the agent itself says."""
+    """How a turn ended, as the agent reports it."""
 
     status: Literal["success", "error", "interrupted"]
     text: str
@@ -77,14 +77,14 @@ class TurnResult:
 
 @dataclass(frozen=True)
 class SteeringAccepted:
-    """The agent has taken up the message that was sent under this id."""
+    """The agent has accepted the message that was sent with this id."""
 
     message_id: str
 
 
 @dataclass(frozen=True)
 class TurnStarted:
-    """The agent has begun a turn, maybe by itself."""
+    """The agent has begun a turn, possibly without a query."""
 
 
 @dataclass
@@ -97,10 +97,10 @@ class _OpenMessage:
 
 
 class Translator:
-    """Feeds on SDK messages, yields events and tool results; one lives as long as its connection.
+    """Translates SDK messages to events and tool results; each connection has one.
 
-    `off` are servers that are not there and why, told of with the others; `server` is the model's address; `prices`
-    learns what models cost.
+    `servers` are the states of the MCP servers, `server` is the model's address, and `prices` learns what models
+    cost.
     """
 
     def __init__(
@@ -131,7 +131,7 @@ class Translator:
         self._pieces = 0
 
     def begin(self, query_id: str, query: str) -> None:
-        """Give what follows to this query."""
+        """Attribute what follows to this query."""
         self.query_id = query_id
         self.query = query
         self.last_text = ""
@@ -161,16 +161,16 @@ class Translator:
             case _:
                 return
 
-    def update_servers(self, told: Sequence[Any]) -> Iterator[McpStatus]:
-        """Tell of the MCP servers when anything about them is new."""
-        yield from self._servers.report_update(told)
+    def update_servers(self, listed: Sequence[Any]) -> Iterator[McpStatus]:
+        """Report the MCP servers when anything about them has changed."""
+        yield from self._servers.report_update(listed)
 
     def close_message(self) -> Iterator[Event]:
-        """End the message that is still streaming, keeping what came of it."""
+        """End the message that is still streaming, keeping its text."""
         yield from self._close_message()
 
     def request_of(self, task_id: str) -> str:
-        """What a sub-agent was asked to do, with the query it serves; empty when it is not known."""
+        """The task of a sub-agent, with the query that it serves; empty if it is unknown."""
         call = self.calls.get(self.tasks.call_of(task_id) or "")
         if call is None:
             return self.query
@@ -325,10 +325,10 @@ class Translator:
                 return
 
     def _retry_reason(self, data: dict[str, Any]) -> str:
-        said = clean(str(data.get("error") or data.get("error_status") or ""))
-        if said in {"", "unknown"} and data.get("error_status") is None:
+        error = clean(str(data.get("error") or data.get("error_status") or ""))
+        if error in {"", "unknown"} and data.get("error_status") is None:
             return f"no connection to {clean(self._server)}"
-        return said
+        return error
 
     def _result(self, message: sdk.ResultMessage) -> TurnResult:
         text = self._sanitize(message.result or "").strip() or self.last_text
@@ -354,14 +354,14 @@ class Translator:
 def _failure(message: sdk.ResultMessage, text: str) -> str:
     match message.subtype:
         case "error_max_turns":
-            return "the agent reached its limit of turns; raise max_turns to let it go on"
+            return "the agent reached its limit of turns; raise max_turns to let it continue"
         case "error_max_budget_usd":
             return AT_LIMIT
         case _:
-            said = "; ".join(clean(e) for e in message.errors or [] if "[ede_diagnostic]" not in e) or text
-            if (words := describe_failure(said)) != said:
-                log.info("the agent ended with %s", said)
-            return words or f"the agent ended with {message.subtype}"
+            report = "; ".join(clean(e) for e in message.errors or [] if "[ede_diagnostic]" not in e) or text
+            if (description := describe_failure(report)) != report:
+                log.info("the agent ended with %s", report)
+            return description or f"the agent ended with {message.subtype}"
 
 
 def _int(value: Any, default: int) -> int:

@@ -1,4 +1,9 @@
-"""Counts the tokens of every message as it comes, a sub-agent's too, and what they are likely to cost."""
+"""Counts the tokens of every message, also of sub-agents, and estimates their cost.
+
+The agent reports the cost of a turn only at its end, and includes its sub-agents. What it reports of itself is enough
+for an estimate until then: the price list in the answer to the first handshake, and from the end of each turn what
+every model really cost. There is no price list in this module.
+"""
 
 from __future__ import annotations
 
@@ -17,13 +22,13 @@ if TYPE_CHECKING:
 __all__ = ["Prices", "TokenMeter", "usage_of", "window_of"]
 
 _LISTED = re.compile(r"\$(\d+(?:\.\d+)?)/\$\d+(?:\.\d+)? per Mtok")
-# What a token costs in input tokens: every model of the agent's list has the same proportions.
+# The price of a token in input tokens: the same proportions for every model of the agent's list.
 _OUTPUT, _CACHE_WRITE, _CACHE_READ = 5.0, 1.25, 0.1
 _WEB_SEARCH_USD = 0.01
 
 
 class Prices:
-    """The price of an input token of each model, in US dollars; lives as long as the session."""
+    """The price of an input token of each model, in US dollars; kept for the whole session."""
 
     def __init__(self) -> None:
         self._listed: dict[str, float] = {}
@@ -31,7 +36,7 @@ class Prices:
         self._measured: dict[str, float] = {}
 
     def read_list(self, models: Iterable[Any]) -> None:
-        """Take up what the agent lists of its models when it is connected."""
+        """Read the prices from the models that the agent lists when it is connected."""
         for model in models:
             if not isinstance(model, Mapping):
                 continue
@@ -45,7 +50,7 @@ class Prices:
                 self._families[family] = price
 
     def measure(self, models: Any) -> None:
-        """Take up what each model took and cost, as the end of a turn tells it."""
+        """Measure prices from the tokens and the cost of each model, as reported at the end of a turn."""
         for name, spent in models.items() if isinstance(models, Mapping) else ():
             if not isinstance(spent, Mapping):
                 continue
@@ -61,10 +66,10 @@ class Prices:
                 self._measured[str(name)] = max(0.0, cost - searches) / weight
 
     def cost_of(self, model: str, usage: Usage) -> float | None:
-        """Estimate what these tokens of a model cost, in US dollars; None when nothing is known of the model."""
+        """Estimate what these tokens of a model cost, in US dollars; None if the model is unknown."""
         price = self._measured.get(model, self._listed.get(model))
         if price is None:
-            # Of an older model of a family the list has no price; it is near that of the newest.
+            # The list has no price for older models of a family; it is close to that of the newest.
             price = next((each for family, each in self._families.items() if family in model), None)
         return None if price is None else price * _weight(usage)
 
@@ -95,29 +100,29 @@ def usage_of(raw: Any) -> Usage | None:
 
 
 def window_of(models: Any, model: str | None) -> int | None:
-    """How many tokens a model can take in, as the end of a turn tells of each one that was used."""
-    told = models.get(model) if isinstance(models, dict) else None
-    window = told.get("contextWindow") if isinstance(told, dict) else None
+    """The context window of a model in tokens, as reported at the end of a turn for each model used."""
+    usage = models.get(model) if isinstance(models, dict) else None
+    window = usage.get("contextWindow") if isinstance(usage, dict) else None
     return window if isinstance(window, int) and window > 0 else None
 
 
 class TokenMeter:
-    """Makes an event of what each message took; `prices` knows what that costs."""
+    """Makes an event of the tokens of each message; `prices` estimates their cost."""
 
     def __init__(self, prices: Prices) -> None:
         self._prices = prices
-        # By the call that a sub-agent works for: several work at once, and their messages come in turns.
+        # By the call that a sub-agent works for: several work at once, and their messages alternate.
         self._seen: dict[str, str] = {}
 
     def of_message(
         self, query_id: str, message_id: str, model: str, usage: Usage | None
     ) -> Iterator[TokensSpent]:
-        """Count a message of the main agent, whose stream tells all of it."""
+        """Count a message of the main agent, whose stream reports all tokens."""
         if usage is not None and usage.total:
             yield self._spent(query_id, message_id, model, usage)
 
     def of_block(self, query_id: str, message: sdk.AssistantMessage) -> Iterator[TokensSpent]:
-        """Count a part of a sub-agent's message: with each comes again what went in, and never what came out."""
+        """Count a part of a sub-agent's message: each part repeats the input tokens, and none has the output tokens."""
         parent, message_id, usage = message.parent_tool_use_id, message.message_id, usage_of(message.usage)
         if parent is None or message_id is None or usage is None:
             return

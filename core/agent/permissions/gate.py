@@ -1,4 +1,4 @@
-"""Where a tool call waits for a person's word."""
+"""The permission gate: where a tool call waits for a person's answer."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from core.text import clean
 __all__ = ["REASON_LIMIT", "PermissionGate", "PermissionReply"]
 
 REASON_LIMIT = 1_000
-"""How many characters of a person's reason for a no the model is told."""
+"""How many characters of a person's reason for a denial are passed to the model."""
 
 
 @dataclass(frozen=True)
 class PermissionReply:
     """What was decided about one waiting call.
 
-    `reason` is told to the model when it is a no. `patterns` say what a yes for the session means; without any it
-    means the tools of the call.
+    `reason` is passed to the model with a denial. `patterns` are what is allowed for the session; without any, the
+    tools of the call are.
     """
 
     allow: bool
@@ -42,10 +42,9 @@ class _Waiting:
 
 
 class PermissionGate:
-    """Asks, waits without a limit of time, and answers exactly once.
+    """Asks a person, waits without a time limit, and answers exactly once.
 
-    Without anybody to ask (`interactive=False`) every question is answered with a no that names the
-    option that would have allowed the call.
+    If nobody can be asked (`interactive=False`), every call is denied with a reason that names the option to allow it.
     """
 
     def __init__(
@@ -64,15 +63,15 @@ class PermissionGate:
         self._denied: dict[str, str] = {}
 
     def denial_of(self, tool_use_id: str) -> str | None:
-        """Why this call was refused, by a person, a rule or a pipeline; None when it was not."""
+        """Why this call was denied, by a person, a rule or a pipeline; None if it was not."""
         return self._denied.get(tool_use_id)
 
     def note_denied(self, tool_use_id: str, reason: str) -> None:
-        """Remember that a call was refused elsewhere, as by a pipeline."""
+        """Record that a call was denied elsewhere, as by a pipeline."""
         self._denied[tool_use_id] = reason
 
     async def ask(self, tool_name: str, tool_input: dict[str, Any], tool_use_id: str) -> PermissionReply:
-        """Have a call allowed or denied; the policy is asked again first, as it may have learned since."""
+        """Allow or deny a call; the policy is consulted again first, as it may have changed since."""
         judgement = self._policy.judge(tool_name, tool_input)
         if judgement.verdict is Verdict.ALLOW:
             return PermissionReply(True, scope="policy", reason=judgement.reason)
@@ -103,14 +102,14 @@ class PermissionGate:
                 self._waiting.pop(event.request_id, None)
             answer = self._apply_answer(event, waiting.judgement, answer)
         if not answer.allow:
-            self._denied[tool_use_id] = answer.reason or "The person said no."
+            self._denied[tool_use_id] = answer.reason or "The person denied this."
         self._answered(event, answer)
         return answer
 
     def _apply_answer(
         self, event: PermissionAsked, judgement: Judgement, answer: PermissionReply
     ) -> PermissionReply:
-        """Take down what a person said, as far as it can hold."""
+        """Apply a person's answer, where the policy permits it."""
         if not answer.allow:
             return replace(answer, reason=clean(answer.reason).strip()[:REASON_LIMIT])
         if answer.scope != "session":
@@ -121,7 +120,7 @@ class PermissionGate:
         return replace(answer, patterns=answer.patterns or tuple(map(exact_pattern, judgement.subjects)))
 
     def answer(self, request_id: str, answer: PermissionReply) -> bool:
-        """Answer a waiting call; False when nothing waits under this id any more."""
+        """Answer a waiting call; returns False if no call waits under this id."""
         waiting = self._waiting.get(request_id)
         if waiting is None or waiting.future.done():
             return False
@@ -129,7 +128,7 @@ class PermissionGate:
         return True
 
     def cancel_all(self, reason: str) -> None:
-        """Answer everything that waits with a no."""
+        """Deny every waiting call."""
         for request_id in list(self._waiting):
             self.answer(request_id, PermissionReply(False, "interrupted", reason))
 

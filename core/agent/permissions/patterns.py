@@ -1,6 +1,6 @@
-"""What a person allowed for the rest of a session, as patterns on the tools of one server.
+"""Permissions for the rest of a session, as patterns on the tools of one server.
 
-A pattern never lets through a tool that acts outside or can do anything: those ask each time, whatever it says.
+A pattern never allows a tool that acts outside the workspace or can do anything: such a tool asks each time.
 """
 
 from __future__ import annotations
@@ -33,37 +33,37 @@ class SessionPattern:
     pattern: str
 
     def covers(self, server: str, subject: str) -> bool:
-        """Whether the pattern means this tool of this server."""
+        """Whether the pattern matches this tool of this server."""
         return server == self.server and fnmatchcase(subject, self.pattern)
 
 
 def server_of(tool_name: str) -> str:
-    """The MCP server that a tool is of: of `mcp__composio__X` it is `composio`."""
+    """The MCP server of a tool: `composio` for `mcp__composio__X`."""
     parts = tool_name.split("__", 2)
     return parts[1] if len(parts) == 3 and parts[0] == "mcp" else ""
 
 
 def exact_pattern(subject: str) -> str:
-    """The pattern that means this tool alone; a name may hold what a pattern takes for a wildcard."""
+    """The pattern that matches only this tool, with the wildcards in its name escaped."""
     return _WILD.sub(lambda found: f"[{found[0]}]", subject)
 
 
 def first_word(subject: str) -> str:
-    """What a pattern for this tool has to begin with, such as `GMAIL_`; empty when nothing would do."""
+    """What a pattern for this tool must begin with, such as `GMAIL_`; empty if there is nothing suitable."""
     found = _FIRST_WORD.match(subject)
     return found[0] if found else ""
 
 
 def split_patterns(text: str) -> tuple[str, ...]:
-    """The patterns that a person wrote into one line, blanks or commas between them."""
+    """The patterns that a person wrote in one line, separated by spaces or commas."""
     return tuple(dict.fromkeys(each for each in re.split(r"[\s,]+", text) if each))
 
 
 def pattern_problem(patterns: Iterable[str], subjects: Iterable[str]) -> str | None:
-    """Why these patterns cannot be allowed for a call of `subjects`; None when they can.
+    """Why these patterns cannot be allowed for a call of `subjects`; None if they can.
 
-    Every tool of the call must be meant, and a pattern must begin with the whole first word of one of them: a
-    bare `*` would be a yes to tools that nobody has thought of.
+    Every tool of the call must match, and a pattern must begin with the complete first word of one of them: a bare `*`
+    would allow tools that nobody has considered.
     """
     written, asked = list(patterns), list(subjects)
     if not written:

@@ -1,7 +1,7 @@
-"""Which tool calls run, which are refused and which wait for a person's word.
+"""Which tool calls run, which are denied and which wait for a person's answer.
 
-Rules look at what a call would really run: a call that wraps others (`MULTI_EXECUTE`) is judged by every
-tool inside it, so a rule on the wrapper's name alone never lets anything through.
+Rules apply to what a call would really run: a call that wraps others (`MULTI_EXECUTE`) is judged by every tool inside
+it, so that a rule on the wrapper's name never allows anything.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True)
 class Judgement:
-    """A verdict, why, and the tools it is about."""
+    """A verdict, its reason, and the tools it is about."""
 
     verdict: Verdict
     reason: str
@@ -52,7 +52,7 @@ CONTAINED = frozenset(
         "mcp__local_toolkit__write_local_file",
         "mcp__local_toolkit__read_local_file",
         "mcp__local_toolkit__list_directory",
-        # It only brings a file here; what is sent there asks.
+        # It only downloads a file; uploads ask.
         "mcp__local_toolkit__workbench_download",
     }
 )
@@ -62,7 +62,7 @@ PAGE_READERS = frozenset({"mcp__web_reader__webReader"})
 READERS = {"Read": "file_path", "Glob": "path", "Grep": "path"}
 WRAPPERS = ("MULTI_EXECUTE",)
 WRITERS = frozenset({"Write", "Edit"})
-# One yes to any of these would be a yes to everything, so it holds for that one call.
+# Allowing any of these would allow everything, so a permission is valid for one call only.
 OPEN_ENDED = (
     "BASH",
     "WRITE",
@@ -83,7 +83,7 @@ HOUSEKEEPING = frozenset(
         "COMPOSIO_WAIT_FOR_CONNECTIONS",
     }
 )
-# Whose tools may have the names above and below; another server may call its own whatever it likes.
+# The server whose tools have the names above and below; other servers may use any names.
 _ROUTER = "composio"
 SEARCH_TOOLKITS = (
     "COMPOSIO_SEARCH_",
@@ -116,7 +116,7 @@ def short_name(tool_name: str) -> str:
 def subjects_of(tool_name: str, tool_input: Mapping[str, Any]) -> tuple[str, ...]:
     """Name the tools a call would really run: those inside a wrapper, else the tool itself.
 
-    A wrapper whose inside cannot be read counts as itself, which no rule allows.
+    A wrapper whose content cannot be read counts as itself, which no rule allows.
     """
     name = short_name(tool_name)
     if not _is_wrapper(name):
@@ -140,12 +140,12 @@ def _words(subject: str) -> set[str]:
 
 
 def is_outbound(subject: str) -> bool:
-    """Whether a tool changes something outside the workspace or tells somebody something."""
+    """Whether a tool changes something outside the workspace or sends something to somebody."""
     return not _words(subject).isdisjoint(OUTBOUND_WORDS)
 
 
 def can_be_remembered(subject: str) -> bool:
-    """Whether a yes may hold for the session: not for tools that act outside, nor for those that do anything."""
+    """Whether a permission may last for the session: not for tools that act outside, or that can do anything."""
     return not is_outbound(subject) and not any(word in subject.upper() for word in OPEN_ENDED)
 
 
@@ -158,9 +158,9 @@ def is_search(subject: str) -> bool:
 class PermissionPolicy:
     """Judges calls; remembers what a person allowed for the session.
 
-    `allow` holds shell-style patterns, matched against the full tool name, its short name and the inner
-    subjects. `workspace` bounds what the built-in readers may see, beside the folders `readable`. In the mode
-    `plan` nothing is written, in `acceptEdits` files of the workspace may be.
+    `allow` has shell-style patterns, matched against the full tool name, its short name and the inner subjects. The
+    built-in readers may see only `workspace` and the folders `readable`. In the mode `plan` nothing is written, in
+    `acceptEdits` files of the workspace may be.
     """
 
     workspace: Path
@@ -171,14 +171,14 @@ class PermissionPolicy:
     _allowed_for_session: set[SessionPattern] = field(default_factory=set)
 
     def judge(self, tool_name: str, tool_input: Mapping[str, Any]) -> Judgement:
-        """Say what happens to a call."""
+        """Decide what happens to a call."""
         subjects = subjects_of(tool_name, tool_input)
         if self.skip_all:
             return Judgement(Verdict.ALLOW, "every permission check is switched off", subjects)
         if self.mode == "plan" and (tool_name in CONTAINED - PLANNABLE or tool_name in WRITERS):
-            return Judgement(Verdict.DENY, "nothing is written while the work is only planned", subjects)
+            return Judgement(Verdict.DENY, "nothing is written in plan mode", subjects)
         if any(_is_wrapper(subject) for subject in subjects):
-            return Judgement(Verdict.ASK, "what it would run cannot be told", subjects)
+            return Judgement(Verdict.ASK, "what it would run cannot be determined", subjects)
         if (
             tool_name in WRITERS
             and self.mode == "acceptEdits"
@@ -206,16 +206,16 @@ class PermissionPolicy:
         return Judgement(Verdict.ASK, "it is not among the contained tools", subjects)
 
     def remember(self, tool_name: str, subjects: Iterable[str], patterns: Iterable[str] = ()) -> str | None:
-        """Allow tools of the server of `tool_name` for the rest of the session: `subjects`, or what `patterns` mean.
+        """Allow tools of `tool_name`'s server for the rest of the session: `subjects`, or the matches of `patterns`.
 
-        Returns why that cannot be; then nothing is remembered.
+        Returns why that is not possible; then nothing is remembered.
         """
         asked = tuple(subjects)
         if not all(can_be_remembered(subject) for subject in asked):
-            return "it can do too much to be allowed ahead: it asks each time"
+            return "it can do too much to be allowed in advance: it asks each time"
         written = tuple(patterns) or tuple(exact_pattern(subject) for subject in asked)
         if (problem := pattern_problem(written, asked)) is not None:
-            return f"the pattern was not taken: {problem}"
+            return f"the pattern was rejected: {problem}"
         self._allowed_for_session.update(SessionPattern(server_of(tool_name), each) for each in written)
         return None
 

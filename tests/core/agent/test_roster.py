@@ -53,7 +53,7 @@ def test_the_list_says_of_each_file_where_it_is_and_what_is_wrong(tmp_path: Path
     agent(tmp_path, "general-purpose")
     skill(tmp_path, "style")
     found = listed(tmp_path, "style")
-    assert found["general-purpose"].notes == ("replaces one that the agent brings along",)
+    assert found["general-purpose"].notes == ("replaces a built-in one of the agent",)
     reviewer = found["reviewer"]
     assert (reviewer.state, reviewer.source, reviewer.origin) == ("broken", "project", str(path))
     assert reviewer.problems == ("there is no tool Reed: did you mean Read?",)
@@ -94,7 +94,7 @@ def test_a_session_tells_of_files_at_its_start_and_of_tools_once_the_servers_are
         "reviewer.md: there is no tool crawl_paralel: did you mean mcp__local_toolkit__crawl_parallel?"
         in once
     )
-    assert once.endswith("The sub-agent reviewer goes on without it.")
+    assert once.endswith("The sub-agent reviewer works without it.")
 
 
 def test_the_doctor_has_a_finding_for_each_that_is_wrong(tmp_path: Path) -> None:

@@ -81,7 +81,7 @@ HUGE = "0x" + "f" * 9_000
         ("---\nname: a\n---\n", "has no description: write description:"),
         ("---\nname: a\ndescripton: b\n---\n", "has no description: did you mean it by descripton"),
         ("---\ndescription: b\n---\n", "has no name"),
-        ("---\nname: 12\ndescription: b\n---\n", "name is no text"),
+        ("---\nname: 12\ndescription: b\n---\n", "name is not a text"),
         ("---\nname: a b\ndescription: b\n---\n", "'a b' has other characters"),
         (agent("a", more="model: sonet\n"), "no model 'sonet': did you mean sonnet"),
         (agent("a", more="model: gpt-4\n"), "no model 'gpt-4': it takes inherit, "),
@@ -89,8 +89,8 @@ HUGE = "0x" + "f" * 9_000
         pytest.param(agent("a", more=f"model: {HUGE}\n"), "no model of that kind", id="huge model"),
         pytest.param(agent("a", more=f"compliance:\n  - ? {HUGE}\n    : x\n"), "key 'a int'", id="huge key"),
         pytest.param(agent("a", more=BOMB), "has a [*] before a name", id="bomb"),
-        (agent("a", more="tools: 5\n"), "tools is no list"),
-        (agent("a", more="tools: [[x]]\n"), "tools is no list"),
+        (agent("a", more="tools: 5\n"), "tools is not a list"),
+        (agent("a", more="tools: [[x]]\n"), "tools is not a list"),
         (agent("a", more="compliance: nothing\n"), "compliance is not a list"),
         (agent("a", more="when: 2026-99-99\n"), "is not YAML"),
         (agent("a", more=f"deep: {'[' * 3000}\n"), "is not YAML"),
@@ -138,8 +138,8 @@ def test_what_is_no_plain_file_of_the_project_is_not_read(tmp_path: Path) -> Non
     problems = {Path(each.origin).name: each.problem for each in found.unusable}
     assert set(problems) == {"link.md", "pipe.md", "folder.md", "latin.md"}
     assert "leads out of its folder" in problems["link.md"]
-    assert "is no file" in problems["pipe.md"]
-    assert "is a folder, and a file is read here: rename it" in problems["folder.md"]
+    assert "is not a regular file" in problems["pipe.md"]
+    assert "is a folder, but a file is expected: rename it" in problems["folder.md"]
     assert "permissions" not in problems["folder.md"]
     assert "not UTF-8" in problems["latin.md"]
     assert "canary" not in "".join(problems.values())
