@@ -191,7 +191,7 @@ def test_a_session_that_has_spent_all_takes_no_further_query_until_it_may(tmp_pa
         asked = model.requests
         assert first.code == 1
         assert first.stdout.count("You: ") == 1
-        assert "Budget: " in first.stdout
+        assert "Spending limit reached" in first.stdout
         assert "And again" in (first.session / "queue.json").read_text(encoding="utf-8")
         assert [each.text for each in first.of(QueryReceived)] == ["Look at the folder"]
         spent = [each for each in first.of(BudgetReached) if each.level == "spent"]

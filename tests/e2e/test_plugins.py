@@ -14,7 +14,7 @@ def test_a_session_takes_up_an_installed_observer_and_leaves_out_a_broken_one(tm
     done = run(tmp_path / "base", "run", "--demo", "Plot the monthly revenue in the workbench", env=env)
     assert done.code == 0
     assert "Traceback" not in done.stderr
-    assert "✗ observer broken: other_package:It of other_package is skipped" in done.stderr
+    assert "✗ Observer broken failed: other_package:It of other_package is skipped" in done.stderr
     finished = done.of(ObserverFinished)
     assert finished[0].observer == "broken"
     mine = [event for event in finished if event.observer == "links"]

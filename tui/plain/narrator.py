@@ -20,16 +20,16 @@ from tui.render.events import EventLines
 
 __all__ = ["Narrator"]
 
-GLANCE = 0.05
+OBSERVER_START_SECONDS = 0.05
 """Seconds within which an observer starts on a result, if one does."""
-PATIENCE = 1.0
+OBSERVER_END_SECONDS = 1.0
 """Seconds for which the end of a call is delayed, until the observers have read its result."""
 
-Later = Callable[[float, Callable[[], None]], object]
+CallLater = Callable[[float, Callable[[], None]], object]
 
 
 @dataclass
-class _Held:
+class _DelayedLine:
     line: str
     saved: list[str] = field(default_factory=list)
     observers: int = 0
@@ -48,12 +48,12 @@ class Narrator:
         read_aloud: write answers without Markdown syntax.
     """
 
-    def __init__(self, write: Callable[[str], None], later: Later, *, read_aloud: bool = False) -> None:
+    def __init__(self, write: Callable[[str], None], later: CallLater, *, read_aloud: bool = False) -> None:
         self._read_aloud = read_aloud
         self._write = write
         self._later = later
         self._lines = EventLines(marks=False)
-        self._held: dict[str, _Held] = {}
+        self._delayed: dict[str, _DelayedLine] = {}
         self._last_answer = ""
         self.typed: str | None = None
         """The query that the terminal shows already because a person typed it there."""
@@ -70,19 +70,19 @@ class Narrator:
                 self.flush()
                 self._end_query(event)
             case ToolCallFinished(status="success"):
-                self._hold(event)
-            case ObserverStarted() if event.tool_use_id in self._held:
-                self._held[event.tool_use_id].observers += 1
-            case ArtifactSaved(tool_use_id=str(call)) if call in self._held:
-                self._held[call].saved.append(self._lines.of(event) or "")
-            case ObserverFinished() if event.tool_use_id in self._held:
+                self._delay(event)
+            case ObserverStarted() if event.tool_use_id in self._delayed:
+                self._delayed[event.tool_use_id].observers += 1
+            case ArtifactSaved(tool_use_id=str(call)) if call in self._delayed:
+                self._delayed[call].saved.append(self._lines.of(event) or "")
+            case ObserverFinished() if event.tool_use_id in self._delayed:
                 self._finish_observer(event)
             case _:
                 self._write_line(self._lines.of(event))
 
     def flush(self) -> None:
         """Write the lines that are still delayed."""
-        for call in list(self._held):
+        for call in list(self._delayed):
             self._release(call)
 
     def _write_line(self, line: str | None) -> None:
@@ -106,32 +106,32 @@ class Narrator:
         end = self._lines.end_of_query(event)
         self._write(clean_line(end.sentence, 500))
 
-    def _hold(self, event: ToolCallFinished) -> None:
+    def _delay(self, event: ToolCallFinished) -> None:
         line = self._lines.of(event)
         if line:
-            self._held[event.tool_use_id] = _Held(line)
-            self._later(GLANCE, lambda: self._release_unobserved(event.tool_use_id))
-            self._later(PATIENCE, lambda: self._release(event.tool_use_id))
+            self._delayed[event.tool_use_id] = _DelayedLine(line)
+            self._later(OBSERVER_START_SECONDS, lambda: self._release_unobserved(event.tool_use_id))
+            self._later(OBSERVER_END_SECONDS, lambda: self._release(event.tool_use_id))
 
     def _finish_observer(self, event: ObserverFinished) -> None:
-        held = self._held[event.tool_use_id]
-        held.observers -= 1
-        held.items = max(held.items, event.items)
+        delayed = self._delayed[event.tool_use_id]
+        delayed.observers -= 1
+        delayed.items = max(delayed.items, event.items)
         failure = self._lines.of(event)
         if failure:
-            held.saved.append(failure)
-        if held.observers <= 0:
+            delayed.saved.append(failure)
+        if delayed.observers <= 0:
             self._release(event.tool_use_id)
 
     def _release_unobserved(self, call: str) -> None:
-        if call in self._held and not self._held[call].observers:
+        if call in self._delayed and not self._delayed[call].observers:
             self._release(call)
 
     def _release(self, call: str) -> None:
-        held = self._held.pop(call, None)
-        if held is None:
+        delayed = self._delayed.pop(call, None)
+        if delayed is None:
             return
-        found = f", {held.items} item{'' if held.items == 1 else 's'}" if held.items else ""
-        self._write(held.line + found)
-        for line in held.saved:
+        items = f", {delayed.items} item{'' if delayed.items == 1 else 's'}" if delayed.items else ""
+        self._write(delayed.line + items)
+        for line in delayed.saved:
             self._write_line(line)

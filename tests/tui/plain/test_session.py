@@ -27,7 +27,7 @@ from core.events.types import (
 )
 from tui.plain.input import TypedLines
 from tui.plain.interrupt import interrupt_key
-from tui.plain.narrator import PATIENCE, Narrator
+from tui.plain.narrator import OBSERVER_END_SECONDS, Narrator
 from tui.plain.output import PlainOutput
 from tui.plain.questions import Answer, question_of
 
@@ -113,7 +113,7 @@ def test_a_call_is_told_with_what_was_found_and_what_was_saved_below() -> None:
     assert told.lines == ["Tool call SEARCH_NEWS started: AI chip"]
     told(ObserverFinished(run_id="r1", observer="search", tool_use_id="t1", status="saved", items=25))
     assert told.lines[1:] == ["Tool call SEARCH_NEWS finished in 1.8 s, 25 items", "Saved: a.json"]
-    told.wait(PATIENCE)
+    told.wait(OBSERVER_END_SECONDS)
     assert len(told.lines) == 3
 
 
@@ -125,7 +125,7 @@ def test_a_call_that_nobody_observes_or_that_takes_long_to_is_not_held_back() ->
     told(started("t2"), finished("t2"), ObserverStarted(run_id="r2", observer="s", tool_use_id="t2"))
     told.wait(0.06)
     assert told.lines[-1].endswith("started: AI chip")
-    told.wait(PATIENCE)
+    told.wait(OBSERVER_END_SECONDS)
     assert told.lines[-1] == "Tool call SEARCH_NEWS finished in 1.8 s"
     told(started("t3"), finished("t3"), QueryFinished(query_id="q1", status="success", duration_ms=60_000))
     assert told.lines[-2:] == ["Tool call SEARCH_NEWS finished in 1.8 s", "Done in 1 min 0 s"]
