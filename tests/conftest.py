@@ -14,7 +14,7 @@ from tests.paths import PROJECT
 
 WORKERS_PER_CORE = 2
 """Tests wait more than they compute."""
-BY_DEFAULT = "not e2e or smoke"
+BY_DEFAULT = "smoke or not e2e and not slow"
 """What `pyproject.toml` selects."""
 PRIVATE = ("ANTHROPIC_", "CLAUDE_", "COMPOSIO_", "LOGFIRE_", "OTEL_", "UA_", "XDG_")
 """Beginnings of variables with somebody's keys, servers and folders."""
@@ -35,9 +35,13 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Run tests of whole programs that are named on the command line."""
-    named = (Path(config.invocation_params.dir, each.partition("::")[0]) for each in config.args)
-    if config.option.markexpr == BY_DEFAULT and any(path.is_relative_to(WHOLE_PROGRAMS) for path in named):
+    """Run every test of the files, and of the whole programs, that are named on the command line."""
+    names = [each.partition("::")[0] for each in config.args]
+    named = all(
+        name.endswith(".py") or Path(config.invocation_params.dir, name).is_relative_to(WHOLE_PROGRAMS)
+        for name in names
+    )
+    if config.option.markexpr == BY_DEFAULT and named:
         config.option.markexpr = ""
 
 

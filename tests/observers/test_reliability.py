@@ -419,6 +419,7 @@ async def test_a_second_request_to_end_says_what_is_lost(context: ObserverContex
     assert {event.error for event in finished(events)} == {"the session ended before it finished"}
 
 
+@pytest.mark.slow
 async def test_of_three_thousand_results_at_once_every_one_is_saved(
     context: ObserverContext, result: Make
 ) -> None:

@@ -93,6 +93,7 @@ def one_by_one(items: list[Any], kind: str) -> list[dict[str, Any]]:
 
 
 @given(items_alike(), st.sampled_from(("web", "images")))
+@pytest.mark.slow
 def test_many_rows_at_once_are_what_they_are_one_by_one(items: list[dict[str, Any]], kind: str) -> None:
     found = normalise(items, kind, NOON)
     assert found.rows == one_by_one(items, kind)

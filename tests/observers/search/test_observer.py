@@ -411,6 +411,7 @@ def test_native_search_with_structured_results(context: ObserverContext) -> None
     assert artifact["results"][0]["url"] == "https://a.example/"
 
 
+@pytest.mark.slow
 def test_texts_full_of_openings_are_read_in_time_that_grows_with_them(
     context: ObserverContext, result: Make
 ) -> None:

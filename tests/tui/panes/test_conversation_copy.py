@@ -144,6 +144,7 @@ async def test_the_message_that_y_copies_is_marked() -> None:
 
 
 @pytest.mark.parametrize("size", [7, 400])
+@pytest.mark.slow
 async def test_a_streamed_message_of_many_pieces_is_copied_whole(size: int) -> None:
     code = "\n".join(f"line_{number} = {number}" for number in range(900))
     source = (

@@ -158,6 +158,7 @@ async def lead(pilot: Pilot[None], app: Stage, machine: Machine, keys: tuple[str
 
 
 @pytest.mark.parametrize("page", PAGES)
+@pytest.mark.slow
 async def test_every_answer_of_a_page_is_taken(page: str, machine: Machine) -> None:
     found, keys = PAGES[page]
     for name, value in found.items():

@@ -117,6 +117,7 @@ def trouble(app: Any) -> None:
 
 
 @pytest.mark.parametrize("part", range(PARTS))
+@pytest.mark.slow
 async def test_every_pane_can_be_read_in_every_theme(tmp_path: Path, part: int) -> None:
     app = played_app(tmp_path)
     bad = {}
@@ -135,6 +136,7 @@ async def test_every_pane_can_be_read_in_every_theme(tmp_path: Path, part: int) 
 
 
 @pytest.mark.parametrize("part", range(PARTS))
+@pytest.mark.slow
 async def test_every_dialog_can_be_read_in_every_theme(monkeypatch: pytest.MonkeyPatch, part: int) -> None:
     # To parse the styles anew for each dialog would take more time than all the rest.
     monkeypatch.setattr("tui.theme.stylesheet.MOST_THEMES", len(COLOURED))
