@@ -82,8 +82,8 @@ class ObserverContext:
 class Interest(Enum):
     """An observer's interest in a tool call before it has seen the result; only `NONE` is false.
 
-    `CURIOUS` is for a call whose name promises nothing but whose result may be worth keeping all the same. Such
-    a run is told of when it is over, and not at all when it came to nothing.
+    `CURIOUS` is for a call whose name promises nothing but whose result may be worth saving. Such
+    a run is reported when it has finished, and not at all if it found nothing.
     """
 
     NONE = "none"

@@ -78,8 +78,8 @@ class Corpus:
         rows = enrich_searches(known, context.workspace, context.ledger)
         if rows:
             notes.append(f"articles added to rows of search results: {rows}")
-        corpus, _, said = _add_to_corpus(known, context)
-        notes += [said] if said else []
+        corpus, _, note = _add_to_corpus(known, context)
+        notes += [note] if note else []
         return Outcome(
             (*saved, *corpus), len(saved), failed + gone, len(pages) - len(saved), "; ".join(notes) or None
         )
@@ -89,8 +89,8 @@ def _complete(result: ToolResult, context: ObserverContext) -> Outcome:
     """Add pages of web readers to a new corpus: the tool that saves it only knows crawled pages."""
     if result.observation.has_error:
         return Outcome(note="the corpus was not saved")
-    corpus, entries, said = _add_to_corpus(_read_before(context), context)
-    return Outcome(tuple(corpus), entries, note=said or "the corpus is complete")
+    corpus, entries, note = _add_to_corpus(_read_before(context), context)
+    return Outcome(tuple(corpus), entries, note=note or "the corpus is complete")
 
 
 def _add_to_corpus(pages: Sequence[Page], context: ObserverContext) -> tuple[list[Saved], int, str | None]:
@@ -211,12 +211,12 @@ def _why_not(decoded: Decoded, failed: int, gone: int) -> str:
 
 def _left_out(failed: int, gone: int) -> list[str]:
     """The notes about pages without an article."""
-    told = []
+    notes = []
     if failed:
-        told.append("1 page could not be read" if failed == 1 else f"{failed} pages could not be read")
+        notes.append("1 page could not be read" if failed == 1 else f"{failed} pages could not be read")
     if gone:
-        told.append(f"articles without a readable Markdown file: {gone}")
-    return told
+        notes.append(f"articles without a readable Markdown file: {gone}")
+    return notes
 
 
 def _save(

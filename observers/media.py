@@ -103,13 +103,13 @@ class Media:
         failure: WorkspaceError | None = None
         for path in claimed[:32]:
             try:
-                saved, name = _take(path, context)
+                saved, name = _copy_file(path, context)
             except ObserverError as error:
                 rejected += 1
                 notes.append(str(error))
                 continue
             except WorkspaceError as error:
-                # What was copied before is there, and is told of.
+                # Files copied before this error stay, and are reported.
                 failure = error
                 rejected += 1
                 notes.append(str(error))
@@ -184,7 +184,7 @@ def _paths_in(value: Mapping[str, Any]) -> Iterator[str]:
                     yield path
 
 
-def _take(path: str, context: ObserverContext) -> tuple[Saved | None, str]:
+def _copy_file(path: str, context: ObserverContext) -> tuple[Saved | None, str]:
     """Copy a file, or return the name of an existing file with the same bytes.
 
     Raises:
@@ -243,8 +243,8 @@ def _copy(
             if workspace.exists(name):
                 if workspace.root.size(name) == size:
                     digest = digest or _digest(_pieces(file, size, source.name))
-                    with workspace.root.opened(name) as kept:
-                        if _digest(_pieces(kept, size, name)) == digest:
+                    with workspace.root.opened(name) as existing:
+                        if _digest(_pieces(existing, size, name)) == digest:
                             return None, name
                 continue
             try:

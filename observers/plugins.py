@@ -31,16 +31,16 @@ class _PlugIn:
     """An observer of a plug-in, under the name that it had when it was loaded."""
 
     name: str
-    made: Any
+    instance: Any
 
     def wants(self, call: ToolCall) -> bool | Interest:
         """Call the plug-in's `wants`."""
-        answer: bool | Interest = self.made.wants(call)
+        answer: bool | Interest = self.instance.wants(call)
         return answer
 
     def observe(self, result: ToolResult, context: ObserverContext) -> Outcome:
         """Call the plug-in's `observe`."""
-        outcome: Outcome = self.made.observe(result, context)
+        outcome: Outcome = self.instance.observe(result, context)
         return outcome
 
 
@@ -60,12 +60,12 @@ def load_plugins(
     names = set(taken)
 
     def make(point: EntryPoint) -> Observer:
-        made = _made(point)
-        name = _checked_name(made)
+        instance = _load(point)
+        name = _checked_name(instance)
         if name in names:
             owner = "an observer of the program" if name in taken else "another plug-in"
             raise ObserverError(f"the name {name} is used by {owner}; choose another one")
-        return _PlugIn(name, made)
+        return _PlugIn(name, instance)
 
     found: list[Observer] = []
     for each in load_entry_points(GROUP, make, report, seconds=seconds):
@@ -74,7 +74,7 @@ def load_plugins(
     return found
 
 
-def _made(point: EntryPoint) -> Any:
+def _load(point: EntryPoint) -> Any:
     target = load_entry_point(point)
     if not callable(target):
         return target
@@ -86,15 +86,15 @@ def _made(point: EntryPoint) -> Any:
         ) from error
 
 
-def _checked_name(made: Any) -> str:
+def _checked_name(instance: Any) -> str:
     """The name of an observer that has all it needs.
 
     Raises:
         ObserverError: something is missing or of the wrong kind.
     """
     try:
-        name: object = made.name
-        methods = {method: getattr(made, method, None) for method in ("wants", "observe")}
+        name: object = instance.name
+        methods = {method: getattr(instance, method, None) for method in ("wants", "observe")}
     except Exception as error:
         raise ObserverError(f"it has no name ({describe_exception(error)}); add one") from error
     if not isinstance(name, str) or not _NAME.fullmatch(name):

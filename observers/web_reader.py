@@ -26,10 +26,10 @@ def observe_reader_error(
     Only an error as a whole is one: whatever a page says about codes is the page's text. A call counts once,
     however often it is observed.
     """
-    said = result.observation.error
-    if said is None and len(texts) != 1:
+    error_text = result.observation.error
+    if error_text is None and len(texts) != 1:
         return None
-    error = reader_error(said if said is not None else texts[0], failed=said is not None)
+    error = reader_error(error_text if error_text is not None else texts[0], failed=error_text is not None)
     if error is None:
         return None
     note = f"the web reader {error.meaning} (code {error.code})"

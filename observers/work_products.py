@@ -75,9 +75,9 @@ class WorkProducts:
             return Outcome(note="the file is empty")
         digest = hashlib.sha256(data).hexdigest()
         with context.ledger.editing:
-            kept = _kept_before(workspace, path, digest)
-            if kept is not None:
-                return Outcome(duplicates=1, note=f"already saved as {kept}")
+            copy = _earlier_copy(workspace, path, digest)
+            if copy is not None:
+                return Outcome(duplicates=1, note=f"already saved as {copy}")
             return self._copy(path, data, result, context)
 
     def _copy(self, path: str, data: bytes, result: ToolResult, context: ObserverContext) -> Outcome:
@@ -152,9 +152,9 @@ def _written(result: ToolResult, workspace: Workspace, path: str) -> bytes:
     content = result.call.input.get("content")
     answer = next(iter(decode_texts(texts_of(result, workspace)).values), None)
     if isinstance(answer, dict) and isinstance(content, str):
-        asked = content.encode("utf-8", "replace")
-        if answer.get("sha256") == hashlib.sha256(asked).hexdigest():
-            return asked
+        content_bytes = content.encode("utf-8", "replace")
+        if answer.get("sha256") == hashlib.sha256(content_bytes).hexdigest():
+            return content_bytes
     return data
 
 
@@ -199,7 +199,7 @@ def _write_new(root: Root, name: str, data: bytes) -> Written:
     raise WorkspaceError(f"cannot save {name}: too many files of that name in {root.path}; remove some")
 
 
-def _kept_before(workspace: Workspace, path: str, digest: str) -> str | None:
+def _earlier_copy(workspace: Workspace, path: str, digest: str) -> str | None:
     """The name of an existing earlier copy of this content of this file, or None."""
     reports, wanted = workspace.saved_reports, digest.encode()
     if not reports.exists(INDEX):

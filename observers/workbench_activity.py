@@ -50,10 +50,21 @@ class WorkbenchActivity:
         for index, (name, arguments) in enumerate(_runs(result.call)):
             if _is_sandbox(name):
                 answer = _answer_of(whole, index) if is_multi_execute(result.call.name) else whole
-                # What could not be read as fields is kept as it came.
+                # What could not be parsed into fields is stored unchanged.
                 is_read = answer is not None and not is_cut and not _fields(answer).keys().isdisjoint(_KNOWN)
                 raw = "" if is_read else "\n".join(texts_of(result, context.workspace)).strip()
-                outcomes.append(_save(name, index, arguments, answer, raw, is_cut, result, context))
+                outcomes.append(
+                    _save(
+                        result,
+                        context,
+                        name=name,
+                        index=index,
+                        arguments=arguments,
+                        answer=answer,
+                        raw=raw,
+                        is_cut=is_cut,
+                    )
+                )
         return Outcome(
             artifacts=tuple(saved for outcome in outcomes for saved in outcome.artifacts),
             items=sum(outcome.items for outcome in outcomes),
@@ -112,14 +123,15 @@ def _fields(answer: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _save(
+    result: ToolResult,
+    context: ObserverContext,
+    *,
     name: str,
     index: int,
     arguments: Mapping[str, Any],
     answer: Mapping[str, Any] | None,
     raw: str,
     is_cut: bool,
-    result: ToolResult,
-    context: ObserverContext,
 ) -> Outcome:
     moment = moment_of(result, context)
     # Masked before anything is cut: half a secret would not be known for one.
@@ -169,9 +181,9 @@ def _output(
     stdout, stderr = (masked(_text(fields.get(stream))) for stream in ("stdout", "stderr"))
     results = fields.get("results")
     printed = "\n".join((stdout, masked(results) if isinstance(results, str) else "", raw))
-    said = [level["successful"] for level in levels if isinstance(level.get("successful"), bool)]
+    states = [level["successful"] for level in levels if isinstance(level.get("successful"), bool)]
     if error is not None:
-        said = said or [False]
+        states = states or [False]
     errors = [masked(_text(level["error"])) for level in reversed(levels) if level.get("error")]
     errors += [masked(error)] if error else []
     extra = {
@@ -181,8 +193,8 @@ def _output(
         "stdout": _cut(stdout),
         "stderr": _cut(stderr),
         "results": _bounded(results, masked),
-        # A failure that is told at one level is not undone by another.
-        "successful": all(said) if said else None,
+        # A failure at one level is not undone by another level.
+        "successful": all(states) if states else None,
         "error": _cut(errors[0]) if errors else None,
         "helper_errors": list(dict.fromkeys(found[0][:500] for found in _HELPER_ERROR.finditer(printed)))[
             :20

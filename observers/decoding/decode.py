@@ -37,7 +37,7 @@ _OPENING = re.compile(r"[{\[]")
 _DOCUMENT = re.compile(
     r"""(?:\[\s*+)*+\{\s*+(?:["']|\w++\s*+:(?!//)|$)|(?:\[\s*+)++(?:"|$)|(?:[\[{]\s*+){4}""", re.ASCII
 )
-# What stands on the line of such a label is said of a result; it is not the result.
+# The line of such a label describes a result; it is not the result.
 _QUOTING = re.compile(
     r"^\W{0,8}(?:content|text|description|summary|snippet|highlights|abstract)\W{0,3}:\s?$(?<!\n)",
     re.IGNORECASE | re.MULTILINE,
@@ -126,7 +126,7 @@ def _unwrap(value: Any, wrappings: int) -> Decoded:
             opened = inner.values or inner.problem
             return inner if opened else Decoded(values=(value,), prose=inner.prose or text)
         case [{"type": "text" | "resource"}, *_] if _are_blocks(value):
-            return decode_texts_at([said for block in value if (said := _text_of(block))], wrappings + 1)
+            return decode_texts_at([part for block in value if (part := _text_of(block))], wrappings + 1)
         case {"content": [{"type": "text" | "resource"}, *_] as blocks} if _are_blocks(blocks):
             return _unwrap(value.get("structuredContent") or blocks, wrappings + 1)
         case dict() | list():

@@ -62,11 +62,11 @@ def _is_python(text: str) -> bool:
 
 def _close(text: str, open_: list[tuple[str, int]], cut_string: int | None, end: int, *, quote: str) -> str:
     closer, safe = open_[-1]
-    kept = text[:safe].rstrip()
-    pieces = [kept]
+    complete = text[:safe].rstrip()
+    pieces = [complete]
     key = f"{quote}{quote}"
     if closer == "}":
-        empty = kept.endswith("{")
+        empty = complete.endswith("{")
         if cut_string is not None and (found := _KEY.match(text, safe, cut_string)):
             key = found[1]
             value = _trim(text[cut_string:end])

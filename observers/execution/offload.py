@@ -56,8 +56,8 @@ class ResultOffload:
         texts = [block.text for block in observation.content if isinstance(block, TextContent)]
         whole = not is_preview(result)
         shell = msgspec.structs.replace(observation, content=()) if whole else observation
-        given = packed(msgspec.structs.replace(result, observation=shell))
-        argument = {"observer": run.observer, "curious": run.curious, "result": given, "whole": whole}
+        packed_result = packed(msgspec.structs.replace(result, observation=shell))
+        argument = {"observer": run.observer, "curious": run.curious, "result": packed_result, "whole": whole}
         done = self._aside.call(_TASK, argument, lambda _name: Pieces(texts))
         if done is None:
             raise WorkerUnavailable(f"the process for large results has no observer {run.observer}")

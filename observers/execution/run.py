@@ -132,7 +132,7 @@ def judge(observer: Observer, call: ToolCall) -> Interest:
 def perform(run: Run, observer: Observer, result: ToolResult, context: ObserverContext) -> Run:
     """Run an observer and store its outcome; an exception becomes the run's `error`.
 
-    So does an outcome that cannot be true; of such a one the artifacts that are there are still told of.
+    So does an impossible outcome; those of its artifacts that exist are still reported.
     """
     started = time.perf_counter()
     try:

@@ -149,8 +149,8 @@ class _Table:
         plan = self._plan
         taken = [keys[0] for keys in (plan.url, plan.title, plan.source, plan.snippet, plan.position) if keys]
         left = [key for key in self._items[0] if key not in taken]
-        given = {key: self._column(key) for key in left}
-        columns = {key: self._extra(key, column, urls, dates) for key, column in given.items()}
+        originals = {key: self._column(key) for key in left}
+        columns = {key: self._extra(key, column, urls, dates) for key, column in originals.items()}
         if len(left) == 1 and None not in columns[left[0]]:
             name = "date_original" if left[0] == "date" and "date" in plan.date else left[0]
             return [{name: value} for value in columns[left[0]]]
@@ -159,7 +159,7 @@ class _Table:
             for extra in extras:
                 del extra[key]
         for key, column in columns.items():
-            if column is not given[key] or None in column:
+            if column is not originals[key] or None in column:
                 _put(extras, key, column)
         if "date" in plan.date:
             for extra in extras:
@@ -173,9 +173,9 @@ class _Table:
         """The values of a column that the row's date or URL does not repeat; None for the others."""
         plan = self._plan
         if plan.date and key == plan.date[0]:
-            column = _without_said(column, dates)
+            column = _without_repeats(column, dates)
         elif key == "id" or key in plan.url:
-            column = _without_said(column, urls)
+            column = _without_repeats(column, urls)
         return _plain_column(column)
 
 
@@ -188,11 +188,11 @@ def _put(objects: list[Item], key: str, column: list[Any]) -> None:
             item[key] = value
 
 
-def _without_said(column: list[Any], said: Sequence[Any]) -> list[Any]:
+def _without_repeats(column: list[Any], shown: Sequence[Any]) -> list[Any]:
     """The column without the values that repeat those of another column."""
-    if not any(map(eq, column, said)):
+    if not any(map(eq, column, shown)):
         return column
-    return [None if value == other else value for value, other in zip(column, said, strict=True)]
+    return [None if value == other else value for value, other in zip(column, shown, strict=True)]
 
 
 def _plain_column(column: list[Any]) -> list[Any]:

@@ -161,8 +161,8 @@ def _is_page(value: Any) -> bool:
 def _of_columns(value: list[Any]) -> list[Any]:
     """The rows of a list that has the question, the titles, the texts and the addresses one after the other."""
     match value:
-        case [str(), [*titles], [*said], [*urls]] if urls and len(titles) == len(said) == len(urls):
-            columns = zip(titles, said, urls, strict=True)
+        case [str(), [*titles], [*snippets], [*urls]] if urls and len(titles) == len(snippets) == len(urls):
+            columns = zip(titles, snippets, urls, strict=True)
             return [{"title": title, "snippet": text, "url": url} for title, text, url in columns]
         case _:
             return value
@@ -341,7 +341,7 @@ def _without_repeats(pages: list[Page]) -> list[Page]:
     """The pages without bare lists of addresses that another page of the same search says more of."""
     if not any(page.repeats for page in pages):
         return pages
-    kept = []
+    selected = []
     for page in pages:
         if page.repeats:
             known = {
@@ -353,8 +353,8 @@ def _without_repeats(pages: list[Page]) -> list[Page]:
             }
             if all((url_of(item) if isinstance(item, dict) else item) in known for item in page.items):
                 continue
-        kept.append(page)
-    return kept
+        selected.append(page)
+    return selected
 
 
 def _is_list_of_objects(value: list[Any]) -> bool:

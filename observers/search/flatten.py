@@ -32,17 +32,17 @@ __all__ = [
     "kind_of_word",
     "lift",
     "opened",
-    "told",
+    "with_inner_text",
 ]
 
 _DEEPEST = 3
 _ADDRESS_ENDS = ("url", "link", "href", "uri", "pdf")
 _ADDRESS_NAMES = ("url", "link", "href", "page_url")
-_HELD_OF_IMAGES = ("source", "original", "page")
+_WRAPPERS_OF_IMAGES = ("source", "original", "page")
 _PAGES_OF_LINKS = ("html", "web", "webpage")
 _FOR_PROGRAMS = ("://api.", "api_key=", "apikey=")
-_TOLD_BEST_FIRST = (Field.TITLE, Field.SNIPPET)
-_TOLD = frozenset(_TOLD_BEST_FIRST)
+_PREFERRED_TEXT = (Field.TITLE, Field.SNIPPET)
+_TOLD = frozenset(_PREFERRED_TEXT)
 # A place has a telephone and a state.
 _ELSEWHERE = FOREIGN - {"phone", "state", "email", "role"}
 _ROLES = ("assistant", "user", "system", "model", "tool")
@@ -93,7 +93,7 @@ def opened(
         if not isinstance(item, dict) or not CLUSTERS.isdisjoint(item):
             rows.append(item)
         elif url_of(item):
-            rows.append(told(item) or item)
+            rows.append(with_inner_text(item) or item)
         elif (group := group_in(item)) is not None:
             name, inner = group
             own = kind_of_word(item.get("type")) or KINDS.get(name)
@@ -104,7 +104,7 @@ def opened(
                 rows += spliced
                 others += further
         else:
-            rows.append(lift(item, images=images) or told(item) or item)
+            rows.append(lift(item, images=images) or with_inner_text(item) or item)
     return rows, others
 
 
@@ -124,7 +124,7 @@ def _is_message(item: Mapping[str, Any]) -> bool:
     return item.get("role") in _ROLES and "content" in item
 
 
-def told(item: Mapping[str, Any]) -> dict[str, Any] | None:
+def with_inner_text(item: Mapping[str, Any]) -> dict[str, Any] | None:
     """A copy of an item without text that has the text of an object inside it, or None."""
     if CUT_OFF in item or _says_something(item):
         return None
@@ -133,10 +133,10 @@ def told(item: Mapping[str, Any]) -> dict[str, Any] | None:
         for key, value in item.items()
         if isinstance(value, dict) and CUT_OFF not in value and fold(key) in TELLING
     ]
-    for wanted in _TOLD_BEST_FIRST:
+    for wanted in _PREFERRED_TEXT:
         for key, value, columns in inside:
             if wanted in columns and url_of(value) in (None, url_of(item)):
-                return {name: given for name, given in item.items() if name != key} | value
+                return {name: other for name, other in item.items() if name != key} | value
     return None
 
 
@@ -158,24 +158,24 @@ def _named(item: Mapping[str, Any]) -> dict[str, Any] | None:
             if (found and found[0] is Field.SNIPPET) or (
                 folded.endswith(_ADDRESS_ENDS) and not any(part in folded for part in NO_ADDRESS)
             ):
-                rest = {other: given for other, given in item.items() if other != key}
+                rest = {other: content for other, content in item.items() if other != key}
                 return _with_address(rest, value)
     return None
 
 
 def _wrapped(item: Mapping[str, Any], depth: int, *, images: bool) -> dict[str, Any] | None:
-    said = bool(columns_of(item) & {Field.TITLE, Field.SNIPPET})
+    has_text = bool(columns_of(item) & {Field.TITLE, Field.SNIPPET})
     source = item.get("source")
-    if said and isinstance(source, dict) and "title" in source and (page := url_of(source)):
+    if has_text and isinstance(source, dict) and "title" in source and (page := url_of(source)):
         return _with_address(item, page)
     for key, value in item.items():
         if not isinstance(value, dict) or CUT_OFF in value:
             continue
         folded = fold(key)
-        held = images and folded in _HELD_OF_IMAGES
-        if folded in SKIPPED or (folded in NO_WRAPPER and not held and key != "_source"):
+        in_images = images and folded in _WRAPPERS_OF_IMAGES
+        if folded in SKIPPED or (folded in NO_WRAPPER and not in_images and key != "_source"):
             continue
-        if folded == "links" and said:
+        if folded == "links" and has_text:
             page = next((value[name] for name in _PAGES_OF_LINKS if is_web_url(value.get(name))), None)
             if page is not None:
                 return _with_address(item, page)
@@ -183,11 +183,11 @@ def _wrapped(item: Mapping[str, Any], depth: int, *, images: bool) -> dict[str, 
         url = url_of(inner) if inner is not None else None
         if inner is None or url is None:
             continue
-        if said or held:
+        if has_text or in_images:
             return _with_address(item, url)
         if columns_of(inner) & {Field.TITLE, Field.SNIPPET}:
             return {
-                other: given for other, given in item.items() if other != key and other not in inner
+                other: content for other, content in item.items() if other != key and other not in inner
             } | inner
     return None
 
@@ -205,8 +205,10 @@ def _linked(item: Mapping[str, Any], depth: int) -> dict[str, Any] | None:
             continue
         inner = first if url_of(first) else lift(first, depth=depth + 1)
         if inner is not None and (url := url_of(inner)) is not None:
-            told = {name: given for name, given in inner.items() if len(value) == 1 and name not in item}
-            return _with_address(told | dict(item), url)
+            inner_fields = {
+                name: other for name, other in inner.items() if len(value) == 1 and name not in item
+            }
+            return _with_address(inner_fields | dict(item), url)
     return None
 
 
@@ -229,7 +231,7 @@ def is_row(item: Any, *, images: bool, named: bool) -> bool:
     url = url_of(item, images=images)
     if url is not None and url == item.get("id") and "/api/" in url and "#" in url:
         return False
-    row = (told(item) or item) if url is not None else lift(item, images=images)
+    row = (with_inner_text(item) or item) if url is not None else lift(item, images=images)
     return row is not None and (named or _says_something(row))
 
 
@@ -247,7 +249,7 @@ def is_titled(item: Any) -> bool:
     """Whether an item without a URL is a row: it has a title and another field."""
     if not isinstance(item, dict) or has_own_query(item) or group_in(item) is not None or CUT_OFF in item:
         return False
-    row = told(item) or item
+    row = with_inner_text(item) or item
     if _is_message(row) or not _ELSEWHERE.isdisjoint(map(fold, row)):
         return False
     return Field.TITLE in columns_of(row) and sum(1 for value in row.values() if value) > 1

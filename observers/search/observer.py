@@ -32,9 +32,9 @@ _WORD = re.compile(r"[a-z0-9]")
 class SearchResults:
     """Observer of every tool whose result is, or has the shape of, a page of search results.
 
-    A tool is told by its name: a search is always looked at; the local toolkit, connections, the finding of
-    tools, sandboxes, mail, files and whatever else is never a search are not. The rest is looked at out of
-    curiosity: its results are saved when they have the shape of search results, and else nobody hears of it.
+    The name of a tool decides: searches are always observed; the local toolkit, connections, tool discovery,
+    sandboxes, mail, files and whatever else is never a search are not. Other tools are observed out of curiosity:
+    their results are saved if they have the shape of search results, and are not reported otherwise.
     """
 
     name = "search_results"
@@ -91,10 +91,10 @@ class SearchResults:
         text = context.workspace.redactor.redact("\n".join(texts))
         unique = unique_id(context, call.tool_use_id, text)
         heading = f"{reason}\ntool: {plain_text(call.name)[:200]}\ntool_use_id: {call.tool_use_id}\n"
-        kept = f"{heading}\n{text[:_MAX_UNPARSED]}"
+        content = f"{heading}\n{text[:_MAX_UNPARSED]}"
         saved, path = save_once(
             context,
-            lambda path: context.workspace.write_artifact(path, kept),
+            lambda path: context.workspace.write_artifact(path, content),
             folder=_UNPARSED,
             name=artifact_name(short_name(call.name), ".txt", moment, unique),
             unique=unique,

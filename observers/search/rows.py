@@ -57,15 +57,15 @@ def normalise(items: list[Any], kind: str, now: datetime, *, named: bool = False
         return Rows([row for row in ready if row])
     result = Rows()
     rows, images = result.rows, kind == "images"
-    for number, (given, row) in enumerate(zip(items, ready, strict=True), start=1):
+    for number, (original, row) in enumerate(zip(items, ready, strict=True), start=1):
         if row is not None:
             rows.append(row)
             continue
-        item = {"url": given} if isinstance(given, str) and is_web_url(given) else given
+        item = {"url": original} if isinstance(original, str) and is_web_url(original) else original
         if not isinstance(item, dict):
             result.rejected += 1
             continue
-        made = len(rows)
+        before = len(rows)
         try:
             plan = _plan_of(item)
             url = _url(item, plan, images)
@@ -76,16 +76,18 @@ def normalise(items: list[Any], kind: str, now: datetime, *, named: bool = False
             if plan.special:
                 rows += _cluster(item, number, now, led=url is not None)
         except (ValueError, TypeError, RecursionError):
-            del rows[made:]
-        if len(rows) == made and CUT_OFF not in item:
+            del rows[before:]
+        if len(rows) == before and CUT_OFF not in item:
             result.rejected += 1
     return result
 
 
 def _unaddressed(item: dict[str, Any], plan: Plan, number: int, now: datetime) -> list[dict[str, Any]]:
     row = _row(item, plan, None, number, now)
-    said = row["snippet"] or row["source"] or row["date"] or any(row["extra"].get(key) for key in plan.extra)
-    return [row] if row["title"] and said else []
+    has_text = (
+        row["snippet"] or row["source"] or row["date"] or any(row["extra"].get(key) for key in plan.extra)
+    )
+    return [row] if row["title"] and has_text else []
 
 
 def _alike(items: list[Any], now: datetime) -> list[dict[str, Any] | None]:
@@ -97,10 +99,10 @@ def _alike(items: list[Any], now: datetime) -> list[dict[str, Any] | None]:
             whole = len(numbers) == len(items)
             alike = items if whole else [items[number - 1] for number in numbers]
             with suppress(ValueError, TypeError, RecursionError):
-                made = rows_of_columns(alike, numbers, _plan_of(alike[0]), now)
+                built = rows_of_columns(alike, numbers, _plan_of(alike[0]), now)
                 if whole:
-                    return made
-                for number, row in zip(numbers, made, strict=True):
+                    return built
+                for number, row in zip(numbers, built, strict=True):
                     rows[number - 1] = row
     return rows
 

@@ -121,9 +121,9 @@ def _element(inner: str) -> dict[str, Any]:
     # The name of an author would else be taken for that of the result.
     if authors := ", ".join(name.strip() for name in _AUTHOR.findall(inner)):
         inner = _AUTHOR.sub("", inner)
-    for name, attributes, said in _PART.findall(_with_plain_sections(inner)):
+    for name, attributes, text in _PART.findall(_with_plain_sections(inner)):
         address = _HREF.search(attributes)
-        item.setdefault(_LABELS.get(name.lower(), name), (address[1] if address else said).strip())
+        item.setdefault(_LABELS.get(name.lower(), name), (address[1] if address else text).strip())
     if authors:
         item.setdefault("author", authors)
     if not is_web_url(item.get("url")):
@@ -196,12 +196,12 @@ class _Reader:
 
     def read(self) -> list[Section]:
         for line in self._lines:
-            self._take(line.rstrip())
+            self._read_line(line.rstrip())
             self._at += len(line)
         self._finish()
         return [section for section in self._sections if section.items]
 
-    def _take(self, line: str) -> None:
+    def _read_line(self, line: str) -> None:
         if not line:
             self._gap = True
             return
@@ -227,21 +227,21 @@ class _Reader:
         elif label:
             self._labelled(_LABELS[label["label"].lower()], label["value"].strip())
         elif self._titled_by_label and "url" in self._item:
-            self._said(line)
+            self._add_text(line)
         elif _RULE.match(line):
             self._finish()
         elif linked and ((match := _LINK.match(line)) or (match := _TRAILING.match(line))):
             self._finish()
-            said = match.groupdict().get("snippet")
+            snippet = match.groupdict().get("snippet")
             self._item = {"title": match["title"].strip("* "), "url": match["url"]} | (
-                {"snippet": said} if said else {}
+                {"snippet": snippet} if snippet else {}
             )
         elif linked and (match := _BARE_URL.match(line)):
             self._address(match["url"], line)
         elif (match := _NUMBERED.match(line)) or (match := _HEADING.match(line)):
             self._titled(match["title"], line)
         else:
-            self._said(line)
+            self._add_text(line)
         self._gap = False
 
     def _goes_on(self, line: str) -> bool:
@@ -264,7 +264,7 @@ class _Reader:
         if label := _LABEL.match(line):
             self._labelled(_LABELS[label["label"].lower()], label["value"].strip())
         else:
-            self._said(line)
+            self._add_text(line)
         self._gap = False
 
     def _labelled(self, column: str, value: str) -> None:
@@ -291,7 +291,7 @@ class _Reader:
 
     def _address(self, url: str, line: str) -> None:
         if self._label == "snippet" and "url" in self._item:
-            self._said(line)
+            self._add_text(line)
             return
         if "url" in self._item:
             self._finish()
@@ -305,22 +305,22 @@ class _Reader:
 
     def _titled(self, title: str, line: str) -> None:
         if self._label == "snippet" and not self._gap and "url" in self._item:
-            self._said(line)
+            self._add_text(line)
             return
         self._finish()
         self._begin = self._at
         self._item["title"] = title.strip("*# ")
 
-    def _said(self, line: str) -> None:
+    def _add_text(self, line: str) -> None:
         """Handle a line of plain text: it continues the snippet, or may be the next title."""
-        said, item = line.strip(), self._item
+        text, item = line.strip(), self._item
         if self._label in ("snippet", "raw_content"):
-            self._more.setdefault(self._label, []).append(said)
+            self._more.setdefault(self._label, []).append(text)
         elif self._titled_by_label and "url" in item:
             return
         elif ("url" in item or ("title" in item and not self._gap)) and not self._ends(line):
             item.setdefault("snippet", "")
-            self._more.setdefault("snippet", []).append(said)
+            self._more.setdefault("snippet", []).append(text)
         else:
             self._finish()
             self._waiting = _BULLET.sub("", line).strip("* ")

@@ -53,7 +53,7 @@ _EITHER = word_set("event")
 _READS_PAGES = word_set("fetch reader read extract scrape crawl contents download upload")
 _KINDS = {
     word: kind
-    for kind, words in {
+    for kind, names in {
         "news": "news headline headlines newsapi gnews newsdata",
         "videos": "video videos youtube vimeo shorts dailymotion",
         "images": "image images photo photos picture pictures unsplash pexels pixabay",
@@ -68,7 +68,7 @@ _KINDS = {
         "discussions": "forum forums discussion discussions reddit",
         "questions": "questions",
     }.items()
-    for word in words.split()
+    for word in names.split()
 }
 _OF_SERVERS = word_set("news videos images scholar jobs local hotels")
 _MOST_INNER = 64
