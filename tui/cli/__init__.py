@@ -1,4 +1,8 @@
-"""The `ua-tui` command: reads what was asked for, has it carried out, and says what went wrong in a line."""
+"""The `ua-tui` command: parses the command line, runs a command, and reports an error in a line.
+
+Every command is an entry in `table.py`, most with a module of their own. This is the top of `tui`: nothing imports it
+but the entry point. Start with `table.py`.
+"""
 
 from __future__ import annotations
 
@@ -20,12 +24,12 @@ from tui.terminal.exit_codes import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_USAGE
 
 __all__ = ["main"]
 
-# What a full or broken disk says of a write to standard output.
+# The errors of a full or broken disk.
 _UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command; returns its exit code."""
+    """Run the command; returns the exit code."""
     arguments = list(sys.argv[1:] if argv is None else argv)
     arguments = command_first(arguments, COMMANDS)
     name = arguments[0] if arguments and arguments[0] in COMMANDS else None
@@ -35,14 +39,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         args = read_arguments(prog, COMMANDS[name], arguments[1:] if name else arguments)
         code = COMMANDS[name].run(args)
-        # What is left of the output is written here, where it can still be said that it was not.
+        # The rest of the output is written here, where a failure can still be reported.
         for stream in (sys.stdout, sys.stderr):
             try:
                 stream.flush()
             except OSError:
                 if not code:
                     raise
-                # It ended badly before, as on a hangup, and that is what is told.
+                # The command failed before, for example by a hangup: its exit code counts.
                 _drop_output(stream)
         return code
     except WrongUsage as problem:
@@ -66,5 +70,5 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _drop_output(stream: TextIO | None = None) -> None:
-    """Let what Python still has to write at its exit go nowhere, as nobody can take it; standard output by default."""
+    """Discard what Python would still write to `stream` at its exit; standard output by default."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), (stream or sys.stdout).fileno())

@@ -1,6 +1,6 @@
-"""What the commands take: how it is read, and the options that several of them share.
+"""Parsing of the command line, and the options that several commands share.
 
-Nothing heavy is imported before the options are read, so that `--help` and a wrong option answer at once.
+Nothing slow is imported before the options are parsed, so that `--help` and usage errors are immediate.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Command(NamedTuple):
 
 
 class WrongUsage(Exception):
-    """The command line asks for what cannot be done together; the message says what."""
+    """Arguments that do not go together; the message says which."""
 
 
 def wrong_usage(prog: str, message: str) -> str:
@@ -66,7 +66,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 class _OptionsAlone(_Parser):
-    """Knows the options only, and leaves everything else as it stands."""
+    """Knows only the options, and leaves everything else as it is."""
 
     def add_argument(self, *names: Any, **how: Any) -> argparse.Action:
         if names[0].startswith("-"):
@@ -75,9 +75,9 @@ class _OptionsAlone(_Parser):
 
 
 def read_arguments(prog: str, command: Command, given: Sequence[str]) -> argparse.Namespace:
-    """Read the arguments of a command, options and others in any order; what follows `--` is no option.
+    """Read the arguments of a command, options and others in any order; what follows `--` is not an option.
 
-    Attributes of the answer are those of the arguments, `prog`, and `given` as it is.
+    The result has an attribute for each argument, `prog`, and `given`.
 
     Raises:
         SystemExit: they are wrong, or ask for help or the version.
@@ -116,7 +116,7 @@ def command_first(given: Sequence[str], commands: Mapping[str | None, Command]) 
 
 
 class _ShowVersion(argparse.Action):
-    """Tells the version, which takes longer to find out than all options take to read."""
+    """Shows the version, which takes longer to find out than all options take to parse."""
 
     def __call__(self, parser: argparse.ArgumentParser, *_rest: object) -> None:
         from core.version import VERSION
@@ -127,31 +127,31 @@ class _ShowVersion(argparse.Action):
 
 
 def add_version(parser: argparse.ArgumentParser) -> None:
-    """Add the option that tells the version."""
+    """Add the option that shows the version."""
     parser.add_argument(
         "--version", action=_ShowVersion, nargs=0, help="show program's version number and exit"
     )
 
 
-def first_query(told: str) -> Adder:
-    """Make what adds a query that may be left out, with what its help says."""
-    return lambda parser: parser.add_argument("query", nargs="?", help=told)
+def first_query(help_text: str) -> Adder:
+    """Return what adds an optional query with this help text."""
+    return lambda parser: parser.add_argument("query", nargs="?", help=help_text)
 
 
 def add_session(parser: argparse.ArgumentParser) -> None:
-    """Add the past session that a command is about."""
+    """Add the past session."""
     parser.add_argument("session", metavar="SESSION", help="its folder, its name, or latest for the newest")
 
 
 def add_sessions_folder(parser: argparse.ArgumentParser) -> None:
-    """Add where the past sessions are."""
+    """Add the folder of the past sessions."""
     parser.add_argument(
         "--workspace", metavar="DIR", help="the folder that holds AGENT_RUN_WORKSPACES (default: here)"
     )
 
 
 def add_plain(parser: argparse.ArgumentParser) -> None:
-    """Add the choice to do without a full screen."""
+    """Add the option for no full screen."""
     parser.add_argument(
         "--plain",
         action="store_true",
@@ -164,37 +164,37 @@ def add_theme(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--theme",
         metavar="NAME",
-        help="the colours for this run: dark, light, ansi (the 16 of the terminal) or a theme of Textual's",
+        help="the colour theme for this run: dark, light, ansi (the terminal's 16 colours) or a Textual theme",
     )
 
 
 def add_fresh(parser: argparse.ArgumentParser) -> None:
-    """Add the choice to go on without the earlier conversation."""
+    """Add the option to resume without the earlier conversation."""
     parser.add_argument(
         "--fresh",
         action="store_true",
-        help="go on with a conversation that knows nothing of the earlier one, as when that is gone",
+        help="resume with a new conversation, for example when the earlier one is gone",
     )
 
 
 def add_no_plugins(parser: argparse.ArgumentParser) -> None:
-    """Add the choice to do without the observers of others."""
+    """Add the option to ignore plug-ins."""
     parser.add_argument(
         "--no-plugins",
         dest="plugins",
         action="store_false",
         default=None,
-        help="leave out the observers of other installed packages",
+        help="ignore the observers of other installed packages",
     )
 
 
 def add_session_options(parser: argparse.ArgumentParser) -> None:
-    """Add what every session takes, on whatever screen; `settings_of` reads it."""
+    """Add the options of every session; `settings_of` reads them."""
     parser.add_argument(
         "--demo", action="store_true", default=None, help="a scripted session: no network, no key"
     )
     parser.add_argument(
-        "--demo-pace", type=float, metavar="N", help="how slowly the demo streams; 0 is at once"
+        "--demo-pace", type=float, metavar="N", help="how slowly the demo streams (0: at once)"
     )
     parser.add_argument(
         "--workspace",
@@ -203,14 +203,14 @@ def add_session_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--model", help="the model that answers")
     parser.add_argument(
-        "--effort", metavar="LEVEL", help="how hard it thinks: low, medium, high, xhigh or max"
+        "--effort", metavar="LEVEL", help="how much the model thinks: low, medium, high, xhigh or max"
     )
     parser.add_argument("--base-url", metavar="URL", help="a server that speaks the Anthropic Messages API")
     parser.add_argument(
         "--allow",
         action="append",
         metavar="PATTERN",
-        help="let tools whose name matches run unasked (repeatable)",
+        help="run tools with a matching name without asking (repeatable)",
     )
     parser.add_argument(
         "--tool",
@@ -221,8 +221,8 @@ def add_session_options(parser: argparse.ArgumentParser) -> None:
         help="offer Bash, Write, Edit or WebFetch (repeatable)",
     )
     parser.add_argument("--permission-mode", metavar="MODE", help="default, acceptEdits or plan")
-    parser.add_argument("--max-turns", metavar="N", help="how many model turns a query may take")
-    parser.add_argument("--max-cost", "--max-cost-usd", metavar="USD", help="what a session may cost")
+    parser.add_argument("--max-turns", metavar="N", help="the limit of model turns per query")
+    parser.add_argument("--max-cost", "--max-cost-usd", metavar="USD", help="the spending limit of a session")
     add_no_plugins(parser)
     parser.add_argument(
         "--dangerously-skip-permissions",
@@ -233,17 +233,17 @@ def add_session_options(parser: argparse.ArgumentParser) -> None:
 
 
 def settings_of(args: argparse.Namespace) -> Settings:
-    """The settings of a session with the options that were given for it.
+    """Return the settings of a session with the given options.
 
     Raises:
-        SettingsError: one of them is wrong, or refused for root.
+        SettingsError: an option is invalid, or refused for root.
     """
     from core.errors import SettingsError
     from core.settings.model import load_settings
 
     if args.dangerously_skip_permissions and hasattr(os, "geteuid") and os.geteuid() == 0:
         raise SettingsError(
-            "--dangerously-skip-permissions is refused for root: be another user, or use --allow."
+            "--dangerously-skip-permissions is refused for root: run as another user, or use --allow."
         )
 
     overrides: dict[str, Any] = {

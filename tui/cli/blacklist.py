@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["add_arguments", "run"]
 
-_say = partial(complain, prog="ua-tui blacklist")
+_complain = partial(complain, prog="ua-tui blacklist")
 _HEADER = ("SITE", "ERRORS", "LAST ERROR", "LISTED SINCE", "UNTIL")
 
 
@@ -39,15 +39,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Carry the command out; returns the exit code: 0, 1 when a site or the file is at fault, 2 for wrong usage."""
     if args.action is None and args.all:
-        return _say("--all goes with clear", EXIT_USAGE)
+        return _complain("--all goes with clear", EXIT_USAGE)
     if args.action == "clear" and bool(args.hosts) == args.all:
-        return _say("name the sites to clear, or give --all", EXIT_USAGE)
+        return _complain("name the sites to clear, or give --all", EXIT_USAGE)
     logging.basicConfig(format="ua-tui blacklist: %(message)s", level=logging.WARNING)
     try:
         blacklist = _open(args.workspace)
         return _clear(blacklist, args) if args.action == "clear" else _list(blacklist, as_json=args.json)
     except UniversalAgentError as error:
-        return _say(str(error), EXIT_FAILED)
+        return _complain(str(error), EXIT_FAILED)
 
 
 def _open(workspace: str | None) -> Blacklist:
@@ -91,7 +91,7 @@ def _clear(blacklist: Blacklist, args: argparse.Namespace) -> int:
         print_line("nothing is on the blacklist")
     if unknown:
         names = ", ".join(clean_line(host, 100) for host in unknown)
-        return _say(f"not on the blacklist: {names}; `ua-tui blacklist` shows what is", EXIT_FAILED)
+        return _complain(f"not on the blacklist: {names}; `ua-tui blacklist` shows what is", EXIT_FAILED)
     return 0
 
 

@@ -45,7 +45,7 @@ _PLAIN = "\x1b[0m"
 
 # It is read while the command waits.
 _print = partial(print_line, flush=True)
-_say = partial(complain, prog="ua-tui connect")
+_complain = partial(complain, prog="ua-tui connect")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -90,7 +90,7 @@ async def _run(settings: Settings, args: argparse.Namespace) -> int:
         if not settings.composio_api_key:
             if args.toolkit is not None:
                 return _Teller(as_json=args.json).failed(args.toolkit.strip().lower(), "no_key", _NO_KEY)
-            return _say(_NO_KEY, EXIT_FAILED)
+            return _complain(_NO_KEY, EXIT_FAILED)
         from core.concurrency.threads import apart
         from core.connections.composio.accounts import Accounts
         from core.errors import ConnectionFailed
@@ -233,7 +233,7 @@ class _Teller:
         if self._as_json:
             self._line("failed", toolkit=slug, status=status, message=words)
             return code
-        return _say(words, code)
+        return _complain(words, code)
 
     def _line(self, event: str, **more: Any) -> None:
         _print(json.dumps({"event": event, **more}))

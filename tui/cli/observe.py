@@ -35,7 +35,7 @@ __all__ = ["add_arguments", "run"]
 _JOURNAL = "journal.jsonl"
 _MAX_FILE = 256 << 20
 
-_say = partial(complain, prog="ua-tui observe")
+_complain = partial(complain, prog="ua-tui observe")
 _EXAMPLES = """\
 A line is printed for each file that was saved, or why nothing was. It exits with
 1 when an observer failed, with 2 when a file cannot be read.
@@ -76,9 +76,9 @@ def run(args: argparse.Namespace) -> int:
         _check_usage(args)
         return _observe_session(args) if args.session else _observe_file(args)
     except _Usage as problem:
-        return _say(str(problem), EXIT_USAGE)
+        return _complain(str(problem), EXIT_USAGE)
     except UniversalAgentError as error:
-        return _say(str(error), EXIT_FAILED)
+        return _complain(str(error), EXIT_FAILED)
 
 
 def _check_usage(args: argparse.Namespace) -> None:
@@ -133,7 +133,7 @@ def _observe_session(args: argparse.Namespace) -> int:
         report = _Report(as_json=args.json, plugins=settings.plugins)
         code = report.over([(result, context) for result in results_of(reading.events)])
         if reading.skipped:
-            _say(f"lines of the journal that cannot be read: {reading.skipped}")
+            _complain(f"lines of the journal that cannot be read: {reading.skipped}")
         return code
     finally:
         workspace.close()
@@ -160,20 +160,20 @@ class _Report:
         publish: Callable[[Event], object] = bus.publish
         for result, context in results:
             runs = observe_result(result, observers, context, publish)
-            self._tell(result.call.name, runs)
+            self._report(result.call.name, runs)
         if not results and not self._as_json:
             print_line("nothing saved: the session has no finished tool calls")
         return EXIT_FAILED if self._failed else 0
 
     def _left_out(self, problem: PluginProblem) -> None:
         self._failed = True
-        _say(f"{problem.plugin}: {clean_line(problem.message, 500)}")
+        _complain(f"{problem.plugin}: {clean_line(problem.message, 500)}")
 
-    def _tell(self, tool: str, runs: list[Run]) -> None:
+    def _report(self, tool: str, runs: list[Run]) -> None:
         for one in runs:
             if one.error is not None:
                 self._failed = True
-                _say(f"{one.observer}: {clean_line(one.error, 500)}")
+                _complain(f"{one.observer}: {clean_line(one.error, 500)}")
         if self._as_json:
             return
         saved = 0

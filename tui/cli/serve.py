@@ -73,7 +73,7 @@ async def _serve(host: str, port: int, token: str | None, arguments: Sequence[st
             f"Nothing can listen at port {port} of {host}: {why}. Choose others with --host and --port."
         ) from error
     try:
-        sys.stdout.write(_told(host, port, token if shown else None, needs_token=token is not None))
+        sys.stdout.write(_describe(host, port, token if shown else None, needs_token=token is not None))
         sys.stdout.flush()
         await ended.wait()
     finally:
@@ -81,7 +81,7 @@ async def _serve(host: str, port: int, token: str | None, arguments: Sequence[st
     return 0
 
 
-def _told(host: str, port: int, token: str | None, *, needs_token: bool) -> str:
+def _describe(host: str, port: int, token: str | None, *, needs_token: bool) -> str:
     anywhere = host in {"", "0.0.0.0", "::"}  # noqa: S104  # compared, not listened at
     name = socket.gethostname() if anywhere else f"[{host}]" if ":" in host else host
     query = f"?token={token}" if token else "?token=… with your token" if needs_token else ""

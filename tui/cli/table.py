@@ -1,6 +1,6 @@
-"""Every command of `ua-tui`: what it takes, and what carries it out: the screen, a headless session or a tool.
+"""Every command of `ua-tui`: its arguments, and the function or module that runs it.
 
-Whatever a command needs is imported when it is carried out, so that `--help` and a wrong option answer at once.
+A command imports what it needs when it runs, so that `--help` and usage errors are immediate.
 """
 
 from __future__ import annotations
@@ -8,9 +8,11 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 from tui.cli.arguments import (
+    Adder,
     Command,
     WrongUsage,
     add_fresh,
@@ -39,7 +41,7 @@ def _session(args: argparse.Namespace) -> int:
 
 
 def _not_a_slip(query: str | None, given: Sequence[str]) -> None:
-    """Refuse a word that looks like a command, which would cost a query."""
+    """Refuse a word that looks like a misspelt command: as a query it would cost money."""
     if query is None or "--" in given or query.split() != [query]:
         return
     from difflib import get_close_matches
@@ -48,13 +50,13 @@ def _not_a_slip(query: str | None, given: Sequence[str]) -> None:
     if close := get_close_matches(query.lower(), names, 1, 0.75):
         meant = "--help" if close[0] == "help" else close[0]
         raise WrongUsage(
-            f"{query!r} looks like a command: did you mean ua-tui {meant}? A query of this one word comes after --"
+            f"{query!r} looks like a command: did you mean ua-tui {meant}? To send it as a query, put -- before it"
         )
 
 
 def _add_commands(parser: argparse.ArgumentParser) -> None:
     commands = ", ".join(f"{name} ({command.about})" for name, command in COMMANDS.items() if name)
-    parser.epilog = f"commands: {commands}; each has its own --help"
+    parser.epilog = f"commands: {commands}; run one with --help for details"
 
 
 def _run(args: argparse.Namespace) -> int:
@@ -70,10 +72,10 @@ def _run(args: argparse.Namespace) -> int:
 
 
 def _add_run(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("query", help="what the agent is asked; - reads it from standard input")
+    parser.add_argument("query", help="the query; - reads it from standard input")
     parser.add_argument("--json", action="store_true", help="print every event as a JSON line")
     parser.add_argument(
-        "--resume", metavar="SESSION", help="ask in a past session: its folder, its name, or latest"
+        "--resume", metavar="SESSION", help="resume a past session: its folder, its name, or latest"
     )
 
 
@@ -93,18 +95,6 @@ def _add_sessions(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print the list as JSON")
 
 
-def _open(args: argparse.Namespace) -> int:
-    from tui.cli.open import run
-
-    return run(args)
-
-
-def _add_open(parser: argparse.ArgumentParser) -> None:
-    from tui.cli.open import add_arguments
-
-    add_arguments(parser)
-
-
 def _resume(args: argparse.Namespace) -> int:
     settings, resume = _resumed(settings_of(args), args.session, args)
     if args.plain:
@@ -113,115 +103,31 @@ def _resume(args: argparse.Namespace) -> int:
 
 
 def _resumed(settings: Settings, wanted: str, args: argparse.Namespace) -> tuple[Settings, Resume]:
-    """Find the session that is to go on."""
+    """Find the session to resume."""
     from core.history.lookup import find_session
     from core.session.resume import prepare_resume
 
     folder = find_session(settings.workspace_base, wanted)
     options = {"model": args.model, "effort": args.effort, "max_cost_usd": args.max_cost}
-    # An empty one stands for the default, and is a word of the person, too.
+    # An empty option means the default, and counts as set by the user, too.
     named = [name for name, given in options.items() if given is not None]
     return prepare_resume(settings, folder, fresh=args.fresh, named=named)
 
 
-def _observe(args: argparse.Namespace) -> int:
-    from tui.cli.observe import run
-
-    return run(args)
-
-
-def _add_observe(parser: argparse.ArgumentParser) -> None:
-    from tui.cli.observe import add_arguments
-
-    add_arguments(parser)
-
-
 def _serve(args: argparse.Namespace) -> int:
     if args.query is not None and args.query in COMMANDS:
-        raise WrongUsage(f"{args.query!r} is a command, and only a session can be served")
-    # What is wrong is said here, and not in every tab.
+        raise WrongUsage(f"{args.query!r} is a command; only sessions can be served")
+    # Report errors in the settings here rather than in every tab.
     settings_of(args)
     from tui.cli.serve import run
 
     return run(args, args.given)
 
 
-def _add_serve(parser: argparse.ArgumentParser) -> None:
-    from tui.cli.serve import add_arguments
-
-    add_arguments(parser)
-
-
 def _doctor(args: argparse.Namespace) -> int:
     from tui.cli.doctor import run
 
     return run(settings_of(args), as_json=args.json)
-
-
-def _add_doctor(parser: argparse.ArgumentParser) -> None:
-    from tui.cli.doctor import add_arguments
-
-    add_arguments(parser)
-
-
-def _connect(args: argparse.Namespace) -> int:
-    from tui.cli.connect import run
-
-    return run(args)
-
-
-def _add_connect(parser: argparse.ArgumentParser) -> None:
-    from tui.cli.connect import add_arguments
-
-    add_arguments(parser)
-
-
-def _config(args: argparse.Namespace) -> int:
-    from tui.cli.config import run
-
-    return run(args)
-
-
-def _add_config(parser: argparse.ArgumentParser) -> None:
-    from tui.cli.config import add_arguments
-
-    add_arguments(parser)
-
-
-def _servers(args: argparse.Namespace) -> int:
-    from tui.cli.servers import run
-
-    return run(args)
-
-
-def _add_servers(parser: argparse.ArgumentParser) -> None:
-    from tui.cli.servers import add_arguments
-
-    add_arguments(parser)
-
-
-def _agents(args: argparse.Namespace) -> int:
-    from tui.cli.agents import run
-
-    return run(args)
-
-
-def _add_agents(parser: argparse.ArgumentParser) -> None:
-    from tui.cli.agents import add_arguments
-
-    add_arguments(parser)
-
-
-def _blacklist(args: argparse.Namespace) -> int:
-    from tui.cli.blacklist import run
-
-    return run(args)
-
-
-def _add_blacklist(parser: argparse.ArgumentParser) -> None:
-    from tui.cli.blacklist import add_arguments
-
-    add_arguments(parser)
 
 
 def _schema(args: argparse.Namespace) -> int:
@@ -242,8 +148,18 @@ def _add_schema(parser: argparse.ArgumentParser) -> None:
         default="journal",
         choices=("journal", "search_results", "article", "workbench_activity"),
         metavar="FORMAT",
-        help="one of %(choices)s; %(default)s when it is left out",
+        help="one of %(choices)s (default: %(default)s)",
     )
+
+
+def _arguments_of(module: str) -> Adder:
+    """Return what adds the arguments that a module declares."""
+    return lambda parser: import_module(module).add_arguments(parser)
+
+
+def _in_module(module: str, about: str, description: str) -> Command:
+    """Return a command that a module carries out: it has `add_arguments(parser)` and `run(args)`."""
+    return Command(about, description, lambda args: import_module(module).run(args), (_arguments_of(module),))
 
 
 COMMANDS: dict[str | None, Command] = {
@@ -268,80 +184,78 @@ COMMANDS: dict[str | None, Command] = {
     ),
     "sessions": Command(
         "list",
-        "Show the sessions there are: read one, go on with one, search, name and delete them.",
+        "List the sessions; read, resume, search, rename and delete them.",
         _sessions,
         (add_sessions_folder, add_theme, _add_sessions),
     ),
-    "open": Command(
+    "open": _in_module(
+        "tui.cli.open",
         "a past session",
-        "Open a past session on the full screen, only to be read.",
-        _open,
-        (_add_open,),
+        "Open a past session on the full screen, read-only.",
     ),
     "resume": Command(
         "a past session",
-        "Go on with a past session on the full screen, in its own folder.",
+        "Resume a past session on the full screen, in its own folder.",
         _resume,
         (
             add_session,
-            first_query("a first query to go on with"),
+            first_query("a first query to send"),
             add_plain,
             add_theme,
             add_fresh,
             add_session_options,
         ),
     ),
-    "observe": Command(
+    "observe": _in_module(
+        "tui.cli.observe",
         "on saved results",
-        "Run the observers on a saved tool result, or again over a past session.",
-        _observe,
-        (_add_observe,),
+        "Run the observers on a saved tool result, or again on a past session.",
     ),
     "serve": Command(
         "in a browser",
-        "Show the full screen in browsers, on this machine unless --host says otherwise.",
+        "Serve the full screen to browsers, on this machine unless --host is given.",
         _serve,
-        (first_query("a first query for every session"), add_theme, _add_serve, add_session_options),
+        (
+            first_query("a first query for every session"),
+            add_theme,
+            _arguments_of("tui.cli.serve"),
+            add_session_options,
+        ),
     ),
     "doctor": Command(
-        "tries keys, servers and folders",
-        "Try what a session needs with one small request each, and say what to do where something fails.",
+        "checks keys, servers and folders",
+        "Check what a session needs with one small request each, and say how to fix what fails.",
         _doctor,
-        (_add_doctor, add_session_options),
+        (_arguments_of("tui.cli.doctor"), add_session_options),
     ),
-    "connect": Command(
-        "an account at Composio",
-        "Connect an account at Composio ahead of a session, or show every toolkit with the state of its account.",
-        _connect,
-        (_add_connect,),
+    "connect": _in_module(
+        "tui.cli.connect",
+        "a Composio account",
+        "Connect a Composio account before a session, or list every toolkit with the state of its account.",
     ),
-    "config": Command(
-        "settings and where they come from",
-        "Show every setting with its value and where that comes from, or set one in a file.",
-        _config,
-        (_add_config,),
+    "config": _in_module(
+        "tui.cli.config",
+        "settings and their sources",
+        "Show every setting with its value and source, or set one in a file.",
     ),
-    "servers": Command(
-        "MCP servers of your own",
-        "Show the MCP servers of your own, and decide which of this folder's are trusted.",
-        _servers,
-        (_add_servers,),
+    "servers": _in_module(
+        "tui.cli.servers",
+        "your own MCP servers",
+        "Show your own MCP servers, and trust those of this folder or not.",
     ),
-    "agents": Command(
+    "agents": _in_module(
+        "tui.cli.agents",
         "sub-agents and skills",
-        "Show the sub-agents and skills of a session here, where each comes from, and what is wrong with it.",
-        _agents,
-        (_add_agents,),
+        "Show the sub-agents and skills of a session in this folder, with their sources and problems.",
     ),
-    "blacklist": Command(
+    "blacklist": _in_module(
+        "tui.cli.blacklist",
         "of the web reader",
         "Show the sites that the web reader cannot read and the crawler skips, or clear them.",
-        _blacklist,
-        (_add_blacklist,),
     ),
     "schema": Command(
-        "of journal and artifacts",
-        "Print the JSON Schema of a line of the journal, or of a kind of artifact.",
+        "of the journal and artifacts",
+        "Print the JSON Schema of a journal line or of an artifact format.",
         _schema,
         (_add_schema,),
     ),

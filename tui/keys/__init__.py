@@ -1,1 +1,6 @@
-"""To be described: what this folder is, who may import it, where to begin."""
+"""Keys: their names, the standard keys of every action, custom keys, and their order of delivery.
+
+A key is stated in the binding of its class. `standard.py` is generated from the bindings, `table.py` describes the
+places for the help, and `keymap.py` applies the custom keys of the settings. Any folder of `tui` may import this one,
+which imports none of them. Start with `keymap.py`.
+"""

@@ -1,4 +1,4 @@
-"""Lines as they are typed or piped in, read beside the event loop."""
+"""Lines of standard input, read in a thread beside the event loop."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from collections.abc import Callable
 __all__ = ["MOST_IN_LINE", "TypedLines"]
 
 MOST_IN_LINE = 1 << 20
-"""Characters of a line without an end; more is taken as another line."""
+"""Characters of a line without an end; more become another line."""
 
 
 class TypedLines:
     """Reads lines from a file descriptor as they come; belongs to the running event loop.
 
-    Reading from it takes a thread, as files can be no readiness asked for. It reads by itself and not through
-    Python's own buffer, whose lock would hold up the end of the program while somebody may still type.
+    A thread reads it, because regular files do not report readiness. It does not use Python's own buffer, whose lock
+    would delay the end of the program while a read is pending.
 
     Args:
         descriptor: what is read.
-        interrupt: a character that gives up the line it stands in; none when empty.
+        interrupt: a character that discards the line it is in; none if empty.
         interrupted: called for each of them, in the event loop.
     """
 
@@ -39,16 +39,16 @@ class TypedLines:
         self._ended = False
 
     def start(self) -> None:
-        """Begin to read."""
+        """Start reading."""
         threading.Thread(target=self._read, name="typed", daemon=True).start()
 
     @property
-    def here(self) -> int:
-        """How many lines came that nobody took yet."""
+    def available(self) -> int:
+        """How many lines are waiting."""
         return len(self._lines)
 
-    async def take(self, behind: int = 0) -> str | None:
-        """Wait for a line, leaving `behind` earlier ones where they are; None when no more come."""
+    async def next_line(self, behind: int = 0) -> str | None:
+        """Wait for a line, skipping `behind` earlier ones; None if no more come."""
         while len(self._lines) <= behind and not self._ended:
             self._came.clear()
             await self._came.wait()
@@ -59,7 +59,7 @@ class TypedLines:
         return line
 
     def put_back(self, line: str) -> None:
-        """Let a line that was taken come again."""
+        """Make `line` the next one again."""
         self._lines.appendleft(line)
 
     def _read(self) -> None:
@@ -81,19 +81,19 @@ class TypedLines:
             try:
                 for part in broken:
                     self._loop.call_soon_threadsafe(self._break_off, part.split("\n")[:-1])
-                self._loop.call_soon_threadsafe(self._take_in, lines, not data)
+                self._loop.call_soon_threadsafe(self._add, lines, not data)
             except RuntimeError:
-                # The loop has closed: nobody wants to know any more.
+                # The loop has closed.
                 return
             if not data:
                 return
 
     def _break_off(self, lines: list[str]) -> None:
-        self._take_in(lines, False)
+        self._add(lines, False)
         if self._interrupted is not None:
             self._interrupted()
 
-    def _take_in(self, lines: list[str], ended: bool) -> None:
+    def _add(self, lines: list[str], ended: bool) -> None:
         self._lines.extend(line.rstrip("\r") for line in lines)
         self._ended = ended
         self._came.set()

@@ -1,4 +1,4 @@
-"""Ctrl+C as a key of this program alone: the terminal would send its signal to everything the session started."""
+"""Ctrl+C as a key of this program only: its signal would reach everything that the session started."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ __all__ = ["InterruptKey", "interrupt_key"]
 
 
 class InterruptKey:
-    """The key that would interrupt, made one that ends a line, so that it is read at once.
+    """The interrupt key, changed to a key that ends a line, so that it is read at once.
 
     Attributes:
-        character: what is read for it; empty when the terminal has no such key.
+        character: what is read for it; empty if the terminal has no such key.
     """
 
     def __init__(self, descriptor: int) -> None:
@@ -27,15 +27,15 @@ class InterruptKey:
         self._key: bytes = disabled if not isinstance(key, bytes) else key
         self.character = "" if self._key == disabled else self._key.decode("latin-1")
 
-    def take(self) -> None:
-        """Take the key from the terminal; a shell that had the terminal meanwhile gave it back."""
+    def capture(self) -> None:
+        """Capture the key; do so again when a shell had the terminal meanwhile, and restored it."""
         if self.character:
             modes = [*self._before[:6], list(self._before[6])]
             modes[6][termios.VINTR] = self._disabled
             modes[6][termios.VEOL] = self._key
             termios.tcsetattr(self._descriptor, termios.TCSANOW, modes)
 
-    def give_back(self) -> None:
+    def release(self) -> None:
         """Leave the terminal as it was."""
         # A terminal that is gone needs nothing back.
         with suppress(termios.error):
@@ -44,13 +44,13 @@ class InterruptKey:
 
 @contextmanager
 def interrupt_key(descriptor: int, *, at_terminal: bool) -> Iterator[InterruptKey | None]:
-    """Have Ctrl+C read as a character for as long as the context lasts; None without a terminal."""
+    """Read Ctrl+C as a character within the context; None without a terminal."""
     if not at_terminal:
         yield None
         return
     key = InterruptKey(descriptor)
-    key.take()
+    key.capture()
     try:
         yield key
     finally:
-        key.give_back()
+        key.release()

@@ -59,7 +59,7 @@ async def run_plain(settings: Settings, first_query: str | None, resume: Resume 
     from tui.compose import compose_session
 
     if settings.demo_pace is None:
-        # Answers are told when they are whole: there is nothing to follow.
+        # Answers are written when they are complete: there is nothing to watch.
         settings = replace(settings, demo_pace=0.0)
     at_terminal = sys.stdin.isatty()
     output = PlainOutput(at_terminal=at_terminal, rings=sys.stdout.isatty() and settings.notify != "off")
@@ -74,7 +74,7 @@ async def run_plain(settings: Settings, first_query: str | None, resume: Resume 
 
 
 class _Plain:
-    """One session between the lines that come in and those that go out."""
+    """One session between input lines and output lines."""
 
     def __init__(
         self,
@@ -98,17 +98,17 @@ class _Plain:
         self._questions: deque[Asked] = deque()
         self._changed = asyncio.Event()
         self._tasks: set[asyncio.Task[Any]] = set()
-        session.bus.subscribe(self._take)
+        session.bus.subscribe(self._handle_event)
 
     async def run(self, first_query: str | None) -> int:
-        """Start, take queries, and close whatever happened."""
+        """Start the session, run queries, and close it in any case."""
         loop = asyncio.get_running_loop()
         loop.add_signal_handler(signal.SIGINT, self._pressed)
         if self._key is not None:
-            loop.add_signal_handler(signal.SIGCONT, self._key.take)
+            loop.add_signal_handler(signal.SIGCONT, self._key.capture)
         for number in (signal.SIGTERM, signal.SIGHUP):
             loop.add_signal_handler(number, note_signal, self._quit, number)
-        # From the beginning, as Ctrl+C is among what is typed.
+        # From the beginning, because Ctrl+C is one of the keys.
         self._typed.start()
         try:
             await until(self._converse(first_query), asyncio.shield(self._quit))
@@ -138,22 +138,22 @@ class _Plain:
         if first_query is not None and first_query.strip():
             await self._ask_agent(first_query)
         while not self._output.lines.ended:
-            ahead = self._typed.here > 0
+            ahead = self._typed.available > 0
             if not ahead:
                 self._output.ask(_QUERY)
-            query = await self._typed.take()
+            query = await self._typed.next_line()
             if query is None:
                 return
             self._output.answered()
             self._presses = 0
             if query.strip():
-                # What was typed at the prompt stands there; everything else is told.
+                # A query typed at the prompt is visible already; any other is written.
                 if self._at_terminal and not ahead:
                     self._narrator.typed = clean(query.strip())
                 await self._ask_agent(query)
 
     async def _ask_about_servers(self) -> None:
-        """Have the servers of the folder decided on before the first query; a pipe decides nothing."""
+        """Ask about the servers of the folder before the first query; without a terminal nothing is decided."""
         while self._questions:
             event = self._questions[0]
             if self._at_terminal:
@@ -166,7 +166,7 @@ class _Plain:
         try:
             self._session.submit(query)
             while True:
-                await until(self._session.wait_idle(), self._become(lambda: bool(self._questions)))
+                await until(self._session.wait_idle(), self._wait_until(lambda: bool(self._questions)))
                 if not self._questions:
                     break
                 await self._put_question(self._questions[0])
@@ -175,29 +175,29 @@ class _Plain:
             self._narrator.flush()
         self._output.ring()
 
-    async def _become(self, so: Callable[[], bool]) -> None:
-        """Wait until something is so of the questions."""
-        while not so():
+    async def _wait_until(self, condition: Callable[[], bool]) -> None:
+        """Wait until a condition on the questions is true."""
+        while not condition():
             self._changed.clear()
             await self._changed.wait()
 
-    def _take(self, event: Event) -> None:
+    def _handle_event(self, event: Event) -> None:
         match event:
             case PermissionAsked() | AuthRequired() | ServerTrustAsked():
                 self._questions.append(event)
             case PermissionAnswered():
-                self._settle(event.request_id)
+                self._remove_question(event.request_id)
             case AuthFinished():
-                self._settle("")
+                self._remove_question("")
             case ServerTrustAnswered():
-                self._settle(f"server {event.server}")
+                self._remove_question(f"server {event.server}")
             case QueryFinished(status="error") | BudgetReached(refused=True):
                 self._failed = True
             case _:
                 return
         self._changed.set()
 
-    def _settle(self, request_id: str) -> None:
+    def _remove_question(self, request_id: str) -> None:
         self._questions = deque(each for each in self._questions if _id_of(each) != request_id)
 
     # -- questions --------------------------------------------------------------------------------
@@ -208,7 +208,7 @@ class _Plain:
         for line in question.all_lines:
             self._output.write(line)
         self._output.ring()
-        answer = await until(self._answer(question), self._become(lambda: event not in self._questions))
+        answer = await until(self._answer(question), self._wait_until(lambda: event not in self._questions))
         if answer is None or event not in self._questions:
             self._output.give_up()
             return
@@ -216,25 +216,25 @@ class _Plain:
             self._session.answer_permission(
                 event.request_id, allow=answer.allow, scope=answer.scope, reason=answer.reason
             )
-            # The answer takes effect in another task; until then the question is none any more.
-            self._settle(event.request_id)
+            # The answer takes effect in another task; the question counts as answered until then.
+            self._remove_question(event.request_id)
         elif isinstance(event, ServerTrustAsked):
             try:
                 self._session.answer_trust(event.server, answer.decision)
             except UniversalAgentError as error:
-                self._output.write(f"That could not be kept: {error}")
-                self._settle(_id_of(event))
+                self._output.write(f"Your answer could not be saved: {error}")
+                self._remove_question(_id_of(event))
         else:
             self._session.finish_auth(answer.outcome)
 
     async def _answer(self, question: Question) -> Answer:
-        """Wait for an answer; what was typed before the question stood there is none."""
+        """Wait for an answer; lines typed before the question do not count."""
         if not self._at_terminal:
             return await self._piped_answer(question)
-        before = self._typed.here
+        before = self._typed.available
         while True:
             self._output.ask(_ANSWER)
-            typed = await self._typed.take(before)
+            typed = await self._typed.next_line(before)
             if typed is None:
                 return DENIED
             self._output.answered()
@@ -244,8 +244,8 @@ class _Plain:
             self._output.write(f"Please answer with a number from 1 to {len(question.answers)}.")
 
     async def _piped_answer(self, question: Question) -> Answer:
-        """Take a line for the answer when it is a number; any other is the next query, and the answer the default."""
-        typed = await self._typed.take()
+        """Use a line as the answer if it is a number; any other is the next query, and the answer the default."""
+        typed = await self._typed.next_line()
         if typed is None:
             return DENIED
         answer = question.numbered(typed)

@@ -153,7 +153,7 @@ class Server:
             await tab.start(_number(request, "width", 80), _number(request, "height", 24))
             async for message in websocket:
                 if message.type is WSMsgType.TEXT:
-                    await tab.take(message.data)
+                    await tab.handle_message(message.data)
         finally:
             # The session is closed in good order also when this is given up.
             await asyncio.shield(self._end(tab))

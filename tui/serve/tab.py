@@ -184,7 +184,7 @@ class Tab(AppService):
                 drain.cancel()
             await asyncio.gather(process.wait(), *drains, return_exceptions=True)
 
-    async def take(self, text: str) -> None:
+    async def handle_message(self, text: str) -> None:
         """Take a message of the browser; what makes no sense is passed over."""
         try:
             match json.loads(text):

@@ -92,7 +92,7 @@ def test_what_does_not_go_together_is_told_in_one_line(capsys: pytest.CaptureFix
     told = capsys.readouterr().err.splitlines()
     assert told == [
         "ua-tui run: --fresh goes with --resume; see ua-tui run --help",
-        "ua-tui serve: 'run' is a command, and only a session can be served; see ua-tui serve --help",
+        "ua-tui serve: 'run' is a command; only sessions can be served; see ua-tui serve --help",
     ]
 
 
@@ -138,7 +138,7 @@ def test_a_command_that_is_mistyped_is_no_query(
     assert main(given) == 2
     told = capsys.readouterr().err
     assert f"did you mean ua-tui {meant}?" in told
-    assert "comes after --" in told
+    assert "put -- before it" in told
 
 
 @pytest.mark.parametrize("given", [["--", "session"], ["session of parliament"], ["Helsinki"], ["why?"]])

@@ -193,18 +193,18 @@ async def test_lines_come_whole_and_in_order_and_what_was_there_before_can_be_le
         typed = TypedLines(reading)
         typed.start()
         os.write(writing, "one\r\ntw\xf6".encode())
-        assert await typed.take() == "one"
+        assert await typed.next_line() == "one"
         os.write(writing, b"\nthree\n\xff")
         async with asyncio.timeout(10):
-            assert await typed.take(behind=1) == "three"
-            assert typed.here == 1
-            assert await typed.take() == "tw\xf6"
+            assert await typed.next_line(behind=1) == "three"
+            assert typed.available == 1
+            assert await typed.next_line() == "tw\xf6"
             typed.put_back("again")
-            assert await typed.take() == "again"
+            assert await typed.next_line() == "again"
             os.close(writing)
             writing = -1
-            assert await typed.take() == "\N{REPLACEMENT CHARACTER}"
-            assert await typed.take() is None
+            assert await typed.next_line() == "\N{REPLACEMENT CHARACTER}"
+            assert await typed.next_line() is None
     finally:
         os.close(reading)
         if writing >= 0:
@@ -215,13 +215,13 @@ async def test_an_interrupt_gives_up_its_line_and_comes_in_its_turn() -> None:
     reading, writing = os.pipe()
     pressed: list[int] = []
     try:
-        typed = TypedLines(reading, "\x03", lambda: pressed.append(typed.here))
+        typed = TypedLines(reading, "\x03", lambda: pressed.append(typed.available))
         typed.start()
         os.write(writing, b"one\nhalf\x03\x03two\n")
         async with asyncio.timeout(10):
-            assert await typed.take(behind=1) == "two"
+            assert await typed.next_line(behind=1) == "two"
         assert pressed == [1, 1]
-        assert await typed.take() == "one"
+        assert await typed.next_line() == "one"
     finally:
         os.close(writing)
         os.close(reading)

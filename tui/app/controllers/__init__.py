@@ -1,1 +1,5 @@
-"""To be described: what this folder is, who may import it, where to begin."""
+"""The controllers of the application, each with its own state: queries, questions, budget, failures, setup, shutdown.
+
+A controller sees the application as an `AppPort`, gets the other controllers it needs as arguments, and handles
+events in `handle_events`. Only `tui/app/app.py` imports them. Start with `queries.py`.
+"""
