@@ -59,7 +59,7 @@ def test_an_empty_journal_is_a_session_without_events(tmp_path: Path) -> None:
     folder.mkdir()
     (folder / "journal.jsonl").touch()
     with terminal(tmp_path, "open", "a session", columns=80, rows=24) as screen:
-        screen.wait_for("holds no event", "past session · crashed")
+        screen.wait_for("has no events", "past session · crashed")
         screen.type("\x11")
         assert screen.end() == 0
         assert screen.restored

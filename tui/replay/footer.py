@@ -1,4 +1,4 @@
-"""What is said below a past session: how it ended, what could not be read, and what was never sent."""
+"""The message below a past session: how it ended, what could not be read, and what was never sent."""
 
 from __future__ import annotations
 
@@ -18,46 +18,46 @@ TOPIC = "past session"
 
 
 def past_message(facts: PastFacts, unsent: Sequence[str]) -> Message | None:
-    """Return the message, if there is something to say; what came from the session is cleaned here."""
+    """Return the message, if there is one; texts from the session are cleaned here."""
     details = (*_unread(facts), *_unsent(unsent))
     if facts.read >= 1.0 and not facts.events:
-        return Message("⊘", Tone.WARNING, "The journal of this session holds no event.", details, TOPIC)
+        return Message("⊘", Tone.WARNING, "The journal of this session has no events.", details, TOPIC)
     match facts.state:
         case "finished":
-            text = "This is a past session, only to be read."
+            text = "Read-only: past session."
             return Message("·", Tone.QUIET, text, details, TOPIC)
         case "running":
-            # What goes on comes below: where all is well, prompt and status line say that it does.
-            text = "This session runs in another program, and not all of it can be shown."
+            # Without details the prompt and the status line say that the session is followed.
+            text = "This session runs in another program, and some of it cannot be shown."
             return Message("⊘", Tone.WARNING, text, details) if details else None
         case "crashed":
-            text = "The program ended in the middle of this session: what has no end is shown as unfinished."
+            text = "The program ended in the middle of this session: open calls are shown as unfinished."
             return Message("⊘", Tone.WARNING, text, details, TOPIC)
 
 
 def resumed_message(facts: PastFacts, unsent: Sequence[str]) -> Message | None:
-    """Return what is said where a session goes on: only what could not be read, the rest is in the prompt."""
+    """Return the message for a resumed session: only what could not be read; unsent queries are in the prompt."""
     details = tuple(_unread(facts))
     if not details:
         return None
-    return Message("⊘", Tone.WARNING, "Not all of what was before can be shown.", details, TOPIC)
+    return Message("⊘", Tone.WARNING, "Some of the past session cannot be shown.", details, TOPIC)
 
 
 def _unread(facts: PastFacts) -> Iterator[str]:
     if facts.left_out:
-        yield f"The first {size(facts.left_out)} of its journal are left out: it is too long to be shown whole."
+        yield f"The first {size(facts.left_out)} of its journal are omitted: it is too long to be shown in full."
     if facts.skipped:
         lines = (
             "1 line of its journal is"
             if facts.skipped == 1
             else f"{facts.skipped:,} lines of its journal are"
         )
-        yield f"{lines} damaged and left out."
+        yield f"{lines} damaged and omitted."
     if facts.torn:
         yield "The last line of its journal was cut off."
     if facts.unknown:
         events = "1 event is" if facts.unknown == 1 else f"{facts.unknown:,} events are"
-        yield f"{events} of a later version of ua-tui and left out."
+        yield f"{events} from a later version of ua-tui and omitted."
 
 
 def _unsent(unsent: Sequence[str]) -> Iterator[str]:

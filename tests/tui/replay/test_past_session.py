@@ -155,7 +155,7 @@ async def test_a_session_is_shown_as_it_was(tmp_path: Path) -> None:
     async with past(folder) as (app, _):
         talk = text(app, PastConversation)
         assert "AI chips: the week" in talk
-        assert "This is a past session, only to be read." in talk
+        assert "Read-only: past session." in talk
         trace = text(app, PastTrace)
         assert "crawl_parallel" in trace
         assert "12.4s" in trace
@@ -325,7 +325,7 @@ async def test_the_reader_stays_where_he_is_when_the_whole_arrives(tmp_path: Pat
         await pilot.press("escape", "home")
         assert "Question 0" in "\n".join(rows(talk))
         await pilot.press("end")
-        assert "only to be read" in "\n".join(rows(talk)) or "middle of this session" in "\n".join(rows(talk))
+        assert "Read-only" in "\n".join(rows(talk)) or "middle of this session" in "\n".join(rows(talk))
 
 
 async def test_folds_and_filters_hold_when_the_whole_arrives(tmp_path: Path) -> None:
@@ -439,15 +439,15 @@ def test_what_is_said_below_counts_what_is_missing() -> None:
     assert said is not None
     assert said.tone is Tone.WARNING
     assert said.details[:3] == (
-        "The first 3M of its journal are left out: it is too long to be shown whole.",
-        "2 lines of its journal are damaged and left out.",
-        "1 event is of a later version of ua-tui and left out.",
+        "The first 3M of its journal are omitted: it is too long to be shown in full.",
+        "2 lines of its journal are damaged and omitted.",
+        "1 event is from a later version of ua-tui and omitted.",
     )
     assert said.details[3:5] == ("31 queries were never sent:", "› one\nmore")
     assert said.details[-1] == "and 11 more, in queue.json"
     empty = past_message(PastFacts(read=1.0), ())
     assert empty is not None
-    assert "no event" in empty.text
+    assert "no events" in empty.text
     assert past_message(PastFacts(state="running", read=1.0, events=5), ()) is None
 
 

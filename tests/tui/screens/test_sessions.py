@@ -509,6 +509,6 @@ def test_without_a_terminal_it_is_said_that_there_are_none(
     assert main(["sessions", "--workspace", str(tmp_path / "nowhere")]) == 0
     told = capsys.readouterr()
     assert told.out == ""
-    assert "there are none in" in told.err
+    assert "there are no sessions in" in told.err
     assert main(["sessions", "--json", "--workspace", str(tmp_path / "nowhere")]) == 0
     assert json.loads(capsys.readouterr().out) == []
