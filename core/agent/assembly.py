@@ -67,7 +67,7 @@ class AgentParts:
     server_notes: Mapping[str, str] = field(default_factory=dict)
     on_result: Callable[[ToolResult], None] = lambda _result: None
     check_subagent: SubagentCheck | None = None
-    aside: WorkerProcess | None = None
+    worker: WorkerProcess | None = None
     agent_home: Path | None = None
     interactive: bool = True
     extra_allow: tuple[str, ...] = ()
@@ -186,7 +186,7 @@ class AgentAssembly:
             hooks=hooks,
             gate=self._gate,
             translator=translator,
-            result_store=ResultStore(adapter, parts.workspace, parts.redactor, parts.aside),
+            result_store=ResultStore(adapter, parts.workspace, parts.redactor, parts.worker),
             servers=self.servers,
             publish=self._publish,
             on_result=self._on_result,

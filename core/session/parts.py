@@ -30,7 +30,7 @@ class SessionParts:
     """What a session is made of, put together by the composition root.
 
     `previous` is the state of the session that is resumed, and `overruled` are the settings that were chosen in it and
-    no longer apply, by name. `own_servers` are the user's MCP servers. `ask_model` is the classifier's small request.
+    no longer apply, by name. `user_servers` are the user's MCP servers. `ask_model` is the classifier's small request.
     `drain` waits for the observers and names what they lost. `after_finish` runs once `session_finished` is
     published.
     """
@@ -39,7 +39,7 @@ class SessionParts:
     pipelines: Pipelines
     previous: PreviousState | None = None
     overruled: Mapping[str, str | float | None] = field(default_factory=dict)
-    own_servers: UserConnections | None = None
+    user_servers: UserConnections | None = None
     ask_model: Callable[[str, str], Awaitable[str]] | None = None
     drain: Callable[[], Awaitable[list[str]]] | None = None
     after_finish: Callable[[], Awaitable[None]] | None = None

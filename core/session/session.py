@@ -167,8 +167,8 @@ class Session:
         )
         self._budget.check()
         await self._connect_or_fail()
-        if self._parts.own_servers is not None:
-            self._parts.own_servers.ask()
+        if self._parts.user_servers is not None:
+            self._parts.user_servers.ask()
         self._runner.begin(self._spawn)
 
     def submit(self, text: str) -> None:
@@ -284,8 +284,12 @@ class Session:
         Raises:
             WorkspaceError: the decision cannot be stored, and the server stays as it is.
         """
-        own = self._parts.own_servers
-        if own is not None and own.answer(server, decision) and self.servers.reconnect(server):
+        user_servers = self._parts.user_servers
+        if (
+            user_servers is not None
+            and user_servers.answer(server, decision)
+            and self.servers.reconnect(server)
+        ):
             self._assembly.request_connection(server)
 
     def finish_auth(self, outcome: AuthOutcome) -> None:

@@ -81,6 +81,7 @@ class Servers:
         states: ServerStates,
         publish: Callable[[Event], Event],
         reopen: Callable[[str], Awaitable[Mapping[str, dict[str, Any]]]],
+        *,
         spawn: Spawn = spawn_task,
         renew: Callable[[str], Awaitable[Mapping[str, dict[str, Any]] | None]] = _never,
         report: Callable[[str, Exception], None] = _ignore,

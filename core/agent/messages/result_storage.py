@@ -42,12 +42,12 @@ class ResultStore:
         adapter: ResultAdapter,
         workspace: Workspace,
         redactor: Redactor,
-        aside: WorkerProcess | None = None,
+        worker: WorkerProcess | None = None,
     ) -> None:
         self._adapter = adapter
         self._workspace = workspace
         self._redactor = redactor
-        self._aside = aside
+        self._worker = worker
 
     def store(
         self, raw: RawResult, facts: Mapping[str, Any], denial: str | None = None
@@ -59,9 +59,9 @@ class ResultStore:
 
         Takes time in proportion to the result: call it in a thread.
         """
-        if self._aside is not None and denial is None and (is_cut_off(raw) or _is_large(raw)):
+        if self._worker is not None and denial is None and (is_cut_off(raw) or _is_large(raw)):
             try:
-                return self._store_in_worker(self._aside, raw, facts)
+                return self._store_in_worker(self._worker, raw, facts)
             except WorkerFailed as error:
                 log.warning("a large tool result is read in the main process: %s", error)
         observation = self._adapter.observe(raw=raw, **facts)
@@ -71,7 +71,7 @@ class ResultStore:
         return store_large_result(observation, self._workspace, self._redactor)
 
     def _store_in_worker(
-        self, aside: WorkerProcess, raw: RawResult, facts: Mapping[str, Any]
+        self, worker: WorkerProcess, raw: RawResult, facts: Mapping[str, Any]
     ) -> tuple[AnyObservation, AnyObservation]:
         root = self._adapter.saved_results_root
         texts: list[str] = []
@@ -79,7 +79,7 @@ class ResultStore:
         asked = {"root": None if root is None else str(root), "raw": shell, "facts": dict(facts)}
         whole, shown = (
             None if given is None else msgspec.msgpack.decode(given, type=AnyObservation)
-            for given in aside.call(_TASK, packed(asked), lambda _name: Pieces(texts))
+            for given in worker.call(_TASK, packed(asked), lambda _name: Pieces(texts))
         )
         assert shown is not None
         return whole if whole is not None else shown, shown
