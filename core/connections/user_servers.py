@@ -135,8 +135,8 @@ class UserServer:
         """Identifies this configuration when the user is asked to trust it: 64 hexadecimal digits."""
         # With the secrets: another secret may mean another account.
         target = shlex.join(self._command) if self.transport == "stdio" else str(self.how["url"])
-        whole = json.dumps([self.name, self.transport, target, dict(self.given)], sort_keys=True)
-        return hashlib.sha256(whole.encode()).hexdigest()
+        content = json.dumps([self.name, self.transport, target, dict(self.given)], sort_keys=True)
+        return hashlib.sha256(content.encode()).hexdigest()
 
     @property
     def shown_name(self) -> str:
@@ -231,11 +231,11 @@ def connection_to(server: UserServer, environ: Mapping[str, str], folder: Path) 
         return _VARIABLE.sub(value, text)
 
     how = server.how
-    given = {name: fill(text) for name, text in server.given.items()}
-    secrets = [each for name, text in given.items() for each in masked_variable(name, text).secrets]
+    values = {name: fill(text) for name, text in server.given.items()}
+    secrets = [each for name, text in values.items() for each in masked_variable(name, text).secrets]
     if server.transport == "stdio":
         started = [fill(how["command"]), *(fill(each) for each in how.get("args", ()))]
-        path = given.get("PATH") or environ.get("PATH")
+        path = values.get("PATH") or environ.get("PATH")
         if shutil.which(str(folder / started[0]) if "/" in started[0] else started[0], path=path) is None:
             raise _failure("no_program", server, clean_line(started[0], 200))
         secrets += masked_command(started).secrets
@@ -244,12 +244,12 @@ def connection_to(server: UserServer, environ: Mapping[str, str], folder: Path) 
             "command": "/bin/sh",
             # The agent runs in the session's folder, and would start it there.
             "args": ["-c", 'cd "$1" && shift && exec "$@"', "sh", str(folder), *started],
-            "env": dict.fromkeys(_BLANKED, "") | given,
+            "env": dict.fromkeys(_BLANKED, "") | values,
         }
     else:
         address = fill(how["url"])
         secrets += masked_address(address).secrets
-        config = {"type": server.transport, "url": address, "headers": given}
+        config = {"type": server.transport, "url": address, "headers": values}
     # A value in the place of a key is most often the key itself.
     secrets = [*filled, *secrets]
     return Connection(

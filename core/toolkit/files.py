@@ -81,10 +81,10 @@ async def write_local_file(context: ToolContext, path: str, content: str) -> str
         raise PathRefused(
             f"{_shown(relative)} is a record that the session itself keeps; choose another name"
         )
-    asked = hashlib.sha256(content.encode("utf-8", "replace")).hexdigest()
+    digest = hashlib.sha256(content.encode("utf-8", "replace")).hexdigest()
     written = context.workspace.write(relative, content)
     answer = {"path": written.path, "size": written.size, "sha256": written.sha256}
-    if written.sha256 != asked:
+    if written.sha256 != digest:
         answer["note"] = "values that look like secrets were masked in the file"
     return msgspec.json.encode(answer).decode()
 

@@ -52,11 +52,11 @@ async def workbench_download(
     limit = LARGEST if allow_large else SMALL
     wanted = safe_name((name or "").strip() or PurePosixPath(relative).name, 110)
     remote = await context.remote()
-    with tempfile.SpooledTemporaryFile(_IN_MEMORY) as kept:
+    with tempfile.SpooledTemporaryFile(_IN_MEMORY) as file:
         try:
             async with asyncio.timeout(_DEADLINE), remote.download(relative, limit) as pieces:
                 async for piece in pieces:
-                    kept.write(piece)
+                    file.write(piece)
         except TooLarge as large:
             return _left(relative, large.size, allow_large=allow_large)
         except TimeoutError as error:
@@ -64,7 +64,7 @@ async def workbench_download(
                 f"the download took longer than {_DEADLINE:g} s: leave the file remote, and work on it there",
                 code="timeout",
             ) from error
-        written = await asyncio.to_thread(_write, context, wanted, kept)
+        written = await asyncio.to_thread(_write, context, wanted, file)
     return _answer(
         status="saved",
         path=written.path,
@@ -114,22 +114,22 @@ async def workbench_upload(
 
 def _remote(path: str) -> str:
     """The path below the mount, of a path with or without it."""
-    given = path.strip()
-    if given == MOUNT or given.startswith(f"{MOUNT}/"):
-        given = given[len(MOUNT) + 1 :]
-    elif given.startswith("/"):
+    name = path.strip()
+    if name == MOUNT or name.startswith(f"{MOUNT}/"):
+        name = name[len(MOUNT) + 1 :]
+    elif name.startswith("/"):
         raise PathRefused(
-            f"{clean_line(given, 160)} is not below {MOUNT}, and only such files can be moved: "
-            "have the workbench copy it there first"
+            f"{clean_line(name, 160)} is not below {MOUNT}, and only files below it can be copied: "
+            "copy it there first in the workbench"
         )
-    given = given.removeprefix("./")
-    if len(given) > _MOST_OF_A_NAME:
+    name = name.removeprefix("./")
+    if len(name) > _MOST_OF_A_NAME:
         raise PathRefused("the path in the remote sandbox is too long")
     # The rules for paths of the workspace: plain names, no parent folders, nothing that configures other programs.
-    return "/".join(split_path(given))
+    return "/".join(split_path(name))
 
 
-def _write(context: ToolContext, name: str, kept: IO[bytes]) -> Written:
+def _write(context: ToolContext, name: str, file: IO[bytes]) -> Written:
     stem, dot, suffix = name.rpartition(".")
     if not stem:
         stem, dot, suffix = name, "", ""
@@ -137,16 +137,16 @@ def _write(context: ToolContext, name: str, kept: IO[bytes]) -> Written:
         path = f"{FOLDER}/{name if number == 1 else f'{stem}-{number}{dot}{suffix}'}"
         if context.workspace.exists(path):
             continue
-        kept.seek(0)
+        file.seek(0)
         try:
-            return context.workspace.root.write_chunks(path, _read(kept), replace=False)
+            return context.workspace.root.write_chunks(path, _read(file), replace=False)
         except AlreadyThere:
             continue
     raise WorkspaceError(f"there are too many files named {name} in {FOLDER}: give another name")
 
 
-def _read(kept: IO[bytes]) -> Iterator[bytes]:
-    while piece := kept.read(_PIECE):
+def _read(file: IO[bytes]) -> Iterator[bytes]:
+    while piece := file.read(_PIECE):
         yield piece
 
 

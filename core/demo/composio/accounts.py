@@ -120,8 +120,8 @@ class Connections:
 
 def _toolkits(arguments: Mapping[str, Any]) -> list[str]:
     """The requested toolkits, given as names or as objects with a name."""
-    asked = arguments.get("toolkits")
-    items = asked if isinstance(asked, list) else [asked] if asked else []
+    value = arguments.get("toolkits")
+    items = value if isinstance(value, list) else [value] if value else []
     return [str(item.get("name") if isinstance(item, dict) else item).lower() for item in items]
 
 

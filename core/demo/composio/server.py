@@ -82,12 +82,14 @@ class ComposioServer:
 
     def refusal(self, request: Request) -> Response | None:
         """The answer to a request with a wrong key or an unknown session; None if it is valid."""
-        given = request.headers.get("x-api-key", "")
-        if not secrets.compare_digest(given.encode(), self._api_key.encode()):
+        key = request.headers.get("x-api-key", "")
+        if not secrets.compare_digest(key.encode(), self._api_key.encode()):
             return composio_error(401, "UNAUTHORIZED", "Invalid API key", "Check the x-api-key header.")
-        wanted = request.path_params.get("session_id")
-        if wanted is not None and wanted not in self._sessions:
-            return composio_error(404, "NOT_FOUND", f"Session {wanted} not found", "Create a new session.")
+        session_id = request.path_params.get("session_id")
+        if session_id is not None and session_id not in self._sessions:
+            return composio_error(
+                404, "NOT_FOUND", f"Session {session_id} not found", "Create a new session."
+            )
         return None
 
     async def handle_mcp(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -128,12 +130,12 @@ class ComposioServer:
         return JSONResponse({**page, "items": items})
 
     async def _toolkits(self, request: Request, session: RemoteSession) -> Response:
-        asked = request.query_params
-        wanted = [slug for given in asked.getlist("toolkits") for slug in given.split(",")]
+        query = request.query_params
+        slugs = [slug for names in query.getlist("toolkits") for slug in names.split(",")]
         items = [
             item
             for slug, name in (CONNECTABLE | NO_AUTH).items()
-            if (not wanted or slug in wanted) and asked.get("search", "").lower() in f"{slug} {name}".lower()
+            if (not slugs or slug in slugs) and query.get("search", "").lower() in f"{slug} {name}".lower()
             for item in [self._toolkit(session, slug, name)]
         ]
         page = {"current_page": 1, "total_pages": 1, "total_items": len(items), "next_cursor": None}
@@ -299,17 +301,17 @@ async def _json_object(request: Request) -> dict[str, Any]:
 
 
 def _session(request: Request, session: RemoteSession) -> dict[str, Any]:
-    asked = session.settings
+    settings = session.settings
     config: dict[str, Any] = {
         "user_id": session.user_id,
         "execute": {"enable_multi_execute": True},
         "search": {"enable": True},
         "preload": {"tools": []},
         "instant": False,
-        "manage_connections": {"enabled": _flag(asked.get("manage_connections"), "enable")},
+        "manage_connections": {"enabled": _flag(settings.get("manage_connections"), "enable")},
         "workbench": {"enable": True, "proxy_execution_enabled": True, "auto_offload_threshold": 20_000},
     }
-    toolkits = asked.get("toolkits")
+    toolkits = settings.get("toolkits")
     if isinstance(toolkits, dict):
         config["toolkits"] = {f"{key}d": toolkits[key] for key in ("enable", "disable") if key in toolkits}
     return {

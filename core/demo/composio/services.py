@@ -133,9 +133,9 @@ class Services:
         requests = arguments.get("tools")
         for index, item in enumerate(requests if isinstance(requests, list) else []):
             slug = str(item.get("tool_slug", "")) if isinstance(item, dict) else ""
-            given = item.get("arguments") if isinstance(item, dict) else None
+            values = item.get("arguments") if isinstance(item, dict) else None
             try:
-                data = await self.execute(session, slug, given if isinstance(given, dict) else {})
+                data = await self.execute(session, slug, values if isinstance(values, dict) else {})
             except ToolFailed as error:
                 failed += 1
                 results.append({"error": str(error), "tool_slug": slug, "index": index})
@@ -268,9 +268,9 @@ def _query(arguments: Mapping[str, Any]) -> str:
     return str(arguments.get("query") or arguments.get("q") or "")
 
 
-def _limit(arguments: Mapping[str, Any], otherwise: int) -> int:
-    asked = arguments.get("limit") or arguments.get("num_results")
-    return min(asked, otherwise) if isinstance(asked, int) and asked > 0 else otherwise
+def _limit(arguments: Mapping[str, Any], default: int) -> int:
+    limit = arguments.get("limit") or arguments.get("num_results")
+    return min(limit, default) if isinstance(limit, int) and limit > 0 else default
 
 
 def _write_new(path: Path, data: bytes) -> Path:

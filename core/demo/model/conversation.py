@@ -53,7 +53,7 @@ class ToolOutcome:
 class Conversation:
     """The parts of a request that a script needs.
 
-    `query` is the newest thing a person (or the agent that delegates) said; `answers` is how many times the
+    `query` is the latest text of a person (or of the agent that delegates); `answers` is how many times the
     model has spoken since; `last_outcomes` are the tool results after the newest of these.
     """
 
@@ -96,9 +96,9 @@ def read_conversation(request: Mapping[str, Any]) -> Conversation:
                 found = list(_outcomes(content, calls))
                 outcomes += found
                 last_outcomes += found
-                said = _said(content)
-                if said:
-                    opening, query, answers = opening or said, said, 0
+                text = _query_text(content)
+                if text:
+                    opening, query, answers = opening or text, text, 0
                     last_outcomes = []
             case "system":
                 environment += _texts(content)
@@ -126,11 +126,11 @@ def _workspace(texts: Sequence[str]) -> str:
     return ""
 
 
-def _said(content: Any) -> str:
-    """The words of a person in a user message; empty when it only carries tool results or notes."""
+def _query_text(content: Any) -> str:
+    """The text of a person in a user message; empty if it has only tool results or notes."""
     blocks = _blocks(content)
     has_results = any(block.get("type") == "tool_result" for block in blocks)
-    said: list[str] = []
+    texts: list[str] = []
     interrupted = False
     for block in blocks:
         text = block.get("text")
@@ -139,8 +139,8 @@ def _said(content: Any) -> str:
         interrupted = interrupted or text.startswith(INTERRUPTED)
         if text.lstrip().startswith(NOT_A_QUERY) or (has_results and not interrupted):
             continue
-        said.append(text)
-    return "\n".join(said).strip()
+        texts.append(text)
+    return "\n".join(texts).strip()
 
 
 def _outcomes(content: Any, calls: Mapping[str, tuple[str, Mapping[str, Any]]]) -> Iterator[ToolOutcome]:

@@ -126,10 +126,10 @@ async def _body(request: Request) -> dict[str, Any] | None:
 
 def _place(session: str, body: Mapping[str, Any]) -> str:
     """Identify one point of a conversation, to count the rejections of an overload."""
-    words = json.dumps(
+    contents = json.dumps(
         [message.get("content") for message in body["messages"] if message.get("role") != "system"]
     )
-    return f"{session}:{hashlib.sha256(words.encode()).hexdigest()}"
+    return f"{session}:{hashlib.sha256(contents.encode()).hexdigest()}"
 
 
 def _blocks(turn: Turn, body: Mapping[str, Any]) -> list[dict[str, Any]]:
