@@ -68,10 +68,10 @@ async def test_a_reader_that_fails_is_retried_struck_and_at_last_left_alone(
     with serving("web_reader_server", port, str(port), KEY):
         events = await events_of(tmp_path, model, "Research the papers", allow=())
     slow, fine, first, _, third, denied, crawled = model.told
-    assert "Try this page once more" in slow
+    assert "try this page once more" in slow
     assert "What it says." in fine
-    assert "refuses this address (1214)" in first
-    assert "refuses this address (1214)" in third
+    assert "rejected this address (1214)" in first
+    assert "rejected this address (1214)" in third
     assert "ua-tui blacklist clear papers.example" in denied
     assert "blacklisted" in crawled
     statuses = [event.status for event in events if isinstance(event, ToolCallFinished)]
@@ -110,4 +110,4 @@ async def test_a_wrong_key_and_a_broken_file_of_servers_are_told_and_the_session
     assert (status, "refused the key" in error) == ("failed", True), error
     status, error = told[".mcp.json"]
     assert (status, "is not valid JSON" in error) == ("failed", True), told
-    assert "Correct it or move it away." in error
+    assert "correct it or move it away" in error
