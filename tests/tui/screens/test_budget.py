@@ -200,7 +200,7 @@ async def test_a_limit_is_told_by_a_toast_where_the_conversation_is_out_of_sight
         app.frame.show("trace")
         await until(lambda: not app.frame.shows("conversation"))
         app.budget.raise_limit(6.0)
-        await until(lambda: any("may cost $6.00" in note.message for note in app._notifications))
+        await until(lambda: any("Spending limit: $6.00" in note.message for note in app._notifications))
 
 
 async def test_the_end_of_the_budget_waits_for_whoever_is_typing(tmp_path: Path) -> None:
