@@ -1,8 +1,7 @@
-"""Viewers are discovered, the most specific first, and CONTRIBUTING's example works as printed."""
+"""Viewers are discovered, the most specific first."""
 
 from __future__ import annotations
 
-import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -10,10 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.paths import PROJECT
 from tui.viewers import types
-from tui.viewers.bodies.text import TextBody
-from tui.viewers.registry import load, viewers
+from tui.viewers.registry import viewers
 
 
 @pytest.fixture
@@ -37,18 +34,6 @@ def test_every_module_of_types_with_a_viewer_is_found_in_order() -> None:
     assert names[-2:] == ["source code", "text"]
     assert names.index("binary") > names.index("PDF")
     assert names.index("search results") < names.index("JSON")
-
-
-def test_the_viewer_in_contributing_works_as_printed(tmp_path: Path, more_types: Path) -> None:
-    recipe = (PROJECT / "CONTRIBUTING.md").read_text().partition("## A viewer")[2].partition("\n## ")[0]
-    code = re.search(r"```python\n(.*?)```", recipe, re.DOTALL)
-    assert code is not None
-    (more_types / "ini.py").write_text(code[1])
-    path = tmp_path / "a.ini"
-    path.write_text("[one]\na = 1\n[two]\n")
-    document = load(path)
-    assert (document.kind, document.facts) == ("INI", ("2 sections",))
-    assert isinstance(document.raw, TextBody)
 
 
 def test_the_registry_loads_no_viewer_before_the_first_file() -> None:

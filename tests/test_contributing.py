@@ -1,0 +1,123 @@
+"""The recipes of CONTRIBUTING.md work exactly as they are printed."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.paths import PROJECT
+
+_BLOCK = re.compile(r"^```(\w+) (\S+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+RECIPES = {
+    title: _BLOCK.findall(section)
+    for title, section in re.findall(
+        r"^### (.+?)\n(.*?)(?=^### |\Z)",
+        (PROJECT / "CONTRIBUTING.md").read_text(encoding="utf-8").partition("## Recipes")[2],
+        re.DOTALL | re.MULTILINE,
+    )
+}
+
+CHECKS = {
+    "An observer": """
+from observers.catalogue import default_observers
+assert "failures" in [observer.name for observer in default_observers(plugins=False)]
+""",
+    "A pipeline handler": """
+from core.pipelines import BeforeTool
+from tui.compose import HANDLERS
+[(pipeline, handler, _)] = HANDLERS
+assert pipeline == "tool.before_execute"
+call = BeforeTool(tool_use_id="toolu_1", name="COMPOSIO_REMOTE_BASH_TOOL", input={})
+assert "disabled" in handler(call).denied
+""",
+    "A viewer": """
+from pathlib import Path
+from tui.viewers.registry import load
+Path("a.ini").write_text("[one]\\nx=1\\n[two]\\n")
+document = load(Path("a.ini"))
+assert (document.kind, document.facts) == ("INI", ("2 sections",)), document
+""",
+    "A pane": """
+import asyncio, pathlib
+from core.events.types import QueryFinished
+from tests.tui.app_host import settled
+from tests.tui.fakes import make_app, make_session
+from tui.panes.costs.pane import CostsPane
+
+async def main():
+    folder = pathlib.Path("work"); folder.mkdir()
+    session = make_session(folder)
+    app = make_app(folder, session)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settled(app, pilot)
+        await pilot.press("f6")
+        assert isinstance(app.focused, CostsPane), app.focused
+asyncio.run(main())
+""",
+    "A dialog with a command": """
+import asyncio, pathlib
+from tests.tui.app_host import settled
+from tests.tui.fakes import make_app, make_session
+from tui.screens.session.folder import FolderScreen
+
+async def main():
+    folder = pathlib.Path("work"); folder.mkdir()
+    session = make_session(folder)
+    app = make_app(folder, session)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settled(app, pilot)
+        await pilot.press(*"/folder", "enter")
+        await pilot.pause()
+        assert isinstance(app.screen, FolderScreen), app.screen
+        await pilot.press("escape")
+asyncio.run(main())
+""",
+    "A playbook for the demo": """
+from core.demo.playbook import load_library
+playbook = load_library().named("What is in the workspace?")
+assert playbook is not None and playbook.title == "a question and one tool call"
+""",
+}
+
+
+def test_every_recipe_is_checked() -> None:
+    assert list(RECIPES) == list(CHECKS)
+
+
+@pytest.mark.parametrize("title", CHECKS)
+def test_a_recipe_works_as_printed(title: str, tmp_path: Path) -> None:
+    for package in ("core", "observers", "tui", "styles", "tests"):
+        shutil.copytree(
+            PROJECT / package,
+            tmp_path / package,
+            ignore=shutil.ignore_patterns("__pycache__", "__snapshots__", "e2e", "bench"),
+        )
+    for kind, name, text in RECIPES[title]:
+        apply(tmp_path / name, text, is_change=kind == "diff")
+    for tool in (["ruff", "check"], ["ruff", "format", "--check"]):
+        files = [name for kind, name, _ in RECIPES[title] if kind == "python"]
+        if files:
+            subprocess.run([*tool, "--config", PROJECT / "pyproject.toml", *files], cwd=tmp_path, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", CHECKS[title]], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def apply(path: Path, text: str, *, is_change: bool) -> None:
+    if not is_change:
+        assert not path.exists(), path
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+        return
+    lines = text.splitlines(keepends=True)
+    before = "".join(line[1:] for line in lines if line[0] in " -")
+    after = "".join(line[1:] for line in lines if line[0] in " +")
+    source = path.read_text(encoding="utf-8")
+    assert source.count(before) == 1, before
+    path.write_text(source.replace(before, after), encoding="utf-8")
