@@ -13,8 +13,9 @@ import pytest
 from tests.paths import PROJECT
 
 _BLOCK = re.compile(r"^```(\w+) (\S+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+_COMMAND = re.compile(r"^```sh\nuv run python (.*)\n```$", re.MULTILINE)
 RECIPES = {
-    title: _BLOCK.findall(section)
+    title: (_BLOCK.findall(section), _COMMAND.findall(section))
     for title, section in re.findall(
         r"^### (.+?)\n(.*?)(?=^### |\Z)",
         (PROJECT / "CONTRIBUTING.md").read_text(encoding="utf-8").partition("## Recipes")[2],
@@ -55,7 +56,7 @@ async def main():
     app = make_app(folder, session)
     async with app.run_test(size=(120, 40)) as pilot:
         await settled(app, pilot)
-        await pilot.press("f6")
+        await pilot.press("alt+5")
         assert isinstance(app.focused, CostsPane), app.focused
 asyncio.run(main())
 """,
@@ -77,6 +78,28 @@ async def main():
         await pilot.press("escape")
 asyncio.run(main())
 """,
+    "An event": """
+from core.events.codec import decode_event, encode_event
+from core.events.describe import describe
+from core.events.types import SessionRenamed
+from tests.core import test_docs
+event = decode_event(encode_event(SessionRenamed(title="News")))
+assert event == SessionRenamed(title="News")
+assert describe(event).sentence == "The session is called News."
+test_docs.test_the_journal_page_has_every_event_and_no_other()
+test_docs.test_the_journal_page_has_every_field_of_an_event_and_no_other(SessionRenamed)
+""",
+    "A setting": """
+import contextlib, io, pathlib
+from tests.docs import main
+from tui.cli import main as ua_tui
+assert main(["--check"]) == 0
+assert "| `beep` | `UA_BEEP` | `false` |" in pathlib.Path("docs/configuration.md").read_text()
+printed = io.StringIO()
+with contextlib.redirect_stdout(printed):
+    assert ua_tui(["config", "beep"]) == 0
+assert "bell" in printed.getvalue()
+""",
     "A playbook for the demo": """
 from core.demo.playbook import load_library
 playbook = load_library().named("What is in the workspace?")
@@ -91,16 +114,19 @@ def test_every_recipe_is_checked() -> None:
 
 @pytest.mark.parametrize("title", CHECKS)
 def test_a_recipe_works_as_printed(title: str, tmp_path: Path) -> None:
-    for package in ("core", "observers", "tui", "styles", "tests"):
+    for package in ("core", "observers", "tui", "styles", "tests", "docs"):
         shutil.copytree(
             PROJECT / package,
             tmp_path / package,
             ignore=shutil.ignore_patterns("__pycache__", "__snapshots__", "e2e", "bench"),
         )
-    for kind, name, text in RECIPES[title]:
+    blocks, commands = RECIPES[title]
+    for kind, name, text in blocks:
         apply(tmp_path / name, text, is_change=kind == "diff")
+    for command in commands:
+        subprocess.run([sys.executable, *command.split()], cwd=tmp_path, check=True, capture_output=True)
     for tool in (["ruff", "check"], ["ruff", "format", "--check"]):
-        files = [name for kind, name, _ in RECIPES[title] if kind == "python"]
+        files = [name for kind, name, _ in blocks if kind == "python"]
         if files:
             subprocess.run([*tool, "--config", PROJECT / "pyproject.toml", *files], cwd=tmp_path, check=True)
     done = subprocess.run(

@@ -2,92 +2,27 @@
 
 from __future__ import annotations
 
+from functools import reduce
+from operator import or_
+from typing import Any
+
 import msgspec
 
-from core.events.types import (
-    ApiRetry,
-    ArtifactSaved,
-    AuthFinished,
-    AuthRequired,
-    BudgetRaised,
-    BudgetReached,
-    ComplianceEnforced,
-    ComplianceFailed,
-    ErrorRaised,
-    Event,
-    McpStatus,
-    MessageFinished,
-    ModelChosen,
-    ObserverFinished,
-    ObserverStarted,
-    PathFellBack,
-    PermissionAnswered,
-    PermissionAsked,
-    PipelineFailed,
-    QueryClassified,
-    QueryFinished,
-    QueryReceived,
-    QuerySteered,
-    ServerTrustAnswered,
-    ServerTrustAsked,
-    SessionFinished,
-    SessionStarted,
-    SubagentFinished,
-    SubagentProgress,
-    SubagentStarted,
-    TextDelta,
-    ThinkingDelta,
-    TokensSpent,
-    ToolCallFinished,
-    ToolCallStarted,
-    TracingFailed,
-    UnknownEvent,
-)
+from core.events.types import Event, UnknownEvent
 
-__all__ = ["EVENT_TYPES", "AnyEvent", "decode_event", "encode_event"]
+__all__ = ["ANY_EVENT", "EVENT_TYPES", "decode_event", "encode_event"]
 
-AnyEvent = (
-    SessionStarted
-    | QueryReceived
-    | QuerySteered
-    | QueryClassified
-    | PathFellBack
-    | TextDelta
-    | ThinkingDelta
-    | MessageFinished
-    | TokensSpent
-    | ToolCallStarted
-    | ToolCallFinished
-    | SubagentStarted
-    | SubagentProgress
-    | SubagentFinished
-    | PipelineFailed
-    | ComplianceFailed
-    | ComplianceEnforced
-    | ObserverStarted
-    | ObserverFinished
-    | ArtifactSaved
-    | PermissionAsked
-    | PermissionAnswered
-    | AuthRequired
-    | AuthFinished
-    | ServerTrustAsked
-    | ServerTrustAnswered
-    | ApiRetry
-    | McpStatus
-    | ModelChosen
-    | QueryFinished
-    | BudgetReached
-    | BudgetRaised
-    | TracingFailed
-    | ErrorRaised
-    | SessionFinished
+EVENT_TYPES: tuple[type[Event], ...] = tuple(
+    kind
+    for kind in Event.__subclasses__()
+    if kind is not UnknownEvent and kind.__module__ == Event.__module__
 )
-EVENT_TYPES: tuple[type[Event], ...] = AnyEvent.__args__
+ANY_EVENT: Any = reduce(or_, EVENT_TYPES)
+"""The union of all event types, by which `msgspec` tells them apart."""
 
 _NAMES = frozenset(str(kind.__struct_config__.tag) for kind in EVENT_TYPES)
 _ENCODER = msgspec.json.Encoder()
-_DECODER = msgspec.json.Decoder(AnyEvent)
+_DECODER = msgspec.json.Decoder(ANY_EVENT)
 
 
 def encode_event(event: Event) -> bytes:

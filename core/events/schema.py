@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from core.events.codec import EVENT_TYPES, AnyEvent
+from core.events.codec import ANY_EVENT, EVENT_TYPES
 
 __all__ = ["journal_schema"]
 
@@ -18,7 +18,7 @@ _DESCRIPTION = (
 
 def journal_schema() -> dict[str, Any]:
     """Make the schema (draft 2020-12) that every line of a journal follows."""
-    (line,), definitions = msgspec.json.schema_components((AnyEvent,), ref_template="#/$defs/{name}")
+    (line,), definitions = msgspec.json.schema_components((ANY_EVENT,), ref_template="#/$defs/{name}")
     for kind in EVENT_TYPES:
         stamped = definitions[kind.__name__]
         for name in ("seq", "at"):
