@@ -19,6 +19,7 @@ from core.text import clean, clean_line
 __all__ = [
     "BROKEN_STATES",
     "FINAL_ERRORS",
+    "PATHS",
     "Description",
     "Hints",
     "Severity",
@@ -97,7 +98,7 @@ _SESSION_ENDS = {
     "quit": "You quit this session.",
     "signal": "The session was ended by a signal.",
 }
-_PATHS = {"SIMPLE": "direct answer", "COMPLEX": "full agent"}
+PATHS = {"SIMPLE": "direct answer", "COMPLEX": "full agent"}
 _DECIDED_BY = {"rule": "by a rule", "model": "by the model", "fallback": "by default"}
 _AUTH_FAILURES = {
     "cancelled": "cancelled",
@@ -198,7 +199,7 @@ def _query_steered(event: ev.QuerySteered, _hints: Hints) -> Description:
 
 @_describe.register
 def _query_classified(event: ev.QueryClassified, _hints: Hints) -> Description:
-    sentence = f"{_PATHS[event.decision]}, chosen {_DECIDED_BY[event.source]}"
+    sentence = f"{PATHS[event.decision]}, chosen {_DECIDED_BY[event.source]}"
     details = f"{event.decision} in {spoken_duration(event.duration_ms)}: {clean(event.raw_response)}"
     return Description("path", sentence, details=(details.removesuffix(": "),))
 

@@ -143,7 +143,7 @@ def test_files_by_their_names_and_by_what_is_in_them(tmp_path: Path) -> None:
         screen.wait_for("evil.csv", "tree.json")
         # The list of files that the prompt offers.
         screen.type("@evil")
-        screen.wait_for("evil.csv", "Tab takes")
+        screen.wait_for("evil.csv", "Tab inserts")
         press(screen, DOWN, DOWN, ESC, "\x15")
         assert_harmless(screen)
         press(screen, WORKSPACE, END)

@@ -309,7 +309,7 @@ class UaTuiApp(GraphicsApp, BaseApp):
             self.frame.prompt.put(event.query)
         self.frame.show("prompt")
 
-    def on_prompt_go_on(self) -> None:
+    def on_prompt_send_queued(self) -> None:
         """Run the paused queries."""
         self.queries.resume()
 

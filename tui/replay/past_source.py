@@ -53,7 +53,7 @@ class PastSource(SessionSource):
             return super().make_pane(spec)
         from tui.panes.prompt.pane import Prompt
 
-        prompt = Prompt(id=spec.name, words=self.placeholder)
+        prompt = Prompt(id=spec.name, placeholder=self.placeholder)
         prompt.disabled = True
         return prompt
 

@@ -230,7 +230,7 @@ async def test_keys_choose_something_to_try_in_an_empty_conversation(tmp_path: P
     app = make_app(tmp_path, session)
     async with app.run_test(size=MEDIUM) as pilot:
         await settled(app, pilot)
-        assert "Esc leads to them." in screen_text(app)
+        assert "Press Esc to choose one." in screen_text(app)
         await pilot.press("escape")
         assert lit(app) == "Research the latest AI chip news and write a comprehensive report"
         await pilot.press("up", "down", "down", "down", "k")

@@ -145,7 +145,7 @@ async def test_what_the_program_tells_the_agent_is_not_said_to_be_the_persons() 
         rows = [row for row in text_of(view).split("\n") if row.strip()]
         speakers = [row.split()[0] for row in rows if row.split()[0] in ("You", "Agent", "ua-tui")]
         assert speakers[:3] == ["You", "Agent", "ua-tui"]
-        assert "by itself" in next(row for row in rows if row.split()[0] == "ua-tui")
+        assert "automatic message" in next(row for row in rows if row.split()[0] == "ua-tui")
 
 
 async def test_question_and_answer_are_told_apart_by_words() -> None:
@@ -156,7 +156,7 @@ async def test_question_and_answer_are_told_apart_by_words() -> None:
         assert shown[0].split() == ["You", "14:02"]
         assert shown[1:4] == ["Line one", "line two", ""]
         assert shown[4].startswith("Agent")
-        assert shown[4].endswith("COMPLEX · 14:02")
+        assert shown[4].endswith("full agent · 14:02")
         assert shown[5] == "Yes, it is."
         assert len(shown) == 6
 
@@ -165,9 +165,9 @@ async def test_the_heading_counts_calls_and_then_says_how_long_it_took() -> None
     view = pane()
     async with PaneHost(view).run_test(size=(60, 24)):
         view.handle_events([*asked(), started("t1"), finished("t1"), started("t2")])
-        assert "COMPLEX · 2 calls · 14:02" in text_of(view)
+        assert "full agent · 2 calls · 14:02" in text_of(view)
         view.handle_events([QueryFinished(query_id="q", status="success", duration_ms=41_200)])
-        assert "COMPLEX · 2 calls · 41.2s" in text_of(view)
+        assert "full agent · 2 calls · 41.2s" in text_of(view)
 
 
 async def test_streamed_text_reads_as_the_whole_does() -> None:

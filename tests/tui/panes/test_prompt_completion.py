@@ -184,7 +184,7 @@ async def test_files_that_come_while_names_are_offered_are_offered_too(
     async with app.run_test() as pilot:
         app.prompt.offer_files(folder)
         await pilot.press("@", "l")
-        assert await offered(app, pilot) == ["No file's name has these letters."]
+        assert await offered(app, pilot) == ["No matching file."]
         put(folder, "late.txt")
         for _ in range(200):
             await pilot.pause(0.02)
@@ -201,7 +201,7 @@ async def test_a_file_whose_name_cannot_be_written_says_so(tmp_path: Path) -> No
         app.prompt.offer_files(folder)
         await pilot.press("@", "b", "a", "d")
         (line,) = await offered(app, pilot)
-        assert "cannot be written" in line
+        assert "cannot be typed" in line
         assert "\x1b" not in line
         await pilot.press("tab")
         assert app.prompt.text == "@bad"
@@ -308,7 +308,7 @@ async def test_an_unknown_command_is_not_sent_and_stays_in_the_prompt(tmp_path: 
     app = make_app(tmp_path, session)
     async with app.run_test(size=(120, 40)) as pilot:
         await settled(app, pilot)
-        await until(lambda: app.frame.prompt._completing.commands)
+        await until(lambda: app.frame.prompt._completer.commands)
         await pilot.press(*"/modle", "enter")
         await until(lambda: any("Unknown command /modle" in note.message for note in app._notifications))
         assert (session.submitted, app.frame.prompt.text) == ([], "/modle")

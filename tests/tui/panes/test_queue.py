@@ -53,11 +53,11 @@ async def test_at_most_three_rows_and_how_many_more_there_are() -> None:
         assert rows(app)[0] == "› first …"
         assert len(rows(app)) == 2
         assert app.query_one(QueueBar).region.bottom == app.prompt.region.y
-        app.prompt.show_queue([str(number) for number in range(9)], held=True)
+        app.prompt.show_queue([str(number) for number in range(9)], paused=True)
         await pilot.pause()
         assert rows(app) == ["‖ 0", "‖ 1", "‖ 2  +6"]
         assert app.query_one(QueueBar).region.height == 3
-        assert "held" in str(app.prompt.border_subtitle)
+        assert "paused" in str(app.prompt.border_subtitle)
         app.prompt.show_queue([])
         await pilot.pause()
         assert app.query_one(QueueBar).region.height == 0
@@ -189,7 +189,7 @@ async def test_ctrl_s_says_it_into_the_running_query(tmp_path: Path) -> None:
         assert session.steered == ["b"]
         assert app.frame.prompt.text == ""
         pane = app.query_one("#conversation")
-        assert "into the running query" in str(pane.render_lines(pane.size.region))
+        assert "steered" in str(pane.render_lines(pane.size.region))
 
 
 async def test_what_the_agent_cannot_hear_runs_next(tmp_path: Path) -> None:

@@ -114,7 +114,7 @@ def test_servers_that_are_tried_again_have_a_mark_of_their_own(width: int) -> No
     text = shown(facts, width)
     assert "↻↻" in text
     assert "✗" not in text
-    assert dict(facts.describe())["MCP notes"] == "failed, again in 8 s: gone"
+    assert dict(facts.describe())["MCP notes"] == "failed, retried in 8 s: gone"
     broken = McpServer(name="broken", status="failed")
     assert "✗↻" in shown(known(McpStatus(servers=[fine, again, broken])), width)
 
@@ -168,18 +168,18 @@ def test_money_is_written_alike_whatever_the_limit_is(limit: float, cost: float,
 
 def test_the_reason_for_the_path_is_there_where_there_is_room() -> None:
     facts = known(PATH, limit=None)
-    assert "COMPLEX it says “research”" in shown(facts, 200)
-    assert "COMPLEX" in shown(facts, 120)
+    assert "full agent · “research”" in shown(facts, 200)
+    assert "agent" in shown(facts, 120)
     assert "it says" not in shown(facts, 120)
-    assert ("Path", "COMPLEX, by a rule: it says “research”") in facts.describe()
+    assert ("Path", "full agent, chosen by a rule: it says “research”") in facts.describe()
 
 
 def test_the_reason_of_the_model_and_of_a_path_left_is_told() -> None:
     simple = QueryClassified(query_id="q", decision="SIMPLE", source="model", raw_response="SIMPLE")
-    assert ("Path", "SIMPLE, by the model") in known(simple).describe()
+    assert ("Path", "direct answer, chosen by the model") in known(simple).describe()
     fell = PathFellBack(query_id="q", tool_name="mcp__composio__COMPOSIO_SEARCH_NEWS")
     path = dict(known(simple, fell).describe())["Path"]
-    assert path.startswith("COMPLEX: it was taken for SIMPLE, but it called")
+    assert path.startswith("full agent: it began as a direct answer, but it called")
     assert "SEARCH_NEWS" in path
 
 
@@ -217,12 +217,12 @@ def test_a_budget_is_told_with_its_limit() -> None:
 
 
 def test_tracing_is_on_off_or_failed() -> None:
-    assert "trace off" in shown(known(), 200)
+    assert "tracing off" in shown(known(), 200)
     facts = StatusFacts(tracing=["Logfire", "OTLP at a:1"])
-    assert "trace on" in shown(facts, 200)
+    assert "tracing on" in shown(facts, 200)
     assert "Logfire and OTLP at a:1" in dict(facts.describe())["Tracing"]
     facts.handle_event(TracingFailed(error="no route"))
-    assert "✗ trace" in shown(facts, 120)
+    assert "✗ tracing" in shown(facts, 120)
     assert dict(facts.describe())["Tracing"] == "failed: no route"
 
 

@@ -196,7 +196,7 @@ async def test_states_other_than_success_are_words_too() -> None:
         )
         assert "⊘ Bash  ls  denied" in shown(view)[1]
         view.handle_events([ApiRetry(attempt=2, max_attempts=10, delay_ms=10)])
-        assert "⟲ try 2 of 10" in shown(view)[0]
+        assert "⟲ attempt 2 of 10" in shown(view)[0]
         view.handle_events([MessageFinished(query_id="q", message_id="m", text="")])
         assert "⟲ 1 retry" in shown(view)[0]
         view.handle_events([QueryFinished(query_id="q", status="interrupted")])
@@ -245,8 +245,8 @@ async def test_a_result_that_was_cut_says_whether_the_rest_is_lost() -> None:
             )
         done = ObserverFinished(run_id="r", observer="search", tool_use_id="t1", status="saved", items=25)
         view.handle_events([done])
-        assert "cut, recovered · 25 items" in shown(view)[1]
-        assert "cut, rest lost" in shown(view)[2]
+        assert "truncated, recovered · 25 i" in shown(view)[1]
+        assert "truncated, rest lost" in shown(view)[2]
 
 
 async def test_retries_stay_on_the_row_of_their_query_only() -> None:

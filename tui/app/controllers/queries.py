@@ -144,6 +144,6 @@ class Queries:
         """Show the waiting queries above the prompt, and in their list if that is open."""
         session = self._app.session
         paused = session is not None and session.queue_paused
-        self._app.frame.prompt.show_queue(self.waiting, held=paused)
+        self._app.frame.prompt.show_queue(self.waiting, paused=paused)
         if self._screen is not None and self._app.screen is self._screen:
             self._screen.renew()

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime, tzinfo
 
 from core.events.continuation import is_own
+from core.events.describe import PATHS
 from core.events.tool_names import tool_label
 from core.events.types import (
     Event,
@@ -117,7 +118,7 @@ class Dialogue:
             group = (*group, str(next(self._numbers)))
         at = clock(event.at, self._zone)
         own = is_own(event.text)
-        speaker, facts = (PROGRAM, f"to the agent, by itself · {at}") if own else ("You", at)
+        speaker, facts = (PROGRAM, f"automatic message · {at}") if own else ("You", at)
         self.page.add(Heading(key=(*group, "heading"), group=group, speaker=speaker, facts=facts))
         self.page.add(Verbatim(key=(*group, "text"), group=group, text=clean(event.text).strip(), quiet=own))
 
@@ -125,7 +126,7 @@ class Dialogue:
         """Add what was sent to the running query."""
         self._steered += 1
         group = ("steered", str(self._steered))
-        facts = f"into the running query · {clock(event.at, self._zone)}"
+        facts = f"steered · {clock(event.at, self._zone)}"
         self.page.add(Heading(key=(*group, "heading"), group=group, speaker="You", facts=facts))
         self.page.add(Verbatim(key=(*group, "text"), group=group, text=clean(event.text).strip()))
 
@@ -148,7 +149,7 @@ class Dialogue:
 
     def _set_path(self, query_id: str, at: datetime, decision: str) -> None:
         turn = self._turn(query_id, at)
-        turn.path = decision
+        turn.path = PATHS.get(decision, "")
         self._show_facts(turn)
 
     def on_call_started(self, event: ToolCallStarted) -> None:

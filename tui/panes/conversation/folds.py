@@ -184,4 +184,4 @@ def _amount(fold: Fold) -> str:
     if not fold.markdown:
         return " · ".join(fact for fact in (characters, fold.took) if fact)
     messages = len(fold.messages)
-    return f"{messages} message{'' if messages == 1 else 's'}, {characters}" if messages else "silent so far"
+    return f"{messages} message{'' if messages == 1 else 's'}, {characters}" if messages else "no text yet"

@@ -86,7 +86,7 @@ class BlockRows(RowSource[Block]):
         muted, key, text = palette["lines--muted"], palette["lines--key"], palette["md--text"]
         lines: list[Line] = [
             [],
-            *wrap([("Ask for something, and the work is shown here as it happens.", text)], width),
+            *wrap([("Ask anything. The work is shown here as it happens.", text)], width),
         ]
         lines += [[], [Segment("Three things to try:", muted)], []]
         for number, suggestion in enumerate(self.suggestions):
@@ -94,7 +94,7 @@ class BlockRows(RowSource[Block]):
             style = text + cursor + Style(meta={"query": suggestion})
             wrapped = wrap([(suggestion, style)], max(1, width - 4))
             lines += [[Segment("    " if n else "  › ", key), *line] for n, line in enumerate(wrapped)]
-        how = "↑ ↓ choose one, Enter takes it." if focused else "Esc leads to them."
+        how = "↑ ↓ choose one, Enter uses it." if focused else "Press Esc to choose one."
         lines += [[], *wrap([(how, muted)], width)]
         for notice in self.deferred:
             lines += [[], *wrap([(f"{notice.mark} {notice.text}", muted)], width)]

@@ -1,4 +1,4 @@
-"""The observer feed: what the deterministic layer did with each tool result."""
+"""The feed of the observers: what each of them did with each tool result."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ AT_WORK = "at work"
 
 @dataclass(slots=True, eq=False)
 class Run:
-    """A row of the feed: one observer and one tool result, or one word of the compliance rules."""
+    """A row of the feed: one observer and one tool result, or a message of the compliance rules."""
 
     key: str
     observer: str
@@ -61,7 +61,7 @@ class Run:
     revision: int = 0
 
     def finish(self, event: ObserverFinished) -> None:
-        """Take in the end of the run; all text is cleaned here."""
+        """Update the row when the run has ended; all text is cleaned here."""
         self.mark = Mark.ERROR if event.status == "failed" else Mark.SUCCESS
         self.quiet = event.status == "skipped"
         # The events keep paths as they are: these are for reading only.
@@ -232,7 +232,7 @@ class ObserversPane(VirtualList[Run]):
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("m", "toggle_table", "Numbers", id="observers.numbers", show=False),
+        Binding("m", "toggle_table", "Statistics", id="observers.numbers", show=False),
         Binding("p", "call", "The call it came from", id="call.origin", show=False),
     ]
     COMPONENT_CLASSES: ClassVar[set[str]] = {
@@ -241,7 +241,7 @@ class ObserversPane(VirtualList[Run]):
     }
     HELP = (
         "What was saved from each result. Enter goes to the file, or shows why a run failed; "
-        "p goes to the call, m tells more of each observer."
+        "p goes to the call, m shows statistics."
     )
 
     class Opened(Message):
@@ -252,7 +252,7 @@ class ObserversPane(VirtualList[Run]):
             self.path = path
 
     class CallRequested(Message):
-        """The call that a run looked at is to be shown."""
+        """The call that a run is about is to be shown."""
 
         def __init__(self, tool_use_id: str) -> None:
             super().__init__()
@@ -395,7 +395,7 @@ class ObserversPane(VirtualList[Run]):
         self.update_rows()
 
     def open_entry(self, entry: Run) -> None:
-        """Go to the artifact of a run; show in full why one failed or what a rule demanded."""
+        """Go to the artifact of a run; show why one failed, or what a rule demanded."""
         if entry.artifacts and entry.mark is not Mark.ERROR:
             self.post_message(self.Opened(entry.artifacts[0]))
         elif entry.cause:
@@ -405,7 +405,7 @@ class ObserversPane(VirtualList[Run]):
             self.update_rows()
 
     def action_call(self) -> None:
-        """Ask for the call that the run under the cursor looked at."""
+        """Show the call that the run under the cursor is about."""
         run = self.cursor
         if run is not None and run.tool_use_id:
             self.post_message(self.CallRequested(run.tool_use_id))

@@ -18,20 +18,20 @@ __all__ = ["BRIEFLY", "TableStyles", "render_table"]
 COLUMNS = {"runs": 5, "saved": 6, "skip": 5, "fail": 5, "items": 6, "p50": 7, "p95": 7}
 """The columns and their cells, the space before each included."""
 BRIEFLY = ("runs", "fail", "p50", "p95")
-"""The columns that are always shown where there is room."""
-GIVEN_UP = ("skip", "items", "p50", "saved", "runs", "p95", "fail")
-"""The order in which columns go when there is no room for all."""
+"""The columns of the short form."""
+DROPPED_FIRST = ("skip", "items", "p50", "saved", "runs", "p95", "fail")
+"""The order in which columns are left out where room is short."""
 NAME_CELLS = 24
 FEWEST_NAME_CELLS = 12
 
 
 class TableStyles(NamedTuple):
-    """The styles of the head line, of names, numbers, noughts and failures."""
+    """The styles of the head line, of names, numbers, zeros and failures."""
 
     head: Style
     name: Style
     number: Style
-    nought: Style
+    zero: Style
     bad: Style
 
 
@@ -56,7 +56,7 @@ def render_table(
         left_out += room > 1
         shown = sorted(shown, key=lambda each: (-each[1].failed, -each[1].runs))[: max(1, room - 1)]
     columns = {column: cells for column, cells in COLUMNS.items() if column in wanted}
-    for name in GIVEN_UP:
+    for name in DROPPED_FIRST:
         if FEWEST_NAME_CELLS + sum(columns.values()) > width:
             columns.pop(name, None)
     widest = max(FEWEST_NAME_CELLS, *(width_of(name) for name, _ in shown))
@@ -90,7 +90,7 @@ def _cell(metrics: RunMetrics, column: str, cells: int, styles: TableStyles) -> 
             number = metrics.failed
         case _:
             number = getattr(metrics, column)
-    style = styles.nought if not number else styles.bad if column == "fail" else styles.number
+    style = styles.zero if not number else styles.bad if column == "fail" else styles.number
     return Segment(f"{count(number):>{cells}}", style)
 
 

@@ -1,4 +1,4 @@
-"""The prompt's helper that offers files and commands while somebody writes, and takes what is chosen."""
+"""The completion of the prompt: offers files and commands while a person types, and inserts what is chosen."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ if TYPE_CHECKING:
     from tui.panes.prompt.file_index import FileIndex, FoundFile
     from tui.widgets.command import Command
 
-__all__ = ["Completing"]
+__all__ = ["Completer"]
 
 _FRESH_SECONDS = 1.0
 
 
-class Completing:
-    """Watches what stands before the cursor of `area` and shows what it may become.
+class Completer:
+    """Reads what is before the cursor of `area` and shows what it may become.
 
-    Files are listed in a thread, anew each second while they are offered. What was closed with Esc stays
-    closed until another name is begun. `take` is called with the offer that was clicked.
+    Files are listed in a thread, again each second while they are offered. What was closed with Esc stays
+    closed until another name is begun. `choose` is called with the offer that was clicked.
     """
 
-    def __init__(self, area: TextArea, take: Callable[[Offer], None]) -> None:
+    def __init__(self, area: TextArea, choose: Callable[[Offer], None]) -> None:
         self._area = area
-        self._take = take
+        self._choose = choose
         self._list: CompletionList | None = None
         self._commands: Sequence[Command] = ()
         self._index: FileIndex | None = None
@@ -58,9 +58,9 @@ class Completing:
         """Offer the files of `index` from now on."""
         self._index = index
         self._files = None
-        self.look()
+        self.update()
 
-    # -- while somebody writes --------------------------------------------------------------------
+    # -- while a person types ---------------------------------------------------------------------
 
     @property
     def is_open(self) -> bool:
@@ -69,11 +69,11 @@ class Completing:
 
     @property
     def offer(self) -> Offer | None:
-        """What Tab or Enter would take."""
+        """The offer that Tab or Enter would insert."""
         return self._list.offer if self._list is not None and self.is_open else None
 
-    def look(self) -> None:
-        """See what is being written now and offer what it may become."""
+    def update(self) -> None:
+        """Offer what the text before the cursor may become."""
         row, column = self._area.cursor_location
         before = self._area.document.get_line(row)[:column] if self._area.is_mounted else ""
         sought = sought_at(row, before)
@@ -91,10 +91,10 @@ class Completing:
         else:
             self._show_files(sought.text)
 
-    def look_again(self) -> None:
-        """See whether the cursor still is where something is offered."""
+    def update_if_open(self) -> None:
+        """Update the offers if there are any."""
         if self.is_open:
-            self.look()
+            self.update()
 
     def close(self) -> None:
         """Close what is offered until another name is begun."""
@@ -113,13 +113,13 @@ class Completing:
             self._list.move(by)
 
     def write(self, offer: Offer) -> None:
-        """Put an offer in the place of what was written of it."""
+        """Replace what was typed by an offer."""
         sought = self._sought
         if sought is None:
             return
         if offer.written is None:
             self._area.notify(
-                "This file's name has characters that cannot stand in a text: rename it first.",
+                "The name of this file has characters that cannot be typed. Rename it first.",
                 severity="warning",
                 markup=False,
             )
@@ -145,24 +145,24 @@ class Completing:
 
     def _show_files(self, typed: str) -> None:
         if self._index is None:
-            self._open("Files", (), "The session is being opened…")
+            self._open("Files", (), "Opening the session…")
             return
         self._scan_soon()
         if self._timer is None:
             self._timer = self._area.set_interval(_FRESH_SECONDS, self._scan_soon)
         if self._files is None:
-            self._open("Files", (), "Looking for files…")
+            self._open("Files", (), "Searching files…")
             return
         from tui.panes.prompt.file_index import search
 
         offers = file_offers(search(typed, self._files, MOST_OFFERED))
-        self._open("Files", offers, "No file's name has these letters." if typed else "There is no file yet.")
+        self._open("Files", offers, "No matching file." if typed else "No files yet.")
 
     def _open(self, title: str, offers: Sequence[Offer], note: str = "") -> None:
         if self._list is None:
             parent = self._area.parent
             assert isinstance(parent, Widget)
-            self._list = CompletionList(self._take)
+            self._list = CompletionList(self._choose)
             parent.mount(self._list, before=self._area)
         self._list.show(title, offers, note)
 
@@ -188,4 +188,4 @@ class Completing:
             self._scanned = time.monotonic()
         if index is self._index and files != self._files:
             self._files = files
-            self.look_again()
+            self.update_if_open()

@@ -1,4 +1,4 @@
-"""What the prompt offers to write out: files after an `@`, commands after a `/` that begins the text."""
+"""What the prompt offers to complete: files after an `@`, commands after a `/` that begins the text."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Sought:
 
 @dataclass(frozen=True)
 class Offer:
-    """One thing to take: what is shown, what stands in the text instead, and what is to be done with it.
+    """One completion: what is shown, and what is inserted or done.
 
     `written` None means that it cannot be written; `command` is run and not written.
     """
@@ -58,18 +58,18 @@ def sought_at(row: int, before: str) -> Sought | None:
 
 
 def file_offers(files: Sequence[FoundFile]) -> list[Offer]:
-    """Offer files; one whose name cannot be written says so."""
+    """Offer files; one whose name cannot be typed says so."""
     offers = []
     for file in files:
         mention = file.mention
-        offers.append(Offer(file.shown, "" if mention else "its name cannot be written", mention))
+        offers.append(Offer(file.shown, "" if mention else "its name cannot be typed", mention))
     return offers
 
 
 class CompletionList(Widget):
-    """A few offers just above the prompt, over whatever is there; the prompt keeps the focus and moves the cursor.
+    """A few offers above the prompt, over other panes; the prompt keeps the focus and moves the cursor.
 
-    `choose` is told which offer was clicked.
+    `choose` is called with the offer that was clicked.
     """
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {"completion--cursor"}
@@ -103,7 +103,7 @@ class CompletionList(Widget):
         self.border_title = Content(title)
         rows = max(1, min(ROWS, len(offers)))
         more = f"{self._cursor + 1}/{len(offers)} · " if len(offers) > ROWS else ""
-        self.border_subtitle = Content(f"{more}Tab takes · Esc closes" if offers else "Esc closes")
+        self.border_subtitle = Content(f"{more}Tab inserts · Esc closes" if offers else "Esc closes")
         self.styles.height = rows + 2
         self.styles.offset = (0, -(rows + 2))
         self.display = True
@@ -121,14 +121,14 @@ class CompletionList(Widget):
             self._follow()
             if len(self._offers) > ROWS:
                 place = f"{self._cursor + 1}/{len(self._offers)}"
-                self.border_subtitle = Content(f"{place} · Tab takes · Esc closes")
+                self.border_subtitle = Content(f"{place} · Tab inserts · Esc closes")
             self.refresh()
 
     def _follow(self) -> None:
         self._top = min(max(self._top, self._cursor - ROWS + 1), self._cursor)
 
     def render(self) -> Content:
-        """Draw the offers in sight: names cut in the middle, what is told of them at the right."""
+        """Draw the offers on screen: names cut in the middle, details at the right."""
         width = self.content_size.width
         if not self._offers:
             return Content.styled(tail_cut(self._note, width), "$foreground-muted")
@@ -137,15 +137,16 @@ class CompletionList(Widget):
             room = max(width // 2, width - len(offer.shown) - 3)
             detail = tail_cut(offer.detail, room)
             shown = middle_cut(offer.shown, width - (len(detail) + 2 if detail else 0))
-            told = Content(shown)
-            gap = " " * (width - told.cell_length - Content(detail).cell_length)
+            name = Content(shown)
+            gap = " " * (width - name.cell_length - Content(detail).cell_length)
             if at == self._cursor:
                 # Not the visual style: Textual leaves reversing out of it.
                 style = Style.from_rich_style(self.get_component_rich_style("completion--cursor"))
                 lines.append(Content.styled(f"{shown}{gap}{detail}", style))
             else:
                 muted = "$foreground-muted"
-                name = told if offer.written or offer.command else Content.styled(shown, muted)
+                if not (offer.written or offer.command):
+                    name = Content.styled(shown, muted)
                 lines.append(Content.assemble(name, gap, (detail, muted)))
         return Content("\n").join(lines)
 

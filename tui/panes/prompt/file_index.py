@@ -47,7 +47,7 @@ class FoundFile:
 class FileIndex:
     """The files beneath a session's folder and in the saved reports; `refresh` belongs in a thread.
 
-    A folder that looks as it did is not listed again. Hidden files are left out and links are not followed.
+    A folder that looks unchanged is not listed again. Hidden files are left out and links are not followed.
     """
 
     def __init__(self, folder: Path, reports: Path | None = None) -> None:
@@ -57,7 +57,7 @@ class FileIndex:
         self._found: dict[str, list[FoundFile]] = {}
 
     def refresh(self) -> Sequence[FoundFile]:
-        """Look at the folders that changed and give all the files, the newest first, the session's records last."""
+        """List the folders that changed, and return all files: the newest first, the session's records last."""
         waiting = [path for path in (self._reports, self._folder) if path is not None]
         seen: set[str] = set()
         count = 0
@@ -97,10 +97,10 @@ class FileIndex:
 
 
 def search(wanted: str, files: Sequence[FoundFile], limit: int) -> list[FoundFile]:
-    """The best `limit` files whose path has the letters of `wanted` in this order, case aside.
+    """The best `limit` files whose path has the letters of `wanted` in this order, in any case.
 
-    A name that begins with it is best, then one that contains it, then a path that does, then letters that
-    stand close together; of equals the first in `files`. Nothing wanted gives the first files.
+    A name that begins with it is best, then one that contains it, then a path that does, then letters that are
+    close together; among equals the first in `files`. An empty `wanted` gives the first files.
     """
     letters = wanted.casefold()
     if not letters:

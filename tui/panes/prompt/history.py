@@ -23,7 +23,7 @@ LIMIT = 1000
 ENTRY_LIMIT = 64 * 1024
 
 
-class Entry(msgspec.Struct, frozen=True):
+class HistoryEntry(msgspec.Struct, frozen=True):
     """One line of the file."""
 
     text: str
@@ -62,7 +62,7 @@ def open_history(state: Path, project: Path, redact: Callable[[str], str]) -> Pr
         history = PromptHistory(Root(state / "history", create=True), history_file_name(project), redact)
         history.load()
     except (WorkspaceError, OSError) as error:
-        log.warning("the prompt history is not kept: %s", error)
+        log.warning("the prompt history cannot be stored: %s", error)
         return PromptHistory(None, "", redact)
     return history
 
@@ -97,7 +97,7 @@ class PromptHistory:
         bad = 0
         for line in data.splitlines():
             try:
-                text = msgspec.json.decode(line, type=Entry).text
+                text = msgspec.json.decode(line, type=HistoryEntry).text
             except (msgspec.DecodeError, UnicodeDecodeError):
                 bad += 1
                 continue
@@ -121,11 +121,11 @@ class PromptHistory:
         try:
             self._root.append_line(self._name, _line(masked).rstrip(b"\n"))
         except (WorkspaceError, OSError) as error:
-            log.warning("the prompt history is no longer kept: %s", error)
+            log.warning("the prompt history can no longer be stored: %s", error)
             self._root = None
 
     def older(self, draft: str) -> str | None:
-        """Step back; `draft` is what stands in the prompt and comes back at the end. None at the oldest."""
+        """Step back; `draft` is the text of the prompt, which comes back at the end. None at the oldest."""
         place = len(self._entries) if self._place is None else self._place
         if place == 0:
             return None
@@ -152,4 +152,4 @@ class PromptHistory:
 
 def _line(text: str) -> bytes:
     # A lone surrogate cannot be encoded; JSON lines must always be readable again.
-    return msgspec.json.encode(Entry(text.encode("utf-8", "replace").decode("utf-8"))) + b"\n"
+    return msgspec.json.encode(HistoryEntry(text.encode("utf-8", "replace").decode("utf-8"))) + b"\n"

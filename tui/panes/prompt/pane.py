@@ -1,4 +1,4 @@
-"""Where a person types: several lines, a history, and nothing lost while the agent works."""
+"""The prompt: a text area with several lines and a history; nothing is lost while the agent works."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from textual.widgets import TextArea
 from textual.widgets.text_area import Edit, EditResult
 
 from tui.keys.keymap import keys_of
-from tui.panes.prompt.completer import Completing
+from tui.panes.prompt.completer import Completer
 from tui.panes.prompt.completion import Offer
 from tui.panes.prompt.history import PromptHistory
 from tui.panes.prompt.queue_bar import QueueBar
@@ -38,11 +38,10 @@ _STUB = re.compile(r"\[pasted #(\d+): [^\]\n]*\]")
 class Prompt(TextArea):
     """A text area that sends on Enter, grows to eight lines and walks its history at its edges.
 
-    A paste too long to edit by hand stands as one short mark in the text and is sent whole. `words` stand in the
-    prompt while nothing is written there.
+    A paste that is too long to edit by hand is one short mark in the text and is sent in full.
 
     Attributes:
-        of_agent: tells the names of the agent's own commands, which are sent as queries are.
+        of_agent: returns the names of the agent's own commands, which are sent like queries.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -69,29 +68,29 @@ class Prompt(TextArea):
         command: Command
 
     class TakeBack(Message):
-        """The person wants the newest queued query back in the prompt."""
+        """The newest queued query is to be edited in the prompt."""
 
-    class GoOn(Message):
-        """The person pressed Enter on the empty prompt while queries are held."""
+    class SendQueued(Message):
+        """The person pressed Enter on the empty prompt while the queue is paused."""
 
     class OpenQueue(Message):
-        """The person wants to see all that waits."""
+        """The queue is to be shown."""
 
-    def __init__(self, *, id: str | None = None, words: str = ASK) -> None:
+    def __init__(self, *, id: str | None = None, placeholder: str = ASK) -> None:
         super().__init__(
             id=id,
             soft_wrap=True,
             show_line_numbers=False,
             highlight_cursor_line=False,
-            placeholder=Content(words),
+            placeholder=Content(placeholder),
         )
         self.cursor_blink = False
         self._history = PromptHistory(None, "", str)
         self._pastes: dict[int, str] = {}
         self._queue: tuple[str, ...] = ()
-        self._held = False
+        self._paused = False
         self._bar: QueueBar | None = None
-        self._completing = Completing(self, self._take)
+        self._completer = Completer(self, self._choose)
         self.of_agent: Callable[[], Collection[str]] = tuple
 
     @property
@@ -100,14 +99,14 @@ class Prompt(TextArea):
         return _STUB.sub(lambda mark: self._pastes.get(int(mark[1]), mark[0]), self.text)
 
     def use_history(self, history: PromptHistory) -> None:
-        """Walk and feed `history` from now on."""
+        """Use `history` from now on."""
         for text in self._history.entries:
             history.add(text)
         self._history = history
 
     def offer_commands(self, commands: Sequence[Command]) -> None:
         """Offer these commands after a slash at the beginning."""
-        self._completing.offer_commands(commands)
+        self._completer.offer_commands(commands)
 
     def offer_files(self, folder: Path) -> None:
         """Offer the files of the session's folder, and the saved reports beside it, after an `@`."""
@@ -116,60 +115,60 @@ class Prompt(TextArea):
 
         of_session = folder.parent.name == WORKSPACES
         reports = folder.parent.parent / SAVED_REPORTS if of_session else None
-        self._completing.offer_files(FileIndex(folder, reports))
+        self._completer.offer_files(FileIndex(folder, reports))
 
-    def show_queue(self, texts: Sequence[str], *, held: bool = False) -> None:
-        """Show above the prompt what waits, oldest first; `held` when it waits for Enter."""
-        if (tuple(texts), held) == (self._queue, self._held):
+    def show_queue(self, texts: Sequence[str], *, paused: bool = False) -> None:
+        """Show the queue above the prompt, oldest first; `paused` when it waits for Enter."""
+        if (tuple(texts), paused) == (self._queue, self._paused):
             return
-        self._queue, self._held = tuple(texts), held
+        self._queue, self._paused = tuple(texts), paused
         count = len(texts)
         keys = keys_of(self.app)
-        send = f"{keys.shown('prompt.send')} sends on · " if held else ""
-        word = "held, not sent" if held else "queued"
+        send = f"{keys.shown('prompt.send')} sends · " if paused else ""
+        word = "paused" if paused else "queued"
         every = keys.shown("prompt.queue")
-        self.border_subtitle = f"{count} {word} · {send}↑ takes back · {every} all" if count else ""
+        self.border_subtitle = f"{count} {word} · {send}↑ edits the last · {every} all" if count else ""
         if self._bar is None:
             parent = self.parent
             assert isinstance(parent, Widget)
             self._bar = QueueBar(self.action_open_queue)
             parent.mount(self._bar, before=self)
-        self._bar.show(texts, held=held)
+        self._bar.show(texts, paused=paused)
 
     def put(self, text: str) -> None:
         """Replace the text, cursor at its end."""
-        self._completing.hide()
+        self._completer.hide()
         self.load_text(self._fold(text))
         self.move_cursor(self.document.end)
 
     def action_send(self, *, steer: bool = False) -> None:
-        """Send what was typed, unless it is only blanks; the name of a command is obeyed, and one of none is kept.
+        """Send what was typed, unless it is blank; a command is run, and an unknown one stays in the prompt.
 
-        With `steer` it is for the query that runs.
+        With `steer` it is sent to the running query.
         """
         text = self.value.strip()
         if not text:
-            if self._held:
-                self.post_message(self.GoOn())
+            if self._paused:
+                self.post_message(self.SendQueued())
             return
         if text.startswith("/"):
             from tui.widgets.command import command_problem, typed_command
 
-            commands = self._completing.commands
+            commands = self._completer.commands
             if (command := typed_command(text, commands)) is not None:
-                self._obey(command)
+                self._run_command(command)
                 return
             if self.value.startswith("/") and (problem := command_problem(text, commands, self.of_agent())):
                 self.notify(problem, severity="warning", markup=False)
                 return
-        self._completing.hide()
+        self._completer.hide()
         self._history.add(text)
         self.load_text("")
         self._pastes.clear()
         self.post_message(self.Steered(text) if steer else self.Sent(text))
 
     def action_open_queue(self) -> None:
-        """Ask for all that waits."""
+        """Show the queue."""
         self.post_message(self.OpenQueue())
 
     def action_new_line(self) -> None:
@@ -178,12 +177,12 @@ class Prompt(TextArea):
         self._replace_via_keyboard("\n", start, end)
 
     def action_edit_outside(self) -> None:
-        """Write on in the person's own editor, pastes written out; what failed leaves the prompt as it was."""
+        """Continue in the person's editor, with pastes written out; a failure leaves the prompt unchanged."""
         from core.errors import UniversalAgentError
         from tui.terminal.editor import edit_draft
         from tui.terminal.programs import EDITOR, command_of, edit
 
-        self._completing.hide()
+        self._completer.hide()
         try:
             command = command_of(EDITOR, os.environ)
             text = edit_draft(self.value, lambda path: edit(self.app, path, command))
@@ -211,62 +210,62 @@ class Prompt(TextArea):
             self.put(newer)
 
     def render_line(self, y: int) -> Strip:
-        """Draw a row; in a terminal without room for a single character there is none to draw."""
+        """Draw a row; a terminal without room for a single character has none."""
         return super().render_line(y) if self.content_size.width else Strip.blank(self.size.width)
 
     def edit(self, edit: Edit) -> EditResult:
-        """Change the text, and see what the new one may become."""
+        """Change the text, and update what is offered for it."""
         result = super().edit(edit)
-        self._completing.look()
+        self._completer.update()
         return result
 
     def on_text_area_selection_changed(self) -> None:
-        """Offer nothing where the cursor has left."""
-        self._completing.look_again()
+        """Close what is offered when the cursor has left it."""
+        self._completer.update_if_open()
 
     def on_blur(self) -> None:
-        """Offer nothing to somebody who went elsewhere."""
-        self._completing.hide()
+        """Close what is offered when the focus leaves."""
+        self._completer.hide()
 
-    def _take(self, offer: Offer) -> None:
+    def _choose(self, offer: Offer) -> None:
         if offer.command is not None:
-            self._obey(offer.command)
+            self._run_command(offer.command)
         else:
-            self._completing.write(offer)
+            self._completer.write(offer)
 
-    def _obey(self, command: Command) -> None:
-        self._completing.hide()
+    def _run_command(self, command: Command) -> None:
+        self._completer.hide()
         self.load_text("")
         self._pastes.clear()
         self.post_message(self.Commanded(command))
 
-    def _steer_offers(self, key: str) -> bool:
-        """Let a key work on what is offered; False when it is not one for that."""
-        offer = self._completing.offer
+    def _handle_offer_key(self, key: str) -> bool:
+        """Handle a key for what is offered; False when it is no such key."""
+        offer = self._completer.offer
         match key:
             case "up" | "down" if offer is not None:
-                self._completing.move(-1 if key == "up" else 1)
+                self._completer.move(-1 if key == "up" else 1)
             case "enter" if offer is not None:
-                self._take(offer)
+                self._choose(offer)
             case "tab":
-                # While files are still looked for, Tab waits for them and does not leave.
+                # While files are still being listed, Tab waits for them and does not move the focus.
                 if offer is not None:
-                    self._completing.write(offer)
+                    self._completer.write(offer)
             case "escape":
-                self._completing.close()
+                self._completer.close()
             case _:
                 return False
         return True
 
     async def _on_key(self, event: events.Key) -> None:
-        if self._completing.is_open and self._steer_offers(event.key):
+        if self._completer.is_open and self._handle_offer_key(event.key):
             event.stop()
             event.prevent_default()
-        elif (deed := keys_of(self.app).action("prompt", event.key)) is not None:
-            # Here and not by a binding, whose action would come after the keys that were typed behind it.
+        elif (action := keys_of(self.app).action("prompt", event.key)) is not None:
+            # Not a binding: its action would run after the keys that were typed behind it.
             event.stop()
             event.prevent_default()
-            match deed:
+            match action:
                 case "send":
                     self.action_send()
                 case "new_line":
@@ -278,7 +277,7 @@ class Prompt(TextArea):
                 case "queue":
                     self.action_open_queue()
         elif event.key.startswith("alt+"):
-            # Textual gives Alt+2 the character 2; it is a command, not something typed.
+            # Textual gives Alt+2 the character 2, but it is a command.
             event.character = None
         elif event.is_printable:
             self._history.rewind()
@@ -292,7 +291,7 @@ class Prompt(TextArea):
             self.focus()
 
     def _fold(self, text: str) -> str:
-        # A text area lays out every character on each key press: a long text must not be in it.
+        # A text area lays out every character on each key press: a long text must stay out of it.
         if len(text) <= PASTE_LIMIT:
             return text
         number = len(self._pastes) + 1
@@ -301,6 +300,6 @@ class Prompt(TextArea):
 
 
 def strip_controls_but_lines(text: str) -> str:
-    """Clean a paste: line breaks and tabs stay, whatever else would steer a terminal goes."""
+    """Clean a paste: line breaks and tabs stay, other control characters are removed."""
     lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
     return "\n".join("\t".join(strip_controls(part) for part in line.split("\t")) for line in lines)

@@ -23,11 +23,11 @@ class QueueBar(Widget):
         self.display = False
         self._edit = edit
         self._texts: tuple[str, ...] = ()
-        self._held = False
+        self._paused = False
 
-    def show(self, texts: Sequence[str], *, held: bool) -> None:
-        """Show what waits, oldest first; `held` when it waits for the person."""
-        self._texts, self._held = tuple(texts), held
+    def show(self, texts: Sequence[str], *, paused: bool) -> None:
+        """Show what waits, oldest first; `paused` when it waits for the person."""
+        self._texts, self._paused = tuple(texts), paused
         self.display = bool(texts)
         self.styles.height = min(ROWS, len(texts)) or 1
         self.refresh()
@@ -35,7 +35,7 @@ class QueueBar(Widget):
     def render(self) -> Content:
         """Draw a row for each of the first queries."""
         width = self.content_size.width
-        mark, style = ("‖", "$warning") if self._held else ("›", "$accent")
+        mark, style = ("‖", "$warning") if self._paused else ("›", "$accent")
         more = len(self._texts) - ROWS
         lines = []
         for at, text in enumerate(self._texts[:ROWS]):

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from textual.content import Content
 
+from core.events.describe import PATHS
 from core.events.tool_names import tool_label
 from core.events.types import (
     ApiRetry,
@@ -53,20 +54,29 @@ CONNECTED = ("connected", "ok", "ready")
 UNDECIDED = ("pending", "starting", "connecting", "reconnecting", "enabling", "disabling")
 NOT_WANTED = ("off", "untrusted", "disabled")
 MODES = {
-    "default": "asks first",
-    "acceptEdits": "edits allowed",
-    "plan": "plans only",
-    "dontAsk": "never asks",
-    "bypassPermissions": "ASKS NOTHING",
+    "default": "perm: ask",
+    "acceptEdits": "perm: edits",
+    "plan": "perm: plan",
+    "dontAsk": "perm: no ask",
+    "bypassPermissions": "perm: ALLOW ALL",
 }
+MODE_SENTENCES = {
+    "default": "asks before a tool may change something",
+    "acceptEdits": "edits of files are allowed, other tools ask",
+    "plan": "plans only, nothing is changed",
+    "dontAsk": "never asks: what is not allowed is denied",
+    "bypassPermissions": "every tool is allowed without asking",
+}
+SHORT_PATHS = {"SIMPLE": "direct", "COMPLEX": "agent"}
 DECIDERS = {
-    "rule": "by a rule",
-    "model": "by the model",
-    "fallback": "as neither rules nor the model were clear",
+    "rule": "chosen by a rule",
+    "model": "chosen by the model",
+    "fallback": "as neither the rules nor the model could tell",
 }
 AUTH = "auth"
 WORD_WIDTH = 9
-WHY_WIDTH = 30
+PATH_WIDTH = 38
+SHORT_PATH_WIDTH = 6
 MOST_MARKS = 5
 _RANK = {"": 0, "warning": 1, "spent": 2}
 
@@ -181,7 +191,7 @@ class StatusFacts:
                 self._tools.discard(event.tool_use_id)
                 self._doing = "tools" if self._tools else "thinking"
             case ApiRetry():
-                self._doing = f"try {event.attempt}/{event.max_attempts}"
+                self._doing = f"retry {event.attempt}"
 
     def _on_session_started(self, event: SessionStarted) -> None:
         self.demo, self.mode = event.demo, event.permission_mode
@@ -292,8 +302,10 @@ class StatusFacts:
         return 2 if self.limit is None or self.limit >= 0.01 else 4
 
     def _path_cell(self) -> Cell:
-        wide = f"{self._path:<7} {clean_line(self._reason(), WHY_WIDTH):<{WHY_WIDTH}}"
-        return cell(wide, 5, "path", (Content.styled(f"{self._path:<7}", "$text-muted"), 50))
+        parts = (PATHS.get(self._path, ""), self._why.removeprefix("it says "))
+        wide = clean_line(" · ".join(part for part in parts if part), PATH_WIDTH)
+        short = f"{SHORT_PATHS.get(self._path, ''):<{SHORT_PATH_WIDTH}}"
+        return cell(f"{wide:<{PATH_WIDTH}}", 5, "path", (Content.styled(short, "$text-muted"), 50))
 
     def _mode_cell(self) -> Cell:
         word = MODES.get(self.mode, clean_line(self.mode, 20))
@@ -303,8 +315,8 @@ class StatusFacts:
 
     def _tracing_cell(self) -> Cell:
         if self._tracing_failed:
-            return cell(Content.styled("✗ trace", "$text-warning"), 35, "tracing")
-        return cell("trace on" if self.tracing else "trace off", 20, "tracing")
+            return cell(Content.styled("✗ tracing", "$text-warning"), 35, "tracing")
+        return cell("tracing on" if self.tracing else "tracing off", 20, "tracing")
 
     # -- figures ----------------------------------------------------------------------------------
 
@@ -321,28 +333,23 @@ class StatusFacts:
     def _share(self) -> int:
         return min(999, round(100 * self._context / self.window)) if self.window else 0
 
-    def _reason(self) -> str:
-        if not self._path:
-            return ""
-        return self._why or DECIDERS.get(self._decider, "")
-
     # -- in sentences -----------------------------------------------------------------------------
 
     def describe(self) -> list[tuple[str, str]]:
         """Describe everything that the line shows, each with a label and a sentence."""
-        rows = [("Model", clean_line(self.model, 100) if self.model else "as the agent chooses")]
+        rows = [("Model", clean_line(self.model, 100) if self.model else "default")]
         if self.demo:
-            rows[0] = ("Model", f"{rows[0][1]}, scripted: this is the demo")
+            rows[0] = ("Model", f"{rows[0][1]} (scripted, this is the demo)")
         rows += [("Effort", effort_of(self.effort)), ("Fallback", fallback_of(self.fallback))]
-        rows.append(("Permissions", MODES.get(self.mode, clean_line(self.mode, 20))))
+        rows.append(("Permissions", MODE_SENTENCES.get(self.mode, clean_line(self.mode, 20))))
         rows.append(("Path", self._describe_path()))
         rows.append(("Context", f"{self._context:,} of {self.window:,} tokens, {self._share()} %"))
-        rows.append(("Tokens", f"{self.tokens.total:,}, of sub-agents and from the cache, too"))
+        rows.append(("Tokens", f"{self.tokens.total:,}, including sub-agents and cached tokens"))
         rows.append(("Cost", self._describe_cost()))
         for server in self.servers:
             state = clean_line(server.status, 40)
             if server.again_s is not None:
-                state += f", again in {server.again_s:g} s"
+                state += f", retried in {server.again_s:g} s"
             if server.tools is not None:
                 state += f", {server.tools} tool{'' if server.tools == 1 else 's'}"
             if server.error:
@@ -355,29 +362,30 @@ class StatusFacts:
 
     def _describe_path(self) -> str:
         if not self._path:
-            return "not decided yet: each query is SIMPLE (answered from knowledge) or COMPLEX (with tools)"
+            return "not chosen yet: a query gets a direct answer, or the full agent with its tools"
         if self._decider == "fell back":
-            return f"{self._path}: it was taken for SIMPLE, but {self._why}"
-        return f"{self._path}, {DECIDERS.get(self._decider, '')}" + (f": {self._why}" if self._why else "")
+            return f"{PATHS['COMPLEX']}: it began as a direct answer, but {self._why}"
+        path = f"{PATHS.get(self._path, self._path)}, {DECIDERS.get(self._decider, '')}"
+        return f"{path}: {self._why}" if self._why else path
 
     def _describe_cost(self) -> str:
         digits = self._digits()
-        text = f"{money(self.spent, digits)} with sub-agents"
+        text = f"{money(self.spent, digits)} including sub-agents"
         if self._estimated:
-            text += "; what the running query costs is estimated until it ends"
+            text += "; the cost of the running query is an estimate until it ends"
         if self.limit is None:
-            return f"{text}; no limit (--max-cost sets one)"
+            return f"{text}; no spending limit (/budget sets one)"
         limit = money(self.limit, digits)
         if self._level == "spent":
-            return f"{text}; the limit of {limit} is reached: nothing runs until it is raised (/budget)"
-        return f"{text}; limit {limit}, with a warning from {money(WARN_AT * self.limit, digits)} on"
+            return f"{text}; spending limit of {limit} reached: /budget raises it"
+        return f"{text}; limit {limit}, with a warning at {money(WARN_AT * self.limit, digits)}"
 
     def _describe_tracing(self) -> str:
         if self._tracing_failed:
             return f"failed: {self._tracing_failed}"
         if self.tracing:
             return f"on: spans go to {' and '.join(self.tracing)}, and to spans.jsonl in the session's folder"
-        return "off: nothing leaves this machine; spans.jsonl in the session's folder has the spans"
+        return "off: spans stay on this machine, in spans.jsonl in the session's folder"
 
 
 def _question_id(

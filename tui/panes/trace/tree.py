@@ -246,7 +246,7 @@ class CallTree:
             query = self._rows.roots[-1]
             self._retrying = True
             query.tries += 1
-            query.flag = f"{Mark.RETRY.glyph} try {event.attempt} of {event.max_attempts}"
+            query.flag = f"{Mark.RETRY.glyph} attempt {event.attempt} of {event.max_attempts}"
             self._rows.changed(query)
 
     def _end_retrying(self) -> None:
