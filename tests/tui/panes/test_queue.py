@@ -201,4 +201,4 @@ async def test_what_the_agent_cannot_hear_runs_next(tmp_path: Path) -> None:
         await settled(app, pilot)
         assert session.waiting == ["b", "one"]
         assert rows(app) == ["› b", "› one"]
-        assert any("runs next" in each.message for each in app._notifications)
+        assert any("runs as the next query" in each.message for each in app._notifications)
