@@ -155,6 +155,7 @@ def describe_server(server: ev.McpServer, *, again: bool = False) -> Description
             return Description("mcp", f"MCP server {name} is {clean_line(status)}.")
 
 
+# Types are registered by name below: reading annotations would cost milliseconds at each start.
 @singledispatch
 def _describe(event: ev.Event, _hints: Hints) -> Description:
     raise NotImplementedError(f"core/events/describe.py does not describe {event.event_name}")
@@ -163,7 +164,7 @@ def _describe(event: ev.Event, _hints: Hints) -> Description:
 # Sessions and queries
 
 
-@_describe.register
+@_describe.register(ev.SessionStarted)
 def _session_started(event: ev.SessionStarted, _hints: Hints) -> Description:
     name = f"Session {clean_line(event.session_id)}{' (demo)' if event.demo else ''}"
     place = f"in {_line(event.workspace)}"
@@ -175,7 +176,7 @@ def _session_started(event: ev.SessionStarted, _hints: Hints) -> Description:
     return Description("session", f"{name} resumed {before} {place}{_resume_terms(event)}", details=details)
 
 
-@_describe.register
+@_describe.register(ev.SessionFinished)
 def _session_finished(event: ev.SessionFinished, _hints: Hints) -> Description:
     counts = (
         _number(event.queries, "query", "queries"),
@@ -187,30 +188,30 @@ def _session_finished(event: ev.SessionFinished, _hints: Hints) -> Description:
     return Description("session", sentence, details=(details,))
 
 
-@_describe.register
+@_describe.register(ev.QueryReceived)
 def _query_received(event: ev.QueryReceived, _hints: Hints) -> Description:
     return Description("query", clean(event.text))
 
 
-@_describe.register
+@_describe.register(ev.QuerySteered)
 def _query_steered(event: ev.QuerySteered, _hints: Hints) -> Description:
     return Description("query", f"Sent to the running query: {clean(event.text)}")
 
 
-@_describe.register
+@_describe.register(ev.QueryClassified)
 def _query_classified(event: ev.QueryClassified, _hints: Hints) -> Description:
     sentence = f"{PATHS[event.decision]}, chosen {_DECIDED_BY[event.source]}"
     details = f"{event.decision} in {spoken_duration(event.duration_ms)}: {clean(event.raw_response)}"
     return Description("path", sentence, details=(details.removesuffix(": "),))
 
 
-@_describe.register
+@_describe.register(ev.PathFellBack)
 def _path_fell_back(event: ev.PathFellBack, _hints: Hints) -> Description:
     tool = tool_name(event.tool_name).short
     return Description("path", f"The query needs a tool ({tool}): it continues with the full agent.")
 
 
-@_describe.register
+@_describe.register(ev.QueryFinished)
 def _query_finished(event: ev.QueryFinished, hints: Hints) -> Description:
     took = _time(event.duration_ms, hints) if event.duration_ms else ""
     after = f" after {took}" if took else ""
@@ -229,29 +230,30 @@ def _query_finished(event: ev.QueryFinished, hints: Hints) -> Description:
 # The model
 
 
-@_describe.register
+@_describe.register(ev.TextDelta)
+@_describe.register(ev.MessageFinished)
 def _text(event: ev.TextDelta | ev.MessageFinished, _hints: Hints) -> Description:
     return Description("answer", clean(event.text))
 
 
-@_describe.register
+@_describe.register(ev.ThinkingDelta)
 def _thinking(event: ev.ThinkingDelta, _hints: Hints) -> Description:
     return Description("thinking", clean(event.text))
 
 
-@_describe.register
+@_describe.register(ev.TokensSpent)
 def _tokens_spent(event: ev.TokensSpent, _hints: Hints) -> Description:
     subagent = " by a sub-agent" if event.parent_tool_use_id else ""
     model = clean_line(event.model) or "the model"
     return Description("tokens", f"{event.usage.total} tokens of {model}{subagent}{_cost(event.cost_usd)}")
 
 
-@_describe.register
+@_describe.register(ev.ModelChosen)
 def _model_chosen(event: ev.ModelChosen, _hints: Hints) -> Description:
     return Description("model", f"The next query uses {_model_choice(event)}.")
 
 
-@_describe.register
+@_describe.register(ev.ApiRetry)
 def _api_retry(event: ev.ApiRetry, _hints: Hints) -> Description:
     reason = describe_retry(event.error)
     sentence = reason[:1].upper() + reason[1:]
@@ -262,7 +264,7 @@ def _api_retry(event: ev.ApiRetry, _hints: Hints) -> Description:
     return Description("retry", f"{sentence}: {attempt}.", Severity.RETRY)
 
 
-@_describe.register
+@_describe.register(ev.BudgetReached)
 def _budget_reached(event: ev.BudgetReached, _hints: Hints) -> Description:
     spent, limit = spent_of(event.spent_usd, event.limit_usd)
     if event.level == "warning":
@@ -275,7 +277,7 @@ def _budget_reached(event: ev.BudgetReached, _hints: Hints) -> Description:
     return Description("budget", sentence, Severity.ERROR)
 
 
-@_describe.register
+@_describe.register(ev.BudgetRaised)
 def _budget_raised(event: ev.BudgetRaised, _hints: Hints) -> Description:
     spent, limit = spent_of(event.spent_usd, event.limit_usd)
     return Description("budget", f"The spending limit is now {limit}; {spent} is spent.")
@@ -284,13 +286,13 @@ def _budget_raised(event: ev.BudgetRaised, _hints: Hints) -> Description:
 # Tools and sub-agents
 
 
-@_describe.register
+@_describe.register(ev.ToolCallStarted)
 def _tool_call_started(event: ev.ToolCallStarted, hints: Hints) -> Description:
     name = hints.tool or clean_line(event.name)
     return Description("tool", f"{name} started", Severity.STARTED)
 
 
-@_describe.register
+@_describe.register(ev.ToolCallFinished)
 def _tool_call_finished(event: ev.ToolCallFinished, hints: Hints) -> Description:
     observation = event.observation
     name = hints.tool or clean_line(observation.tool_name if observation else event.tool_use_id)
@@ -307,18 +309,18 @@ def _tool_call_finished(event: ev.ToolCallFinished, hints: Hints) -> Description
             return Description("tool", f"{name} was cancelled after {took}", Severity.STOPPED, details)
 
 
-@_describe.register
+@_describe.register(ev.SubagentStarted)
 def _subagent_started(event: ev.SubagentStarted, _hints: Hints) -> Description:
     sentence = f"{clean_line(event.name)} started: {_line(event.description)}".removesuffix(": ")
     return Description("sub-agent", sentence, Severity.STARTED)
 
 
-@_describe.register
+@_describe.register(ev.SubagentProgress)
 def _subagent_progress(event: ev.SubagentProgress, _hints: Hints) -> Description:
     return Description("sub-agent", f"{clean_line(event.name)}: {_line(event.description)}")
 
 
-@_describe.register
+@_describe.register(ev.SubagentFinished)
 def _subagent_finished(event: ev.SubagentFinished, _hints: Hints) -> Description:
     name = clean_line(event.name)
     match event.status:
@@ -330,12 +332,12 @@ def _subagent_finished(event: ev.SubagentFinished, _hints: Hints) -> Description
             return Description("sub-agent", f"{name} was cancelled", Severity.STOPPED)
 
 
-@_describe.register
+@_describe.register(ev.ComplianceFailed)
 def _compliance_failed(event: ev.ComplianceFailed, _hints: Hints) -> Description:
     return Description("compliance", _broken_rule(event), Severity.WARNING, (clean_line(event.rule),))
 
 
-@_describe.register
+@_describe.register(ev.ComplianceEnforced)
 def _compliance_enforced(event: ev.ComplianceEnforced, _hints: Hints) -> Description:
     sentence = f"{_broken_rule(event)} It was sent back to do so."
     return Description("compliance", sentence, Severity.RETRY, (clean_line(event.rule),))
@@ -344,12 +346,12 @@ def _compliance_enforced(event: ev.ComplianceEnforced, _hints: Hints) -> Descrip
 # Observers and artifacts
 
 
-@_describe.register
+@_describe.register(ev.ObserverStarted)
 def _observer_started(event: ev.ObserverStarted, _hints: Hints) -> Description:
     return Description("observer", f"{clean_line(event.observer)} started on {clean_line(event.tool_use_id)}")
 
 
-@_describe.register
+@_describe.register(ev.ObserverFinished)
 def _observer_finished(event: ev.ObserverFinished, _hints: Hints) -> Description:
     name, reason = clean_line(event.observer), _line(event.error or event.note or "")
     counts = f"{event.items} items, {event.rejected} rejected, {event.duplicates} duplicates"
@@ -362,7 +364,7 @@ def _observer_finished(event: ev.ObserverFinished, _hints: Hints) -> Description
     return Description("observer", sentence, severity, details)
 
 
-@_describe.register
+@_describe.register(ev.ArtifactSaved)
 def _artifact_saved(event: ev.ArtifactSaved, _hints: Hints) -> Description:
     copied = f", copied to {_line(event.copied_to)}" if event.copied_to else ""
     details = f"{clean_line(event.kind)}, {event.size} bytes, by {clean_line(event.observer)}"
@@ -372,13 +374,13 @@ def _artifact_saved(event: ev.ArtifactSaved, _hints: Hints) -> Description:
 # Questions
 
 
-@_describe.register
+@_describe.register(ev.PermissionAsked)
 def _permission_asked(event: ev.PermissionAsked, _hints: Hints) -> Description:
     sentence = f"May {_subjects(event)} run? {_line(event.reason)}".rstrip()
     return Description("permission", sentence, Severity.QUESTION)
 
 
-@_describe.register
+@_describe.register(ev.PermissionAnswered)
 def _permission_answered(event: ev.PermissionAnswered, _hints: Hints) -> Description:
     reason = f": {_line(event.reason)}" if event.reason else ""
     if event.decision == "deny":
@@ -387,13 +389,13 @@ def _permission_answered(event: ev.PermissionAnswered, _hints: Hints) -> Descrip
     return Description("permission", f"{_subjects(event)} was allowed{scope}{reason}", Severity.SUCCESS)
 
 
-@_describe.register
+@_describe.register(ev.AuthRequired)
 def _auth_required(event: ev.AuthRequired, _hints: Hints) -> Description:
     sentence = f"{_account(event)} needs your account. Open this link, then come back:"
     return Description("auth", sentence, Severity.QUESTION, (clean(event.url).strip(),))
 
 
-@_describe.register
+@_describe.register(ev.AuthFinished)
 def _auth_finished(event: ev.AuthFinished, _hints: Hints) -> Description:
     if event.outcome == "completed":
         return Description("auth", f"{_account(event)} is connected.", Severity.SUCCESS)
@@ -401,13 +403,13 @@ def _auth_finished(event: ev.AuthFinished, _hints: Hints) -> Description:
     return Description("auth", sentence, Severity.STOPPED)
 
 
-@_describe.register
+@_describe.register(ev.ServerTrustAsked)
 def _server_trust_asked(event: ev.ServerTrustAsked, _hints: Hints) -> Description:
     sentence = f"May the MCP server {clean_line(event.server)} of this folder be used? {_line(event.target)}"
     return Description("trust", sentence, Severity.QUESTION, (_line(event.source),) if event.source else ())
 
 
-@_describe.register
+@_describe.register(ev.ServerTrustAnswered)
 def _server_trust_answered(event: ev.ServerTrustAnswered, _hints: Hints) -> Description:
     name = clean_line(event.server)
     match event.decision:
@@ -422,33 +424,33 @@ def _server_trust_answered(event: ev.ServerTrustAnswered, _hints: Hints) -> Desc
 # Servers and failures
 
 
-@_describe.register
+@_describe.register(ev.McpStatus)
 def _mcp_status(event: ev.McpStatus, _hints: Hints) -> Description:
     states = ", ".join(f"{clean_line(server.name)} {clean_line(server.status)}" for server in event.servers)
     details = tuple(describe_server(server).sentence for server in event.servers if server.error)
     return Description("mcp", states or "no servers", details=details)
 
 
-@_describe.register
+@_describe.register(ev.PipelineFailed)
 def _pipeline_failed(event: ev.PipelineFailed, _hints: Hints) -> Description:
     place = f"Handler {clean_line(event.handler)} of {clean_line(event.pipeline)}"
     return Description("pipeline", f"{place} failed: {_line(event.error)}", Severity.ERROR)
 
 
-@_describe.register
+@_describe.register(ev.TracingFailed)
 def _tracing_failed(event: ev.TracingFailed, _hints: Hints) -> Description:
     sentence = f"Tracing failed: {_line(event.error)}. The session continues."
     return Description("tracing", sentence, Severity.WARNING)
 
 
-@_describe.register
+@_describe.register(ev.ErrorRaised)
 def _error_raised(event: ev.ErrorRaised, _hints: Hints) -> Description:
     message = clean(event.message).strip()
     sentence = f"{clean_line(event.where)}: {message}" if event.where else message
     return Description("error", sentence, Severity.ERROR, tuple(_line(cause) for cause in event.causes))
 
 
-@_describe.register
+@_describe.register(ev.UnknownEvent)
 def _unknown_event(event: ev.UnknownEvent, _hints: Hints) -> Description:
     return Description(event.original_name, "An event that this version does not know.")
 
