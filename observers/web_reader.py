@@ -49,7 +49,7 @@ def _strike(result: ToolResult, error: ReaderError, moment: datetime, context: O
     if not error.certain:
         return "no strike: the call itself did not fail"
     try:
-        standing = Blacklist.beside(context.workspace, context.now).strike(
+        standing = Blacklist.for_session(context.workspace, context.now).strike(
             url, error.code, result.call.tool_use_id, moment
         )
     except WorkspaceError as failure:

@@ -250,7 +250,7 @@ async def _load_handlers(
     observers = await asyncio.to_thread(
         default_observers, plugins=settings.plugins, rules=roster.rules, report=problems.append
     )
-    pipelines = default_pipelines(ReaderPolicy(Blacklist.beside(workspace)))
+    pipelines = default_pipelines(ReaderPolicy(Blacklist.for_session(workspace)))
     if settings.plugins:
         pipelines = await asyncio.to_thread(register_plugins, pipelines, problems.append)
     _report_at_start(bus, problems)

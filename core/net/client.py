@@ -38,7 +38,7 @@ ROBOTS_SIZE = 512 << 10
 _LONGEST_URL = 4096
 _PORTS = {"http": 80, "https": 443}
 _REDIRECTS = {301, 302, 303, 307, 308}
-_TRY_AGAIN = {429, 502, 503, 504}
+_RETRIED = {429, 502, 503, 504}
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ class _Answer:
     body: bytes = b""
 
 
-class _TryAgain(ConnectionFailed):
+class _Retryable(ConnectionFailed):
     """A temporary failure; `wait` is how long the server asks to wait, in seconds."""
 
     def __init__(self, message: str, *, code: str, wait: float | None = None) -> None:
@@ -205,19 +205,19 @@ class Fetcher:
         raise FetchRefused(f"it redirects more than {MAX_REDIRECTS} times; use the final address")
 
     async def _request(self, target: _Target, deadline: _Deadline, size: int | None) -> _Answer:
-        def again(error: Exception) -> bool | float:
-            if not isinstance(error, _TryAgain) or deadline.left <= (error.wait or 0.0):
+        def retry(error: Exception) -> bool | float:
+            if not isinstance(error, _Retryable) or deadline.left <= (error.wait or 0.0):
                 return False
             return True if error.wait is None else error.wait
 
         attempts = stamina.retry_context(
-            on=again, attempts=ATTEMPTS, timeout=None, wait_initial=0.3, wait_max=3.0, wait_jitter=0.3
+            on=retry, attempts=ATTEMPTS, timeout=None, wait_initial=0.3, wait_max=3.0, wait_jitter=0.3
         )
         try:
             async for attempt in attempts:
                 with attempt:
                     return await self._attempt(target, deadline, size)
-        except _TryAgain as error:
+        except _Retryable as error:
             raise ConnectionFailed(str(error), code=error.code) from error.__cause__
         raise AssertionError("a retry loop ends by returning or raising")
 
@@ -235,7 +235,7 @@ class Fetcher:
                 f"it took longer than {deadline.seconds:g} seconds; try again later", code="timeout"
             ) from error
         except httpx.TimeoutException as error:
-            raise _TryAgain("the site does not answer; try again later", code="timeout") from error
+            raise _Retryable("the site does not answer; try again later", code="timeout") from error
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             reason = clean_line(str(error) or type(error).__name__, 200)
             raise ConnectionFailed(
@@ -267,9 +267,9 @@ class Fetcher:
         response = await self._transport.handle_async_request(request)
         try:
             status = response.status_code
-            if status in _TRY_AGAIN:
+            if status in _RETRIED:
                 wait = _retry_after(response.headers.get("retry-after"))
-                raise _TryAgain(_status_message(status), code=f"http_{status}", wait=wait)
+                raise _Retryable(_status_message(status), code=f"http_{status}", wait=wait)
             if not 200 <= status < 300:
                 return _Answer(status, response.headers)
             return await self._read(response, size)

@@ -20,7 +20,7 @@ __all__ = ["RobotsCache"]
 
 logger = logging.getLogger(__name__)
 
-_KEPT = 24 * 3600.0
+_LIFETIME = 24 * 3600.0
 _MOST_ORIGINS = 1000
 
 
@@ -65,7 +65,7 @@ class RobotsCache:
         try:
             if site.rules is None or site.until <= time.monotonic():
                 site.rules = _parse(await read(), origin)
-                site.until = time.monotonic() + _KEPT
+                site.until = time.monotonic() + _LIFETIME
             rules = site.rules
         finally:
             site.lock.release()

@@ -108,7 +108,7 @@ async def _serve(options: argparse.Namespace, redactor: Redactor) -> None:
     context = ToolContext(
         workspace,
         open_fetcher,
-        blacklist=Blacklist.beside(workspace),
+        blacklist=Blacklist.for_session(workspace),
         open_remote=_remote(os.environ.get(SESSION_FILE), redactor),
     )
     try:

@@ -80,7 +80,7 @@ async def _extract_in_time(page: Page) -> Extracted:
             return await asyncio.to_thread(extract_html, page.text, page.final_url)
     except TimeoutError:
         logger.warning("article extraction took too long, the whole page is kept: %s", clean_line(page.url))
-        return await asyncio.to_thread(_convert_whole, page.text, page.final_url)
+        return await asyncio.to_thread(_convert_page, page.text, page.final_url)
 
 
 def extract_html(html: str, url: str) -> Extracted:
@@ -89,7 +89,7 @@ def extract_html(html: str, url: str) -> Extracted:
     `url` resolves relative links. Runs for seconds on large pages: call it in a thread.
     """
     if len(html) > MAX_ARTICLE_HTML:
-        return _convert_whole(html, url)
+        return _convert_page(html, url)
     try:
         from trafilatura import bare_extraction
 
@@ -106,7 +106,7 @@ def extract_html(html: str, url: str) -> Extracted:
         logger.warning("article extraction failed on %s: %r", clean_line(url), error)
         document = None
     if document is None or not (document.text or "").strip():
-        return _convert_whole(html, url)
+        return _convert_page(html, url)
     return Extracted(
         text=document.text,
         title=document.title or _title_of(html),
@@ -116,7 +116,7 @@ def extract_html(html: str, url: str) -> Extracted:
     )
 
 
-def _convert_whole(html: str, url: str) -> Extracted:
+def _convert_page(html: str, url: str) -> Extracted:
     from html_to_markdown import ConversionOptions, convert
 
     options = ConversionOptions(

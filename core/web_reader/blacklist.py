@@ -29,11 +29,11 @@ from core.storage.workspace import WORKSPACES, Workspace
 from core.text import clean_line
 from core.web_reader.errors import ReaderError
 
-__all__ = ["BLACKLIST", "KEPT_FOR", "STRIKES", "Blacklist", "Listing", "Strike", "host_of"]
+__all__ = ["BLACKLIST", "LIFETIME", "STRIKES", "Blacklist", "Listing", "Strike", "host_of"]
 
 BLACKLIST = "webReader_blacklist.json"
 STRIKES = 3
-KEPT_FOR = timedelta(days=30)
+LIFETIME = timedelta(days=30)
 
 _LOCK = ".webReader_blacklist.lock"
 _MAX_FILE = 8 << 20
@@ -144,7 +144,7 @@ class Blacklist:
         self._caching = threading.Lock()
 
     @classmethod
-    def beside(cls, workspace: Workspace, now: Callable[[], datetime] = _now) -> Blacklist:
+    def for_session(cls, workspace: Workspace, now: Callable[[], datetime] = _now) -> Blacklist:
         """The list of a session: next to the folders of sessions, or inside any other folder."""
         parent = workspace.path.parent
         return cls(parent if parent.name == WORKSPACES else workspace.path, workspace.redactor, now)
@@ -191,7 +191,7 @@ class Blacklist:
         """
         host, now = host_of(url), self._now()
         at = min(at or now, now).astimezone(UTC)
-        if host is None or now - at >= KEPT_FOR:
+        if host is None or now - at >= LIFETIME:
             return None
         root = Root(self._folder, create=True)
         with self._locked(_WAIT):
@@ -208,7 +208,7 @@ class Blacklist:
             site.strikes = sorted(site.strikes, key=lambda strike: strike.at)[-_MOST_STRIKES:]
             if site.expires is None and len(site.strikes) >= STRIKES:
                 site.listed_since = site.strikes[-1].at
-                site.expires = site.listed_since + KEPT_FOR
+                site.expires = site.listed_since + LIFETIME
             file.hosts[host] = site
             self._write(root, file)
             return _listing(host, site)
@@ -345,9 +345,9 @@ def _pruned(file: _File, now: datetime) -> _File:
         if site.expires is not None:
             if site.expires > now:
                 hosts[host] = site
-        elif strikes := [strike for strike in site.strikes if now - strike.at < KEPT_FOR]:
+        elif strikes := [strike for strike in site.strikes if now - strike.at < LIFETIME]:
             hosts[host] = _Site(strikes)
-    return _File(hosts, {host: at for host, at in file.cleared.items() if now - at < KEPT_FOR})
+    return _File(hosts, {host: at for host, at in file.cleared.items() if now - at < LIFETIME})
 
 
 def _listing(host: str, site: _Site) -> Listing:

@@ -44,7 +44,7 @@ def observe(call: ToolResult, context: ObserverContext, after: float = 0.0) -> O
 
 
 def strikes(context: ObserverContext) -> dict[str, int]:
-    entries = Blacklist.beside(context.workspace, context.now).entries()
+    entries = Blacklist.for_session(context.workspace, context.now).entries()
     return {entry.host: len(entry.strikes) for entry in entries}
 
 

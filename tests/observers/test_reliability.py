@@ -373,7 +373,7 @@ def test_two_sessions_of_one_second_keep_apart_and_share_the_blacklist(tmp_path:
         lines = context.workspace.read("search_results/urls.txt").decode().splitlines()
         assert len(lines) == len(set(lines)) == 400
         assert len(artifacts(context.workspace)) == 8
-    listed = Blacklist.beside(contexts[0].workspace, lambda: NOON.astimezone(UTC)).entries()
+    listed = Blacklist.for_session(contexts[0].workspace, lambda: NOON.astimezone(UTC)).entries()
     assert sorted(each.host for each in listed if each.listed) == sorted(
         f"site{n}.example" for n in range(16)
     )

@@ -13,7 +13,7 @@ import pytest
 from core.errors import WorkspaceError
 from core.redaction.redactor import Redactor
 from core.storage.workspace import Workspace
-from core.web_reader.blacklist import BLACKLIST, KEPT_FOR, Blacklist, host_of
+from core.web_reader.blacklist import BLACKLIST, LIFETIME, Blacklist, host_of
 from tests.paths import PROJECT
 
 NOW = datetime(2026, 3, 10, 12, 0, tzinfo=UTC)
@@ -72,7 +72,7 @@ def test_three_strikes_of_three_calls_list_a_site(blacklist: Blacklist) -> None:
     assert not blacklist.is_listed(PAGE)
     standing = blacklist.strike("http://papers.example/three", "1214", "t3")
     assert standing is not None
-    assert standing.expires == NOW + KEPT_FOR
+    assert standing.expires == NOW + LIFETIME
     assert blacklist.is_listed("https://papers.example/another")
     assert not blacklist.is_listed("https://blog.papers.example/")
     found = blacklist.find(PAGE)
@@ -83,13 +83,13 @@ def test_three_strikes_of_three_calls_list_a_site(blacklist: Blacklist) -> None:
 
 def test_strikes_and_listings_end_after_their_time(blacklist: Blacklist, clock: Clock) -> None:
     listed(blacklist, count=2)
-    clock.now += KEPT_FOR
+    clock.now += LIFETIME
     assert blacklist.entries() == []
     blacklist.strike(PAGE, "1214", "late")
     assert len(blacklist.entries()[0].strikes) == 1
     listed(blacklist, prefix="new", count=2)
     assert blacklist.is_listed(PAGE)
-    clock.now += KEPT_FOR
+    clock.now += LIFETIME
     assert not blacklist.is_listed(PAGE)
     assert blacklist.entries() == []
 
@@ -196,8 +196,8 @@ def test_hostile_text_and_secrets_do_not_stay(tmp_path: Path, clock: Clock) -> N
 def test_the_list_lies_beside_the_sessions(tmp_path: Path) -> None:
     session = Workspace.create(tmp_path, NOW)
     other = Workspace.open(tmp_path / "elsewhere")
-    assert Blacklist.beside(session).path == tmp_path / "AGENT_RUN_WORKSPACES" / BLACKLIST
-    assert Blacklist.beside(other).path == tmp_path / "elsewhere" / BLACKLIST
+    assert Blacklist.for_session(session).path == tmp_path / "AGENT_RUN_WORKSPACES" / BLACKLIST
+    assert Blacklist.for_session(other).path == tmp_path / "elsewhere" / BLACKLIST
 
 
 WRITER = """

@@ -25,7 +25,7 @@ from core.events.types import (
     ToolCallStarted,
     Usage,
 )
-from core.web_reader.blacklist import KEPT_FOR, Blacklist, Listing, Strike
+from core.web_reader.blacklist import LIFETIME, Blacklist, Listing, Strike
 from tests.tui.app.test_snapshots import played_app, steps
 from tests.tui.files_host import finished, until
 from tests.tui.pictured import Drawn, Stage, cases, draw, every_look, no_blinking
@@ -110,7 +110,7 @@ def refused(host: str, *days: int, listed: bool) -> Listing:
         for day in days
     )
     since = strikes[-1].at if listed else None
-    return Listing(host, strikes, since, since + KEPT_FOR if since is not None else None)
+    return Listing(host, strikes, since, since + LIFETIME if since is not None else None)
 
 
 class Sites(Blacklist):
