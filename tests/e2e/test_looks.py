@@ -17,9 +17,12 @@ GREYS = {16, 59, 102, 145, 188, 231, *range(232, 256)}
 
 
 def shown(base: Path, *args: str, **extra: str) -> bytes:
-    """Everything the program writes from its start until it is ready and has quit."""
-    with terminal(base, "--demo", "--demo-pace", "0", *args, env=environment(base, **extra)) as screen:
-        screen.wait_for("ready", "Conversation")
+    """Everything the program writes while it shows a past session, which needs no agent."""
+    folder = base / "session"
+    folder.mkdir()
+    (folder / "journal.jsonl").touch()
+    with terminal(base, "open", "session", *args, env=environment(base, **extra)) as screen:
+        screen.wait_for("past session", "Conversation")
         screen.rest(0.5)
         screen.type("\x11")
         assert screen.end() == 0

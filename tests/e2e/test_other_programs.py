@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 from tests.e2e.running import environment
-from tests.e2e.terminal import TRACE, WORKSPACE, Terminal, terminal
+from tests.e2e.terminal import CONVERSATION, TRACE, WORKSPACE, Terminal, terminal
 from tests.e2e.test_terminal import session_of
 
 QUESTION = "Who is the CEO of Northwind Silicon?"
@@ -97,10 +97,11 @@ def test_the_prompt_is_written_on_in_the_editor(tmp_path: Path) -> None:
         leave(screen)
 
 
-def test_a_file_of_the_workspace_is_edited(tmp_path: Path) -> None:
-    editor = tmp_path / "editor"
+def test_a_file_is_edited_and_a_call_is_read_in_the_pager(tmp_path: Path) -> None:
+    editor, pager, read = tmp_path / "editor", tmp_path / "pager", tmp_path / "read.txt"
     put_program(editor, EDITOR)
-    env = environment(tmp_path, EDITOR=str(editor))
+    put_program(pager, PAGER)
+    env = environment(tmp_path, EDITOR=str(editor), PAGER=f"{pager} {read}")
     with terminal(tmp_path, "--demo", "--demo-pace", "0", columns=160, env=env) as screen:
         screen.wait_for("DEMO", "● ready")
         notes = session_of(tmp_path) / "a-note.md"
@@ -115,16 +116,10 @@ def test_a_file_of_the_workspace_is_edited(tmp_path: Path) -> None:
         put_program(editor, "raise SystemExit(1)")
         screen.type("e")
         assert_back(screen, "ended with code 1", "a-note.md")
-        leave(screen)
-    assert notes.read_text() == "found+changed+interrupt+True"
-
-
-def test_a_call_is_read_in_the_pager(tmp_path: Path) -> None:
-    pager, read = tmp_path / "pager", tmp_path / "read.txt"
-    put_program(pager, PAGER)
-    env = environment(tmp_path, PAGER=f"{pager} {read}")
-    with terminal(tmp_path, "--demo", "--demo-pace", "0", env=env) as screen:
-        screen.wait_for("DEMO")
+        screen.type(CONVERSATION)
+        screen.settle()
+        screen.type("\x1b")
+        screen.settle()
         screen.type(f"{QUESTION}\r")
         screen.wait_for("Maretta", "● ready")
         screen.type(TRACE)
@@ -140,6 +135,7 @@ def test_a_call_is_read_in_the_pager(tmp_path: Path) -> None:
         screen.type("\x1b")
         screen.wait_for("Conversation", "● ready")
         leave(screen)
+    assert notes.read_text() == "found+changed+interrupt+True"
     text = read.read_text()
     assert "Northwind" in text
     assert text.endswith("a key\n")

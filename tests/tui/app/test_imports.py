@@ -1,7 +1,9 @@
-"""What the first frame may import, proved in a fresh interpreter."""
+"""What the command line, `ua-tui run` and the first frame may import, proved in a fresh interpreter."""
 
 from __future__ import annotations
 
+import importlib.util
+import re
 import subprocess
 import sys
 
@@ -99,3 +101,24 @@ def test_nothing_heavy_is_imported_to_read_the_options(given: list[str]) -> None
     imported = set(done.stderr.split())
     assert "tui.cli.arguments" in imported
     assert [name for name in (*HEAVY, "textual", "core.settings.model", "asyncio") if name in imported] == []
+
+
+def test_run_imports_nothing_of_the_screen() -> None:
+    """Without credentials it ends where a session would begin."""
+    done = subprocess.run(
+        [sys.executable, "-c", COMMAND_LINE, "run", "hello"],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    imported = set(done.stderr.split())
+    assert "tui.plain.one_query" in imported
+    screen = re.compile(r"textual|rich|tui\.(app|layout|panes|screens|viewers)\b")
+    assert [name for name in sorted(imported) if screen.match(name)] == []
+
+
+@pytest.mark.parametrize("name", HEAVY)
+def test_what_may_not_be_imported_exists(name: str) -> None:
+    """A name that is renamed must be renamed here, too: the tests above would guard nothing."""
+    assert importlib.util.find_spec(name) is not None
