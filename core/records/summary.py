@@ -87,4 +87,4 @@ def _indented(answer: str) -> Iterator[str]:
     for line in shown.splitlines():
         yield f"  {line}".rstrip()
     if len(answer.strip()) > _ANSWER:
-        yield "  [… the whole answer is in transcript.md …]"
+        yield "  [… the full answer is in transcript.md …]"

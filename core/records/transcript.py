@@ -61,7 +61,7 @@ def _parts(record: SessionRecord) -> Iterator[str]:
 def _query(query: QueryEntry) -> Iterator[str]:
     yield f"## {query.iteration}. Query at {_time(query.at)}"
     if is_own(query.text):
-        yield "*Not written by the person: the program says by itself that an account is connected.*"
+        yield "*Sent automatically by the program: an account is connected.*"
     yield _quoted(query.text)
     if query.decision is not None:
         yield f"*{query.decision}, decided by {query.source}.*"
@@ -69,7 +69,7 @@ def _query(query: QueryEntry) -> Iterator[str]:
 
 def _ending(query: QueryEntry) -> str:
     if query.status is None:
-        return "*This query never came to an end.*"
+        return "*This query never ended.*"
     facts = [f"{query.duration_seconds or 0:.1f} s", f"{query.turns} turns", f"{query.tool_calls} tool calls"]
     if query.usage is not None:
         facts.append(f"{query.usage.total} tokens")
@@ -90,7 +90,7 @@ def _call(call: CallEntry) -> Iterator[str]:
     yield f"### {nesting}{_code(call.name)} ({outcome}) at {_time(call.at)}"
     yield _fenced(_pretty(call.input_preview), "json")
     if call.stored_at is not None:
-        yield f"Whole result: {_link(call.stored_at)}"
+        yield f"Full result: {_link(call.stored_at)}"
     if call.content_preview:
         size = f"{call.content_size} bytes"
         yield f"Result ({size}):\n\n{_fenced(call.content_preview)}"

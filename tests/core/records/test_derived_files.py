@@ -237,7 +237,7 @@ def test_a_session_that_crashed_has_a_trace_too() -> None:
     assert trace["iterations"][0]["duration_seconds"] == 4.0
     assert trace["end_time"] == "2026-11-21T05:10:05+00:00"
     assert (len(trace["tool_calls"]), trace["tool_results"]) == (1, [])
-    assert "never came to an end" in build_transcript(script.record)
+    assert "This query never ended" in build_transcript(script.record)
     assert "never ended" in build_summary(script.record)
 
 
@@ -270,9 +270,9 @@ def test_the_transcript_says_what_the_program_asked_by_itself() -> None:
     told.at(1, ev.QueryReceived(query_id="q1", text="Read my mail"))
     told.at(2, ev.QueryReceived(query_id="q2", text=GO_ON))
     transcript = build_transcript(told.record)
-    assert transcript.count("Not written by the person") == 1
-    assert transcript.index("Read my mail") < transcript.index("Not written by the person")
-    assert transcript.index("Not written by the person") < transcript.index(GO_ON)
+    assert transcript.count("Sent automatically by the program") == 1
+    assert transcript.index("Read my mail") < transcript.index("Sent automatically by the program")
+    assert transcript.index("Sent automatically by the program") < transcript.index(GO_ON)
 
 
 def test_tool_text_cannot_break_out_of_its_block() -> None:
