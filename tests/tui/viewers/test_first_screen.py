@@ -161,11 +161,11 @@ class TestSearchResults:
         assert document.kind == "Search results"
         shown = text_of(document.best.lay_out(100, THEME))
         assert "Story 1 " in shown
-        assert "the file goes on" in shown
+        assert "the file has more" in shown
         assert document.facts[0].startswith("at least ")
         whole = load(path, FULL_LIMIT)
         assert whole.facts == ("20,000 results",)
-        assert "the file goes on" not in text_of(JoinedBody((whole.best,)).lay_out(100, THEME))[:500]
+        assert "the file has more" not in text_of(JoinedBody((whole.best,)).lay_out(100, THEME))[:500]
 
     def test_large_json_of_another_kind_stays_json(self, tmp_path: Path) -> None:
         path = tmp_path / "a.json"

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from PIL import Image
 from rich.cells import cell_len
@@ -188,6 +188,7 @@ class TestReading:
 class TestText:
     """Text is folded to the width without losing a character."""
 
+    @example(line="000000 00\u2e80", width=3)
     @given(
         st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Cs", "Mn", "Me", "Cf"])),
         st.integers(2, 40),

@@ -172,7 +172,7 @@ def _fold_cells(line: str, width: int) -> list[int]:
     space = -1
     for index, character in enumerate(line):
         size = get_character_cell_size(character)
-        if used + size > width and index > start:
+        while used + size > width and index > start:
             start = space + 1 if space - start >= width // 4 else index
             points.append(start)
             used = cell_len(line[start:index])
