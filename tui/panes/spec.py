@@ -29,7 +29,7 @@ class PaneSpec:
 
     Args:
         name: its id, and the end of the id of its key, `show.<name>`.
-        title: stands in its border and on its tab.
+        title: shown in its border and on its tab.
         column: the id of the column it is in.
         order: its place in the column, and in the cycle of Tab; smaller ones come first.
         widget: its class, as `module:name`.

@@ -1,4 +1,4 @@
-"""What a conversation is made of, and how each kind of block looks: pure functions, no widget."""
+"""The kinds of blocks in a conversation, and how each is drawn: pure functions, no widget."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ LIVE_ROWS = 30
 
 
 class Tone(Enum):
-    """How much an app message wants to be noticed."""
+    """How prominent a message of the app is."""
 
     QUIET = "quiet"
     GOOD = "good"
@@ -55,7 +55,7 @@ class _Base:
 
 @dataclass(slots=True, kw_only=True)
 class Heading(_Base):
-    """Who speaks; at the right when, and what it took."""
+    """The speaker; at the right the time and figures."""
 
     speaker: str
     facts: str = ""
@@ -63,7 +63,7 @@ class Heading(_Base):
 
 @dataclass(slots=True, kw_only=True)
 class Verbatim(_Base):
-    """Text as it was typed or thought: no Markdown."""
+    """Plain text, as it was typed or thought: no Markdown."""
 
     text: str
     quiet: bool = False
@@ -73,7 +73,7 @@ class Verbatim(_Base):
 class Prose(_Base):
     """A piece of an agent's Markdown; `first` begins a message, `live` is still being written.
 
-    The first `opener` characters of its source open again a fence of the piece before.
+    The first `opener` characters of its source reopen a fence of the piece before.
     """
 
     source: str
@@ -86,7 +86,7 @@ class Prose(_Base):
 
 @dataclass(slots=True, kw_only=True)
 class Fold(_Base):
-    """One line that stands for text behind it: thinking, or what a sub-agent says."""
+    """One line for a folded text: thinking, or the messages of a sub-agent."""
 
     title: str
     summary: str = ""
@@ -98,13 +98,13 @@ class Fold(_Base):
 
     @property
     def text(self) -> str:
-        """All that is behind the line."""
+        """The folded text."""
         return "\n\n".join(text for parts in self.messages.values() if (text := "".join(parts).strip()))
 
 
 @dataclass(slots=True, kw_only=True)
 class Notice(_Base):
-    """A message of the application itself: a mark, one sentence, and its details."""
+    """A message of the application: a mark, one sentence, and details."""
 
     mark: str
     tone: Tone
@@ -117,7 +117,7 @@ Block = Heading | Verbatim | Prose | Fold | Notice
 
 @dataclass(frozen=True, slots=True)
 class ConversationTheme:
-    """The styles of a conversation beside those of its Markdown."""
+    """The styles of a conversation, and those of its Markdown."""
 
     you: Style = PLAIN
     you_text: Style = PLAIN
@@ -158,7 +158,7 @@ CONVERSATION_COMPONENTS = frozenset(f"conversation--{name.replace('_', '-')}" fo
 
 
 def gap_after(previous: Block | None, block: Block) -> int:
-    """Return how many blank lines stand between two neighbours."""
+    """Return the number of blank lines between two blocks."""
     if previous is None:
         return 0
     if isinstance(previous, Heading):
@@ -232,7 +232,7 @@ def _prose(block: Prose, width: int, theme: ConversationTheme) -> list[Line]:
 
 
 def _abridged(source: str) -> str:
-    """Leave out the middle of a long table while it grows: it is rendered again with every row that comes."""
+    """Leave out the middle of a long table while it grows: it is rendered again with every new row."""
     if len(source) <= LIVE_LIMIT:
         return source
     rows = source.split("\n")

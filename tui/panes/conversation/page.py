@@ -1,4 +1,4 @@
-"""The blocks of a conversation as the entries of a list: what stands between them, and what an empty one shows."""
+"""The blocks of a conversation as the entries of a list: the gaps between them, and what an empty list shows."""
 
 from __future__ import annotations
 

@@ -78,7 +78,7 @@ class Record(Protocol):
 
 @dataclass(slots=True)
 class CallRecord:
-    """Everything the session's events said about one tool call."""
+    """Everything in the session's events about one tool call."""
 
     started: ToolCallStarted
     finished: ToolCallFinished | None = None
