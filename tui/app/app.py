@@ -38,7 +38,7 @@ from tui.app.open_session import open_read_only
 from tui.graphics.app import GraphicsApp
 from tui.keys.keymap import choose_keys
 from tui.layout.frame import Frame
-from tui.layout.store import KeptLayout
+from tui.layout.store import LayoutStore
 from tui.panes.spec import pane_specs
 from tui.panes.status.bar import StatusLine
 from tui.panes.status.notice import NoticeBar
@@ -99,7 +99,7 @@ class UaTuiApp(GraphicsApp, BaseApp):
         *,
         state_dir: Path | None = None,
         clipboard: Clipboard | None = None,
-        layout: KeptLayout | None = None,
+        layout: LayoutStore | None = None,
     ) -> None:
         super().__init__(clipboard, settings.theme, choose_keys(settings.keys))
         self.settings = settings
@@ -109,7 +109,7 @@ class UaTuiApp(GraphicsApp, BaseApp):
         self.typed_at = float("-inf")
         """When the user typed into the prompt last, whether or not the text is there yet."""
         self._state_dir = state_dir
-        self._layout = layout if layout or source.is_read_only else KeptLayout(state_dir)
+        self._layout = layout if layout or source.is_read_only else LayoutStore(state_dir)
         self._session: SessionPort | None = None
         self._early_state = "starting"
         self._copy_pressed_at = 0.0

@@ -1,4 +1,4 @@
-"""`ua-tui agents`: the sub-agents and skills of a session here, where each comes from, and what is wrong with it."""
+"""`ua-tui agents`: the sub-agents and skills of a session in this folder, with their sources and problems."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ _HEADER = ("NAME", "KIND", "STATE", "TOOLS", "MODEL", "FROM")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of the command to its parser."""
+    """Add the arguments of the command to the parser."""
     parser.add_argument("--json", action="store_true", help="print the list as JSON, with descriptions")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Carry the command out; returns the exit code: 0, or 1 when a file cannot be used as it is.
+    """Run the command; returns the exit code: 0, or 1 when a file cannot be used as it is.
 
     Raises:
         SettingsError: a settings file is wrong.

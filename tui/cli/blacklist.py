@@ -1,4 +1,4 @@
-"""`ua-tui blacklist`: the sites the web reader cannot read, to see and to clear."""
+"""`ua-tui blacklist`: shows and clears the sites that the web reader cannot read."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _HEADER = ("SITE", "ERRORS", "LAST ERROR", "LISTED SINCE", "UNTIL")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the options of the command to its parser."""
+    """Add the options of the command to the parser."""
     parser.add_argument(
         "action", nargs="?", choices=["clear"], help="take sites off the list; else it is shown"
     )
@@ -37,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Carry the command out; returns the exit code: 0, 1 when a site or the file is at fault, 2 for wrong usage."""
+    """Run the command; returns the exit code: 0, 1 when a site or the file is at fault, 2 for wrong usage."""
     if args.action is None and args.all:
         return _complain("--all goes with clear", EXIT_USAGE)
     if args.action == "clear" and bool(args.hosts) == args.all:

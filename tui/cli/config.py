@@ -1,4 +1,4 @@
-"""`ua-tui config`: every setting with its value and where that comes from, and `config set`, which stores one."""
+"""`ua-tui config`: shows every setting with its value and source; `config set` stores one."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _LONGEST_VALUE = 44
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of the command to its parser."""
+    """Add the arguments of the command to the parser."""
     parser.add_argument(
         "words",
         nargs="*",
@@ -37,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Carry the command out; returns the exit code.
+    """Run the command; returns the exit code.
 
     Raises:
         SettingsError: a name or value is wrong, or a file cannot be read or written.

@@ -1,4 +1,4 @@
-"""`ua-tui connect`: connects an account at Composio ahead of a session, or shows which are connected."""
+"""`ua-tui connect`: connects a Composio account before a session, or shows which are connected."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ __all__ = ["add_arguments", "run"]
 
 LOOK_EVERY = 1.0
 LIVES = 600.0
-"""Seconds that a link lives, as the service says."""
+"""Seconds until a link expires, according to the service."""
 _STATES = {
     "ACTIVE": "connected",
     "INITIATED": "link not opened",
@@ -49,7 +49,7 @@ _complain = partial(complain, prog="ua-tui connect")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the options of the command to its parser."""
+    """Add the options of the command to the parser."""
     parser.add_argument(
         "toolkit", nargs="?", help="whose account is connected, such as gmail; without one, all are listed"
     )
@@ -64,7 +64,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Carry the command out; returns the exit code.
+    """Run the command; returns the exit code.
 
     0 when the account is connected, or the list is shown; 1 when it is not, or the service is at fault; 2 for a
     toolkit there is not. Raises the errors of settings.
@@ -200,7 +200,7 @@ def _quiet() -> Iterator[None]:
 
 
 class _Teller:
-    """Tells of the steps of connecting, in words or as lines of JSON."""
+    """Reports the steps of connecting, as text or as lines of JSON."""
 
     def __init__(self, *, as_json: bool) -> None:
         self._as_json = as_json

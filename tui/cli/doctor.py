@@ -1,4 +1,4 @@
-"""`ua-tui doctor`: tries what a session needs, and says what to do where something fails."""
+"""`ua-tui doctor`: checks what a session needs, and says how to fix what fails."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ MARKS = {"ok": "ok     ", "warning": "WARNING", "failed": "FAILED ", "skipped": 
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the options of the command to its parser."""
+    """Add the options of the command to the parser."""
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 
 def run(settings: Settings, *, as_json: bool) -> int:
-    """Try everything; returns the exit code: 0 when a session could start, else 1."""
+    """Check everything; returns the exit code: 0 if a session could start, else 1."""
     from core.doctor.checks import run_checks
     from core.doctor.findings import can_start
     from core.records.log import install_root_handler

@@ -1,4 +1,4 @@
-"""`ua-tui observe`: the observers on a saved tool result, or once more over a past session."""
+"""`ua-tui observe`: runs the observers on a saved tool result, or again on a past session."""
 
 from __future__ import annotations
 
@@ -47,11 +47,11 @@ examples:
 
 
 class _Usage(Exception):
-    """The command line asks for something that cannot be done; the message is for the person."""
+    """Arguments that cannot be used; the message is for the user."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the options of the command to its parser."""
+    """Add the options of the command to the parser."""
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.epilog = _EXAMPLES
     saved = parser.add_argument_group("a saved result")
@@ -69,7 +69,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Carry the command out; returns the exit code: 0, 1 when an observer or a file failed, 2 for wrong usage."""
+    """Run the command; returns the exit code: 0, 1 when an observer or a file failed, 2 for wrong usage."""
     # What is logged is said below in a line; without any handler it would go to standard error as it is.
     logging.getLogger().addHandler(logging.NullHandler())
     try:

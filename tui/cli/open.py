@@ -26,7 +26,7 @@ examples:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the options of the command to its parser."""
+    """Add the options of the command to the parser."""
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.epilog = _EXAMPLES
     add_session(parser)
@@ -72,12 +72,12 @@ def run(args: argparse.Namespace) -> int:
 
     from tui.app.app import UaTuiApp
     from tui.app.results import resumed_folder
-    from tui.layout.store import KeptLayout
+    from tui.layout.store import LayoutStore
     from tui.replay.past_source import PastSource
     from tui.theme.store import ThemeStore
 
     try:
-        app = UaTuiApp(settings, PastSource(session, from_list=args.back), layout=KeptLayout())
+        app = UaTuiApp(settings, PastSource(session, from_list=args.back), layout=LayoutStore())
     except SettingsError as error:
         return _complain(str(error), EXIT_USAGE)
     app.theme_store = ThemeStore()

@@ -1,4 +1,4 @@
-"""What a command says that draws no screen: its answer on standard output, what is wrong on standard error."""
+"""The output of commands without a screen: results on standard output, errors on standard error."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ def print_table(rows: Sequence[Sequence[str]]) -> None:
 
 
 def complain(message: str, code: int = EXIT_FAILED, *, prog: str = "ua-tui") -> int:
-    """Say in one line on standard error, in the name of `prog`, what is wrong; returns the exit code."""
-    # Whoever has nothing to complain of need not wait for it.
+    """Write an error in one line to standard error, in the name of `prog`; returns the exit code."""
+    # A command without errors need not wait for this import.
     from core.text import clean_line
 
     sys.stderr.write(f"{prog}: {clean_line(message, 1000)}\n")

@@ -1,4 +1,4 @@
-"""`ua-tui serve`: the full screen for browsers, on this machine unless another address is named."""
+"""`ua-tui serve`: serves the full screen to browsers, on this machine unless another address is given."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SHORTEST_TOKEN = 16
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add what concerns serving; everything else goes to each session."""
+    """Add the options for serving; all others go to each session."""
     parser.add_argument(
         "--host", default="127.0.0.1", metavar="ADDRESS", help="where to listen (default: %(default)s)"
     )
@@ -36,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def passed_on(given: Sequence[str]) -> list[str]:
-    """Return the arguments that each session gets, of those that were given."""
+    """Return those of the given arguments that each session gets."""
     own = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
     add_arguments(own)
     _, rest = own.parse_known_args(given)

@@ -19,7 +19,7 @@ _LOOK_SECONDS = 2.0
 
 
 class SteadyDriver(web_driver.WebDriver):
-    """Draws for a process that may be gone: what it does not take is thrown away, and the session ends in order.
+    """Draws for a process that may be gone: output it does not read is discarded, and the session ends in order.
 
     Textual's own driver raises then, and takes the screen down before the session could be closed.
     """
@@ -41,7 +41,7 @@ class SteadyDriver(web_driver.WebDriver):
 
 def run() -> int:
     """Run the screen with the arguments of this process; returns its exit code."""
-    # What the screen is drawn with goes another way; this would fall into it.
+    # The screen is drawn through another channel, which this output would disturb.
     sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115  # until the process ends
     web_driver.WebDriver = SteadyDriver  # type: ignore[misc]  # named in the environment, for all who read it
     threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
@@ -49,7 +49,7 @@ def run() -> int:
 
 
 def _end_with(parent: int) -> None:
-    """Leave in good order when the process that serves is gone: nobody could see or stop the session."""
+    """Shut down in order when the serving process is gone: nobody could see or stop the session."""
     while os.getppid() == parent:
         time.sleep(_LOOK_SECONDS)
     os.kill(os.getpid(), signal.SIGTERM)

@@ -1,4 +1,4 @@
-"""`ua-tui servers`: the MCP servers of one's own, where each stands, and which of the folder's are trusted."""
+"""`ua-tui servers`: your own MCP servers, their sources, and which of the folder's are trusted."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class _Row:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of the command to its parser."""
+    """Add the arguments of the command to the parser."""
     parser.add_argument(
         "action",
         nargs="?",
@@ -45,7 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Carry the command out; returns the exit code: 0, or 1 when there is no such server or one is wrong.
+    """Run the command; returns the exit code: 0, or 1 when there is no such server or one is wrong.
 
     Raises:
         SettingsError: a settings file is wrong.

@@ -1,4 +1,4 @@
-"""Starts a session where the person wants it: on the full screen, line by line, or without any screen.
+"""Starts a session on the full screen, line by line, or without a screen.
 
 What it needs for that is imported when it starts; where something is missing, what to do is said in a line.
 """
@@ -48,7 +48,7 @@ def start_on_screen(settings: Settings, query: str | None, resume: Resume | None
 
 
 def start_line_by_line(settings: Settings, query: str | None, resume: Resume | None = None) -> int:
-    """Take queries from standard input, beginning with `query`; returns the exit code."""
+    """Run queries from standard input, starting with `query`; returns the exit code."""
     from tui.plain.session import run_plain
 
     return _without_screen(settings, lambda: run_plain(settings, query, resume))

@@ -1,4 +1,4 @@
-"""A column of panes, which takes another size for what that costs."""
+"""A column of panes that is resized without needless layouts."""
 
 from __future__ import annotations
 
@@ -12,11 +12,10 @@ __all__ = ["Column"]
 
 
 class Column(Vertical):
-    """Panes one above the other, which fill all of it."""
+    """Panes one above the other, which fill the column."""
 
-    # Nothing of it is to be seen between its panes: one blank line does for all of them.
+    # The column itself is never visible between its panes: one blank line is enough.
     BLANK: ClassVar[bool] = True
 
-    # Nothing scrolls in it. A column of another size would ask for a second layout, and have all that stands in it
-    # painted a second time.
+    # Nothing scrolls in it. Otherwise a resized column would ask for a second layout, and paint its panes twice.
     virtual_size = Reactive(Size(0, 0), layout=False, repaint=False)

@@ -24,8 +24,8 @@ from core.events.types import Event
 from tui.keys.keymap import keys_of
 from tui.layout.column import Column
 from tui.layout.pane_requests import PaneRequests
-from tui.layout.splitters import Splits
-from tui.layout.store import KeptLayout
+from tui.layout.splitters import Splitters
+from tui.layout.store import LayoutStore
 from tui.layout.tabs import PaneTabs
 from tui.panes.spec import PaneSpec, pane_specs, side_specs, tab_specs
 from tui.widgets.placeholder import Placeholder
@@ -92,13 +92,13 @@ class Frame(PaneRequests):
         Binding("0", "reset_sizes", "Standard sizes", id="pane.standard", show=False),
     ]
 
-    def __init__(self, width: int, source: SessionSource, layout: KeptLayout | None = None) -> None:
+    def __init__(self, width: int, source: SessionSource, layout: LayoutStore | None = None) -> None:
         # A class that is there from the start costs nothing; one set later has every widget styled again.
         super().__init__(id="frame", classes=_breakpoint(width))
         self.active = "conversation"
         self.maximised = False
         self._source = source
-        self.splits = Splits(self, layout)
+        self.splits = Splitters(self, layout)
         self.side: str = self.splits.side
         self._noted_at = float("-inf")
 
@@ -262,8 +262,8 @@ class Frame(PaneRequests):
             self.notify("This pane has no border to move.", timeout=NOTE_SECONDS, markup=False)
 
     async def on_unmount(self) -> None:
-        """Keep the sizes that were changed a moment ago."""
-        await self.splits.keep()
+        """Store the sizes that were changed a moment ago."""
+        await self.splits.store()
 
     def on_descendant_focus(self, event: events.DescendantFocus) -> None:
         """Remember which pane the person is in."""
@@ -278,7 +278,7 @@ class Frame(PaneRequests):
     # -- inside -----------------------------------------------------------------------------------
 
     def _mark_maximised(self) -> None:
-        """Say in the border of a pane that was given the whole screen how it is shared again."""
+        """Show in the border of the maximised pane how to restore it."""
         words = f"maximised · {keys_of(self.app).shown('pane.maximise')} back" if self.is_zoomed else ""
         for spec in tab_specs():
             pane = self.query_one(f"#{spec.name}")

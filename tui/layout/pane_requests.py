@@ -1,4 +1,4 @@
-"""What the panes ask of the frame around them: to show a call whole, a file, or where something came from."""
+"""What the panes request of the frame: to show a full call, a file, or the origin of a file."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ __all__ = ["PaneRequests"]
 
 
 class PaneRequests(Horizontal):
-    """Does what one pane asks of another, and opens what has no room in any; `folder` is that of the session."""
+    """Does what one pane requests of another, and opens screens for it; `folder` is that of the session."""
 
     folder: Path | None = None
     _open_call: ToolCallScreen | None = None

@@ -1,4 +1,4 @@
-"""How much room each pane gets: the standard, what a person made of it, and the bounds of both."""
+"""The sizes of the panes: the standard, the user's changes, and the limits of both."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _SHARES: Final = ("files", "machinery", "side", "trace", "workspace")
 
 
 class Proportions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What a person made of the layout, in shares of the screen, so that it holds at every size.
+    """The sizes that the user set, as shares of the screen, so that they fit every size.
 
     None is the standard. `files` and `machinery` are columns of a wide screen, `side` the right one of a medium
     screen, in shares of its width; `trace` and `workspace` stand above another pane, in shares of the height of

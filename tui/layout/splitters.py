@@ -1,4 +1,4 @@
-"""The borders between panes: dragged with the mouse or moved with keys, and remembered."""
+"""The borders between panes, which are dragged with the mouse or moved with keys, and stored."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from textual.timer import Timer
 from textual.widget import Widget
 
 from tui.layout.proportions import Proportions, columns, upper_lines, with_border
-from tui.layout.store import KeptLayout, Layout
+from tui.layout.store import Layout, LayoutStore
 from tui.panes.spec import pane_specs, side_specs
 
 if TYPE_CHECKING:
     from tui.layout.frame import Frame
 
-__all__ = ["Splits"]
+__all__ = ["Splitters"]
 
 REDRAW_SECONDS = 1 / 30
-"""How long a new size stays at least: each wraps and paints what is on the screen anew, and a pointer moves more often
-than anybody sees."""
+"""The least time between two new sizes: each one wraps and paints the whole screen, and a pointer moves more often than
+that."""
 KEEP_SECONDS = 0.5
 STACKS = (("trace", "observers"), ("workspace", "preview"))
 
@@ -50,22 +50,22 @@ class _Drag:
     drawn: Offset
 
 
-class Splits:
-    """Gives the panes of `frame` their sizes and changes them; what a person made is kept by `kept`, if given."""
+class Splitters:
+    """Sets the sizes of the panes of `frame` and changes them; `kept` stores what the user changed."""
 
-    def __init__(self, frame: Frame, kept: KeptLayout | None) -> None:
+    def __init__(self, frame: Frame, kept: LayoutStore | None) -> None:
         self._frame = frame
         self._kept = kept
         self._drag: _Drag | None = None
         self._painting = False
-        self._keeping: Timer | None = None
-        self._passed_over = False
+        self._store_timer: Timer | None = None
+        self._ignores_click = False
         self._last = kept.read() if kept is not None else Layout()
         self.sizes = self._last.sizes
         self.side = self._last.side
 
     def apply(self) -> None:
-        """Give every column and pane the room that is its share now."""
+        """Set the sizes of all columns and panes."""
         frame, mode = self._frame, self._frame.mode
         screen = frame.app.size
         widths = columns(mode, screen.width, self.sizes)
@@ -84,7 +84,7 @@ class Splits:
                 for pane in panes:
                     _unset(pane, "height")
                 continue
-            # As shares, because the bar for what went wrong takes lines away.
+            # As shares, because the notice bar takes lines away.
             part = upper_lines(share, lines)
             panes[0].styles.height = f"{max(1, part)}fr"
             panes[1].styles.height = f"{max(1, lines - part)}fr"
@@ -110,14 +110,14 @@ class Splits:
         return True
 
     def reset(self) -> None:
-        """Give everything its standard size."""
+        """Reset all sizes."""
         self._set(Proportions())
 
     def choose(self, pane: str) -> None:
         """Note which pane was chosen for the side of a medium screen."""
         if pane != self.side and pane in {spec.name for spec in side_specs()}:
             self.side = pane
-            self._keep_later()
+            self._store_later()
 
     # -- the mouse --------------------------------------------------------------------------------
 
@@ -125,10 +125,10 @@ class Splits:
         """Handle a mouse event on a border, or while one is dragged; False if it is for another widget."""
         match event:
             case events.Click():
-                passed_over, self._passed_over = self._passed_over, False
-                return passed_over
+                ignored, self._ignores_click = self._ignores_click, False
+                return ignored
             case events.MouseDown(button=1):
-                self._passed_over = False
+                self._ignores_click = False
                 border = self._border_under(event.screen_offset)
                 if border is not None:
                     at = event.screen_offset
@@ -136,7 +136,7 @@ class Splits:
                 return border is not None
             case events.MouseMove() if self._drag is not None:
                 if not event.button:
-                    # It was let go outside of the terminal.
+                    # The button was released outside the terminal.
                     self._end()
                     return False
                 self._drag.pointer = event.screen_offset
@@ -149,22 +149,22 @@ class Splits:
                 if drag.pointer == drag.began == drag.drawn:
                     self._focus(drag.began)
                 else:
-                    # What the terminal makes a click of is no click on what is under the pointer now.
-                    self._passed_over = True
+                    # The click that the terminal reports is not one on the widget under the pointer.
+                    self._ignores_click = True
                 self._end()
                 return True
             case _:
                 return False
 
     def _follow(self) -> None:
-        """Move the border to where the pointer is, and look again when that is painted and others had their turn."""
+        """Move the border to the pointer, and check again when that is painted and other tasks had their turn."""
         drag = self._drag
         self._painting = drag is not None and drag.pointer != drag.drawn
         if drag is not None and self._painting:
             self._move_to_pointer(drag)
-            self._frame.call_after_refresh(self._rest, time.monotonic())
+            self._frame.call_after_refresh(self._pause, time.monotonic())
 
-    def _rest(self, began: float) -> None:
+    def _pause(self, began: float) -> None:
         took = time.monotonic() - began
         self._frame.set_timer(max(REDRAW_SECONDS, took), self._follow)
 
@@ -226,7 +226,7 @@ class Splits:
     def _move(self, border: _Border, by: int) -> None:
         sizes = self.sizes
         if border.name == "files" and sizes.machinery is None:
-            # Its standard is a share of what the files leave: it would move along.
+            # Its standard is a share of what the files leave: it would move, too.
             width = self._region("machinery").width
             sizes = with_border(sizes, "machinery", width, border.size)
         self._set(with_border(sizes, border.name, border.at + by, border.size))
@@ -236,27 +236,27 @@ class Splits:
             return
         self.sizes = sizes
         self.apply()
-        self._keep_later()
+        self._store_later()
 
-    def _keep_later(self) -> None:
+    def _store_later(self) -> None:
         if self._kept is not None:
-            if self._keeping is not None:
-                self._keeping.stop()
-            self._keeping = self._frame.set_timer(KEEP_SECONDS, self._keep_soon)
+            if self._store_timer is not None:
+                self._store_timer.stop()
+            self._store_timer = self._frame.set_timer(KEEP_SECONDS, self._store_soon)
 
-    def _keep_soon(self) -> None:
-        self._frame.run_worker(self.keep(), name="layout", group="layout", exit_on_error=False)
+    def _store_soon(self) -> None:
+        self._frame.run_worker(self.store(), name="layout", group="layout", exit_on_error=False)
 
-    async def keep(self) -> None:
-        """Keep what was changed and is not kept yet."""
-        if self._keeping is not None:
-            self._keeping.stop()
-            self._keeping = None
+    async def store(self) -> None:
+        """Store changes that are not stored yet."""
+        if self._store_timer is not None:
+            self._store_timer.stop()
+            self._store_timer = None
         kept, layout = self._kept, Layout(self.sizes, self.side)
         if kept is None or layout == self._last:
             return
         if kept.problem and layout.sizes == self._last.sizes:
-            # Of a file that cannot be used it was told that only another size has it written anew.
+            # The message about a file that cannot be used says that only a new size overwrites it.
             return
         problem = await asyncio.to_thread(kept.write, layout)
         self._last = layout
@@ -265,6 +265,6 @@ class Splits:
 
 
 def _unset(widget: Widget, rule: str) -> None:
-    """Leave a size to the style sheets; unset once more, it would have all of the widget painted again."""
+    """Leave a size to the style sheets; unsetting it again would repaint the whole widget."""
     if widget.styles.inline.has_rule(rule):
         setattr(widget.styles, rule, None)

@@ -1,4 +1,4 @@
-"""The layout a person made, kept between sessions in a small file of the state folder."""
+"""The layout that the user made, stored between sessions in a small file of the state folder."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from core.errors import UniversalAgentError
 from tui.layout.proportions import Proportions
 from tui.panes.spec import side_specs
 
-__all__ = ["LAYOUT_FILE", "KeptLayout", "Layout"]
+__all__ = ["LAYOUT_FILE", "Layout", "LayoutStore"]
 
 LAYOUT_FILE = "layout.json"
 _FORMAT = 1
@@ -21,7 +21,7 @@ log = logging.getLogger(__name__)
 
 
 class Layout(msgspec.Struct, frozen=True):
-    """What a person made of the screen: the sizes of the panes, and which of them stands at the side."""
+    """The user's layout: the sizes of the panes, and which of them is at the side."""
 
     sizes: Proportions = Proportions()
     side: str = "trace"
@@ -33,11 +33,11 @@ class _Stored(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
     side: str = "trace"
 
 
-class KeptLayout:
+class LayoutStore:
     """Reads and writes the layout of the panes.
 
     A file that is broken, or of another program or version, is left as it is until a size is changed; `problem`
-    says then which file that is and what became of it.
+    describes it.
 
     Args:
         state: the folder for the file; the user's state folder by default.
@@ -57,11 +57,11 @@ class KeptLayout:
         return self._state
 
     def read(self) -> Layout:
-        """Return what was kept; the standard when there is nothing, or nothing that can be understood."""
+        """Return the stored layout; the standard one if there is none, or none that can be read."""
         path = self.folder / LAYOUT_FILE
         self.problem = ""
         try:
-            # Read without the writer's safeguards: those are imported behind the first frame.
+            # Read without the writer's safeguards, which are imported behind the first frame.
             if not path.is_file():
                 return Layout()
             with path.open("rb") as file:
@@ -86,7 +86,7 @@ class KeptLayout:
         return Layout()
 
     def write(self, layout: Layout) -> str:
-        """Keep `layout`; returns what went wrong, or nothing. Blocks for as long as the disk takes."""
+        """Store `layout`; returns an error message, or an empty text. Blocks until it is on the disk."""
         from core.storage.files import Root
 
         try:

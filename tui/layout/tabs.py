@@ -1,4 +1,4 @@
-"""A row of tabs that stands for panes which have no room to be shown side by side."""
+"""A row of tabs for panes that have no room side by side."""
 
 from __future__ import annotations
 

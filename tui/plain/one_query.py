@@ -26,7 +26,7 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class ProgressPrinter:
-    """Writes a readable line for what a person would want to know; nothing for the rest."""
+    """Writes a readable line for the events that a user wants to know about."""
 
     def __init__(self, out: TextIO) -> None:
         self._out = out
@@ -41,7 +41,7 @@ class ProgressPrinter:
 
 
 async def run_headless(settings: Settings, query: str, *, as_json: bool, resume: Resume | None = None) -> int:
-    """Run one query to its end; the exit code is 0, 1 when it failed, 128 + the signal when interrupted.
+    """Run one query to its end; the exit code is 0, 1 if it failed, 128 + the signal if interrupted.
 
     With `resume` it is asked in a past session, whose conversation goes on.
 
@@ -107,7 +107,7 @@ async def _query(session: Session, query: str) -> None:
 
 
 def note_signal(interrupted: asyncio.Future[int], number: int) -> None:
-    """Take down that a signal asks for the end; when it does so again, end at once."""
+    """Note that a signal asks for the end; end at once if it does so again."""
     if interrupted.done():
         # A second time means now: what is not written by then is lost.
         sys.stderr.write("ended before everything was saved\n")
@@ -116,7 +116,7 @@ def note_signal(interrupted: asyncio.Future[int], number: int) -> None:
 
 
 class OutputLines:
-    """Standard output while it takes lines; the query comes to its end without it, and then says so.
+    """Standard output until a write fails; the query still runs to its end, and then reports the failure.
 
     Attributes:
         error: why it took no more; not that its reader had enough.
@@ -128,11 +128,11 @@ class OutputLines:
         self.ended = False
 
     def write(self, line: bytes) -> None:
-        """Write a line, or nothing from the first on that could not be written."""
+        """Write a line; write nothing after the first failure."""
         self.send(line if line.endswith(b"\n") else line + b"\n")
 
     def send(self, data: bytes) -> None:
-        """Write what is no whole line."""
+        """Write a part of a line."""
         try:
             sys.stdout.buffer.write(data)
             sys.stdout.buffer.flush()

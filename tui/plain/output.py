@@ -1,4 +1,4 @@
-"""Where plain lines go: standard output, with a prompt at its end while somebody is asked to type."""
+"""Standard output as plain lines, with a prompt at the end while input is expected."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _AGAIN_SECONDS = 0.2
 
 
 class PlainOutput:
-    """Writes lines one after the other, and never over one that stands.
+    """Writes lines one after the other, and never over an earlier one.
 
     Args:
         at_terminal: whether somebody types into a terminal, and is to be prompted.
@@ -34,7 +34,7 @@ class PlainOutput:
         self._stands = False
 
     def write(self, line: str) -> None:
-        """Write a line; where a prompt stands, below it, and the prompt again when nothing more comes."""
+        """Write a line; below a prompt if there is one, which is written again when no more lines follow."""
         if self._stands:
             self._put("\n")
             self._stands = False
@@ -42,30 +42,30 @@ class PlainOutput:
         self._put(line + "\n")
 
     def ask(self, prompt: str) -> None:
-        """Prompt for a line, where somebody types."""
+        """Write a prompt, if there is a terminal."""
         if self._at_terminal:
             self._prompt = prompt
             self._prompt_again()
 
     def answered(self) -> None:
-        """Note that what was prompted for was typed, or is not wanted any more."""
+        """Note that the prompt was answered, or is no longer needed."""
         self._prompt = ""
         self._stands = False
 
     def interrupt_line(self) -> None:
-        """Begin a line of its own behind what the terminal shows of a key such as Ctrl+C."""
+        """Start a new line after what the terminal shows for a key such as Ctrl+C."""
         if self._at_terminal and not self._stands:
             self._put("\n")
 
     def give_up(self) -> None:
-        """End the line of a prompt that nobody answered."""
+        """End the line of an unanswered prompt."""
         if self._stands:
             self._put("\n")
         self._prompt = ""
         self._stands = False
 
     def ring(self) -> None:
-        """Ring the bell, for whoever does not look at a terminal."""
+        """Ring the bell for a user who is not looking."""
         if self._rings:
             self._put("\a")
 

@@ -1,4 +1,4 @@
-"""Markdown as plain text that can be listened to: without its signs, and with everything they stand for."""
+"""Markdown as plain text for screen readers: without its markup, and with everything that the markup means."""
 
 from __future__ import annotations
 

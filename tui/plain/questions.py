@@ -1,4 +1,4 @@
-"""What the agent needs a person's word for, as numbered questions; the first answer does no harm and is the default."""
+"""The requests that need an answer, as numbered questions; the first answer is harmless and the default."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["DENIED", "Answer", "Question", "question_of"]
 
 @dataclass(frozen=True)
 class Answer:
-    """What is to be done: a call allowed or not and for how long, how the visit to a link went, a server trusted."""
+    """An answer: whether a call is allowed and for how long, the outcome of a link, whether a server is trusted."""
 
     allow: bool = False
     scope: str = "once"
@@ -48,14 +48,14 @@ class Question:
         return [clean(line) for line in (*self.lines, *numbered)]
 
     def numbered(self, typed: str) -> Answer | None:
-        """Return the answer of this number; None for everything else."""
+        """Return the answer with this number; None for any other text."""
         typed = typed.strip().removesuffix(".")
         if typed.isascii() and typed.isdigit() and 1 <= int(typed[:3]) <= len(self.answers):
             return self.answers[int(typed[:3]) - 1][1]
         return None
 
     def answer(self, typed: str) -> Answer | None:
-        """Read what somebody typed; nothing is the default, None when it is no answer."""
+        """Return the answer for a typed line; an empty line is the default, None if it is not an answer."""
         if not typed.strip():
             return self.answers[0][1]
         found = self.numbered(typed)
@@ -65,7 +65,7 @@ class Question:
 
 
 def question_of(event: PermissionAsked | AuthRequired | ServerTrustAsked) -> Question:
-    """Put what an event asks into words, with everything that would run or be opened."""
+    """Describe the request of an event, with everything that would run or be opened."""
     match event:
         case PermissionAsked():
             return _permission(event)

@@ -1,4 +1,4 @@
-"""Who may have the screen: whoever has the token, from this page and no other."""
+"""Access control: requests need the token, and must come from this page."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Guard:
     names: frozenset[str] | None
 
     def refusal(self, *, host: str, origin: str | None, websocket: bool, tokens: Iterable[str]) -> str | None:
-        """Say why a request is refused; None when it is not.
+        """Return why a request is refused; None if it is not.
 
         Args:
             host: the header Host.
@@ -50,7 +50,7 @@ class Guard:
         return None
 
     def lets_in(self, tokens: Iterable[str]) -> bool:
-        """Say whether one of these is the token, in a time that tells nothing of it."""
+        """Return whether one of these is the token, in constant time."""
         if self.token is None:
             return True
         wanted = self.token.encode("utf-8", "surrogateescape")
@@ -59,7 +59,7 @@ class Guard:
 
 
 def is_loopback(host: str) -> bool:
-    """Say whether only programs of this machine can reach what listens at `host`."""
+    """Return whether only programs of this machine can reach a server that listens at `host`."""
     try:
         return ip_address(host).is_loopback
     except ValueError:
@@ -67,7 +67,7 @@ def is_loopback(host: str) -> bool:
 
 
 def names_of(host: str) -> frozenset[str] | None:
-    """Return what a server that listens at `host` is called; None when others may call it what they like."""
+    """Return the names of a server that listens at `host`; None if any name is accepted."""
     return _LOOPBACK_NAMES | {host.lower()} if is_loopback(host) else None
 
 

@@ -71,7 +71,7 @@ class Server:
         self._runner: web.AppRunner | None = None
 
     async def start(self, host: str, port: int) -> int:
-        """Begin to listen; returns the port, which the system chooses for port 0.
+        """Start listening; returns the port, which the system chooses for port 0.
 
         Raises:
             OSError: nothing can listen there.
@@ -97,7 +97,7 @@ class Server:
         return int(self._runner.addresses[0][1])
 
     async def close(self) -> None:
-        """End every session, all at the same time, and listen no more."""
+        """End all sessions at the same time, and stop listening."""
         self._closing = True
         await asyncio.gather(*(tab.stop() for tab in list(self._tabs)), return_exceptions=True)
         for websocket in list(self._tabs.values()):

@@ -28,11 +28,11 @@ log = logging.getLogger(__name__)
 
 CHILD = (sys.executable, "-I", "-m", "tui.cli.served_tab")
 LEAVE_SECONDS = 15.0
-"""How long a session may take to close; what has not ended by then is killed."""
+"""How long a session may take to close before it is killed."""
 END_SECONDS = 6.0
-"""How long a process may take to end once its screen has."""
+"""How long a process may take to end after its screen."""
 MOST_SAID = 4_000
-"""Characters of the end of what a session said on its standard error that are kept."""
+"""How many characters of the end of a session's standard error are kept."""
 MOST_CELLS = 1000
 
 # What tells of the terminal in which the server was started: the screen is not in that one.
@@ -53,7 +53,7 @@ _DESKTOP = ("DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY")
 
 
 class Tab(AppService):
-    """Starts the session and carries what is typed and drawn.
+    """Starts the session, and forwards input and output.
 
     Args:
         arguments: those of `ua-tui`.
@@ -118,14 +118,14 @@ class Tab(AppService):
             self._said = (self._said + data)[-MOST_SAID:]
 
     async def run(self) -> None:
-        """Carry what is drawn until the process or the connection ends, and then end the other."""
+        """Forward output until the process or the connection ends, then end the other."""
         await super().run()
         if self._ending is None:
             await self._tell_end()
             await self.remote_close()
 
     async def _tell_end(self) -> None:
-        """Have the page say why the session ended, where it did not end as it should."""
+        """Show on the page why the session ended, if it failed."""
         process = self._process
         if process is None:
             return
@@ -142,7 +142,7 @@ class Tab(AppService):
             await self.remote_write_str(json.dumps(["ended", {"how": how, "said": said}]))
 
     async def on_meta(self, data: bytes) -> None:
-        """Take what the session asks of the browser: to open links of the web, and nothing else.
+        """Handle a request of the session to the browser: to open web links, and nothing else.
 
         That its screen came to its end is passed over: the end of the process is, and tells how it ended.
         """
@@ -154,7 +154,7 @@ class Tab(AppService):
                 pass
 
     async def stop(self) -> None:
-        """Close the session in good order, and end the process whatever it does."""
+        """Close the session in order, and end the process in any case."""
         if self._process is None:
             return
         if self._ending is None:
@@ -185,7 +185,7 @@ class Tab(AppService):
             await asyncio.gather(process.wait(), *drains, return_exceptions=True)
 
     async def handle_message(self, text: str) -> None:
-        """Take a message of the browser; what makes no sense is passed over."""
+        """Handle a message of the browser; an invalid one is ignored."""
         try:
             match json.loads(text):
                 case ["stdin", str(keys)]:
@@ -205,7 +205,7 @@ class Tab(AppService):
 
 
 def cells(wanted: int) -> int:
-    """Return a size in cells that makes sense."""
+    """Return a valid size in cells."""
     return min(max(wanted, 1), MOST_CELLS)
 
 

@@ -26,7 +26,7 @@ from tui.layout.proportions import (
     Proportions,
     columns,
 )
-from tui.layout.store import LAYOUT_FILE, KeptLayout, Layout
+from tui.layout.store import LAYOUT_FILE, Layout, LayoutStore
 
 WIDE, MEDIUM, NARROW = (200, 50), (120, 40), (80, 24)
 
@@ -247,7 +247,7 @@ async def test_keys_for_sizes_are_typed_in_the_prompt_and_told_of_where_there_is
         assert app.frame.prompt.text == "<>+-=0"
         assert region(app, "talk") == before
         await press(pilot, "f2", "+", "-", "+")
-        assert [note.message for note in app._notifications] == ["There is no border of this pane to move."]
+        assert [note.message for note in app._notifications] == ["This pane has no border to move."]
         await press(pilot, "f2", ">")
         assert region(app, "talk").width == before.width + 4
 
@@ -285,7 +285,7 @@ async def test_sizes_are_remembered(tmp_path: Path) -> None:
         await settled(again, pilot)
         assert region(again, "trace") == chosen
         await press(pilot, "f3", "0")
-        await until(lambda: KeptLayout(tmp_path / "state").read().sizes == Proportions())
+        await until(lambda: LayoutStore(tmp_path / "state").read().sizes == Proportions())
         assert region(again, "trace") != chosen
 
 
@@ -307,7 +307,7 @@ async def test_the_pane_at_the_side_of_a_medium_screen_is_remembered(
         tabs = again.frame.query_one("#machinery PaneTabs" if pane == "observers" else "#files PaneTabs")
         await pilot.click(tabs, offset=(4, 0))
         assert again.frame.shows("trace")
-    assert KeptLayout(tmp_path / "state").read() == Layout()
+    assert LayoutStore(tmp_path / "state").read() == Layout()
 
 
 async def test_a_pane_that_is_only_looked_at_is_none_chosen_for_the_side(tmp_path: Path) -> None:
@@ -348,11 +348,11 @@ async def test_a_file_that_cannot_be_used_is_told_of_and_left_until_a_size_is_ch
         assert region(app, "files").width == columns("wide", 200, Proportions())["files"]
         await pilot.resize_terminal(*MEDIUM)
         await press(pilot, "f5")
-        await app.frame.splits.keep()
+        await app.frame.splits.store()
         assert (state / LAYOUT_FILE).read_bytes() == content
         await pilot.resize_terminal(*WIDE)
         await press(pilot, "f3", ">")
-    assert KeptLayout(state).read().sizes.machinery is not None
+    assert LayoutStore(state).read().sizes.machinery is not None
 
 
 async def test_a_pipe_in_the_place_of_the_file_holds_nothing_up(tmp_path: Path) -> None:
