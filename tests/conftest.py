@@ -18,6 +18,8 @@ BY_DEFAULT = "smoke or not e2e and not slow"
 """What `pyproject.toml` selects."""
 PRIVATE = ("ANTHROPIC_", "CLAUDE_", "COMPOSIO_", "LOGFIRE_", "OTEL_", "UA_", "XDG_")
 """Beginnings of variables with somebody's keys, servers and folders."""
+LONGEST_ID = 60
+"""Characters of a parameter in the name of a test."""
 WHOLE_PROGRAMS = PROJECT / "tests" / "e2e"
 
 set_hypothesis_home_dir(PROJECT / ".hypothesis")
@@ -43,6 +45,13 @@ def pytest_configure(config: pytest.Config) -> None:
     )
     if config.option.markexpr == BY_DEFAULT and named:
         config.option.markexpr = ""
+
+
+def pytest_make_parametrize_id(val: object) -> str | None:
+    """Shorten the names of tests of long texts: every process sends all of its names to the first one."""
+    if isinstance(val, str | bytes) and len(val) > LONGEST_ID:
+        return f"{val[:LONGEST_ID]!a}... of {len(val)}"
+    return None
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -178,7 +178,7 @@ def test_a_research_session_runs_and_is_opened_again(tmp_path: Path) -> None:
     assert not research.of(PermissionAnswered)
     before = state(tmp_path / "AGENT_RUN_WORKSPACES")
     with terminal(tmp_path, "open", "latest", columns=200, rows=50) as screen:
-        seen = screen.wait_for("This is a past session", "past session · finished", "AI chips this week")
+        seen = screen.wait_for("Read-only: past session.", "past session · finished", "AI chips this week")
         for wanted in ("DEMO", "8/10 pages", "ai-chip-news.html", "every rule was met", "read-only"):
             assert wanted in seen
         screen.type(TRACE + "\x1b[H\x1b[B\r")
