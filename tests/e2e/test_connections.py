@@ -24,7 +24,7 @@ def test_a_server_is_switched_off_and_on_and_everything_is_tested(tmp_path: Path
         screen.type("r")
         screen.wait_for(lambda text: bool(row("connected").search(text)), "2 of 2 connected")
         screen.type("t")
-        text = screen.wait_for("A session could start.")
+        text = screen.wait_for("A session can start.")
         assert "Local toolkit" in text
         screen.type("\x1b")
         screen.wait_for("Ask anything", "local_toolkit is connected again.")

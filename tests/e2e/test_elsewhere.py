@@ -48,7 +48,7 @@ def test_a_session_is_followed_from_another_terminal_and_goes_on_after_it_was_ki
                 # Its row moves on by itself.
                 other.wait_for(FIRST, "running")
                 other.type("r")
-                other.wait_for("It runs in another program")
+                other.wait_for("This session is running in another program")
                 other.type("\r")
                 other.wait_for("running elsewhere · followed", "It is a first answer.")
                 one.type(f"{SECOND}\r")

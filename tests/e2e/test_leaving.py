@@ -16,7 +16,7 @@ from tests.e2e.terminal import Terminal, terminal
 from tests.e2e.test_terminal import session_of
 
 ASKED = "Research something long"
-QUESTION = "The agent is still at work."
+QUESTION = "The agent is still working."
 QUIT = "\x11"
 
 
@@ -46,7 +46,7 @@ def at_work(base: Path) -> Iterator[tuple[Terminal, Model]]:
                 screen.type(f"{ASKED}\r")
                 screen.wait_until(model.asked.is_set)
                 screen.type(QUIT)
-                screen.wait_for(QUESTION, "Quit when it is done", "Stop it and quit")
+                screen.wait_for(QUESTION, "Quit when done", "Stop and quit")
                 yield screen, model
             finally:
                 # The server must not wait for whom nobody asks any more.

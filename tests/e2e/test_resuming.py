@@ -256,11 +256,11 @@ def test_what_was_chosen_in_a_session_holds_when_it_goes_on(tmp_path: Path) -> N
         screen.type("/model\r")
         screen.wait_for("Effort", "opus")
         screen.type("eo")
-        screen.wait_for("Which model?")
+        screen.wait_for("Name of the model")
         screen.type("opus\r")
         screen.wait_for("The next query uses opus (effort low)")
         screen.type("/budget\r")
-        screen.wait_for("The session may cost what it takes")
+        screen.wait_for("No spending limit.")
         screen.type("r")
         screen.wait_for("in US dollars")
         screen.type("0.5\r")
@@ -300,7 +300,7 @@ def test_a_limit_of_the_session_that_is_spent_can_be_raised_where_it_goes_on(tmp
     assert refused.code == 2
     assert "set a higher --max-cost" in refused.stderr
     with terminal(tmp_path, "resume", "latest", columns=120, rows=40, env=where) as screen:
-        screen.wait_for("What the session may cost is spent.", "● ready")
+        screen.wait_for("Spending limit reached.", "● ready")
         screen.rest(2.5)
         screen.type("r")
         screen.wait_for("in US dollars")

@@ -30,7 +30,9 @@ def leaks(base: Path) -> list[Path]:
 def test_from_no_key_at_all_to_an_answered_question(tmp_path: Path) -> None:
     with scripted_model(lambda _body, _results: [Text("It is **Paris**, of course.")]) as url:
         with terminal(tmp_path, QUESTION, columns=80, rows=24, env=environment(tmp_path)) as screen:
-            screen.wait_for("How is the model reached?", "ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", "Demo")
+            screen.wait_for(
+                "How do you want to connect to a model?", "ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", "Demo"
+            )
             screen.rest()
             screen.type("4")
             screen.wait_for("Address", "Token", "config.toml")
@@ -43,7 +45,7 @@ def test_from_no_key_at_all_to_an_answered_question(tmp_path: Path) -> None:
             screen.type("\r")
             screen.wait_for("127.0.0.1:1", "•" * len(KEY))
             screen.type("\x15" + url + "\r")
-            screen.wait_for("The model answers", "Stored in", "Start")
+            screen.wait_for("The model works", "Saved in", "Start")
             assert tomllib.loads((tmp_path / CONFIG).read_text()) == {
                 "auth_token": KEY,
                 "base_url": url,
@@ -76,12 +78,12 @@ def test_a_key_that_is_refused_leads_to_the_setup_and_the_session_goes_on(tmp_pa
             screen.type(QUESTION + "\r")
             screen.wait_for("refused the key", "/setup")
             screen.type("/setup\r")
-            screen.wait_for("How is the model reached?", "with a key")
+            screen.wait_for("How do you want to connect to a model?", "with a key")
             screen.rest()
             screen.type("l")
             screen.wait_for("Address")
             screen.type("\x15" + url + "\t\t" + KEY + "\r")
-            screen.wait_for("The model answers", "ANTHROPIC_BASE_URL wins", "This session goes on", "Start")
+            screen.wait_for("The model works", "ANTHROPIC_BASE_URL wins", "This session goes on", "Start")
             screen.type("\r")
             screen.wait_for("Resumed", "ready")
             screen.type(QUESTION + "\r")

@@ -195,7 +195,7 @@ class BaseApp(CopyingApp, BrowsingApp):
     async def _store_theme(self, store: ThemeStore, name: str) -> None:
         # One after the other: the last choice is the one that stays.
         async with self._storing:
-            if problem := await asyncio.to_thread(store.keep, name):
+            if problem := await asyncio.to_thread(store.save, name):
                 self.notify(clean_line(problem, 500), severity="warning", markup=False)
 
     async def _prepare_themes(self) -> None:

@@ -1,1 +1,5 @@
-"""To be described: what this folder is, who may import it, where to begin."""
+"""What the program does with the terminal and the desktop: clipboard, browser, editor, pager, suspending, pasting.
+
+Any part of `tui` may import it; it imports only `core`, themes and graphics. Start with `foreground.py` for programs
+that need the terminal, and `output_filter.py` for what may reach it.
+"""

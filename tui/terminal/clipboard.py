@@ -1,7 +1,7 @@
-"""Routes to a clipboard, tried in an order that fits the surroundings; what is said of one is what was seen.
+"""Routes to a clipboard, tried in an order that fits the environment.
 
-A tool of the desktop can be asked what it holds afterwards, and so can tmux. A terminal that is sent OSC 52
-never answers: of that route only the sending is claimed.
+Tools of the desktop and tmux are asked afterwards what they hold. A terminal never answers to OSC 52, so a message
+about that route says only that the text was sent.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ Route = Literal["pbcopy", "wl-copy", "xclip", "xsel", "tmux", "terminal", "file"
 
 SECONDS = 2.0
 MOST_FOR_TERMINAL = 74_994
-"""Bytes; terminals take sequences of at least 100,000 characters, and many no longer ones."""
+"""Bytes; many terminals accept sequences of 100,000 characters and no longer ones."""
 FILE = "copied.txt"
-UNANSWERED = "which does not say whether it took it"
+UNCONFIRMED = "which does not confirm it"
 
-# Children get what leads them to the display, and none of the keys that may stand in the environment.
+# Children get what they need to reach the display, and no API keys of the environment.
 _PASSED = (
     "PATH",
     "HOME",
@@ -46,9 +46,9 @@ _PASSED = (
     "TMUX_PANE",
     "TMUX_TMPDIR",
 )
-# tmux brings these up to date when a client attaches; a pane still has those of its beginning.
-_TOLD_BY_TMUX = ("SSH_CONNECTION", "DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY")
-_DEAF_TERMINALS = frozenset({"linux", "dumb"})
+# tmux updates these when a client attaches; a pane still has the old ones.
+_UPDATED_BY_TMUX = ("SSH_CONNECTION", "DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY")
+_NO_OSC52 = frozenset({"linux", "dumb"})
 
 
 class _Tool(NamedTuple):
@@ -67,7 +67,7 @@ _TOOLS: Mapping[str, _Tool] = {
 
 @dataclass(frozen=True)
 class Copied:
-    """What became of a text: the route it took, whether it was read back, and the file that holds it."""
+    """The result of a copy: the route, whether the text was read back, and the file that holds it."""
 
     route: Route
     checked: bool = False
@@ -76,31 +76,31 @@ class Copied:
 
     @property
     def done(self) -> bool:
-        """Whether the text left for somewhere."""
+        """Whether the text was copied or saved."""
         return self.route != "none"
 
-    def told(self, what: str) -> str:
-        """Say in one sentence what happened to `what`, such as "Path"."""
+    def describe(self, what: str) -> str:
+        """Describe in one sentence what happened to `what`, such as "Path"."""
         match self.route:
             case "none":
                 return f"{what} could not be copied: {self.why}"
             case "file":
                 return f"{what} saved to {clean_line(str(self.path), 400)}: {self.why}"
             case "terminal":
-                return f"{what} sent to the terminal (OSC 52), {UNANSWERED}"
+                return f"{what} sent to the terminal (OSC 52), {UNCONFIRMED}"
             case "tmux":
-                held = "is in tmux's buffer (read back)" if self.checked else "was given to tmux"
-                return f"{what} {held}; tmux passes it to the terminal (OSC 52), {UNANSWERED}"
+                state = "is in tmux's buffer (read back)" if self.checked else "was sent to tmux"
+                return f"{what} {state}; tmux passes it to the terminal (OSC 52), {UNCONFIRMED}"
             case _ if self.checked:
                 return f"{what} copied with {self.route} (read back)"
             case _:
-                return f"{what} handed to {self.route}, which could not be asked what it holds"
+                return f"{what} sent to {self.route}, not confirmed"
 
 
 def routes(environment: Mapping[str, str], platform: str, size: int) -> list[Route]:
-    """Return the routes worth trying for a text of `size` bytes, best first; the file is not among them.
+    """Return the routes to try for a text of `size` bytes, best first, without the file.
 
-    Over SSH the tools of this machine reach a desktop nobody sits at, unless the display is a forwarded one.
+    Over SSH the tools of this machine reach the wrong desktop, unless the display is forwarded.
     """
     remote = bool(environment.get("SSH_CONNECTION") or environment.get("SSH_TTY"))
     display = environment.get("DISPLAY", "")
@@ -113,21 +113,21 @@ def routes(environment: Mapping[str, str], platform: str, size: int) -> list[Rou
         found += ["xclip", "xsel"]
     if environment.get("TMUX"):
         found.append("tmux")
-    deaf = (
-        environment.get("TERM", "") in _DEAF_TERMINALS or environment.get("TERM_PROGRAM") == "Apple_Terminal"
+    unsupported = (
+        environment.get("TERM", "") in _NO_OSC52 or environment.get("TERM_PROGRAM") == "Apple_Terminal"
     )
-    if not deaf and size <= MOST_FOR_TERMINAL:
+    if not unsupported and size <= MOST_FOR_TERMINAL:
         found.append("terminal")
     return found
 
 
 def osc52(text: str, environment: Mapping[str, str]) -> str:
-    """Return what tells the terminal to take `text`, wrapped so that tmux or GNU screen lets it through."""
+    """Return the sequence that copies `text`, wrapped so that tmux or GNU screen passes it on."""
     sequence = f"\x1b]52;c;{base64.b64encode(text.encode('utf-8', 'replace')).decode('ascii')}\x07"
     if environment.get("TMUX"):
         return "\x1bPtmux;" + sequence.replace("\x1b", "\x1b\x1b") + "\x1b\\"
     if environment.get("STY"):
-        # It passes short strings only.
+        # GNU screen passes on short strings only.
         parts = (sequence[at : at + 250] for at in range(0, len(sequence), 250))
         return "".join(f"\x1bP{part}\x1b\\" for part in parts)
     return sequence
@@ -137,9 +137,9 @@ class Clipboard:
     """Copies text by the first route that works.
 
     Args:
-        environment: that of this process unless a test gives another.
-        platform: as `sys.platform` has it.
-        seconds: how long one tool may take.
+        environment: the environment; by default that of this process.
+        platform: as in `sys.platform`.
+        seconds: the time limit of one tool.
     """
 
     def __init__(
@@ -152,21 +152,21 @@ class Clipboard:
         self._environment = dict(os.environ if environment is None else environment)
         self._platform = platform
         self._seconds = seconds
-        self._turn = asyncio.Lock()
+        self._lock = asyncio.Lock()
 
     async def copy(
         self, text: str, send: Callable[[str], object] | None = None, folder: Path | None = None
     ) -> Copied:
-        """Copy `text`; never raises for a route that fails.
+        """Copy `text`; a route that fails raises nothing.
 
         Args:
-            text: what to copy; its secrets are masked already.
-            send: writes to the terminal; None when there is none.
-            folder: where a file may be left when no clipboard can be reached.
+            text: the text; secrets are masked already.
+            send: writes to the terminal; None if there is none.
+            folder: where a file may be written if no clipboard is available.
         """
         data = text.encode("utf-8", "replace")
-        async with self._turn:
-            environment = await self._surroundings()
+        async with self._lock:
+            environment = await self._current_environment()
             tried: list[str] = []
             for route in routes(environment, self._platform, len(data)):
                 if route == "terminal":
@@ -174,17 +174,17 @@ class Clipboard:
                         send(osc52(text, self._environment))
                         return Copied("terminal")
                     continue
-                checked = await self._hand_over(_TOOLS[route], data, environment)
+                checked = await self._pipe_to(_TOOLS[route], data, environment)
                 if checked is not None:
                     return Copied(route, checked=checked)
                 tried.append(route)
-        why = f"{', '.join(tried)} did not take it" if tried else "no clipboard can be reached from here"
+        why = f"{', '.join(tried)} failed" if tried else "no clipboard is available here"
         return await self.save(text, folder, why)
 
     async def save(self, text: str, folder: Path | None, why: str) -> Copied:
-        """Leave `text` in a new file of `folder`; `why` is told with its path."""
+        """Write `text` to a new file in `folder`; `why` is part of the message."""
         if folder is None:
-            return Copied("none", why=f"{why}, and there is no session folder to leave a file in")
+            return Copied("none", why=f"{why}, and there is no session folder for a file")
         from core.storage.files import Root
 
         try:
@@ -195,41 +195,41 @@ class Clipboard:
             return Copied("none", why=f"{why}; {error}")
         return Copied("file", path=folder / written.path, why=why)
 
-    async def _surroundings(self) -> dict[str, str]:
+    async def _current_environment(self) -> dict[str, str]:
         environment = dict(self._environment)
         if environment.get("TMUX"):
-            told = await self._run(("tmux", "show-environment"), b"", environment)
-            for line in (told or b"").decode("utf-8", "replace").splitlines():
+            output = await self._run(("tmux", "show-environment"), b"", environment)
+            for line in (output or b"").decode("utf-8", "replace").splitlines():
                 name, _, value = line.partition("=")
-                if name in _TOLD_BY_TMUX:
+                if name in _UPDATED_BY_TMUX:
                     environment[name] = value
-                elif name[1:] in _TOLD_BY_TMUX and name.startswith("-"):
+                elif name[1:] in _UPDATED_BY_TMUX and name.startswith("-"):
                     environment.pop(name[1:], None)
         return environment
 
-    async def _hand_over(self, tool: _Tool, data: bytes, environment: Mapping[str, str]) -> bool | None:
-        """Give data to a tool: True when it holds it, False when it cannot be asked, None when it failed."""
+    async def _pipe_to(self, tool: _Tool, data: bytes, environment: Mapping[str, str]) -> bool | None:
+        """Send data to a tool; True if it was read back, False if it cannot be, None if the tool failed."""
         if await self._run(tool.write, data, environment, answers=False) is None:
             return None
         if self._found(tool.read[0], environment) is None:
             return False
-        held = await self._run(tool.read, b"", environment)
-        return True if held == data else None
+        stored = await self._run(tool.read, b"", environment)
+        return True if stored == data else None
 
     def _found(self, name: str, environment: Mapping[str, str]) -> str | None:
         found = shutil.which(name, path=environment.get("PATH", ""))
-        # A relative entry of PATH would find what an agent put into the folder one works in.
+        # A relative entry of PATH could find a program that the agent wrote.
         return found if found is not None and os.path.isabs(found) else None
 
     async def _run(
         self, command: Sequence[str], data: bytes, environment: Mapping[str, str], *, answers: bool = True
     ) -> bytes | None:
-        """Run a tool to its end; None when it is missing, fails, or takes too long."""
+        """Run a tool; None if it is missing, fails, or takes too long."""
         program = self._found(command[0], environment)
         if program is None:
             return None
         passed = {name: environment[name] for name in _PASSED if name in environment}
-        # A tool that goes on serving the clipboard keeps its outputs open: nobody may wait for their end.
+        # A tool that keeps serving the clipboard keeps its outputs open: do not wait for their end.
         output = asyncio.subprocess.PIPE if answers else asyncio.subprocess.DEVNULL
         try:
             process = await asyncio.create_subprocess_exec(

@@ -1,4 +1,4 @@
-"""Copying from panes and screens: it never waits, and tells the person by which route the text went."""
+"""Copying from panes and screens, in the background, with a notification that names the route."""
 
 from __future__ import annotations
 
@@ -15,55 +15,55 @@ if TYPE_CHECKING:
 __all__ = ["MOST_COPIED", "CopyingApp", "copy_text"]
 
 MOST_COPIED = 4 * 1024 * 1024
-"""Characters; more than this is no matter for a clipboard."""
+"""Characters; a longer text is not copied."""
 
 
 class CopyingApp(App[str]):
-    """An application that knows the routes to a clipboard: `routes`, or those that fit the terminal."""
+    """An application with a clipboard: `routes`, or the one that fits the terminal."""
 
     def __init__(self, routes: Clipboard | None) -> None:
         super().__init__()
-        self._given_routes = routes
+        self._clipboard_routes = routes
 
     @cached_property
     def _routes(self) -> Clipboard:
         from tui.terminal.clipboard import Clipboard
 
-        return self._given_routes or Clipboard()
+        return self._clipboard_routes or Clipboard()
 
     @property
     def session_folder(self) -> Path | None:
-        """Where a file may be left when no clipboard can be reached; None when there is no session."""
+        """Where a file may be written if no clipboard is available; None if there is no session."""
         return None
 
     def copy_to_clipboard(self, text: str) -> None:
-        """Copy what an input has cut or copied by itself."""
+        """Copy what an input has cut or copied."""
         copy_text(self, text, "Text")
 
     def copy_named(self, text: str, what: str) -> None:
-        """Copy in the background, and tell of it as `what`."""
-        # What is pasted inside the application comes from here.
+        """Copy in the background and report it as `what`."""
+        # Textual pastes this text inside the application.
         self._clipboard = text
         self.run_worker(self._copy(text, what), name="copy", group="copy", exit_on_error=False)
 
     async def _copy(self, text: str, what: str) -> None:
         send = self._driver.write if self._driver is not None else None
-        self._tell_copied(await self._routes.copy(text, send, self.session_folder), what)
+        self._report(await self._routes.copy(text, send, self.session_folder), what)
 
     def action_save_copied(self) -> None:
-        """Leave what was copied last in a file, for when the terminal did not take it."""
+        """Save what was copied last in a file, in case the terminal ignored it."""
         if self.clipboard:
             self.run_worker(self._save_copied(), name="copy", group="copy", exit_on_error=False)
         else:
-            self.notify("Nothing was copied yet.", markup=False)
+            self.notify("Nothing copied yet.", markup=False)
 
     async def _save_copied(self) -> None:
-        copied = await self._routes.save(self.clipboard, self.session_folder, "as asked")
-        self._tell_copied(copied, "What was copied last")
+        copied = await self._routes.save(self.clipboard, self.session_folder, "as requested")
+        self._report(copied, "Last copied text")
 
-    def _tell_copied(self, copied: Copied, what: str) -> None:
+    def _report(self, copied: Copied, what: str) -> None:
         level: Literal["information", "warning"] = "information" if copied.done else "warning"
-        self.notify(copied.told(what), markup=False, severity=level)
+        self.notify(copied.describe(what), markup=False, severity=level)
 
 
 def copy_text(owner: DOMNode, text: str, what: str) -> None:

@@ -1,4 +1,4 @@
-"""The desktop's own programs for files: whether there is a desktop to speak of, and the way to it."""
+"""Opens files with the programs of the desktop, if there is one."""
 
 from __future__ import annotations
 
@@ -13,10 +13,9 @@ from pathlib import Path
 from core.errors import UniversalAgentError
 from core.text import clean_line
 
-__all__ = ["NoDesktop", "opener", "start", "why_out_of_reach"]
+__all__ = ["NoDesktop", "opener", "start", "why_no_desktop"]
 
-# Whatever opens the file gets what leads it to the display and its settings, and none of the keys that may stand
-# in the environment.
+# The program gets what it needs to reach the display and its settings, and no API keys of the environment.
 _PASSED = (
     "PATH",
     "HOME",
@@ -36,60 +35,60 @@ _PASSED = (
     "WSL_DISTRO_NAME",
     "WSL_INTEROP",
 )
-_PASSED_BEGINNINGS = ("XDG_",)
+_PASSED_PREFIXES = ("XDG_",)
 _SECONDS = 3.0
-_NO_DESKTOP = "There is no desktop here to open it"
+_NO_DESKTOP = "No desktop session"
 
 
 class NoDesktop(UniversalAgentError):
-    """No program of a desktop can be asked; the message says why and where the file is."""
+    """The desktop cannot open a file; the message says why and where the file is."""
 
 
-def why_out_of_reach(environment: Mapping[str, str], platform: str = sys.platform) -> str | None:
-    """Why no desktop can be reached from here; None when one can be.
+def why_no_desktop(environment: Mapping[str, str], platform: str = sys.platform) -> str | None:
+    """Return why no desktop is available; None if one is.
 
-    Over SSH the display of this machine is one nobody sits at, unless it is a forwarded one.
+    Over SSH the display of this machine is the wrong one, unless it is forwarded.
     """
     remote = bool(environment.get("SSH_CONNECTION") or environment.get("SSH_TTY"))
     display = environment.get("DISPLAY", "")
     if remote:
         forwarded = bool(display) and not display.startswith((":", "unix:"))
-        return None if forwarded else f"{_NO_DESKTOP}: this is a remote session without a display."
+        return None if forwarded else f"{_NO_DESKTOP} (remote shell without a display)."
     if platform == "darwin" or display or environment.get("WAYLAND_DISPLAY"):
         return None
-    return f"{_NO_DESKTOP}: neither DISPLAY nor WAYLAND_DISPLAY is set."
+    return f"{_NO_DESKTOP} (DISPLAY is not set)."
 
 
 def opener(path: Path, environment: Mapping[str, str], platform: str = sys.platform) -> str:
-    """Return the program that opens files with those of the desktop.
+    """Return the program that opens files on the desktop.
 
     Raises:
-        NoDesktop: there is no desktop, or nothing that speaks to it; `path` is named.
+        NoDesktop: there is no desktop or no such program; the message names `path`.
     """
-    if (why := why_out_of_reach(environment, platform)) is not None:
+    if (why := why_no_desktop(environment, platform)) is not None:
         raise NoDesktop(_with_path(why, path))
     name = "open" if platform == "darwin" else "xdg-open"
     found = shutil.which(name, path=environment.get("PATH", os.defpath))
-    # A relative entry of PATH would find what an agent put into the folder one works in.
+    # A relative entry of PATH could find a program that the agent wrote.
     if found is None or not os.path.isabs(found):
-        raise NoDesktop(_with_path(f"{name} cannot be found: install it, or open the file yourself.", path))
+        raise NoDesktop(_with_path(f"{name} was not found. Install it, or open the file yourself.", path))
     return found
 
 
 def start(path: Path, environment: Mapping[str, str], platform: str = sys.platform) -> None:
-    """Have the desktop open a file, which goes on when this program ends. Runs in a thread.
+    """Open a file on the desktop, with a program that outlives this one. Runs in a thread.
 
     Raises:
-        NoDesktop: it cannot be asked, or says at once that it cannot open the file.
+        NoDesktop: no program can be started, or it fails at once.
     """
     program = opener(path, environment, platform)
     passed = {
         name: value
         for name, value in environment.items()
-        if name in _PASSED or name.startswith(_PASSED_BEGINNINGS)
+        if name in _PASSED or name.startswith(_PASSED_PREFIXES)
     }
     try:
-        # No shell, and an absolute path, which no program takes for an option.
+        # No shell, and an absolute path, which cannot be read as an option.
         process = subprocess.Popen(  # noqa: S603
             [program, os.fspath(path.absolute())],
             stdin=subprocess.DEVNULL,
@@ -104,11 +103,11 @@ def start(path: Path, environment: Mapping[str, str], platform: str = sys.platfo
     try:
         code = process.wait(_SECONDS)
     except subprocess.TimeoutExpired:
-        # Some openers stay for as long as the program they started: somebody has to take note of their end.
+        # Some openers run as long as the program they start; wait for them, to leave no zombie.
         threading.Thread(target=process.wait, name="opener", daemon=True).start()
         return
     if code:
-        raise NoDesktop(_with_path(f"{os.path.basename(program)} could not open it (code {code}).", path))
+        raise NoDesktop(_with_path(f"{os.path.basename(program)} failed with code {code}.", path))
 
 
 def _with_path(why: str, path: Path) -> str:

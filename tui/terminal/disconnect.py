@@ -1,4 +1,4 @@
-"""A terminal that is gone takes no more output: nothing waits for it, and the session ends as on a hangup."""
+"""When the terminal is gone, output is discarded and the session ends as on a hangup."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ import signal
 from textual.drivers import linux_driver
 from textual.drivers._writer_thread import WriterThread
 
-__all__ = ["SteadyWriter", "guard_output"]
+__all__ = ["DisconnectWriter", "guard_output"]
 
 
-class SteadyWriter(WriterThread):
-    """Writes to the terminal; once that fails, whatever else comes is thrown away.
+class DisconnectWriter(WriterThread):
+    """Writes to the terminal; after a failure, further output is discarded.
 
-    Textual's own thread ends with the first error. The queue before it fills up then, and the event loop waits at it
-    for ever, deaf to the very signal that tells of the hangup.
+    Textual's own thread ends at the first error. Then its queue fills up, the event loop waits for it forever, and
+    the hangup signal is never handled.
     """
 
     def run(self) -> None:
-        """Write until told to stop; when the terminal is gone, tell the process so once."""
+        """Write until the end; if the terminal is gone, send SIGHUP to this process once."""
         try:
             super().run()
         except (OSError, ValueError):
@@ -29,5 +29,5 @@ class SteadyWriter(WriterThread):
 
 
 def guard_output() -> None:
-    """Have the terminal written to by threads that outlive it."""
-    linux_driver.WriterThread = SteadyWriter  # type: ignore[attr-defined]  # Textual offers no other way in
+    """Make Textual write with this thread."""
+    linux_driver.WriterThread = DisconnectWriter  # type: ignore[attr-defined]  # Textual offers no other way in

@@ -1,4 +1,4 @@
-"""What stands in the prompt, written on in the person's own editor."""
+"""Edits the text of the prompt in the person's editor."""
 
 from __future__ import annotations
 
@@ -13,28 +13,28 @@ from core.errors import UniversalAgentError
 __all__ = ["LARGEST_DRAFT", "DraftError", "edit_draft"]
 
 LARGEST_DRAFT = 4 << 20
-"""Bytes; more than this is not taken back from an editor."""
+"""Bytes; a longer text is not accepted from the editor."""
 
 
 class DraftError(UniversalAgentError):
-    """The draft is as it was; the message says why."""
+    """The draft was not changed; the message says why."""
 
 
 def edit_draft(text: str, edit: Callable[[Path], int]) -> str | None:
-    """Have `edit` change a private file that holds `text`; gives the new text, or None when it is unchanged.
+    """Call `edit` with a private file that contains `text`; returns the new text, or None if it is unchanged.
 
-    The file has mode 0600 in a folder of mode 0700, and both are gone afterwards with whatever the editor left
-    beside it: a draft may hold what nobody else should read. The line break editors put at the end is dropped.
+    The file has mode 0600 in a folder of mode 0700, as a draft may be confidential. Both are deleted afterwards, with
+    everything the editor left there. The line break that editors append is removed.
 
     Raises:
-        DraftError: the editor failed, or what it left cannot be read.
+        DraftError: the editor failed, or its result cannot be read.
         UniversalAgentError: whatever `edit` raises.
     """
     try:
         folder = Path(tempfile.mkdtemp(prefix="ua-tui-"))
     except OSError as error:
         raise DraftError(
-            f"The draft cannot be given to an editor: {error.strerror}. Check the folder for temporary files."
+            f"The editor cannot be started: {error.strerror}. Check the folder for temporary files."
         ) from error
     try:
         return _edit(folder / "prompt.md", text, edit)
@@ -49,18 +49,18 @@ def _edit(path: Path, text: str, edit: Callable[[Path], int]) -> str | None:
         with open(descriptor, "wb") as file:
             file.write(before)
     except OSError as error:
-        raise DraftError(f"The draft cannot be given to an editor: {error.strerror}.") from error
+        raise DraftError(f"The draft cannot be written to a file: {error.strerror}.") from error
     code = edit(path)
     if code != 0:
-        raise DraftError(f"The editor ended with code {code}: the prompt is as it was.")
+        raise DraftError(f"The editor exited with code {code}. The prompt is unchanged.")
     try:
         with open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as file:
             after = file.read(LARGEST_DRAFT + 1)
     except OSError as error:
-        told = f"What the editor left cannot be read ({error.strerror}): the prompt is as it was."
-        raise DraftError(told) from error
+        message = f"The edited text cannot be read ({error.strerror}). The prompt is unchanged."
+        raise DraftError(message) from error
     if len(after) > LARGEST_DRAFT:
-        raise DraftError(f"The text is longer than {LARGEST_DRAFT >> 20} MB: the prompt is as it was.")
+        raise DraftError(f"The text is longer than {LARGEST_DRAFT >> 20} MB. The prompt is unchanged.")
     if after in (before, before + b"\n"):
         return None
     return after.decode("utf-8", "replace").removesuffix("\n").removesuffix("\r")

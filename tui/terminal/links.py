@@ -1,4 +1,4 @@
-"""Which links may be handed to the system's browser, and under what name a person should know them."""
+"""Which links may be opened in the browser, and the host to show for them."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ __all__ = ["Link", "browser_link"]
 
 @dataclass(frozen=True)
 class Link:
-    """A link that a browser may open; `host` is in its ASCII form, so that look-alike letters show."""
+    """A link that may be opened; `host` is in its ASCII form, so that look-alike letters are visible."""
 
     url: str
     host: str
 
 
 def browser_link(url: str) -> Link | None:
-    """Read `url`; None unless it is plain http or https, without a user name, of printable ASCII once encoded."""
+    """Parse `url`; None unless it is http or https, has no user name, and is printable."""
     try:
         parts = urlsplit(url)
         host = parts.hostname

@@ -1,4 +1,4 @@
-"""The login of the Claude command line, made in its own words on this terminal."""
+"""Logs in with the Claude command line on this terminal."""
 
 from __future__ import annotations
 
@@ -16,24 +16,22 @@ __all__ = ["command_to_log_in", "log_in"]
 
 
 def command_to_log_in(settings: Settings) -> Sequence[str]:
-    """The command that makes a login.
+    """Return the command that logs in.
 
     Raises:
         NoProgram: there is no Claude command line.
     """
     program = claude_program(settings)
     if program is None:
-        raise NoProgram(
-            "The Claude command line was not found: reinstall claude-agent-sdk, or set cli_path to one."
-        )
+        raise NoProgram("The Claude command line was not found. Reinstall claude-agent-sdk, or set cli_path.")
     return login_command(program)
 
 
 def log_in(app: App[object], settings: Settings) -> int:
-    """Give the terminal to the command that makes a login until it ends; returns its exit code.
+    """Run the command that logs in on the terminal; returns its exit code.
 
     Raises:
-        NoProgram: it cannot be started, or there is no terminal to give away.
+        NoProgram: it cannot be started, or there is no terminal.
     """
     command = command_to_log_in(settings)
     failed: OSError | None = None
@@ -43,10 +41,10 @@ def log_in(app: App[object], settings: Settings) -> int:
             try:
                 code = run_in_foreground(command, environment=login_environment(settings, os.environ))
             except OSError as error:
-                # One that goes through `suspend` leaves the terminal away.
+                # An error that passes through `suspend` would leave the terminal suspended.
                 failed = error
     except SuspendNotSupported as error:
-        raise NoProgram("Logging in needs a terminal of its own, and there is none here.") from error
+        raise NoProgram("Logging in needs a terminal, and there is none here.") from error
     if failed is not None:
         raise NoProgram(
             f"The Claude command line cannot be started: {failed.strerror or failed}."

@@ -1,4 +1,4 @@
-"""The last fence before the terminal: nothing that could steer it leaves the application."""
+"""The last filter before the terminal: removes everything that could control it."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ __all__ = ["ControlFilter", "strip_controls"]
 _STEERING = re.compile(
     "[\x00-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\U000e0000-\U000e0fff]+"
 )
-# A placeholder that is not part of a picture of ours could show a part of one where a text wants it.
+# A placeholder in a text could show a part of one of our pictures.
 _REPLACED = re.compile(f"[\ud800-\udfff{PLACEHOLDER}]")
 _TONE = Style(color=RichColor.from_ansi(PLACEHOLDER_COLOUR))
 
 
 def strip_controls(text: str) -> str:
-    """Remove control, C1, bidi, separator and tag characters, and blanks of no width.
+    """Remove control, C1, bidi, separator and tag characters, and zero-width spaces.
 
     Lone surrogates and placeholders become U+FFFD. All removed characters are zero cells wide, so the width of a
     rendered line does not change.
@@ -34,11 +34,11 @@ def strip_controls(text: str) -> str:
 
 
 class ControlFilter(LineFilter):
-    """Remove from every segment, and from every hyperlink, what a terminal would obey instead of show."""
+    """Removes control sequences from every segment and every hyperlink."""
 
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
-        """Give the segments back with harmless text; segments that are control codes of our own pass."""
-        # Every strip that is drawn comes through here: the ordinary case must be a bare loop.
+        """Return the segments with safe text; our own control segments are kept."""
+        # Every strip that is drawn passes here: the common case must be fast.
         for text, style, control in segments:
             if not control and (not text.isprintable() or (style is not None and style.link is not None)):
                 return [segment if segment.control else _safe(segment) for segment in segments]
@@ -48,7 +48,7 @@ class ControlFilter(LineFilter):
 def _safe(segment: Segment) -> Segment:
     text, style, _ = segment
     if PLACEHOLDER in text and is_cells(text):
-        # Behind a dialog all colours are mixed with its own, but this one is the number of a picture.
+        # A dialog blends the colours behind it, but this colour is the number of a picture.
         return Segment(text, _TONE if style is None else style.clear_meta_and_links() + _TONE)
     link = style.link if style is not None else None
     if style is not None and link is not None and not (link.isprintable() and link.isascii()):

@@ -1,4 +1,4 @@
-"""The person's own editor and pager, given the terminal for as long as they run."""
+"""Runs the person's editor and pager on the terminal."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["EDITOR", "PAGER", "NoProgram", "Program", "command_of", "edit", "pag
 
 
 class NoProgram(UniversalAgentError):
-    """No such program can be started; the message says why and what to do."""
+    """The program cannot be started; the message says why and what to do."""
 
 
 @dataclass(frozen=True)
@@ -27,15 +27,15 @@ class Program:
     """A kind of program that the person chooses."""
 
     one: str
-    """With its article, as in a sentence."""
+    """The name with its article."""
     variables: tuple[str, ...]
-    """That may name its command; the first that is set counts, and the last is the one to tell of."""
+    """Variables with its command; the first that is set counts, and messages name the last."""
     usual: tuple[str, ...]
-    """Taken where nothing is set, in this order."""
+    """Commands to try if no variable is set, in this order."""
 
     @property
     def name(self) -> str:
-        """Without its article."""
+        """The name without its article."""
         return self.one.partition(" ")[2]
 
 
@@ -44,65 +44,67 @@ PAGER = Program("a pager", ("PAGER",), ("less", "more"))
 
 
 def command_of(program: Program, environment: Mapping[str, str]) -> list[str]:
-    """Return the command of a program: what the environment names, else the first usual one there is.
+    """Return the command of a program: the one in the environment, or else the first usual one that exists.
 
     Raises:
-        NoProgram: what is set cannot be read or found, or nothing is set and nothing usual is there.
+        NoProgram: the variable is invalid, or no program was found.
     """
     search = environment.get("PATH", os.defpath)
     for variable in program.variables:
-        told = environment.get(variable, "").strip()
-        if not told:
+        value = environment.get(variable, "").strip()
+        if not value:
             continue
         try:
-            command = shlex.split(told)
+            command = shlex.split(value)
         except ValueError as error:
-            said = f"${variable} cannot be read: {error}. Set it to the command of {program.one}."
-            raise NoProgram(said) from error
+            message = f"${variable} is invalid: {error}. Set it to the command of {program.one}."
+            raise NoProgram(message) from error
         if shutil.which(command[0], path=search) is None:
-            said = f"The {program.name} '{clean_line(command[0], 80)}' of ${variable} cannot be found."
-            raise NoProgram(f"{said} Set ${variable} to one that is installed.")
+            message = f"The {program.name} '{clean_line(command[0], 80)}' in ${variable} was not found."
+            raise NoProgram(f"{message} Set ${variable} to one that is installed.")
         return command
     for usual in program.usual:
         if (found := shutil.which(usual, path=search)) is not None:
             return [found]
-    raise NoProgram(f"There is no {program.name}. Set ${program.variables[-1]} to the command of one.")
+    raise NoProgram(f"No {program.name} found. Set ${program.variables[-1]} to its command.")
 
 
 def edit(app: App[object], path: Path, command: Sequence[str]) -> int:
-    """Give the terminal and a file to the editor until it ends; returns its exit code.
+    """Open a file in the editor on the terminal; returns its exit code.
 
     Raises:
-        NoProgram: it cannot be started, or there is no terminal to give away.
+        NoProgram: it cannot be started, or there is no terminal.
     """
-    return _hand_over(app, EDITOR, [*command, os.fspath(path.absolute())])
+    return _run_suspended(app, EDITOR, [*command, os.fspath(path.absolute())])
 
 
 def page(app: App[object], text: str, command: Sequence[str]) -> int:
-    """Give the terminal and `text`, which must be clean, to the pager until it ends; returns its exit code.
+    """Show `text`, which must be clean, in the pager on the terminal; returns its exit code.
 
     Raises:
-        NoProgram: it cannot be started, or there is no terminal to give away.
+        NoProgram: it cannot be started, or there is no terminal.
     """
-    return _hand_over(app, PAGER, command, text.encode("utf-8", "replace"))
+    return _run_suspended(app, PAGER, command, text.encode("utf-8", "replace"))
 
 
-def _hand_over(app: App[object], program: Program, command: Sequence[str], given: bytes | None = None) -> int:
+def _run_suspended(
+    app: App[object], program: Program, command: Sequence[str], data: bytes | None = None
+) -> int:
     try:
         with app.suspend():
-            done = _run(command, given)
+            done = _run(command, data)
     except SuspendNotSupported as error:
-        said = f"{program.one.capitalize()} needs a terminal of its own, and there is none here."
-        raise NoProgram(said) from error
+        message = f"{program.one.capitalize()} needs a terminal, and there is none here."
+        raise NoProgram(message) from error
     if isinstance(done, int):
         return done
-    told = f"The {program.name} '{clean_line(command[0], 80)}' cannot be started: {done.strerror}."
-    raise NoProgram(f"{told} Set ${program.variables[-1]} to another one.") from done
+    message = f"The {program.name} '{clean_line(command[0], 80)}' cannot be started: {done.strerror}."
+    raise NoProgram(f"{message} Set ${program.variables[-1]} to another one.") from done
 
 
-def _run(command: Sequence[str], given: bytes | None) -> int | OSError:
-    """Run to the end; an error is returned, as one that goes through `suspend` leaves the terminal away."""
+def _run(command: Sequence[str], data: bytes | None) -> int | OSError:
+    """Run a command; an error is returned, as an exception in `suspend` would leave the terminal suspended."""
     try:
-        return run_in_foreground(command, given)
+        return run_in_foreground(command, data)
     except OSError as error:
         return error

@@ -10,16 +10,16 @@ from contextlib import suppress
 __all__ = ["suspend_process"]
 
 STOPS_WITHIN = 0.5
-"""Seconds; whoever still runs by then is not stopped: there is no shell that could continue it."""
+"""Seconds; if the process still runs after that, there is no shell that could continue it."""
 
 
 def suspend_process() -> bool:
-    """Stop this process and its group until they are continued in the foreground; False when nothing stops them."""
+    """Stop this process and its group until they are continued in the foreground; False if they cannot be stopped."""
     stopped = False
     while _stop():
         stopped = True
-        # With `bg` it would have no terminal to draw on.
-        if _in_front():
+        # After `bg` there is no terminal to draw on.
+        if _in_foreground():
             break
     return stopped
 
@@ -27,17 +27,17 @@ def suspend_process() -> bool:
 def _stop() -> bool:
     continued = False
 
-    def note(*_: object) -> None:
+    def remember(*_: object) -> None:
         nonlocal continued
         continued = True
 
     before = {
         number: signal.signal(number, handler)
-        for number, handler in ((signal.SIGCONT, note), (signal.SIGTSTP, signal.SIG_DFL))
+        for number, handler in ((signal.SIGCONT, remember), (signal.SIGTSTP, signal.SIG_DFL))
     }
     try:
         os.killpg(os.getpgrp(), signal.SIGTSTP)
-        # Another thread may be given the signal, and this one goes on for a moment.
+        # Another thread may get the signal, so this one may run on for a moment.
         until = time.monotonic() + STOPS_WITHIN
         while not continued and time.monotonic() < until:
             time.sleep(0.005)
@@ -47,7 +47,7 @@ def _stop() -> bool:
     return continued
 
 
-def _in_front() -> bool:
+def _in_foreground() -> bool:
     terminal = None
     with suppress(OSError):
         terminal = os.open("/dev/tty", os.O_RDWR | os.O_NOCTTY)

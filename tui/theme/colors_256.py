@@ -1,4 +1,4 @@
-"""Colours for terminals that have 256 of them: each as near as it can be to what a theme wants."""
+"""Colours for terminals with 256 colours: the nearest one to each colour of a theme."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _GREYS = tuple(8 + 10 * step for step in range(24))
 
 @lru_cache(4096)
 def nearest(red: int, green: int, blue: int) -> int:
-    """The number of the colour of the 256 that is nearest to this one; of the first 16 none, as they differ."""
+    """Return the number of the nearest of the 256 colours; never one of the first 16, as they differ by terminal."""
     cube = [min(range(6), key=lambda step: abs(_STEPS[step] - part)) for part in (red, green, blue)]
     grey = min(range(24), key=lambda step: abs(3 * _GREYS[step] - red - green - blue))
     found = {
@@ -33,14 +33,13 @@ def nearest(red: int, green: int, blue: int) -> int:
 
 
 class PaletteFilter(LineFilter):
-    """Puts the nearest of 256 colours in the place of every other one.
+    """Replaces every colour by the nearest of 256 colours.
 
-    What writes to the terminal would round each part of a colour by itself, which makes of a dark blue behind the
-    cursor a strong green.
+    Rich rounds each component of a colour separately, which turns the dark blue behind the cursor into a strong green.
     """
 
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
-        """Give the segments back in colours of the palette."""
+        """Return the segments in colours of the palette."""
         return [
             segment
             if segment.style is None or segment.control

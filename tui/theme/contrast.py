@@ -1,7 +1,7 @@
-"""Makes any theme one to read by: every colour that text is written in stands out from all it is written on.
+"""Makes any theme legible: every text colour has enough contrast to every background it is used on.
 
-A theme is made for the widgets of Textual. Here one row has names, figures and states in their own colours, and the
-cursor goes over it: what lies behind such a row has to be quiet, and no colour of text may vanish on it.
+Themes are designed for Textual's widgets. Here a row has names, numbers and states in several colours, and the cursor
+moves over it, so its background must be subtle and every text colour legible on it.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from textual.color import Color
 __all__ = ["DIM", "TEXT", "contrast", "legible"]
 
 TEXT = 4.5
-"""The least contrast of text, as WCAG has it."""
+"""The minimum contrast of text, as in WCAG."""
 DIM = 3.0
-"""The least contrast of what is said quietly."""
+"""The minimum contrast of muted text."""
 
 _STRONG = 7.0
 _EASY = 6.0
@@ -26,19 +26,19 @@ _CURSOR = (0.3, 0.25, 0.2, 0.15, 0.1)
 
 
 def contrast(first: Color, second: Color) -> float:
-    """The contrast of two opaque colours, from 1 to 21, as WCAG defines it."""
+    """Return the contrast of two opaque colours, from 1 to 21, as defined by WCAG."""
     light, dark = sorted((_luminance(first), _luminance(second)), reverse=True)
     return (light + 0.05) / (dark + 0.05)
 
 
 def legible(variables: Mapping[str, str]) -> dict[str, str]:
-    """The variables of a theme with those changed that could not be read; for themes in colours of their own."""
+    """Return the variables of a theme with illegible colours changed; not for themes in terminal colours."""
     return dict(_legible(tuple(sorted(variables.items()))))
 
 
 @lru_cache(64)
-def _legible(given: tuple[tuple[str, str], ...]) -> dict[str, str]:
-    variables = dict(given)
+def _legible(items: tuple[tuple[str, str], ...]) -> dict[str, str]:
+    variables = dict(items)
     background = Color.parse(variables["background"])
     surface = _on(variables["surface"], background)
     panel = _on(variables["panel"], surface)
@@ -88,27 +88,27 @@ def _legible(given: tuple[tuple[str, str], ...]) -> dict[str, str]:
 
 
 def _on(colour: str, ground: Color) -> Color:
-    """A colour as it looks on another one, without whatever shines through."""
+    """Return an opaque colour that looks like this one on another one."""
     if colour.startswith("auto"):
         return ground.get_contrast_text(1.0)
     return ground + Color.parse(colour)
 
 
 def _readable(ink: Color, grounds: Iterable[Color], least: float) -> Color:
-    """The ink, as far towards black or white as it must be to be read on each of the grounds."""
+    """Return the ink, blended towards black or white until it is legible on each of the grounds."""
     grounds = tuple(grounds)
     ends = sorted(
         (Color(0, 0, 0), Color(255, 255, 255)), key=lambda end: -min(contrast(end, each) for each in grounds)
     )
     for step in range(_STEPS + 1):
-        mended = ink.blend(ends[0], step / _STEPS)
-        if min(contrast(mended, each) for each in grounds) >= least:
-            return mended
+        candidate = ink.blend(ends[0], step / _STEPS)
+        if min(contrast(candidate, each) for each in grounds) >= least:
+            return candidate
     return ends[0]
 
 
 def _cursor(background: Color, primary: Color, foreground: Color) -> Color:
-    """What lies behind the row of the cursor: as strong as it can be while that can be read with ease."""
+    """Return the background of the cursor's row: as strong as possible while text is easy to read."""
     for share in _CURSOR:
         ground = background.blend(primary, share)
         if contrast(foreground, ground) >= _EASY or share == _CURSOR[-1]:

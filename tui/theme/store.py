@@ -1,4 +1,4 @@
-"""Keeps the theme that a person chose, in the settings file of their own."""
+"""Stores the theme that a person chose in their settings file."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ class ThemeStore:
     """Stores a choice as `theme` in the user's `config.toml`, whose other lines stay as they are.
 
     Args:
-        folder: of that file; the one where settings are looked for by default.
-        environ, cwd: say where a setting would win over that file, as for `load_settings`.
+        folder: the folder of that file; by default that of the user's settings.
+        environ, cwd: where another setting may win over that file, as for `load_settings`.
     """
 
     def __init__(
@@ -29,12 +29,12 @@ class ThemeStore:
         self._environ = environ
         self._cwd = cwd
 
-    def keep(self, name: str) -> str:
-        """Store the name of a theme; returns what a person has to know about it, empty when there is nothing.
+    def save(self, name: str) -> str:
+        """Store the name of a theme; returns a message for the person, empty if there is none.
 
-        What went wrong is told the same way: the theme is on the screen already.
+        A failure is returned in the same way, as the theme is shown already.
         """
-        # Only for somebody who chooses: the first frame does without it.
+        # Imported here because the first frame does not need it.
         from core.settings.files import UserFile
         from core.settings.model import set_elsewhere
 
@@ -42,7 +42,7 @@ class ThemeStore:
             path = UserFile(self._folder).store({"theme": name})
             where = set_elsewhere(["theme"], environ=self._environ, cwd=self._cwd).get("theme")
         except SettingsError as error:
-            return f"The theme holds until you leave: {error}"
+            return f"The theme applies only to this session: {error}"
         if where is None:
             return ""
-        return f"Stored in {path}, but the next start takes the theme of another place: {where.origin} wins."
+        return f"Saved in {path}, but {where.origin} wins at the next start."

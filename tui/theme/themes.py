@@ -1,4 +1,4 @@
-"""The themes of the application: one accent for focus and news, green, amber and red for states only."""
+"""The themes of the application: one accent for focus and news; green, amber and red only for states."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["ABOUT", "DEFAULT_THEME", "MISSING", "THEMES", "listed", "readable", 
 
 DEFAULT_THEME = "ua-dark"
 MISSING = {"foreground-disabled": "ansi_bright_black", "surface-active": "ansi_default"}
-"""Variables that Textual's own 16-colour themes do not have."""
+"""Variables that Textual's own 16-colour themes lack."""
 
 DARK = Theme(
     name="ua-dark",
@@ -160,45 +160,45 @@ _OF_TERMINALS = ("block-cursor-", "foreground-", "text-", "border-blurred", "inp
 
 
 ABOUT = {
-    "dark": "Our own, for a dark room; the usual one",
-    "light": "Our own, for a bright one",
-    "ansi": "Our own, in the 16 colours of the terminal itself",
+    "dark": "ua-tui dark (default)",
+    "light": "ua-tui light",
+    "ansi": "ua-tui in the 16 colours of the terminal",
 }
-"""Our themes, by the names a person gives them, and what is to be said of each."""
+"""Our themes by their names in the settings, with a description."""
 
 
 def theme_named(wanted: str | None, available: Iterable[str]) -> str:
-    """The theme that a setting means among those `available`; the usual one for None.
+    """Return the theme that a setting names, one of those `available`; the default for None.
 
     Raises:
-        SettingsError: there is none of that name.
+        SettingsError: there is no theme of that name.
     """
     if wanted is None:
         return DEFAULT_THEME
     name = OWN_THEMES.get(wanted, wanted)
     if name not in available:
         close = difflib.get_close_matches(wanted, listed(available), n=1)
-        hint = f"; did you mean {close[0]}?" if close else f": there are {', '.join(listed(available))}."
+        hint = f"; did you mean {close[0]}?" if close else f". Available: {', '.join(listed(available))}."
         raise SettingsError(f"There is no theme {wanted!r}{hint}")
     return name
 
 
 def setting_of(theme: str) -> str:
-    """What a theme is called in the settings."""
+    """Return the name of a theme in the settings."""
     return next((name for name, own in OWN_THEMES.items() if own == theme), theme)
 
 
 def listed(available: Iterable[str]) -> tuple[str, ...]:
-    """The names of themes as a person gives them, ours first."""
+    """Return the names of themes in the settings, ours first."""
     return (*OWN_THEMES, *sorted(set(available) - set(OWN_THEMES.values())))
 
 
 def readable(theme: Theme, variables: dict[str, str]) -> dict[str, str]:
-    """The variables of a theme, of one that is not ours with those changed that could not be read."""
+    """Return the variables of a theme; for a theme that is not ours, with illegible colours changed."""
     if theme.name in {own.name for own in THEMES}:
         return variables
     if theme.ansi:
-        # Which colours a terminal has nobody knows: the cursor turns them around, and what is quiet is grey.
+        # The colours of a terminal are unknown: the cursor reverses them, and muted text is grey.
         ours = {name: value for name, value in ANSI.variables.items() if name.startswith(_OF_TERMINALS)}
         return {**variables, **ours}
     from tui.theme.contrast import legible

@@ -1,4 +1,4 @@
-"""A list to choose from, whose cursor is seen where there are no colours, too."""
+"""A list to choose from, whose cursor is visible without colours, too."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ __all__ = ["ChoiceList"]
 
 
 class ChoiceList(OptionList):
-    """Turns the colours of the chosen row around where the theme asks for that, and where there are none."""
+    """Reverses the colours of the chosen row where the theme asks for it, and where there are no colours."""
 
     def render_line(self, y: int) -> Strip:
         """Render one line of a row."""
         strip = super().render_line(y)
         if not self.has_focus or self._row(y) != self.highlighted:
             return strip
-        told = self.get_component_styles("option-list--option-highlighted").text_style
-        if not (told.reverse or self.app.no_color):
+        highlight = self.get_component_styles("option-list--option-highlighted").text_style
+        if not (highlight.reverse or self.app.no_color):
             return strip
-        # One style for all of it, as colours turned around would be patches; a click must still find its row.
-        style = self.rich_style + told + Style(reverse=True)
+        # One style for the whole row, as reversed colours would be patches; the meta lets a click find its row.
+        style = self.rich_style + highlight + Style(reverse=True)
         return Strip(
             [
                 Segment(segment.text, style + Style(meta=segment.style.meta if segment.style else None))
@@ -32,6 +32,6 @@ class ChoiceList(OptionList):
         )
 
     def _row(self, y: int) -> int:
-        """Which row a line belongs to; -1 below the last one."""
+        """The row that a line belongs to; -1 below the last one."""
         line = y + int(self.scroll_offset.y)
         return self._lines[line][0] if line < len(self._lines) else -1

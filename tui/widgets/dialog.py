@@ -1,4 +1,4 @@
-"""What every dialog shares: a box above the rest, its answers, and a guard against keys meant for the prompt."""
+"""The base of every dialog: a box with answers, and a guard against keys that were meant for the prompt."""
 
 from __future__ import annotations
 
@@ -29,75 +29,74 @@ Answer = TypeVar("Answer")
 
 
 class ActiveClock:
-    """The seconds that passed by a clock, at most a tenth of one between two looks.
+    """The seconds that passed by a clock, counting at most a tenth of a second between two calls.
 
-    A program that got no time from its machine has not read what was typed meanwhile: that is no quiet.
+    While the process gets no processor time it does not read what is typed, so that time is not counted.
     """
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
-        self._looked_at = clock()
+        self._last = clock()
         self._passed = 0.0
 
     def __call__(self) -> float:
         """Return the seconds."""
         now = self._clock()
-        self._passed += min(now - self._looked_at, _LONGEST_SECONDS)
-        self._looked_at = now
+        self._passed += min(now - self._last, _LONGEST_SECONDS)
+        self._last = now
         return self._passed
 
 
 class Box(VerticalScroll, can_focus=False):
-    """The box of a dialog: as high as what is in it, scrolling above its fixed foot when there is no room."""
+    """The box of a dialog: as high as its content, which scrolls above the fixed foot if there is no room."""
 
 
 class Choice(Button):
-    """An answer to choose with the mouse, with Tab and Enter, or with the key it names."""
+    """An answer: chosen with the mouse, with Tab and Enter, or with the key it shows."""
 
     def __init__(self, key: str, label: str, id: str, *, disabled: bool = False) -> None:
-        self._key, self._words = key, label
-        super().__init__(self._told(disabled), id=id, compact=True, disabled=disabled)
-        # While a button looks pressed Textual ignores it: an early click would swallow the one that counts.
+        self._key, self._text = key, label
+        super().__init__(self._caption(disabled), id=id, compact=True, disabled=disabled)
+        # Textual ignores a button while it looks pressed: a click that is ignored must not block the next one.
         self.active_effect_duration = 0
 
     def on_mount(self) -> None:
-        """Name the key that holds."""
+        """Show the key as the person configured it."""
         self._key = written_key(self, self._key)
-        self.label = self._told(self.disabled)
+        self.label = self._caption(self.disabled)
 
     def watch_disabled(self, disabled: bool) -> None:
-        """Take the colour off the key of an answer that cannot be chosen."""
+        """Show the key without colour while the answer is disabled."""
         super().watch_disabled(disabled)
-        self.label = self._told(disabled)
+        self.label = self._caption(disabled)
 
-    def _told(self, disabled: bool) -> Content:
-        return Content.assemble(self._key if disabled else (self._key, "bold $accent"), f" {self._words}")
+    def _caption(self, disabled: bool) -> Content:
+        return Content.assemble(self._key if disabled else (self._key, "bold $accent"), f" {self._text}")
 
 
 class Foot(Horizontal):
-    """The answers of a dialog, always in sight."""
+    """The answers of a dialog, always visible."""
 
     def __init__(self, *choices: Choice, hint: str = "", id: str | None = None) -> None:
         super().__init__(*choices, Static(Content(hint), classes="hint"), id=id)
 
 
 def fields(*rows: tuple[str, str]) -> Content:
-    """Set out `(label, text)` rows, labels dim and of one width; text is shown as it is."""
+    """Lay out `(label, text)` rows with dim labels of one width; markup in text is not interpreted."""
     width = max((len(label) for label, _ in rows), default=0)
     lines = [Content.assemble((f"{label:<{width}}  ", "$text-muted"), text) for label, text in rows]
     return Content("\n").join(lines)
 
 
 class Dialog(Modal[Answer]):
-    """A dialog that takes no answer until a person can have read it.
+    """A dialog that accepts no answer until a person can have read it.
 
-    Answers are ignored for 300 ms after the dialog was first painted and for 300 ms after each key
-    that was ignored, so that someone typing at speed does not answer by accident; for 1.5 s each when
-    somebody was typing just before. Time in which the program stood still is not counted. It never times out.
+    Answers are ignored for 300 ms after the dialog is first painted and for 300 ms after each ignored key, so that
+    nobody answers by accident while typing; for 1.5 s each if something was typed just before. Time in which the
+    process did not run is not counted. A dialog never times out.
 
-    A dialog that comes up by itself (`UNREQUESTED`) is no reason to lose what is being typed into the prompt: until it
-    takes answers, such keys still go there. One that the person opened has nothing to wait for (`requested`): its
-    keys count from the first one on.
+    While a dialog that appears by itself (`UNREQUESTED`) accepts no answers, typed keys still go to the prompt. A
+    dialog that the person opened (`requested`) accepts answers at once.
     """
 
     UNREQUESTED: ClassVar[bool] = False
@@ -117,26 +116,26 @@ class Dialog(Modal[Answer]):
         super().__init__(classes=None if requested else "-quiet")
         self._clock = clock
         self._requested = requested
-        # A clock of somebody else's is taken at its word.
+        # A clock given by a caller is used as it is.
         self._awake = ActiveClock(clock) if clock is time.monotonic else clock
         self._beat: Timer | None = None
         self._quiet = QUIET_SECONDS
         self._quiet_until: float | None = None
         self._typing: bool | None = None
-        self._told = ""
+        self._note = ""
 
     def on_mount(self) -> None:
-        """Start the quiet time once the dialog stands on the screen."""
+        """Start the quiet time once the dialog is painted."""
         self.call_after_refresh(self._painted)
 
     def focus_choice(self, selector: str) -> None:
-        """Put the focus on an answer; there is none when the application ends as the dialog comes up."""
+        """Focus an answer, if it exists: there is none while the application ends."""
         for choice in self.query(selector):
             choice.focus()
 
     @property
     def accepts_answers(self) -> bool:
-        """Whether an answer counts; asking while it does not makes the quiet time start again."""
+        """Whether an answer counts; reading this while it does not restarts the quiet time."""
         if self._requested:
             return True
         if self._quiet_until is None:
@@ -149,29 +148,29 @@ class Dialog(Modal[Answer]):
 
     @property
     def passes_typing_on(self) -> bool:
-        """Whether what is typed now is still meant for the prompt; asking counts as a key that was typed."""
+        """Whether what is typed now still goes to the prompt; reading this counts as a typed key."""
         return self.UNREQUESTED and self._was_typing and not self.accepts_answers
 
-    def tell(self, text: str) -> None:
-        """Write a word into the lower edge of the box."""
-        self._told = text
-        self._show_told()
+    def show_note(self, text: str) -> None:
+        """Show a short text in the lower edge of the box."""
+        self._note = text
+        self._show_note()
 
     def on_key(self, event: events.Key) -> None:
-        """Notice typing that no binding takes."""
+        """Notice typed keys that have no binding."""
         _ = self.accepts_answers
 
     def answer(self, value: Answer) -> None:
-        """Close with `value`, if an answer counts already."""
+        """Close with `value`, if answers are accepted already."""
         if self.accepts_answers and self._on_top:
             self.dismiss(value)
 
     def action_scroll_box(self, rows: int) -> None:
-        """Scroll what has no room."""
+        """Scroll the content."""
         self.query_one(Box).scroll_relative(y=rows, animate=False)
 
     def withdraw(self) -> None:
-        """Close without an answer: it was given elsewhere, or nobody needs it any more."""
+        """Close without an answer, because it was given elsewhere or is no longer needed."""
         self.dismiss(None)
 
     @property
@@ -193,7 +192,7 @@ class Dialog(Modal[Answer]):
         if self._was_typing:
             self._quiet = TYPING_SECONDS
         self._quiet_until = self._awake() + self._quiet
-        self._show_told()
+        self._show_note()
         self._beat = self.set_interval(_BEAT_SECONDS, self._show_listening)
 
     def _show_listening(self) -> None:
@@ -201,15 +200,15 @@ class Dialog(Modal[Answer]):
             self._beat.stop()
             self._beat = None
             self.remove_class("-quiet")
-            self._show_told()
+            self._show_note()
 
-    def _show_told(self) -> None:
+    def _show_note(self) -> None:
         quiet = self.has_class("-quiet")
         typed = quiet and self.UNREQUESTED and bool(self._typing)
-        words = [
-            self._told,
-            "answers in a moment" if quiet else "",
+        parts = [
+            self._note,
+            "answers accepted in a moment" if quiet else "",
             "typing goes to the prompt" if typed else "",
         ]
         for box in self.query(".box"):
-            box.border_subtitle = Content(" · ".join(word for word in words if word))
+            box.border_subtitle = Content(" · ".join(part for part in parts if part))

@@ -1,4 +1,4 @@
-"""Background work of a widget: never takes the application down, and replaces what it makes needless."""
+"""Background work of a widget, which replaces earlier work of its group and never ends the application."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ Job = Callable[[], Coroutine[None, None, None]]
 
 
 def start_job(owner: Widget, job: Job, group: str, *, replacing: bool = True) -> Worker[None]:
-    """Run a coroutine function as a worker of `owner`; by default it replaces what runs in its group.
+    """Run a coroutine function as a worker of `owner`; by default it cancels what runs in its group.
 
-    It takes the function, not its coroutine: one that is cancelled before it began must not be left behind.
+    The argument is the function and not a coroutine, because a coroutine that is never awaited causes a warning.
     """
     return owner.run_worker(job, name=group, group=group, exclusive=replacing, exit_on_error=False)

@@ -263,7 +263,7 @@ async def test_a_session_that_cannot_be_built_is_built_again_on_restart(tmp_path
         await failed(app, pilot)
         assert isinstance(app.screen, ErrorScreen)
         words = [str(each.render()) for each in app.screen.query(".text").results(Static)]
-        assert words == ["OSError: gone", "Restart: the start is tried again."]
+        assert words == ["OSError: gone", "Restart tries to start the agent again."]
         assert app.status.state == "failed"
         listen(app)
         await pilot.press("r")

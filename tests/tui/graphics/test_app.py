@@ -21,8 +21,7 @@ from tui.app.app import UaTuiApp
 from tui.graphics.kitty import PLACEHOLDER
 from tui.panes.workspace.pane import WorkspacePane
 from tui.screens.files.viewer import ViewerScreen
-from tui.screens.tool_call.call_view import CallView
-from tui.screens.tool_call.screen import ToolCallScreen
+from tui.screens.tool_call.screen import CallView, ToolCallScreen
 from tui.viewers.view.document_view import DocumentView
 
 GRAPHICS = re.compile("\x1b_G([^;\x1b]*)(?:;([^\x1b]*))?\x1b\\\\")

@@ -35,7 +35,6 @@ from tui.screens.files.document import DocumentScreen
 from tui.screens.files.link import LinkScreen
 from tui.screens.files.links import LinksScreen
 from tui.screens.files.viewer import ViewerScreen
-from tui.screens.files.viewer_actions import ViewerDeeds
 from tui.screens.requests.auth import AuthScreen
 from tui.screens.requests.permission import PermissionScreen
 from tui.screens.services.agents import AgentList, AgentsScreen
@@ -47,8 +46,7 @@ from tui.screens.session.quit import QuitScreen
 from tui.screens.session.session_list import SessionList
 from tui.screens.session.sessions import SessionsScreen
 from tui.screens.setup.screen import SetupScreen
-from tui.screens.tool_call.call_view import CallView
-from tui.screens.tool_call.screen import ToolCallScreen
+from tui.screens.tool_call.screen import CallView, ToolCallScreen
 from tui.viewers.view.document_view import DocumentView
 from tui.virtual_list.virtual_list import VirtualList
 from tui.widgets.dialog import Dialog
@@ -64,7 +62,7 @@ PLACE_CLASSES: dict[str, Classes] = {
     "trace": (TracePane,),
     "observers": (ObserversPane,),
     "workspace": (WorkspaceTree, WorkspacePane, FileActions),
-    "file": (DocumentScreen, ViewerScreen, ViewerDeeds, PreviewPane, *VIEW),
+    "file": (DocumentScreen, ViewerScreen, PreviewPane, *VIEW),
     "blacklist": (BlacklistScreen,),
     "sessions": (SessionsScreen, SessionList),
     "connections": (ConnectionsScreen, ServerList),

@@ -95,7 +95,7 @@ async def test_a_packed_file_of_a_call_is_gone_to_and_a_deleted_one_is_told_of(t
         await pilot.press("enter")
         await until(lambda: "no longer there" in screen_text(app))
         await pilot.press("tab", "enter")
-        await until(lambda: f"{REPORT} is no longer there" in _told(app))
+        await until(lambda: f"{REPORT} no longer exists" in _told(app))
         assert isinstance(app.screen, ToolCallScreen)
 
 

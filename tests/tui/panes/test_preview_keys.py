@@ -79,7 +79,7 @@ async def test_the_preview_opens_edits_and_deletes_its_file(
         await until(lambda: said == [f"Opening {NOTES} in another program."])
         assert told.read_text() == str(path)
         await pilot.press("e")
-        await until(lambda: "There is no editor" in said[-1])
+        await until(lambda: "No editor found" in said[-1])
         await pilot.press("d")
         await until(lambda: isinstance(app.screen, DeleteScreen) and app.screen._quiet_until)
         app.screen._quiet_until = 0.0  # type: ignore[attr-defined]  # nobody was typing

@@ -188,10 +188,10 @@ async def test_e_opens_the_editor_and_says_plainly_when_there_is_none(
         await go_to(pane, notes)
         monkeypatch.setenv("EDITOR", "no-such-editor -w")
         await pilot.press("e")
-        assert app.said[-1].startswith("The editor 'no-such-editor' of $EDITOR cannot be found.")
+        assert app.said[-1].startswith("The editor 'no-such-editor' in $EDITOR was not found.")
         monkeypatch.setenv("EDITOR", f"{sys.executable} '{editor}'")
         await pilot.press("e")
-        assert app.said[-1].startswith("An editor needs a terminal of its own")
+        assert app.said[-1].startswith("An editor needs a terminal")
         assert notes.read_text() == "a"
         monkeypatch.setattr(app, "suspend", lambda: terminal_given_away(app))
         await pilot.press("e")
@@ -221,7 +221,7 @@ def test_which_editor_is_started(tmp_path: Path) -> None:
     for broken in ({"EDITOR": "'vi"}, {"EDITOR": "emacs"}):
         with pytest.raises(NoProgram, match="Set"):
             command_of(EDITOR, {**here, **broken})
-    with pytest.raises(NoProgram, match="There is no editor"):
+    with pytest.raises(NoProgram, match="No editor found"):
         command_of(EDITOR, {"PATH": "/nowhere"})
 
 

@@ -95,7 +95,7 @@ async def test_what_is_wrong_is_said_of_the_file_under_the_cursor(tmp_path: Path
         assert "composio has failed" in screen_text(app)
         await pilot.press("down")
         await until(lambda: "replaces the one that ships with ua-tui" in screen_text(app))
-        assert "all that the session has" in screen_text(app)
+        assert "all tools of the session" in screen_text(app)
         await pilot.press("end")
         await until(lambda: "ua-tui config set skills house-style" in screen_text(app))
 

@@ -116,7 +116,7 @@ async def test_the_dialog_lists_and_clears(tmp_path: Path) -> None:
         shown = screen_text(app)
         for part in (
             "papers.example",
-            "not listed: 3 errors are needed",
+            "not listed yet (needs 3 errors)",
             "4 errors, last: rejected",
             "until 20",
         ):
@@ -127,12 +127,12 @@ async def test_the_dialog_lists_and_clears(tmp_path: Path) -> None:
         assert len(kept) == 2
         await pilot.press("a")
         await pilot.pause()
-        assert "once more" in screen_text(app)
+        assert "a again" in screen_text(app)
         assert len(blacklist.entries()) == 2
         await pilot.press("a")
         await until(lambda: sites.option_count == 0)
         assert blacklist.entries() == []
-        await until(lambda: "No site is on the list" in screen_text(app))
+        await until(lambda: "No sites are listed" in screen_text(app))
         assert all(app.screen.query_one(f"#{name}", Button).disabled for name in ("clear", "clear-all"))
         await pilot.press("escape")
         await pilot.pause()
@@ -187,7 +187,7 @@ async def test_a_damaged_list_is_shown_as_empty_and_one_without_lock_as_an_error
         (blacklist.path.parent / ".webReader_blacklist.lock").rmdir()
         app.screen.dismiss(None)
         await app.ask(pilot, BlacklistScreen(blacklist, clock=app.clock))
-        await until(lambda: "No site is on the list" in screen_text(app))
+        await until(lambda: "No sites are listed" in screen_text(app))
         assert list(blacklist.path.parent.glob(f"{BLACKLIST}.corrupt-*"))
 
 

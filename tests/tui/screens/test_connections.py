@@ -157,11 +157,11 @@ async def test_every_state_has_a_mark_and_a_word(tmp_path: Path) -> None:
             "connected",
             "failed",
             "disabled",
-            "needs you to sign in",
+            "sign-in needed",
             "not set up",
             "reconnecting",
             "1 of 4 connected",
-            "your own",
+            "custom",
         ):
             assert line in shown
         assert "save_corpus" in shown
@@ -228,9 +228,9 @@ async def test_a_server_that_is_seen_to_says_when_and_what_a_person_may_do(tmp_p
     soon = McpServer(name="notes", status="failed", error="ECONNREFUSED", again_s=32)
     async with connections(tmp_path, TOOLKIT, soon, size=(80, 24)) as (app, _, _, pilot):
         assert "↻ notes" in screen_text(app)
-        assert "failed, again in 32 s  " in screen_text(app)
+        assert "failed, retry in 32 s  " in screen_text(app)
         await pilot.press("down")
-        await until(lambda: "r connects it again now" in screen_text(app))
+        await until(lambda: "Press r to reconnect now" in screen_text(app))
 
 
 OWN = {
@@ -246,9 +246,9 @@ async def test_a_persons_own_servers_are_shown_as_they_are_written_down(tmp_path
     tickets = McpServer(name="tickets", status="connected", tools=1)
     async with connections(tmp_path, notes, tickets, size=(200, 50)) as (app, session, _, pilot):
         await until(lambda: "starts  npx -y 'my notes'" in screen_text(app))
-        assert f"written in  {written}"[:80] in screen_text(app)
+        assert f"defined in  {written}"[:80] in screen_text(app)
         assert "canary" not in screen_text(app)
-        assert "r asks you about it" in screen_text(app)
+        assert "Press r to decide about it" in screen_text(app)
         await pilot.press("r", "down")
         assert session.servers.asked == ["reconnect notes"]
         await until(lambda: "opens, sse  https://tickets.example/sse" in screen_text(app))
@@ -264,7 +264,7 @@ async def test_without_a_session_there_is_still_something_to_see(tmp_path: Path)
         app.push_screen(screen)
         await until(lambda: "Credentials" in screen_text(app))
         await pilot.press("r", "e", "down", "up")
-        assert "There is no server" in screen_text(app)
+        assert "No servers: the agent" in screen_text(app)
         session.servers.known = [TOOLKIT]
         there.append(session)
         await until(lambda: "local_toolkit" in screen_text(app))
@@ -323,14 +323,14 @@ async def test_the_tests_are_shown_as_they_end(tmp_path: Path) -> None:
     doctor = Doctor(*CHECKS)
     doctor.go.clear()
     async with connections(tmp_path, TOOLKIT, doctor=doctor) as (app, _, _, pilot):
-        assert "t tries each" in screen_text(app)
+        assert "t tests each" in screen_text(app)
         await pilot.press("t")
         await until(lambda: "… testing" in screen_text(app) and "refused the key" in screen_text(app))
         assert "Python" not in screen_text(app)
         await pilot.press("t")
         assert "running already" in said(app)
         doctor.go.set()
-        await until(lambda: "A session could start." in screen_text(app))
+        await until(lambda: "A session can start." in screen_text(app))
         shown = screen_text(app)
         assert shown.index("Python") < shown.index("✗ Composio")
         assert "→ set a valid COMPOSIO_API_KEY" in shown
@@ -345,7 +345,7 @@ async def test_a_test_that_fails_says_that_no_session_could_start(tmp_path: Path
     model = checked("model", "Model", "failed", "it refuses the key", "check it", required=True)
     async with connections(tmp_path, TOOLKIT, doctor=Doctor(model)) as (app, _, _, pilot):
         await pilot.press("t")
-        await until(lambda: "✗ No session could start" in screen_text(app))
+        await until(lambda: "✗ A session can't start" in screen_text(app))
 
 
 async def test_a_doctor_that_breaks_says_so(tmp_path: Path) -> None:
@@ -390,7 +390,7 @@ async def test_what_has_no_room_is_scrolled(tmp_path: Path) -> None:
         await pilot.pause()
         assert facts.scroll_offset.y == 0
         await pilot.press("t")
-        await until(lambda: "A session could start." in screen_text(app))
+        await until(lambda: "A session can start." in screen_text(app))
         assert facts.scroll_offset.y > 3
         assert screen.query_one(ServerList).has_focus
 
@@ -405,7 +405,7 @@ async def test_names_and_errors_of_others_are_shown_and_never_act(tmp_path: Path
         pilot,
     ):
         await pilot.press("t")
-        await until(lambda: "could start" in screen_text(app))
+        await until(lambda: "can't start" in screen_text(app))
         shown = screen_text(app)
         assert "[@click=app.quit]" in shown
         assert not {"\x1b", "\x07", "\u202e"} & set(shown)
@@ -453,7 +453,7 @@ def test_the_connections(
         app.push_screen(screen)
         await until(lambda: screen.is_mounted and "LOGFIRE_TOKEN" in _told(screen))
         await pilot.press(*(["t"] if tested else ["down"]))
-        await until(lambda: not tested or "could start" in _told(screen))
+        await until(lambda: not tested or "A session can" in _told(screen))
         await pilot.pause(0.3)
 
     assert snap_compare(app, terminal_size=size, run_before=ready)

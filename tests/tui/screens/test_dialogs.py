@@ -21,9 +21,14 @@ from tests.tui.files_host import finished, until
 from tui.render.activity import CurrentActivity
 from tui.screens.application.error import ErrorScreen
 from tui.screens.application.help import HelpScreen
-from tui.screens.requests.arguments import ArgumentsView, argument_lines, inner_tools, reveal
+from tui.screens.requests.arguments import (
+    ArgumentsView,
+    argument_lines,
+    call_lines,
+    inner_tools,
+    reveal,
+)
 from tui.screens.requests.auth import AuthScreen
-from tui.screens.requests.inner_calls import call_lines
 from tui.screens.requests.permission import PermissionAnswer, PermissionScreen
 from tui.screens.requests.qr import QrCode
 from tui.screens.session.quit import QuitScreen
@@ -387,7 +392,7 @@ async def test_quitting_says_what_runs_and_that_it_is_done() -> None:
         assert "report-creation-expert" in shown
         assert "and 2 more" in shown
         at_work.handle_events([QueryFinished(query_id="q1", status="success")])
-        await until(lambda: "done by now" in app.shown())
+        await until(lambda: "has finished" in app.shown())
         assert "SEARCH_NEWS" not in app.shown()
 
 
@@ -507,7 +512,7 @@ async def test_a_session_is_allowed_by_a_pattern_that_is_shown_first() -> None:
         await pilot.pause()
         line = app.screen.query_one("#patterns Input", Input)
         assert (line.value, line.has_focus) == ("NOTION_GET_PAGE", True)
-        assert "this tool alone" in app.shown()
+        assert "only this tool" in app.shown()
         assert app.answers == []
         await pilot.press("enter")
         await pilot.pause()

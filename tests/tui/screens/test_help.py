@@ -63,7 +63,7 @@ async def test_where_there_are_few_rows_all_but_three_are_for_the_keys(tmp_path:
         await pilot.press("f3", "question_mark")
         await pilot.pause()
         rows = screen_text(app).splitlines()
-        assert rows[0].startswith("╭─ Keys for this pane")
+        assert rows[0].startswith("╭─ Keys for this")
         assert rows[1].strip("│ ") == PLACES["trace"].title
         assert "Esc close" in rows[-2]
         assert rows[-1].startswith("╰")

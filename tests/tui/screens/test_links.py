@@ -41,7 +41,7 @@ async def test_a_link_is_chosen_and_opened_after_asking(tmp_path: Path) -> None:
         await until(lambda: isinstance(app.screen, LinksScreen))
         await until(partial(shows, app, "the end  end.example/%5Bb%5D?a=1"))
         assert "bank.example" in screen_text(app)
-        assert "no plain web link" in screen_text(app)
+        assert "not a web link" in screen_text(app)
         await pilot.press("escape")
         assert app.screen is viewer
 

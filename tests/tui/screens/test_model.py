@@ -74,7 +74,7 @@ async def test_a_name_that_will_not_do_stays_in_the_line(tmp_path: Path) -> None
         await until(lambda: isinstance(app.screen, ModelScreen))
         await pilot.press("o", *"two", "space", *"words", "enter")
         assert isinstance(app.screen, ModelScreen)
-        assert "no blanks" in shown(app)
+        assert "no spaces" in shown(app)
 
 
 async def test_what_is_refused_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -108,7 +108,7 @@ async def test_an_effort_that_was_not_taken_is_told_of_and_nothing_else(tmp_path
         await pilot.pause()
         assert "low (was: auto)" in shown(app)
         await pilot.press("escape")
-        await until(lambda: any("effort stays as it was" in told.message for told in app._notifications))
+        await until(lambda: any("Effort not changed" in told.message for told in app._notifications))
         assert session.models.choice == ModelChoice()
         app.clear_notifications()
         await opened(app)

@@ -172,7 +172,7 @@ async def test_r_goes_on_with_a_session(tmp_path: Path) -> None:
     lay_all(tmp_path)
     async with sessions(tmp_path) as (app, _, pilot):
         await pilot.press("r")
-        await until(lambda: "It cannot go on" in said(app))
+        await until(lambda: "can't be resumed" in said(app))
         await pilot.press("down", "r")
         await until(lambda: app._exit)
         assert resumed_folder(app.return_value) == tmp_path / WORKSPACES / name(4)
@@ -185,9 +185,9 @@ async def test_a_session_that_runs_is_neither_resumed_nor_deleted(tmp_path: Path
         async with sessions(tmp_path) as (app, screen, pilot):
             assert "running" in screen_text(app)
             await pilot.press("r")
-            await until(lambda: "runs in another program" in said(app))
+            await until(lambda: "is running in another program" in said(app))
             await pilot.press("d")
-            await until(lambda: "cannot be deleted" in said(app))
+            await until(lambda: "can't be deleted" in said(app))
             assert app.screen is screen
             assert not app._exit
 
@@ -274,7 +274,7 @@ async def test_the_search_finds_titles_queries_and_answers_while_it_is_typed(tmp
         assert rows(screen).has_focus
         assert listed(screen) == [1]
         await pilot.press("slash", *" nowhere")
-        await until(lambda: listed(screen) == [] and "Nothing was found." in screen_text(app))
+        await until(lambda: listed(screen) == [] and "Nothing found." in screen_text(app))
         for key in ("r", "d", "n", "enter"):
             await pilot.press("enter", key)
         assert app.screen is screen
@@ -291,7 +291,7 @@ async def test_s_sorts_and_the_cursor_stays_on_its_session(tmp_path: Path) -> No
         assert chosen(screen) == 1
         for told, order in (
             ("longest", [2, 3, 0, 1, 4, 5]),
-            ("dearest", [2, 4, 0, 1, 5, 3]),
+            ("most expensive", [2, 4, 0, 1, 5, 3]),
             ("by title", [2, 3, 4, 0, 1, 5]),
             ("newest", [5, 4, 3, 2, 1, 0]),
         ):
@@ -304,7 +304,7 @@ async def test_s_sorts_and_the_cursor_stays_on_its_session(tmp_path: Path) -> No
 
 async def test_q_leaves_and_a_folder_without_sessions_says_so(tmp_path: Path) -> None:
     async with sessions(tmp_path) as (app, _, pilot):
-        await until(lambda: "There is no session here yet." in screen_text(app))
+        await until(lambda: "No sessions yet." in screen_text(app))
         await pilot.press("enter", "r", "d", "n", "s", "q")
         await until(lambda: app._exit)
         assert app.return_value is None
@@ -349,7 +349,7 @@ async def test_a_thousand_sessions_are_listed_and_searched_as_one_types(tmp_path
 async def test_the_list_moves_on_with_what_other_programs_do(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tui.screens.session.sessions.LOOK_SECONDS", 0.05)
+    monkeypatch.setattr("tui.screens.session.sessions.REFRESH_SECONDS", 0.05)
     lay(tmp_path, 0)
     async with sessions(tmp_path) as (app, screen, pilot):
 
@@ -440,9 +440,9 @@ async def test_the_session_one_is_in_stays_as_it_is(tmp_path: Path) -> None:
         app.push_screen(screen)
         await until(lambda: screen.is_mounted and len(rows(screen).rows) == 1)
         await pilot.press("r")
-        await until(lambda: "the session you are in" in said(app))
+        await until(lambda: "the current session" in said(app))
         await pilot.press("d")
-        await until(lambda: "cannot be deleted" in said(app))
+        await until(lambda: "can't be deleted" in said(app))
         assert folder.exists()
         assert app.screen is screen
 

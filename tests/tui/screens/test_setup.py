@@ -140,9 +140,9 @@ async def test_a_way_is_chosen_by_digit_letter_or_arrows_and_esc_leads_back(
         await pilot.press(*keys)
         await pilot.pause()
         assert screen.query_one(f"#page-{page}").display
-        assert not screen.query_one("#page-ways").display
+        assert not screen.query_one("#page-methods").display
         await pilot.press("escape")
-        assert screen.query_one("#page-ways").display
+        assert screen.query_one("#page-methods").display
         assert app.focused is screen.query_one(f"#{page}")
         await pilot.press("escape")
         await pilot.pause()
@@ -167,7 +167,7 @@ async def test_everything_can_be_done_with_the_mouse(tmp_path: Path, server: Mod
         await pilot.click("#page-server FormField")
         await pilot.press(*server.url.removeprefix("http://"))
         await pilot.click("#check")
-        await until(lambda: "The model answers" in app.shown)
+        await until(lambda: "The model works" in app.shown)
         await pilot.pause()
         await pilot.click("#foot-outcome #start")
         await pilot.pause()
@@ -188,7 +188,7 @@ async def test_a_pasted_key_is_tidied_hidden_tried_stored_and_used(
         assert entry.value == KEY
         assert entry.password
         await pilot.press("enter")
-        await until(lambda: "The model answers" in app.shown)
+        await until(lambda: "The model works" in app.shown)
         assert server.messages[0][0]["x-api-key"] == KEY
         assert app.stored == {"api_key": KEY}
         assert stat.S_IMODE(app.file.stat().st_mode) == 0o600
@@ -223,7 +223,7 @@ async def test_z_ai_is_asked_at_its_own_address_with_a_token(tmp_path: Path, ser
     async with app.run_test() as pilot:
         await app.open(pilot)
         await pilot.press("3", *"z-key.123456", "tab", *"glm-9", "enter")
-        await until(lambda: "The model answers" in app.shown)
+        await until(lambda: "The model works" in app.shown)
         ((path, headers, body),) = server.asked
         assert path == "/zai/v1/messages"
         assert headers["authorization"] == "Bearer z-key.123456"
@@ -237,7 +237,7 @@ async def test_what_is_there_already_is_written_in_but_no_key(tmp_path: Path) ->
     now = Settings(base_url="http://127.0.0.1:7", auth_token="tok-canary-1", model="llama4")
     app = Stage(tmp_path, now)
     async with app.run_test() as pilot:
-        await app.open(pilot, asked=True)
+        await app.open(pilot, requested=True)
         assert "Now: http://127.0.0.1:7, with a token" in app.shown
         await pilot.press("4")
         assert [entry.value for entry in app.screen.query("#page-server FormField").results(FormField)] == [
@@ -265,16 +265,16 @@ async def test_what_does_not_work_is_told_and_nothing_is_lost_or_stored(
         async with app.run_test(size=(80, 24)) as pilot:
             await app.open(pilot)
             await pilot.press("4", *server.url, "tab", *"m1", "tab", *"tok-123456", "enter")
-            await until(lambda: "does not work yet" in app.shown)
+            await until(lambda: "That didn't work" in app.shown)
             assert told in app.shown
-            assert ("Store it anyway" in app.shown) == away
+            assert ("Save anyway" in app.shown) == away
             assert not app.file.exists()
             await pilot.press("enter")
             values = [entry.value for entry in app.screen.query("#page-server FormField").results(FormField)]
             assert values == [server.url, "m1", "tok-123456"]
             server.answers["/v1/messages"] = Answer()
             await pilot.press("enter")
-            await until(lambda: "The model answers" in app.shown)
+            await until(lambda: "The model works" in app.shown)
             assert app.stored["model"] == "m1"
 
 
@@ -284,11 +284,11 @@ async def test_it_is_tried_again_with_one_key(tmp_path: Path) -> None:
         async with app.run_test() as pilot:
             await app.open(pilot)
             await pilot.press("4", *server.url, "enter")
-            await until(lambda: "does not work yet" in app.shown)
+            await until(lambda: "That didn't work" in app.shown)
             await pilot.press("s")
             server.answers["/v1/messages"] = Answer()
             await pilot.press("r")
-            await until(lambda: "The model answers" in app.shown)
+            await until(lambda: "The model works" in app.shown)
             assert len(server.messages) == 2
 
 
@@ -297,11 +297,11 @@ async def test_without_a_network_it_is_stored_anyway(tmp_path: Path) -> None:
     async with app.run_test(size=(80, 24)) as pilot:
         await app.open(pilot)
         await pilot.press("4", *"127.0.0.1:1", "enter")
-        await until(lambda: "does not work yet" in app.shown)
+        await until(lambda: "That didn't work" in app.shown)
         assert "Nothing is listening at http://127.0.0.1:1" in app.shown
         assert not app.file.exists()
         await pilot.press("s")
-        await until(lambda: "Stored, but not tried" in app.shown)
+        await until(lambda: "Saved, but not tested" in app.shown)
         assert app.stored == {"base_url": "http://127.0.0.1:1"}
         await pilot.press("enter")
         await pilot.pause()
@@ -314,7 +314,7 @@ async def test_a_limit_that_is_reached_is_no_reason_to_refuse_a_good_key(tmp_pat
         async with app.run_test() as pilot:
             await app.open(pilot)
             await pilot.press("4", *server.url, "enter")
-            await until(lambda: "The key is good" in app.shown)
+            await until(lambda: "The key works" in app.shown)
             assert "30 a minute" in app.shown
             assert app.stored == {"base_url": server.url}
 
@@ -381,10 +381,10 @@ async def test_the_rest_of_the_file_stays_and_what_wins_over_it_is_told(
     async with app.run_test(size=(80, 24)) as pilot:
         await app.open(pilot)
         await pilot.press("1")
-        assert "What it has of auth_token is replaced" in app.shown.replace("\n", " ")
+        assert "This replaces auth_token there" in app.shown.replace("\n", " ")
         await paste(pilot, KEY)
         await pilot.press("enter")
-        await until(lambda: "The model answers" in app.shown)
+        await until(lambda: "The model works" in app.shown)
         assert app.file.read_text() == f'# mine\ntheme = "ua-light"\napi_key = "{KEY}"\n'
         assert "⚠ The environment variable ANTHROPIC_API_KEY has precedence over what is stored" in app.shown
         assert "another-key-12" not in app.shown
@@ -407,12 +407,12 @@ async def test_what_cannot_be_stored_is_used_all_the_same(
         with monkeypatch.context() as broken:
             broken.setattr("core.storage.files.os.fsync", full)
             await pilot.press("enter")
-            await until(lambda: "could not be stored" in app.shown)
+            await until(lambda: "could not be saved" in app.shown)
         assert "No space left on device" in app.shown.replace("\n", " ")
         assert app.file.read_text() == "theme = 'ua-light'\n"
         assert os.listdir(app.file.parent) == ["config.toml"]
         await pilot.press("r")
-        await until(lambda: "Stored in" in app.shown)
+        await until(lambda: "Saved in" in app.shown)
         assert app.stored == {"theme": "ua-light", "api_key": KEY}
 
 
@@ -425,7 +425,7 @@ async def test_it_holds_for_a_session_when_the_file_is_broken(tmp_path: Path, se
         await pilot.press("1")
         await paste(pilot, KEY)
         await pilot.press("enter")
-        await until(lambda: "could not be stored" in app.shown)
+        await until(lambda: "could not be saved" in app.shown)
         assert "not valid TOML" in app.shown.replace("\n", " ")
         await pilot.press("t")
         await pilot.pause()
@@ -451,13 +451,13 @@ async def test_a_login_is_made_here_and_looked_for_again(tmp_path: Path) -> None
         await pilot.press("2")
         assert "There is no login in" in app.shown
         assert "auth login" in app.shown.replace("\n", " ")
-        assert "Use it" not in app.shown
+        assert "Use login" not in app.shown
         await pilot.press("enter")
         await pilot.pause()
         assert app.logins == [tmp_path / "claude"]
         assert "Found a login of Claude Max" in app.shown
         await pilot.press("enter")
-        await until(lambda: "The login is there" in app.shown)
+        await until(lambda: "Login found" in app.shown)
         assert app.stored == {}
         assert "removes api_key" in app.shown.replace("\n", " ")
         await pilot.press("enter")
@@ -484,7 +484,7 @@ async def test_a_login_that_was_made_elsewhere_is_found_when_looked_for_again(tm
         await pilot.press("k")
         assert "Found a login of Claude Max" in app.shown
         await pilot.press("enter")
-        await until(lambda: "The login is there" in app.shown)
+        await until(lambda: "Login found" in app.shown)
         assert not app.file.exists()
 
 
@@ -497,13 +497,13 @@ async def test_keys_that_were_typed_before_it_could_be_read_choose_nothing(tmp_p
         await pilot.press("5", "1", "q", "d", "escape")
         await pilot.pause()
         assert app.answers == []
-        assert screen.query_one("#page-ways").display
+        assert screen.query_one("#page-methods").display
 
 
 async def test_the_answers_are_in_sight_on_a_small_screen(tmp_path: Path) -> None:
     app = Stage(tmp_path)
     async with app.run_test(size=(80, 24)) as pilot:
-        await app.open(pilot, message="There is no key, no token, no login and no server of your own.")
+        await app.open(pilot, message="No API key, token, login or local server was found.")
         for keys in ("", "1", "2", "3", "4"):
             await pilot.press(*keys)
             await pilot.pause()

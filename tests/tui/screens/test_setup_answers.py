@@ -18,8 +18,8 @@ from core.provider.setup import SetupPlan, StoredSetup
 from tests.tui.files_host import until
 from tests.tui.screens.test_dialogs import Stage
 from tests.tui.screens.test_setup_snapshots import BAD, GOOD, SERVER, Desk
-from tui.screens.setup import setup_login
-from tui.screens.setup.pages import WAYS, WayRow
+from tui.screens.setup import pages as setup_pages
+from tui.screens.setup.pages import METHODS, MethodRow
 from tui.screens.setup.screen import SetupScreen
 from tui.widgets.dialog import Choice
 
@@ -67,7 +67,7 @@ class Told(Desk):
 SERVER_GIVEN = ("4", "localhost:1", "enter")
 # The page: what is found, and the keys and the text that lead to it.
 PAGES: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {
-    "ways": ({}, ()),
+    "methods": ({}, ()),
     "form": ({}, ("4",)),
     "login": ({}, ("2",)),
     "login-found": ({"usable": True}, ("2",)),
@@ -78,7 +78,7 @@ PAGES: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {
 }
 # What each key and button of a page leads to: the page that is shown then, or the answer; and what was done.
 WANTED: dict[str, dict[str, tuple[str, ...]]] = {
-    "ways": {
+    "methods": {
         "#anthropic": ("anthropic",),
         "#login": ("login", "looked"),
         "#zai": ("zai",),
@@ -90,19 +90,19 @@ WANTED: dict[str, dict[str, tuple[str, ...]]] = {
         "#quit": ("quit",),
         "q": ("quit",),
     },
-    "form": {"#check": ("outcome", "tried", "stored"), "#back": ("ways",), "escape": ("ways",)},
+    "form": {"#check": ("outcome", "tried", "stored"), "#back": ("methods",), "escape": ("methods",)},
     "login": {
         **dict.fromkeys(("#log_in", "i", "enter"), ("login", "logged in", "looked")),
-        **dict.fromkeys(("#look", "k"), ("login", "looked")),
+        **dict.fromkeys(("#refresh", "k"), ("login", "looked")),
         **dict.fromkeys(("#copy", "y"), ("login", "copied")),
-        **dict.fromkeys(("#back", "escape"), ("ways",)),
+        **dict.fromkeys(("#back", "escape"), ("methods",)),
     },
     "login-found": {
         **dict.fromkeys(("#use", "enter"), ("outcome", "stored")),
         **dict.fromkeys(("#log_in", "i"), ("login", "logged in", "looked")),
-        "#look": ("login", "looked"),
+        "#refresh": ("login", "looked"),
         "#copy": ("login", "copied"),
-        "#back": ("ways",),
+        "#back": ("methods",),
     },
     "refused": {
         **dict.fromkeys(("#change", "enter", "#back", "escape"), ("server",)),
@@ -133,14 +133,14 @@ WANTED: dict[str, dict[str, tuple[str, ...]]] = {
 @pytest.fixture
 def machine(monkeypatch: pytest.MonkeyPatch) -> Machine:
     found = Machine()
-    monkeypatch.setattr(setup_login, "find_login", found.look)
-    monkeypatch.setattr(setup_login, "command_to_log_in", lambda _settings: COMMAND)
+    monkeypatch.setattr(setup_pages, "find_login", found.look)
+    monkeypatch.setattr(setup_pages, "command_to_log_in", lambda _settings: COMMAND)
     return found
 
 
 def buttons(screen: SetupScreen) -> Iterator[str]:
-    for each in screen.query("WayRow, Choice"):
-        if isinstance(each, Choice | WayRow) and each.region:
+    for each in screen.query("MethodRow, Choice"):
+        if isinstance(each, Choice | MethodRow) and each.region:
             yield f"#{each.id}"
 
 
@@ -166,17 +166,17 @@ async def test_every_answer_of_a_page_is_taken(page: str, machine: Machine) -> N
     app = Stage()
     happened = {}
     async with app.run_test(size=(90, 24)) as pilot:
-        for way in WANTED[page]:
+        for method in WANTED[page]:
             screen = await lead(pilot, app, machine, keys)
             assert set(buttons(screen)) == {each for each in WANTED[page] if each.startswith("#")}
             app._clipboard = ""
             app.answers.clear()
             machine.did.clear()
-            if way.startswith("#"):
-                (button,) = [each for each in screen.query(way) if each.region]
+            if method.startswith("#"):
+                (button,) = [each for each in screen.query(method) if each.region]
                 await pilot.click(button)
             else:
-                await pilot.press(way)
+                await pilot.press(method)
             await pilot.pause()
             await until(lambda: not any(each.group == "setup" for each in app.workers))
             await pilot.pause()
@@ -192,7 +192,7 @@ async def test_every_answer_of_a_page_is_taken(page: str, machine: Machine) -> N
                 shown = screen._page
                 screen.withdraw()
                 await pilot.pause()
-            happened[way] = (shown, *machine.did)
+            happened[method] = (shown, *machine.did)
     assert happened == WANTED[page]
 
 
@@ -214,8 +214,8 @@ async def test_the_way_stays_marked_while_the_focus_is_on_choose(machine: Machin
         screen = await lead(pilot, app, machine, ("down", "down"))
         screen.query_one("#choose").focus()
         await pilot.pause()
-        assert [row.id for row in screen.query(WayRow) if row.has_class("-chosen")] == ["zai"]
+        assert [row.id for row in screen.query(MethodRow) if row.has_class("-chosen")] == ["zai"]
 
 
 def test_every_way_is_tried() -> None:
-    assert {f"#{name}" for name, _, _ in WAYS} <= set(WANTED["ways"])
+    assert {f"#{name}" for name, _, _ in METHODS} <= set(WANTED["methods"])

@@ -18,7 +18,7 @@ from core.provider.setup import ModelSetup, SetupPlan, StoredSetup
 from core.settings.model import Settings
 from tests.tui.files_host import finished, until
 from tests.tui.pictured import Drawn, Stage, cases, draw, no_blinking
-from tui.screens.setup import setup_login
+from tui.screens.setup import pages as setup_pages
 from tui.screens.setup.screen import SetupScreen
 
 FOLDER = Path("/home/ann/.config/ua-tui")
@@ -50,7 +50,7 @@ class Desk(ModelSetup):
         return StoredSetup(self.path, (f"The environment variable ANTHROPIC_BASE_URL {wins}",))
 
 
-PAGES = ("ways", "login", "server", "unknown-model", "stored")
+PAGES = ("methods", "login", "server", "unknown-model", "stored")
 
 
 @pytest.fixture(scope="module")
@@ -58,13 +58,13 @@ def drawn() -> Iterator[Callable[[tuple[int, int], str], dict[str, Drawn]]]:
     """Pages of a machine with one Claude command line, and no login, for everybody."""
     with pytest.MonkeyPatch.context() as patch:
         login = Login(False, "There is no login in /home/ann/.claude yet.")
-        patch.setattr(setup_login, "find_login", lambda _settings: login)
-        patch.setattr(setup_login, "command_to_log_in", lambda _settings: ["/opt/claude", "auth", "login"])
+        patch.setattr(setup_pages, "find_login", lambda _settings: login)
+        patch.setattr(setup_pages, "command_to_log_in", lambda _settings: ["/opt/claude", "auth", "login"])
         yield cache(lambda size, theme: draw(Stage(theme), size, pages))
 
 
 async def opened(app: App[Any], desk: Desk) -> SetupScreen:
-    screen = SetupScreen(desk, "There is no key, no token, no login and no server of your own.")
+    screen = SetupScreen(desk, "No API key, token, login or local server was found.")
     app.push_screen(screen)
     await until(lambda: screen.is_attached and not screen.has_class("-quiet"))
     return screen
@@ -79,7 +79,7 @@ async def come_to_rest(app: App[Any]) -> None:
 async def pages(pilot: Pilot[Any]) -> AsyncIterator[str]:
     """Go through the pages alone on the screen."""
     app = pilot.app
-    for page, keys in (("ways", []), ("login", ["2"])):
+    for page, keys in (("methods", []), ("login", ["2"])):
         screen = await opened(app, Desk(GOOD))
         await pilot.press(*keys)
         await come_to_rest(app)

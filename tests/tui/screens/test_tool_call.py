@@ -40,8 +40,7 @@ from tests.tui.viewers.test_viewers import lines
 from tui.render.subagent_progress import Progress
 from tui.screens.application.help import HelpScreen
 from tui.screens.files.artifact_list import ArtifactList
-from tui.screens.tool_call.call_view import CallView
-from tui.screens.tool_call.screen import ToolCallScreen
+from tui.screens.tool_call.screen import CallView, ToolCallScreen
 from tui.terminal.programs import PAGER, NoProgram, command_of
 from tui.viewers.tool_call.body import arguments_text, call_body, notes_of, result_text
 from tui.viewers.tool_call.stored_result import StoredResult, read_stored_result
@@ -96,7 +95,7 @@ async def test_a_finished_call_tells_everything_and_leads_to_its_files() -> None
         assert listed == [
             ["search", "search_results/news.json", "12K"],
             ["search", "work_products/report.html", "12K"],
-            ["result", "spill/t.json", "the", "whole", "result"],
+            ["result", "spill/t.json", "the", "full", "result"],
         ]
         await pilot.press("y")
         await until(lambda: app.copied == [result])
@@ -231,7 +230,7 @@ async def test_a_running_call_is_completed_in_place() -> None:
         await until(lambda: "The call is still running." in screen_text(app))
         assert "running" in screen_text(app).splitlines()[0]
         await pilot.press("y")
-        assert app.said == ["There is nothing to copy yet."]
+        assert app.said == ["Nothing to copy yet."]
         await pilot.press("down", "down", "left")
         await until(lambda: "▸ deep: {1}" in screen_text(app))
         await pilot.press("home", "left")
@@ -472,7 +471,7 @@ async def test_the_arguments_are_there_while_a_result_is_still_read(
     screen = ToolCallScreen(started(query="chips"), finished(observation), folder=tmp_path)
     try:
         async with hosted(screen=screen) as (app, pilot):
-            await until(lambda: "The whole result is being read…" in screen_text(app))
+            await until(lambda: "Reading the full result…" in screen_text(app))
             assert 'query: "chips"' in screen_text(app)
             await pilot.press("home", "left")
             assert "▸ Arguments" in screen_text(app)
@@ -492,7 +491,7 @@ async def test_a_result_that_is_too_long_for_a_clipboard_is_not_copied(tmp_path:
         await until(lambda: "x x x" in screen_text(app))
         await pilot.press("y")
         await until(lambda: app.said)
-        assert app.said[0].startswith("Result not copied: too long")
+        assert app.said[0].startswith("Result not copied: it is too long")
         assert app.copied == []
 
 
@@ -545,9 +544,9 @@ async def test_the_keys_offered_are_those_that_do_something_and_can_be_clicked()
     screen = ToolCallScreen(started(query="x"), finished(mcp("x")), [saved("a/b.json")])
     async with hosted(screen=screen, size=(120, 30)) as (app, pilot):
         await until(lambda: "←→ fold" in screen_text(app))
-        assert "Enter go to the file" not in screen_text(app)
+        assert "Enter open the file" not in screen_text(app)
         await pilot.press("tab")
-        await until(lambda: "Enter go to the file" in screen_text(app))
+        await until(lambda: "Enter open the file" in screen_text(app))
         assert "←→ fold" not in screen_text(app)
         await pilot.click("KeyLine", offset=(screen_text(app).splitlines()[-1].index("Enter"), 0))
         await until(lambda: app.result == "a/b.json")
@@ -591,10 +590,10 @@ async def test_a_file_that_is_gone_or_leads_away_is_told_of_and_not_gone_to(tmp_
     files = [saved("a/b.json"), saved("a/gone.json"), saved("../../etc/passwd")]
     screen = ToolCallScreen(started(), finished(mcp("x")), files, folder=tmp_path)
     async with hosted(screen=screen) as (app, pilot):
-        await until(lambda: screen_text(app).count("no longer there") == 2)
+        await until(lambda: screen_text(app).count("no longer exists") == 2)
         await pilot.press("tab", "down", "enter")
         await until(lambda: len(app.said) == 1)
-        assert app.said[0] == "a/gone.json is no longer there: it was deleted or moved after the call."
+        assert app.said[0] == "a/gone.json no longer exists. It was deleted or moved after the call."
         await pilot.press("down", "enter")
         await until(lambda: len(app.said) == 2)
         assert "stay inside the folder" in app.said[1]
@@ -636,7 +635,7 @@ async def test_a_call_is_read_in_the_pager_of_the_person(
     async with hosted(screen=screen) as (app, pilot):
         await pilot.press("P")
         await until(lambda: app.said)
-        assert app.said == ["A pager needs a terminal of its own, and there is none here."]
+        assert app.said == ["A pager needs a terminal, and there is none here."]
         monkeypatch.setattr(app, "suspend", nullcontext)
         await pilot.press("P")
         await until(lambda: read.exists() and read.read_text())
@@ -647,11 +646,11 @@ async def test_a_call_is_read_in_the_pager_of_the_person(
         monkeypatch.setenv("PAGER", "no-such-pager -x")
         await pilot.press("P")
         await until(lambda: len(app.said) == 2)
-        assert app.said[-1].startswith("The pager 'no-such-pager' of $PAGER cannot be found.")
+        assert app.said[-1].startswith("The pager 'no-such-pager' in $PAGER was not found.")
 
 
 def test_a_pager_is_found_or_asked_for(tmp_path: Path) -> None:
-    with pytest.raises(NoProgram, match="There is no pager"):
+    with pytest.raises(NoProgram, match="No pager found"):
         command_of(PAGER, {"PATH": str(tmp_path)})
     with pytest.raises(NoProgram, match="cannot be read"):
         command_of(PAGER, {"PAGER": "less 'x"})

@@ -14,7 +14,7 @@ from tui.screens.requests.trust import TrustScreen
 NOTES = ServerTrustAsked(
     server="notes",
     transport="stdio",
-    target="npx -y \x1b[31m[red]notes[/] '\nWritten in  /elsewhere'",
+    target="npx -y \x1b[31m[red]notes[/] '\nDefined in  /elsewhere'",
     given=["MODE=fast"],
     source="/work/.mcp.json",
 )
@@ -30,7 +30,7 @@ async def test_each_key_is_an_answer(key: str, answer: str) -> None:
         shown = app.shown()
         assert "[red]notes[/]" in shown
         assert "\x1b" not in shown
-        assert "'⏎Written in  /elsewhere'" in shown
+        assert "'⏎Defined in  /elsewhere'" in shown
         assert "MODE=fast" in shown
         assert "/work/.mcp.json" in shown
         await pilot.press(key)
@@ -84,7 +84,7 @@ def test_line_by_line_nothing_of_a_server_passes_for_another_line() -> None:
     forged = ServerTrustAsked(
         server="notes",
         transport="stdio",
-        target="sh 'a\nWritten in your own settings.'",
+        target="sh 'a\nDefined in your own settings.'",
         given=["A=b\n2. Not now (default)"],
         source="/x\n",
     )

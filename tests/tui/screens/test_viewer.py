@@ -207,7 +207,7 @@ async def test_a_file_of_a_gigabyte_is_read_page_by_page_and_from_its_end(tmp_pa
         rows = screen.view.row_count
         screen.view.scroll_to(y=rows - 30, animate=False)
         await until(lambda: screen.view.row_count > rows)
-        await until(lambda: not screen._reading_on)
+        await until(lambda: not screen._loading_page)
         assert screen.document is not None
         assert screen.document.start == 0
         await pilot.press("end")
@@ -350,7 +350,7 @@ async def test_a_file_is_deleted_only_after_asking_and_only_inside_the_session(t
     session.mkdir()
     outside = write(tmp_path, "outside.txt", "kept")
     record = write(session, "journal.jsonl", "{}\n")
-    for path, why in ((outside, "outside of this session"), (record, "is a record")):
+    for path, why in ((outside, "outside this session"), (record, "is a record")):
         async with hosted(screen=ViewerScreen(path, session)) as (app, pilot):
             await ready(app)
             await pilot.press("d")
@@ -372,7 +372,7 @@ async def test_a_file_is_deleted_only_after_asking_and_only_inside_the_session(t
         await pilot.press("d")
         await until(lambda: app.screen is not screen and not isinstance(app.screen, DeleteScreen))
         assert not path.exists()
-        assert app.said[-1] == "notes [b].txt is deleted."
+        assert app.said[-1] == "notes [b].txt deleted."
 
 
 async def test_a_file_of_a_session_that_is_only_read_is_neither_edited_nor_deleted(tmp_path: Path) -> None:
@@ -385,7 +385,7 @@ async def test_a_file_of_a_session_that_is_only_read_is_neither_edited_nor_delet
         assert not _shows(app, "edit")
         for key, what in (("d", "deleted"), ("e", "changed")):
             await pilot.press(key)
-            await until(partial(_said, app, f"only to be read: this file is not {what}"))
+            await until(partial(_said, app, f"This file can't be {what}"))
         assert app.screen is screen
     assert path.read_text() == "text"
 
@@ -395,7 +395,7 @@ async def test_a_missing_editor_is_told_plainly(tmp_path: Path, monkeypatch: pyt
     async with hosted(screen=ViewerScreen(write(tmp_path, "a.txt", "x"), tmp_path)) as (app, pilot):
         await ready(app)
         await pilot.press("e")
-        await until(partial(_said, app, "'no-such-editor-here' of $VISUAL cannot be found"))
+        await until(partial(_said, app, "'no-such-editor-here' in $VISUAL was not found"))
 
 
 async def test_a_large_table_shows_its_beginning_and_then_all_of_it(tmp_path: Path) -> None:

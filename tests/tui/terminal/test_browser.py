@@ -22,10 +22,10 @@ URL = "https://news.example/a"
         ({"BROWSER": "firefox %s:w3m"}, None),
         ({"BROWSER": "/usr/bin/w3m -o x=y"}, "$BROWSER names w3m, which would run in this terminal."),
         ({"DISPLAY": ":0", "BROWSER": "lynx"}, "$BROWSER names lynx, which would run in this terminal."),
-        ({}, "There is no desktop here to open it: neither DISPLAY nor WAYLAND_DISPLAY is set."),
+        ({}, "No desktop session (DISPLAY is not set)."),
         (
             {"DISPLAY": ":0", "SSH_TTY": "/dev/pts/1"},
-            "There is no desktop here to open it: this is a remote session without a display.",
+            "No desktop session (remote shell without a display).",
         ),
     ],
 )

@@ -81,7 +81,7 @@ async def test_the_terminal_is_only_said_to_have_been_sent_it() -> None:
     copied = await Clipboard(TERMINAL, platform="linux").copy("hello", sent.append)
     assert sent == [osc52("hello", {})]
     assert (copied.route, copied.checked) == ("terminal", False)
-    assert copied.told("Path") == "Path sent to the terminal (OSC 52), which does not say whether it took it"
+    assert copied.describe("Path") == "Path sent to the terminal (OSC 52), which does not confirm it"
 
 
 async def test_a_desktop_tool_is_read_back(tmp_path: Path) -> None:
@@ -89,7 +89,7 @@ async def test_a_desktop_tool_is_read_back(tmp_path: Path) -> None:
     tool(tmp_path / "bin", "xclip", KEEPS)
     sent: list[str] = []
     copied = await Clipboard(environment, platform="linux").copy("a\nb  \n\n", sent.append)
-    assert copied.told("Text") == "Text copied with xclip (read back)"
+    assert copied.describe("Text") == "Text copied with xclip (read back)"
     assert (tmp_path / "held").read_text() == "a\nb  \n\n"
     assert sent == []
 
@@ -107,7 +107,7 @@ async def test_a_tool_that_cannot_be_asked_is_not_said_to_hold_it(tmp_path: Path
     environment = surroundings(tmp_path, WAYLAND_DISPLAY="w")
     tool(tmp_path / "bin", "wl-copy", 'cat > "$HOME/held"\n')
     copied = await Clipboard(environment, platform="linux").copy("x")
-    assert copied.told("Text") == "Text handed to wl-copy, which could not be asked what it holds"
+    assert copied.describe("Text") == "Text sent to wl-copy, not confirmed"
 
 
 async def test_a_tool_that_hangs_is_ended_with_its_children(tmp_path: Path) -> None:
@@ -156,9 +156,9 @@ async def test_tmux_is_asked_where_its_client_sits(tmp_path: Path) -> None:
     copied = await Clipboard(environment, platform="linux").copy("x")
     assert (copied.route, copied.checked) == ("tmux", True)
     assert not (tmp_path / "ran").exists()
-    assert copied.told("Text") == (
+    assert copied.describe("Text") == (
         "Text is in tmux's buffer (read back); tmux passes it to the terminal (OSC 52), "
-        "which does not say whether it took it"
+        "which does not confirm it"
     )
 
 
@@ -167,13 +167,13 @@ async def test_what_no_clipboard_takes_is_left_in_a_file(tmp_path: Path) -> None
     first = await clipboard.copy("one", lambda _: None, tmp_path)
     second = await clipboard.copy("two", lambda _: None, tmp_path)
     assert [path.read_text() for path in (first.path, second.path) if path] == ["one", "two"]
-    assert first.told("Text") == f"Text saved to {tmp_path}/copied.txt: no clipboard can be reached from here"
+    assert first.describe("Text") == f"Text saved to {tmp_path}/copied.txt: no clipboard is available here"
     nowhere = await clipboard.copy("x", lambda _: None)
     assert not nowhere.done
-    assert "no session folder" in nowhere.told("Text")
+    assert "no session folder" in nowhere.describe("Text")
     gone = await clipboard.copy("x", None, tmp_path / "gone")
     assert not gone.done
-    assert "gone" in gone.told("Text")
+    assert "gone" in gone.describe("Text")
 
 
 async def test_the_application_tells_the_route_and_can_save_what_was_copied(tmp_path: Path) -> None:
@@ -184,7 +184,7 @@ async def test_the_application_tells_the_route_and_can_save_what_was_copied(tmp_
         app.copy_named("[b]text", "Selection")
         await until(lambda: app._notifications)
         (notice,) = app._notifications
-        assert notice.message.startswith("Selection sent to the terminal (OSC 52), which does not say")
+        assert notice.message.startswith("Selection sent to the terminal (OSC 52), which does not confirm")
         assert app.clipboard == "[b]text"
         app.action_save_copied()
         await until(lambda: len(app._notifications) == 2)

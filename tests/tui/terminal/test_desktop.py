@@ -8,7 +8,7 @@ import pytest
 
 from tests.tui.files_host import hosted, screen_text, sit_at_a_desktop, until
 from tui.screens.files.viewer import ViewerScreen
-from tui.terminal.desktop import NoDesktop, opener, start, why_out_of_reach
+from tui.terminal.desktop import NoDesktop, opener, start, why_no_desktop
 
 
 def program(folder: Path, name: str, text: str) -> Path:
@@ -34,14 +34,14 @@ def program(folder: Path, name: str, text: str) -> Path:
     ],
 )
 def test_a_desktop_is_where_somebody_sits(environment: dict[str, str], platform: str, reached: bool) -> None:
-    assert (why_out_of_reach(environment, platform) is None) is reached
+    assert (why_no_desktop(environment, platform) is None) is reached
 
 
 def test_without_a_desktop_the_path_is_named(tmp_path: Path) -> None:
     path = tmp_path / "a.png"
-    with pytest.raises(NoDesktop, match=r"remote session without a display.*a\.png"):
+    with pytest.raises(NoDesktop, match=r"remote shell without a display.*a\.png"):
         opener(path, {"SSH_CONNECTION": "a 1 b 2"}, "linux")
-    with pytest.raises(NoDesktop, match=r"xdg-open cannot be found.*a\.png"):
+    with pytest.raises(NoDesktop, match=r"xdg-open was not found.*a\.png"):
         opener(path, {"DISPLAY": ":0", "PATH": str(tmp_path)}, "linux")
 
 
@@ -50,7 +50,7 @@ def test_a_program_that_lies_in_the_folder_one_works_in_is_not_taken(
 ) -> None:
     program(tmp_path / "bin", "xdg-open", "exit 0")
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(NoDesktop, match="cannot be found"):
+    with pytest.raises(NoDesktop, match="was not found"):
         opener(tmp_path / "a.png", {"DISPLAY": ":0", "PATH": "bin"}, "linux")
 
 
@@ -62,7 +62,7 @@ def test_the_opener_gets_the_path_and_no_keys(tmp_path: Path) -> None:
     start(path, environment, "linux")
     assert told.read_text() == f"1|{path}|:7||"
     program(tmp_path / "bin", "xdg-open", "exit 3")
-    with pytest.raises(NoDesktop, match=r"could not open it \(code 3\)"):
+    with pytest.raises(NoDesktop, match=r"failed with code 3"):
         start(path, environment, "linux")
 
 
@@ -95,6 +95,6 @@ async def test_over_ssh_o_says_that_there_is_no_display(
             await until(lambda name=name: name in screen_text(app))  # type: ignore[misc]
             await pilot.press("o")
             await until(lambda app=app: app.said)  # type: ignore[misc]
-            assert "remote session without a display" in app.said[0]
+            assert "remote shell without a display" in app.said[0]
             assert str(tmp_path) in app.said[0]
             assert app.urls == []

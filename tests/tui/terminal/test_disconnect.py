@@ -11,7 +11,7 @@ import threading
 import pytest
 from textual.drivers import linux_driver
 
-from tui.terminal.disconnect import SteadyWriter, guard_output
+from tui.terminal.disconnect import DisconnectWriter, guard_output
 
 
 class Gone(io.StringIO):
@@ -27,7 +27,7 @@ def test_nothing_waits_for_a_terminal_that_is_gone(monkeypatch: pytest.MonkeyPat
     told: list[tuple[int, int]] = []
     monkeypatch.setattr(os, "kill", lambda pid, number: told.append((pid, number)))
     file = Gone()
-    writer = SteadyWriter(file)
+    writer = DisconnectWriter(file)
     writer.start()
 
     def write() -> None:
@@ -48,7 +48,7 @@ def test_nothing_waits_for_a_terminal_that_is_gone(monkeypatch: pytest.MonkeyPat
 def test_a_terminal_that_stays_gets_everything(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "kill", lambda pid, number: pytest.fail("no hangup"))
     file = io.StringIO()
-    writer = SteadyWriter(file)
+    writer = DisconnectWriter(file)
     writer.start()
     for number in range(200):
         writer.write(f"{number};")
@@ -58,4 +58,4 @@ def test_a_terminal_that_stays_gets_everything(monkeypatch: pytest.MonkeyPatch) 
 
 def test_the_terminal_is_written_to_with_it() -> None:
     guard_output()
-    assert linux_driver.WriterThread is SteadyWriter  # type: ignore[attr-defined]
+    assert linux_driver.WriterThread is DisconnectWriter  # type: ignore[attr-defined]

@@ -72,13 +72,15 @@ async def test_it_is_told_when_a_theme_cannot_be_kept(tmp_path: Path) -> None:
         await until(lambda: app.state == "idle")
         await choose(app, pilot, "ansi")
         assert app.theme == "ua-ansi"
-        await until(lambda: any("holds until you leave" in each.message for each in app._notifications))
+        await until(
+            lambda: any("applies only to this session" in each.message for each in app._notifications)
+        )
     assert (folder / "config.toml").read_text() == "theme = \n"
 
 
 def test_it_is_told_what_wins_over_the_file(tmp_path: Path) -> None:
-    assert kept_in(tmp_path).keep("light") == ""
-    told = kept_in(tmp_path, UA_THEME="nord").keep("dark")
+    assert kept_in(tmp_path).save("light") == ""
+    told = kept_in(tmp_path, UA_THEME="nord").save("dark")
     assert "UA_THEME" in told
     assert tomllib.loads((tmp_path / "config.toml").read_text()) == {"theme": "dark"}
 
@@ -100,7 +102,7 @@ def test_our_themes_go_by_short_names(tmp_path: Path, setting: str | None, theme
 
 @pytest.mark.parametrize(
     ("wanted", "told_as"),
-    [("drak", r"'drak'; did you mean dark\?$"), ("xyzzy", "'xyzzy': there are dark, light, ansi, .*nord")],
+    [("drak", r"'drak'; did you mean dark\?$"), ("xyzzy", "'xyzzy'. Available: dark, light, ansi, .*nord")],
 )
 def test_a_theme_that_nobody_knows_is_refused(tmp_path: Path, wanted: str, told_as: str) -> None:
     with pytest.raises(SettingsError, match=f"no theme {told_as}") as told:

@@ -168,7 +168,7 @@ async def test_the_viewer_reads_on_in_a_packed_file(tmp_path: Path) -> None:
         rows = screen.view.row_count
         screen.view.scroll_to(y=rows - 30, animate=False)
         await until(lambda: screen.view.row_count > rows)
-        await until(lambda: not screen._reading_on)
+        await until(lambda: not screen._loading_page)
         await pilot.press("end")
         await until(lambda: screen.document is not None and screen.document.start > 0)
         assert screen.document is not None

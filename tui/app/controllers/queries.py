@@ -146,4 +146,4 @@ class Queries:
         paused = session is not None and session.queue_paused
         self._app.frame.prompt.show_queue(self.waiting, paused=paused)
         if self._screen is not None and self._app.screen is self._screen:
-            self._screen.renew()
+            self._screen.refresh_queue()

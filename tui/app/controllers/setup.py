@@ -31,20 +31,20 @@ class Setup:
     def open_first(self, message: str) -> None:
         """Open the setup because nothing is set up yet; `message` says what is missing."""
         self._app.status.state = self._app.state
-        self._open(message, asked=False)
+        self._open(message, requested=False)
 
     def open(self) -> None:
         """Open the setup because the user asked for it."""
-        self._open("", asked=True)
+        self._open("", requested=True)
 
-    def _open(self, message: str, *, asked: bool) -> None:
+    def _open(self, message: str, *, requested: bool) -> None:
         from core.provider.setup import ModelSetup
         from tui.screens.setup.screen import SetupScreen
 
         screen = SetupScreen(
             ModelSetup(self._app.settings),
             message,
-            asked=asked,
+            requested=requested,
             starts=self._describe_start,
             keep_secret=self._redact,
         )

@@ -1,4 +1,4 @@
-"""The command palette in the frame and the width of a dialog, a command a line, its key at the right edge."""
+"""The command palette: one command per line in a box like that of a dialog, its key at the right edge."""
 
 from __future__ import annotations
 
@@ -14,27 +14,27 @@ __all__ = ["Palette"]
 
 GAP = 2
 OWN_ROWS = 3
-"""The rows of the box that are not for commands: its edges, and the line to search in."""
+"""Rows of the box that hold no commands: its edges and the search line."""
 AROUND = 4
-"""Rows left free above and below the box where there is room for that."""
+"""Rows left free above and below the box where there is room."""
 
 
 class Palette(CommandPalette):
-    """Offers commands by name: what each is called at the left, its key or what it is for at the right."""
+    """Offers commands: the title at the left, the key or a short help at the right."""
 
     HORIZONTAL_BREAKPOINTS = NARROW
 
     _found: tuple[Command, ...] = ()
 
     def on_resize(self, event: events.Resize) -> None:
-        """Give the list the rows there are, and set its own out anew for another width."""
+        """Fit the height of the list and lay out its rows for the new width."""
         rows = event.size.height - (0 if event.size.width < NARROW[-1][0] else AROUND)
-        # The height of the box is reckoned before the list is cut: both have to be told.
+        # Textual computes the height of the box before that of the list, so both need a limit.
         self.query_one("#--container").styles.max_height = rows
         self.query_one(CommandList).styles.max_height = max(1, rows - OWN_ROWS)
-        self.call_after_refresh(self._set_out_anew)
+        self.call_after_refresh(self._lay_out)
 
-    def _set_out_anew(self) -> None:
+    def _lay_out(self) -> None:
         shown = self.query_one(CommandList)
         at = shown.highlighted
         if self._found:
@@ -51,12 +51,12 @@ class Palette(CommandPalette):
 
     @property
     def _room(self) -> int:
-        """Cells of a row; the list itself has no size before it was shown."""
+        """Cells of a row; the list itself has no size before it is shown."""
         return self.query_one("#--container").content_size.width - 2 * GAP - 1
 
 
 def _row(command: Command, width: int) -> Content:
-    """Set out a command in `width` cells; of what it is for the end gives way."""
+    """Lay out a command in `width` cells; the help is cut at its end if there is no room."""
     name = command.hit.prompt
     title = name if isinstance(name, Content) else Content(str(name))
     room = width - title.cell_length - GAP

@@ -1,4 +1,4 @@
-"""The agent failed: what happened, why, what to do, and a key that starts it again in place."""
+"""The agent failed: what happened, why, what to do, and a key that restarts it."""
 
 from __future__ import annotations
 
@@ -18,24 +18,26 @@ from tui.widgets.dialog import Box, Choice, Dialog, Foot
 __all__ = ["ErrorScreen"]
 
 Answer = Literal["restart", "close", "quit"]
-TRIES_AGAIN = "Restart: the start is tried again."
-RESTARTS = "Restart: the agent starts again in this session and knows what was said. No query is sent again by itself."
+TRIES_AGAIN = "Restart tries to start the agent again."
+RESTARTS = (
+    "Restart starts the agent again in this session, with the conversation so far. It sends no query again."
+)
 
 
 class FactRows(Grid):
-    """Labels and texts beside them, which wrap within their own column."""
+    """Labels with texts beside them, which wrap within their own column."""
 
     def __init__(self, rows: Sequence[tuple[str, str]]) -> None:
         cells = [
-            Static(Content(text), classes=kind)
-            for label, words in rows
-            for kind, text in (("label", label), ("text", words))
+            Static(Content(content), classes=kind)
+            for label, text in rows
+            for kind, content in (("label", label), ("text", text))
         ]
         super().__init__(*cells)
 
 
 class ErrorScreen(Dialog[Answer | None]):
-    """Shows a failure whole; `r` restarts, Esc goes back to what was there. None: it recovered by itself."""
+    """Shows a failure in full; `r` restarts, Esc closes. The result None means that the agent recovered by itself."""
 
     UNREQUESTED = True
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -58,10 +60,10 @@ class ErrorScreen(Dialog[Answer | None]):
         self._advice = advice
 
     def compose(self) -> ComposeResult:
-        """Say what failed, why, and what can be done; the conversation is not lost."""
+        """Show what failed, why, and what can be done."""
         rows = [
             *_rows("Why", list(dict.fromkeys(self._causes))),
-            *_rows("To do", self._advice),
+            *_rows("What to do", self._advice),
         ]
         with Box(classes="box -fails") as box:
             box.border_title = Content("The agent stopped")
@@ -74,11 +76,11 @@ class ErrorScreen(Dialog[Answer | None]):
             )
 
     def on_mount(self) -> None:
-        """Put the focus on what a person most likely wants."""
+        """Focus the most likely choice."""
         self.focus_choice("#restart")
 
     def on_button_pressed(self, event: Button.Pressed) -> None:
-        """Do what the button says."""
+        """Choose what the button shows."""
         event.stop()
         match event.button.id:
             case "restart":
@@ -89,7 +91,7 @@ class ErrorScreen(Dialog[Answer | None]):
                 self.answer("close")
 
     def action_choose(self, choice: Answer) -> None:
-        """Close with the choice of the key."""
+        """Close with a choice."""
         self.answer(choice)
 
 

@@ -1,4 +1,4 @@
-"""The keys: those of where the person is, or all of them."""
+"""The help: the keys of the focused pane or screen, or all keys."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ FEW_ROWS = [(0, "-few-rows"), (30, "-many-rows")]
 
 
 class HelpScreen(Modal[None]):
-    """The keys that hold, by where they work; any of its closing keys goes back.
+    """Shows the active keys, grouped by where they work.
 
     Args:
-        here: the places to tell of, the nearest first; None tells of all.
+        here: the places to show, the nearest first; None shows all.
     """
 
     HORIZONTAL_BREAKPOINTS = NARROW
@@ -47,40 +47,41 @@ class HelpScreen(Modal[None]):
         self.here = here
 
     def compose(self) -> ComposeResult:
-        """Put down the box."""
+        """Create the box."""
         with Box(classes="box"):
             yield Static(classes="facts")
             yield Foot()
 
     def on_mount(self) -> None:
-        """Set the keys out."""
-        self._tell()
+        """Show the keys."""
+        self._show_keys()
 
-    def _tell(self) -> None:
+    def _show_keys(self) -> None:
         keys = keys_of(self.app)
         places = tuple(PLACES) if self.here is None else self.here
-        told = [(PLACES[place].title, list(_rows(place, keys))) for place in places]
-        width = max(len(key) for _, rows in told for key, _ in rows)
+        groups = [(PLACES[place].title, list(_rows(place, keys))) for place in places]
+        width = max(len(key) for _, rows in groups for key, _ in rows)
         parts: list[tuple[str, str]] = []
         if self.here is None and keys.problems:
             parts.append(("Ignored settings\n", "bold $warning"))
             parts += [(f"  {problem}\n", "") for problem in keys.problems]
             parts.append(("\n", ""))
-        for title, rows in told:
+        for title, rows in groups:
             parts.append((f"{title}\n", "bold"))
             for key, what in rows:
                 parts += [(f"  {key:<{width}}  ", "$accent"), (f"{what}\n", "")]
             parts.append(("\n", ""))
         box = self.query_one(Box)
-        box.border_title = Content("Keys" if self.here is None else "Keys for this pane")
+        where = "" if self.here is None else " for this pane" if "pane" in self.here else " for this screen"
+        box.border_title = Content(f"Keys{where}")
         self.query_one(".facts", Static).update(Content.assemble(*parts[:-1]))
-        every = "" if self.here is None else f"{keys.shown('help.all')} every key   "
+        every = "" if self.here is None else f"{keys.shown('help.all')} all keys   "
         close = keys.shown("screen.back")
         self.query_one(".hint", Static).update(Content(f"{every}↑↓ scroll   {close} close"))
         box.scroll_home(animate=False)
 
     def action_close(self) -> None:
-        """Go back."""
+        """Close."""
         self.dismiss(None)
 
     def action_show_all(self) -> None:
@@ -89,21 +90,21 @@ class HelpScreen(Modal[None]):
             self.dismiss(None)
         else:
             self.here = None
-            self._tell()
+            self._show_keys()
 
     def action_scroll_box(self, rows: int) -> None:
-        """Scroll what has no room."""
+        """Scroll the keys."""
         self.query_one(Box).scroll_relative(y=rows, animate=False)
 
 
 def show_help(app: App[Any], *, everything: bool = False) -> None:
-    """Show every key, or those of where the person is; nothing more when that is shown already."""
+    """Show the keys of the focused pane or screen, or every key; nothing happens if the help is open already."""
     if not isinstance(app.screen, HelpScreen):
         app.push_screen(HelpScreen(None if everything else places_at(app)))
 
 
 def places_at(app: App[Any]) -> tuple[str, ...]:
-    """Return the places whose keys hold where the focus is, the nearest first."""
+    """Return the places whose keys are active where the focus is, the nearest first."""
     focused = app.focused
     for node in (*(focused.ancestors_with_self if focused is not None else ()), app.screen):
         classes = {each.__name__ for each in type(node).__mro__}
@@ -121,20 +122,20 @@ def _rows(place: str, keys: Keys) -> Iterator[tuple[str, str]]:
 
 
 def row_of(row: Row, place: str, keys: Keys) -> tuple[str, str] | None:
-    """Return the keys of a row and what they do as they are shown; None when no key is left of it."""
+    """Return the keys of a row and what they do, as shown; None if no key is left of it."""
     if row.fixed:
         return row.fixed, row.what
     first: list[str] = []
     others: list[str] = []
     for name in row.ids:
-        held = keys.of(name)
-        # Panes are shown by digits too, but not where one types.
+        active = keys.of(name)
+        # Panes are shown by digits too, but not where text is typed.
         if place == "anywhere":
-            held = tuple(key for key in held if not is_typed(key))
+            active = tuple(key for key in active if not is_typed(key))
         elif name.startswith("show."):
-            held = tuple(key for key in held if is_typed(key))
-        first += held[:1]
-        others += held[1:]
+            active = tuple(key for key in active if is_typed(key))
+        first += active[:1]
+        others += active[1:]
     if not first:
         return None
     also = f"; also {' '.join(map(shown_key, others))}" if others else ""

@@ -1,4 +1,4 @@
-"""The files a tool call left: a line for each, and a way to each."""
+"""The files that a tool call created."""
 
 from __future__ import annotations
 
@@ -25,16 +25,13 @@ __all__ = ["ArtifactList", "CallFile", "files_of_call", "missing_reason"]
 
 _KIND_CELLS = 16
 _GAP = 2
-_GONE = "no longer there"
+_MISSING = "no longer exists"
 _LEAST_NOTE = 12
 
 
 @dataclass(frozen=True, slots=True)
 class CallFile:
-    """A file: its kind, its path in the session as events have it, its size in bytes if known, and a remark.
-
-    All of it is untrusted.
-    """
+    """A file: its kind, its path as in the events, its size in bytes if known, and a note; all untrusted."""
 
     kind: str
     path: str
@@ -43,7 +40,7 @@ class CallFile:
 
 
 class ArtifactList(ChoiceList):
-    """Lists files in columns; going up from the first one leaves it."""
+    """Lists files in columns; moving up from the first one files the list."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("k", "cursor_up", show=False),
@@ -51,30 +48,30 @@ class ArtifactList(ChoiceList):
     ]
 
     class Chosen(Message):
-        """A file is to be gone to."""
+        """A file was chosen."""
 
         def __init__(self, path: str) -> None:
             self.path = path
             super().__init__()
 
     class Left(Message):
-        """The person went up from the first file."""
+        """The cursor was moved up from the first file."""
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id, markup=False, compact=True)
-        self.leaves: tuple[CallFile, ...] = ()
+        self.files: tuple[CallFile, ...] = ()
         self.gone: frozenset[str] = frozenset()
         self._drawn_for = 0
 
     def on_mount(self) -> None:
-        """Wait for files out of sight."""
-        self.display = bool(self.leaves)
+        """Hide the list while it is empty."""
+        self.display = bool(self.files)
 
-    def show(self, leaves: Sequence[CallFile], gone: Collection[str] = ()) -> None:
-        """List these files; `gone` are paths of those that are no longer there."""
-        self.leaves, self.gone = tuple(leaves), frozenset(gone)
-        self.display = bool(self.leaves)
-        count = len(self.leaves)
+    def show(self, files: Sequence[CallFile], gone: Collection[str] = ()) -> None:
+        """Show these files; `gone` are the paths of those that no longer exist."""
+        self.files, self.gone = tuple(files), frozenset(gone)
+        self.display = bool(self.files)
+        count = len(self.files)
         self.border_title = Content(f"Artifacts · {count:,}" if count > 1 else "Artifacts")
         self._draw()
 
@@ -84,20 +81,20 @@ class ArtifactList(ChoiceList):
             self._draw()
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
-        """Go to the file chosen."""
+        """Report the chosen file."""
         event.stop()
-        self.post_message(self.Chosen(self.leaves[event.option_index].path))
+        self.post_message(self.Chosen(self.files[event.option_index].path))
 
     def action_cursor_up(self) -> None:
-        """Go up, and out at the first one."""
+        """Move up; from the first file, leave the list."""
         if self.highlighted:
             super().action_cursor_up()
         else:
             self.post_message(self.Left())
 
     def action_cursor_down(self) -> None:
-        """Go down, as far as there is something."""
-        if self.highlighted is None or self.highlighted < len(self.leaves) - 1:
+        """Move down, but not past the last file."""
+        if self.highlighted is None or self.highlighted < len(self.files) - 1:
             super().action_cursor_down()
 
     @property
@@ -108,34 +105,34 @@ class ArtifactList(ChoiceList):
         self._drawn_for = self._room
         lit = self.highlighted or 0
         width = self._room or 200
-        kinds = max((cell_len(clean_line(leaf.kind, _KIND_CELLS)) for leaf in self.leaves), default=0)
+        kinds = max((cell_len(clean_line(file.kind, _KIND_CELLS)) for file in self.files), default=0)
         self.clear_options()
-        self.add_options([Option(self._line(leaf, width, kinds)) for leaf in self.leaves])
-        self.highlighted = min(lit, len(self.leaves) - 1) if self.leaves else None
+        self.add_options([Option(self._line(file, width, kinds)) for file in self.files])
+        self.highlighted = min(lit, len(self.files) - 1) if self.files else None
 
-    def _line(self, leaf: CallFile, width: int, kinds: int) -> Content:
-        kind = clean_line(leaf.kind, _KIND_CELLS)
-        told = "" if leaf.size is None else size(leaf.size)
-        path, note = clean_line(leaf.path, 1000), clean_line(leaf.note, 400)
-        gone = leaf.path in self.gone
+    def _line(self, file: CallFile, width: int, kinds: int) -> Content:
+        kind = clean_line(file.kind, _KIND_CELLS)
+        length = "" if file.size is None else size(file.size)
+        path, note = clean_line(file.path, 1000), clean_line(file.note, 400)
+        gone = file.path in self.gone
         if gone:
-            note = _GONE
+            note = _MISSING
         style = "$text-muted" if gone else ""
         room = max(1, width - kinds - _GAP - 6)
-        path = middle_cut(path, max(room // 2, room - cell_len(_GONE) - _GAP) if gone else room)
+        path = middle_cut(path, max(room // 2, room - cell_len(_MISSING) - _GAP) if gone else room)
         left_over = room - cell_len(path) - _GAP
         note = tail_cut(note, left_over) if left_over >= min(cell_len(note), _LEAST_NOTE) else ""
         left = f"{kind}{' ' * (kinds - cell_len(kind) + _GAP)}"
         middle = f"{path}{' ' * _GAP if note else ''}"
-        gap = " " * max(1, width - cell_len(left) - cell_len(middle) - cell_len(note) - cell_len(told))
+        gap = " " * max(1, width - cell_len(left) - cell_len(middle) - cell_len(note) - cell_len(length))
         return Content.assemble(
-            (left, "$text-muted"), (middle, style), (note, "$text-muted"), gap, (told, "$text-muted")
+            (left, "$text-muted"), (middle, style), (note, "$text-muted"), gap, (length, "$text-muted")
         )
 
 
 def files_of_call(artifacts: Sequence[ArtifactSaved], stored: str | None) -> list[CallFile]:
-    """What is listed for a call: its artifacts, then the file its whole result is `stored` in, if it is."""
-    leaves = [
+    """Return the files of a call: its artifacts, then the file of its full result, if it is `stored` in one."""
+    files = [
         CallFile(
             artifact.kind,
             artifact.path,
@@ -144,21 +141,21 @@ def files_of_call(artifacts: Sequence[ArtifactSaved], stored: str | None) -> lis
         )
         for artifact in artifacts
     ]
-    if stored and all(leaf.path != stored for leaf in leaves):
-        leaves.append(CallFile("result", stored, note="the whole result"))
-    return leaves
+    if stored and all(file.path != stored for file in files):
+        files.append(CallFile("result", stored, note="the full result"))
+    return files
 
 
 def missing_reason(folder: Path, path: str) -> str:
-    """Why a file of the session in `folder` cannot be gone to, in a sentence; empty when it is there. Blocks."""
+    """Return why a file of the session in `folder` cannot be shown, as a sentence; empty if it can. Blocks."""
     from core.errors import UniversalAgentError
     from core.storage.workspace import Workspace
 
-    told = clean_line(path, 200)
+    name = clean_line(path, 200)
     try:
         workspace = Workspace(folder, folder)
         if workspace.exists(workspace.artifact_path(path)):
             return ""
     except UniversalAgentError as error:
-        return f"{told} cannot be gone to: {clean_line(str(error), 400)}"
-    return f"{told} is no longer there: it was deleted or moved after the call."
+        return f"{name} cannot be opened: {clean_line(str(error), 400)}"
+    return f"{name} no longer exists. It was deleted or moved after the call."

@@ -1,4 +1,4 @@
-"""The question before a file or an empty folder is deleted."""
+"""Asks for confirmation before something is deleted."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ class DeleteScreen(Dialog[bool]):
     """Asks whether to delete; keeping has the focus.
 
     Args:
-        name: what is to be deleted, as it may be shown.
-        facts: what there is to know of it, such as its size.
+        name: what is deleted, already cleaned.
+        facts: details, such as its size.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("d", "settle(True)", "Delete", id="delete.confirm", show=False),
-        Binding("n,escape,q", "settle(False)", "Keep", id="delete.keep", show=False),
+        Binding("d", "answer(True)", "Delete", id="delete.confirm", show=False),
+        Binding("n,escape,q", "answer(False)", "Keep", id="delete.keep", show=False),
     ]
 
     def __init__(self, name: str, facts: str, clock: Callable[[], float] = time.monotonic) -> None:
@@ -35,7 +35,7 @@ class DeleteScreen(Dialog[bool]):
         self._facts = facts
 
     def compose(self) -> ComposeResult:
-        """Say what would go."""
+        """Show what would be deleted."""
         with Box(classes="box -asks") as box:
             box.border_title = Content("Delete")
             yield Static(Content(self._name_shown), classes="heading")
@@ -43,14 +43,14 @@ class DeleteScreen(Dialog[bool]):
             yield Foot(Choice("n", "Keep", "keep"), Choice("d", "Delete", "delete"))
 
     def on_mount(self) -> None:
-        """Put the focus on keeping."""
+        """Focus the harmless answer."""
         self.focus_choice("#keep")
 
     def on_button_pressed(self, event: Button.Pressed) -> None:
-        """Take an answer given with the mouse or with Enter."""
+        """Answer with a button."""
         event.stop()
         self.answer(event.button.id == "delete")
 
-    def action_settle(self, delete: bool) -> None:
+    def action_answer(self, delete: bool) -> None:
         """Answer."""
         self.answer(delete)

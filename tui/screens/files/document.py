@@ -1,4 +1,4 @@
-"""What screens share that show one document: it is searched, and below it stands the detail of a row."""
+"""The base of screens that show one document with a search line and a detail panel."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from tui.widgets.workers import start_job
 
 __all__ = ["DocumentScreen"]
 
-_SEARCH = "search, Enter finds, Esc leaves"
+_SEARCH = "search (Enter finds, Esc closes)"
 
 Answer = TypeVar("Answer")
 
 
 class DocumentScreen(Modal[Answer]):
-    """A screen around a `DocumentView`, with a `DetailPanel` and an `Input` to search.
+    """A screen with a `DocumentView`, with a `DetailPanel` and an `Input` to search.
 
-    A subclass puts these down and says in `tell` what stands around them.
+    A subclass creates these widgets and updates what is around them in `update_chrome`.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -36,10 +36,10 @@ class DocumentScreen(Modal[Answer]):
         Binding("q", "close", "Close", id="screen.close", show=False),
         Binding("slash", "search", "Search", id="find.search", show=False),
         Binding("n", "match(1)", "Next match", id="find.next", show=False),
-        Binding("N", "match(-1)", "Match before", id="find.previous", show=False),
+        Binding("N", "match(-1)", "Previous match", id="find.previous", show=False),
     ]
 
-    # What a subclass gives
+    # What a subclass provides
 
     @property
     @abstractmethod
@@ -47,35 +47,35 @@ class DocumentScreen(Modal[Answer]):
         """The content."""
 
     @abstractmethod
-    def tell(self) -> None:
-        """Say anew what is told of the document, and offer the keys that do something by now."""
+    def update_chrome(self) -> None:
+        """Update the title and the keys."""
 
     def step_back(self) -> bool:
-        """Take back what was done to the document besides searching it; False when nothing was."""
+        """Undo a change of the view other than a search, such as a filter; returns False if there is none."""
         return False
 
-    def entered(self, text: str) -> None:
-        """Do what the line was asked for; by default, search."""
+    def submit_line(self, text: str) -> None:
+        """Use the text of the input line; by default, search for it."""
         start_job(self, partial(self._find, text), "search")
 
     def go_to_article(self, path: str) -> None:
-        """Show another file, as a row of the document names it."""
+        """Show another file that a row of the document refers to."""
 
-    # What the view asks for
+    # Messages of the view
 
     def on_mount(self) -> None:
-        """Wait with the line until it is asked for."""
+        """Hide the input line."""
         self.query_one(Input).display = False
 
     def on_document_view_cursor_moved(self, event: DocumentView.CursorMoved) -> None:
-        """Show what has no room in the row under the cursor."""
+        """Show the details of the row under the cursor."""
         event.stop()
         cursor_body = self.view.cursor_body
         self.query_one(DetailPanel).show_detail(cursor_body.detail() if cursor_body is not None else None)
-        self.tell()
+        self.update_chrome()
 
     def on_document_view_requested(self, event: DocumentView.Requested) -> None:
-        """Copy a part of the document, or show what it refers to."""
+        """Copy a part of the document, or show the file it refers to."""
         event.stop()
         match event.outcome:
             case CopyText(label, text):
@@ -96,7 +96,7 @@ class DocumentScreen(Modal[Answer]):
     # Keys
 
     def action_leave(self) -> None:
-        """Leave the line, then what is being done, then the marks of the search, at last the screen."""
+        """Close the line, then stop work, then clear the search, then close the screen."""
         line = self.query_one(Input)
         if line.display:
             line.display = False
@@ -109,21 +109,21 @@ class DocumentScreen(Modal[Answer]):
             self.action_close()
 
     def action_close(self) -> None:
-        """Go back."""
+        """Close."""
         self.dismiss(None)
 
     def action_command(self, name: str) -> None:
-        """Give an order to what is shown, as a click on its key does."""
+        """Run an order of the view, as a click on its key does."""
         self.view.run_command(BodyCommand(name))
 
     # Searching
 
     def action_search(self) -> None:
-        """Ask what to search for."""
+        """Open the line to search."""
         self.ask(_SEARCH)
 
     def ask(self, what: str, value: str = "") -> None:
-        """Let something be typed; `entered` gets it."""
+        """Open the line; its text goes to `submit_line`."""
         line = self.query_one(Input)
         line.placeholder = what
         line.value = value
@@ -131,19 +131,19 @@ class DocumentScreen(Modal[Answer]):
         line.focus()
 
     def action_match(self, step: int) -> None:
-        """Go to the next match, or to the one before."""
+        """Go to the next or the previous match."""
         self.view.step_match(step)
-        self.tell()
+        self.update_chrome()
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Take what was typed."""
+        """Close the line and use its text."""
         event.stop()
         event.input.display = False
         self.view.focus()
-        self.entered(event.value)
+        self.submit_line(event.value)
 
     async def _find(self, needle: str) -> None:
         found = await self.view.search(needle)
         if needle and not found:
             self.notify(f"Not found: {clean_line(needle, 60)}", markup=False, severity="warning")
-        self.tell()
+        self.update_chrome()

@@ -1,4 +1,4 @@
-"""The question before a link from a document is handed to the browser."""
+"""Asks before a link is opened in the browser."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Answer = Literal["open", "copy"]
 
 
 class LinkScreen(Dialog[Answer | None]):
-    """Shows where a link really leads; only plain web links can be opened, others only copied."""
+    """Shows where a link leads; web links can be opened or copied, others only copied."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("o", "choose('open')", "Open in the browser", id="link.open", show=False),
@@ -37,11 +37,11 @@ class LinkScreen(Dialog[Answer | None]):
         self._link = browser_link(url)
 
     def compose(self) -> ComposeResult:
-        """Name the host and show the whole address."""
-        leads = self._link.host if self._link else "no plain web link: it can only be copied"
+        """Show the host and the full address."""
+        leads = self._link.host if self._link else "not a web link: it can only be copied"
         with Box(classes="box") as box:
             box.border_title = Content("Link")
-            yield Static(fields(("Leads to", leads)), classes="facts")
+            yield Static(fields(("Opens", leads)), classes="facts")
             yield Static(Content(reveal(self.url[:2000])), classes="link")
             yield Foot(
                 Choice("o", "Open", "open", disabled=self._link is None),
@@ -50,11 +50,11 @@ class LinkScreen(Dialog[Answer | None]):
             )
 
     def on_mount(self) -> None:
-        """Put the focus on copying, which does nothing outside."""
+        """Focus copying, which opens nothing."""
         self.focus_choice("#copy")
 
     def on_button_pressed(self, event: Button.Pressed) -> None:
-        """Take an answer given with the mouse or with Enter."""
+        """Answer with a button."""
         event.stop()
         if event.button.id == "open":
             self.action_choose("open")
@@ -64,12 +64,12 @@ class LinkScreen(Dialog[Answer | None]):
             self.action_leave()
 
     def action_choose(self, what: Answer) -> None:
-        """Answer, unless opening is refused."""
+        """Answer, unless the link cannot be opened."""
         if what == "copy" or self._link is not None:
             self.answer(what)
 
     def action_leave(self) -> None:
-        """Do nothing with the link."""
+        """Close."""
         self.answer(None)
 
 

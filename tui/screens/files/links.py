@@ -1,4 +1,4 @@
-"""The links of a document, one of which is to be followed."""
+"""The links of a document, to open one of them."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ _TEXT, _ADDRESS = 32, 60
 
 
 class LinksScreen(Modal[str | None]):
-    """Lists links by their text and where they lead; closes with the address that was chosen, or with None.
+    """Lists links by their text and where they lead; closes with the chosen address, or with None.
 
     Args:
-        links: what is to choose from; their addresses are untrusted.
-        at: the one the cursor begins on.
+        links: the links; their addresses are untrusted.
+        at: the index the cursor starts on.
     """
 
     HORIZONTAL_BREAKPOINTS = NARROW
@@ -46,17 +46,17 @@ class LinksScreen(Modal[str | None]):
         self._first = at
 
     def compose(self) -> ComposeResult:
-        """Put down the list and its keys."""
+        """Create the list and its keys."""
         with Box(classes="box") as box:
             box.border_title = Content("Links")
             yield ChoiceList(
-                *(Option(_told(link)) for link in self.links), id="links-found", markup=False, compact=True
+                *(Option(_row(link)) for link in self.links), id="links-found", markup=False, compact=True
             )
             close = keys_of(self.app).shown("screen.back")
-            yield Foot(hint=f"Enter follow, after asking   {close} close")
+            yield Foot(hint=f"Enter open (asks first)   {close} close")
 
     def on_mount(self) -> None:
-        """Begin with the first link in sight."""
+        """Start on the first visible link."""
         found = self.query_one(OptionList)
         found.highlighted = self._first
         found.focus()
@@ -67,7 +67,7 @@ class LinksScreen(Modal[str | None]):
         self.dismiss(self.links[event.option_index].url)
 
     def action_step(self, way: str) -> None:
-        """Go to the next link, or to the one before."""
+        """Move to the next or the previous link."""
         found = self.query_one(OptionList)
         if way == "down":
             found.action_cursor_down()
@@ -75,16 +75,16 @@ class LinksScreen(Modal[str | None]):
             found.action_cursor_up()
 
     def action_close(self) -> None:
-        """Follow none."""
+        """Close."""
         self.dismiss(None)
 
 
-def _told(link: FoundLink) -> Content:
+def _row(link: FoundLink) -> Content:
     leads = browser_link(link.url)
     if leads is None:
-        where = f"no plain web link: {link.url}"
+        where = f"not a web link: {link.url}"
     else:
-        # The host as it will be dialled: it is what must be seen.
+        # The host as the browser will use it.
         where = leads.host + "".join(link.url.partition("://")[2].partition("/")[1:])
     shown = tail_cut(link.text or "(no text)", _TEXT)
     return Content.assemble(shown, (f"  {tail_cut(clean_line(where, 400), _ADDRESS)}", "$text-muted"))

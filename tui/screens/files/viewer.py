@@ -1,9 +1,10 @@
-"""A file over the whole screen, rendered or raw, searched, read on page by page."""
+"""The viewer: a file on the full screen, rendered or raw, and what can be done with it."""
 
 from __future__ import annotations
 
 import asyncio
 import os
+import stat
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -14,9 +15,14 @@ from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.widgets import Input, Static
 
+from core.errors import UniversalAgentError
 from core.events.units import size
+from core.storage.compression import inner_name
+from core.storage.files import Root
+from core.storage.workspace import RECORDS
 from core.text import clean_line
-from tui.screens.files.viewer_actions import ViewerDeeds
+from tui.screens.files.document import DocumentScreen
+from tui.terminal.copy import copy_text
 from tui.viewers.bodies.hex import HexBody
 from tui.viewers.bodies.table import Table
 from tui.viewers.bodies.text import TextBody
@@ -24,6 +30,8 @@ from tui.viewers.cancellation import in_thread
 from tui.viewers.contract import FULL_LIMIT, PREVIEW_LIMIT
 from tui.viewers.cursor_body import BodyCommand, CursorBody
 from tui.viewers.document import Body, Document
+from tui.viewers.export import article_path, text_of
+from tui.viewers.open_outside import open_outside
 from tui.viewers.reader import FileUnviewable
 from tui.viewers.registry import load, load_page
 from tui.viewers.view.chrome import KeyLine, TitleLine
@@ -36,23 +44,28 @@ _PATIENCE_SECONDS = 0.05
 _MOST_LOADED = 16 * 1024 * 1024
 _NAME = 200
 _DETAIL_FROM = 16
-_FILTER = "show only rows with this text; nothing shows all"
+_FILTER = "show only rows with this text (empty: all)"
 
 
-class ViewerScreen(ViewerDeeds):
-    """Shows one file until it is closed.
+class ViewerScreen(DocumentScreen[None]):
+    """Shows one file.
 
     Args:
         path: the file.
-        root: the folder that paths are shown relative to.
+        root: the folder of the session; paths are shown relative to it.
         copies: where sanitised copies for the browser are written; the user's cache folder by default.
-        read_only: the file is of a session that is only looked at: it is neither edited nor deleted.
+        read_only: whether the file belongs to a past session, so that it cannot be edited or deleted.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("m", "toggle_raw", "Rendered or raw", id="file.raw", show=False),
         Binding("r", "reload", "Read again", id="file.reload", show=False),
         Binding("f", "ask_filter", "Filter", id="table.filter", show=False),
+        Binding("o", "open_outside", "Open externally", id="file.open_outside", show=False),
+        Binding("e", "edit", "Edit", id="file.edit", show=False),
+        Binding("d", "delete", "Delete", id="file.delete", show=False),
+        Binding("y", "copy_path", "Copy the path", id="file.copy_path", show=False),
+        Binding("Y", "copy_text", "Copy the text", id="file.copy_text", show=False),
     ]
     AUTO_FOCUS = "#viewer-view"
 
@@ -66,11 +79,11 @@ class ViewerScreen(ViewerDeeds):
         self.root = root
         self.copies = copies
         self.read_only = read_only
-        self._reading_on = False
+        self._loading_page = False
         self._filtering = False
 
     def compose(self) -> ComposeResult:
-        """Put down title, notice, content, search line and keys."""
+        """Create title, notice, content, search line and keys."""
         yield TitleLine(id="viewer-title")
         yield Static(id="viewer-notice")
         yield DocumentView(id="viewer-view")
@@ -102,40 +115,40 @@ class ViewerScreen(ViewerDeeds):
             document = await in_thread(partial(load, self.path, PREVIEW_LIMIT))
             if document.size > PREVIEW_LIMIT:
                 if document.size > FULL_LIMIT and not place:
-                    # To read so much takes a while: the beginning comes first, and has the time to be drawn.
-                    beginning = self._begin_with(document)
+                    # A large file takes a while: its beginning is shown first and gets time to be drawn.
+                    beginning = self._show_beginning(document)
                     await asyncio.sleep(_PATIENCE_SECONDS)
                 reading = asyncio.ensure_future(in_thread(partial(load, self.path, FULL_LIMIT)))
                 try:
                     await asyncio.wait({reading}, timeout=_PATIENCE_SECONDS)
                     if not reading.done() and beginning is None and not place:
-                        beginning = self._begin_with(document)
+                        beginning = self._show_beginning(document)
                     document = await reading
                 finally:
                     reading.cancel()
                     await asyncio.gather(reading, return_exceptions=True)
         except FileUnviewable as error:
-            self._explain(str(error))
+            self._show_error(str(error))
             return
         if beginning is None:
             self._show(document, place)
         else:
-            self._go_on_with(document)
+            self._extend_to(document)
 
-    def _begin_with(self, document: Document) -> Document:
+    def _show_beginning(self, document: Document) -> Document:
         self._show(document)
         return document
 
     def _show(self, document: Document, place: float = 0.0) -> None:
-        self._take(document)
+        self._set_document(document)
         self.view.show(self._body(), place=place, unfinished=document.end < document.size)
 
-    def _go_on_with(self, document: Document) -> None:
-        """Show all of a file whose beginning is shown, where its reader is by now."""
+    def _extend_to(self, document: Document) -> None:
+        """Show the full file in place of its beginning, at the position that the person has scrolled to."""
         before, cursor = self._body(), self.view.cursor_body
         if document.rendered is None and document.end < document.size:
             return
-        self._take(document)
+        self._set_document(document)
         body, unfinished = self._body(), document.end < document.size
         if isinstance(body, CursorBody):
             if cursor is not None:
@@ -151,36 +164,36 @@ class ViewerScreen(ViewerDeeds):
         try:
             tail = await asyncio.to_thread(load_page, self.path, offset, at_line=True)
         except FileUnviewable as error:
-            self._explain(str(error))
+            self._show_error(str(error))
             return
         shown = self.document
         if shown is None or shown.end >= shown.size or not self.view.wants_end:
-            # The end came by itself, or the reader went elsewhere.
+            # The end is loaded already, or the person scrolled elsewhere.
             return
         self.workers.cancel_group(self, "viewer")
         self.raw = True
         self._show(tail, place=1.0)
 
-    async def _read_on(self, document: Document) -> None:
+    async def _load_page(self, document: Document) -> None:
         try:
             page = await asyncio.to_thread(load_page, self.path, document.end)
             body = await asyncio.to_thread(_joined, document.raw, page.raw)
         except FileUnviewable as error:
-            self._tell(str(error))
+            self._show_notice(str(error))
             return
         finally:
-            self._reading_on = False
+            self._loading_page = False
         if self.document is document and body is not None:
-            self._take(replace(document, raw=body, end=page.end, size=page.size))
+            self._set_document(replace(document, raw=body, end=page.end, size=page.size))
             self.view.extend(body, unfinished=page.end < page.size)
 
-    def _take(self, document: Document) -> None:
+    def _set_document(self, document: Document) -> None:
         self.document = document
-        self.tell()
+        self.update_chrome()
 
-    def _explain(self, message: str) -> None:
+    def _show_error(self, message: str) -> None:
         self.document = None
-        self._tell("")
+        self._show_notice("")
         self.query_one(TitleLine).show(facts="")
         self.view.show(TextBody(message))
         self._offer_keys()
@@ -190,17 +203,17 @@ class ViewerScreen(ViewerDeeds):
         return self.document.raw if self.raw else self.document.best
 
     def on_document_view_near_end(self, event: DocumentView.NearEnd) -> None:
-        """Read on where the file is longer than what is shown."""
+        """Load the next page of a file that is shown in part."""
         event.stop()
         document = self.document
-        if document is None or self._reading_on or document.end >= document.size:
+        if document is None or self._loading_page or document.end >= document.size:
             return
         if self._body() is document.raw and document.end - document.start < _MOST_LOADED:
-            self._reading_on = True
-            start_job(self, partial(self._read_on, document), "viewer", replacing=False)
+            self._loading_page = True
+            start_job(self, partial(self._load_page, document), "viewer", replacing=False)
 
     def on_document_view_edge_requested(self, event: DocumentView.EdgeRequested) -> None:
-        """Jump to the real end or beginning of a file that is shown in part."""
+        """Go to the end or the beginning of a file that is shown in part."""
         event.stop()
         document = self.document
         if document is None or document.complete or self._body() is not document.raw:
@@ -210,7 +223,7 @@ class ViewerScreen(ViewerDeeds):
         elif not event.last and document.start > 0:
             self._read()
 
-    # -- what is told -----------------------------------------------------------------------------
+    # -- title and keys -----------------------------------------------------------------------------
 
     def _shown_folder(self) -> str:
         folder = self.path.parent
@@ -219,8 +232,8 @@ class ViewerScreen(ViewerDeeds):
             return "" if inside == "." else clean_line(inside, 1000)
         return clean_line(os.fspath(folder), 1000)
 
-    def tell(self) -> None:
-        """Say anew what is shown of the file, and offer the keys that do something by now."""
+    def update_chrome(self) -> None:
+        """Update the title and the keys."""
         self._show_facts()
         self._offer_keys()
 
@@ -239,27 +252,25 @@ class ViewerScreen(ViewerDeeds):
         if self.view.busy:
             facts.insert(0, f"{self.view.busy}… Esc stops")
         self.query_one(TitleLine).show(facts=" · ".join(clean_line(fact, 80) for fact in facts))
-        self._tell(
-            " ".join(part for part in (document.notice, self._told_range(document)) if part),
+        self._show_notice(
+            " ".join(part for part in (document.notice, self._describe_range(document)) if part),
             warning=document.notice is not None,
         )
 
-    def _told_range(self, document: Document) -> str:
+    def _describe_range(self, document: Document) -> str:
         if document.complete or (document.all_rendered and self._body() is not document.raw):
             return ""
         total = size(document.size)
         if document.start > 0:
-            return (
-                f"The last {size(document.end - document.start)} of {total}. Home goes back to the beginning."
-            )
+            return f"The last {size(document.end - document.start)} of {total}. Press Home for the beginning."
         shown = f"The first {size(document.end)} of {total}."
         if self._body() is not document.raw:
-            return f"{shown} Press m to read on as it is written."
+            return f"{shown} Press m to read the rest as raw text."
         if document.end >= _MOST_LOADED:
-            return f"{shown} End goes to the last part."
-        return f"{shown} More is read as you scroll; End goes to the last part."
+            return f"{shown} Press End for the last part."
+        return f"{shown} Scroll to load more; press End for the last part."
 
-    def _tell(self, notice: str, *, warning: bool = False) -> None:
+    def _show_notice(self, notice: str, *, warning: bool = False) -> None:
         line = self.query_one("#viewer-notice", Static)
         line.set_class(warning, "-warning")
         line.update(Content(notice))
@@ -290,7 +301,7 @@ class ViewerScreen(ViewerDeeds):
     # -- keys -------------------------------------------------------------------------------------
 
     def step_back(self) -> bool:
-        """Show all rows of a table again."""
+        """Clear the filter of a table."""
         table = self.view.cursor_body
         if not isinstance(table, Table) or not table.filter:
             return False
@@ -298,16 +309,16 @@ class ViewerScreen(ViewerDeeds):
         return True
 
     def action_command(self, name: str) -> None:
-        """Give an order to what is shown, as a click on its key does."""
+        """Run an order of the view, as a click on its key does."""
         if name == "ask_filter":
             self.action_ask_filter()
         else:
             super().action_command(name)
 
     def action_toggle_raw(self) -> None:
-        """Change between the rendered form and the text as it is written."""
+        """Switch between the rendered form and the raw text."""
         if self.document is None or self.document.rendered is None:
-            self.notify("This file has only one form.", markup=False)
+            self.notify("This file has no rendered form.", markup=False)
             return
         self.raw = not self.raw
         self._show(self.document, self.view.place)
@@ -317,27 +328,132 @@ class ViewerScreen(ViewerDeeds):
         self._read(self.view.place)
 
     def action_search(self) -> None:
-        """Ask what to search for."""
+        """Open the line to search."""
         self._filtering = False
         super().action_search()
 
     def action_ask_filter(self) -> None:
-        """Ask which rows of a table to show."""
+        """Open the line to filter the rows of a table."""
         cursor_body = self.view.cursor_body
         if isinstance(cursor_body, Table):
             self._filtering = True
             self.ask(_FILTER, cursor_body.filter)
 
-    def entered(self, text: str) -> None:
-        """Search, or show only the rows asked for."""
+    def submit_line(self, text: str) -> None:
+        """Search, or filter the rows of a table."""
         if self._filtering:
             self.view.run_command(BodyCommand("filter", text))
         else:
-            super().entered(text)
+            super().submit_line(text)
+
+    # -- the file ------------------------------------------------------------------------------------
+
+    def action_copy_path(self) -> None:
+        """Copy the path."""
+        copy_text(self, os.fspath(self.path), "Path")
+
+    def action_copy_text(self) -> None:
+        """Copy the full raw text, or nothing."""
+        start_job(self, self._copy_text, "copy")
+
+    async def _copy_text(self) -> None:
+
+        try:
+            text = await asyncio.to_thread(text_of, self.path)
+        except UniversalAgentError as error:
+            self._warn(str(error))
+        else:
+            copy_text(self, text, "Text")
+
+    def action_open_outside(self) -> None:
+        """Open the file in another program; HTML in the browser, without scripts."""
+        start_job(self, self._open_outside, "outside")
+
+    async def _open_outside(self) -> None:
+        await open_outside(self, self.path, self.copies)
+
+    def action_edit(self) -> None:
+        """Open the file in the person's editor, then read it again."""
+        from tui.terminal.programs import EDITOR, NoProgram, command_of, edit
+
+        why = self._protection("changed") or _not_for_editors(self.path)
+        if why is not None:
+            self._warn(why)
+            return
+        try:
+            code = edit(self.app, self.path, command_of(EDITOR, os.environ))
+        except NoProgram as error:
+            self._warn(str(error))
+            return
+        if code:
+            self._warn(f"The editor exited with code {code}. The file may not be saved.")
+        self.action_reload()
+
+    def action_delete(self) -> None:
+        """Delete the file after a confirmation, then close."""
+        from tui.screens.files.confirm_delete import DeleteScreen
+
+        why = self._protection("deleted")
+        if why is not None:
+            self._warn(why)
+            return
+        try:
+            facts = f"A file of {size(os.lstat(self.path).st_size)}."
+        except OSError:
+            self._warn("This file no longer exists.")
+            return
+
+        def answered(confirmed: bool | None) -> None:
+            if confirmed:
+                start_job(self, self._delete, "delete", replacing=False)
+
+        self.app.push_screen(DeleteScreen(clean_line(self._relative(), 400), facts), answered)
+
+    async def _delete(self) -> None:
+        assert self.root is not None
+        name = clean_line(self.path.name, _NAME)
+        try:
+            existed = await asyncio.to_thread(Root(self.root).remove, self._relative())
+        except UniversalAgentError as error:
+            self._warn(str(error))
+            return
+        self.notify(f"{name} deleted." if existed else f"{name} had been deleted already.", markup=False)
+        self.action_close()
+
+    def go_to_article(self, path: str) -> None:
+        """Show the article of a search result, if the session has it."""
+        start_job(self, partial(self._open_article, path), "article")
+
+    async def _open_article(self, relative: str) -> None:
+        path = await asyncio.to_thread(article_path, self.path, self.root, relative)
+        if path is None:
+            self.notify("No article for this result: the page was not read.", markup=False)
+        else:
+            article = ViewerScreen(path, self.root, copies=self.copies, read_only=self.read_only)
+            self.app.push_screen(article)
+
+    def _relative(self) -> str:
+        assert self.root is not None
+        return self.path.relative_to(self.root).as_posix()
+
+    def _protection(self, action: str) -> str | None:
+        if self.read_only:
+            return f"Read-only: past session. This file can't be {action} here."
+        if self.root is None or not self.path.is_relative_to(self.root):
+            return f"This file is outside this session and can't be {action} here."
+        relative = self._relative()
+        if relative in RECORDS or relative == ".lock":
+            return f"{relative} is a record of this session and can't be {action}."
+        if relative.startswith("tool_results/"):
+            return f"The journal of this session refers to this result, so it can't be {action}."
+        return None
+
+    def _warn(self, message: str) -> None:
+        self.notify(message, markup=False, severity="warning")
 
 
 def _joined(first: Body, second: Body) -> Body | None:
-    """One body of two that follow each other; None when they are of different kinds."""
+    """Join two consecutive bodies; None if they are of different kinds."""
     match first, second:
         case TextBody(), TextBody():
             return first.followed_by(second)
@@ -345,3 +461,15 @@ def _joined(first: Body, second: Body) -> Body | None:
             return HexBody(first.data + second.data, first.offset)
         case _:
             return None
+
+
+def _not_for_editors(path: Path) -> str | None:
+    try:
+        mode = os.lstat(path).st_mode
+    except OSError:
+        return "This file no longer exists."
+    if not stat.S_ISREG(mode):
+        return "This is not a regular file, so it can't be edited."
+    if inner_name(path.name) != path.name:
+        return "This file is compressed, so it can't be edited."
+    return None

@@ -1,4 +1,4 @@
-"""The complete arguments of a tool call, readable, scrollable, with what is hidden in them made visible."""
+"""The complete arguments of a tool call, readable and scrollable, with invisible characters made visible."""
 
 from __future__ import annotations
 
@@ -14,40 +14,50 @@ from textual.geometry import Size
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-__all__ = ["ArgumentsView", "argument_lines", "inner_tools", "reveal", "reveal_line"]
+__all__ = [
+    "REST_OF_CALL",
+    "ArgumentsView",
+    "argument_lines",
+    "call_lines",
+    "inner_tools",
+    "reveal",
+    "reveal_line",
+]
 
 _HIDDEN = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202f"
     "\u205f-\u206f\u3164\ufe00-\ufe0e\ufeff\uffa0\ufff9-\ufffb\ud800-\udfff\ue000-\uf8ff\U000e0000-\U000e0fff]"
-    "|(?<![\u203c-\u3299\U0001f000-\U0001faff])\ufe0f"  # after a symbol it only asks for the coloured form
+    "|(?<![\u203c-\u3299\U0001f000-\U0001faff])\ufe0f"  # after a symbol it only selects the coloured form
 )
 _MARKS = re.compile(r"‹U\+[0-9A-F]{4,6}›")
+REST_OF_CALL = "the rest of the call:"
 DEPTH = 32
+_FIRST = ("to", "recipient", "recipients", "recipient_email", "cc", "bcc", "subject", "title", "body", "text")
 HANG = 2
-"""Cells by which a row that goes on stands further in than its line."""
+"""Cells by which a continued row is indented more than its line."""
 
 
 def reveal(text: str) -> str:
-    """Write every invisible or steering character as `‹U+202E›`; line breaks and tabs stay."""
+    """Write every invisible or control character as `‹U+202E›`; line breaks and tabs stay."""
     return _HIDDEN.sub(lambda found: f"‹U+{ord(found[0]):04X}›", text.replace("\r\n", "\n"))
 
 
 def reveal_line(text: str) -> str:
-    """Reveal text with line ends as signs: none may pass for another line of a question."""
+    """Reveal text with line breaks as visible signs, so that it cannot look like another line of the dialog."""
     return reveal(text).replace("\n", "⏎")
 
 
 def inner_tools(arguments: dict[str, Any]) -> list[str]:
-    """Name the tools that a call of MULTI_EXECUTE would run, in order, as its arguments tell."""
+    """Return the names of the tools that a call of MULTI_EXECUTE runs, in the order of its arguments."""
     tools = arguments.get("tools")
     if not isinstance(tools, list):
         return []
-    named = [tool.get("tool_slug") for tool in tools if isinstance(tool, dict)]
-    return [reveal(slug) for slug in named if isinstance(slug, str)]
+    slugs = [tool.get("tool_slug") for tool in tools if isinstance(tool, dict)]
+    return [reveal(slug) for slug in slugs if isinstance(slug, str)]
 
 
 def argument_lines(value: Any) -> list[str]:
-    """Write arguments one to a line, nested ones indented; nothing is left out or shortened."""
+    """Write arguments one per line, nested ones indented; nothing is omitted or shortened."""
     return list(_lines(value, 0)) or ["(none)"]
 
 
@@ -91,8 +101,54 @@ def _scalar(value: Any) -> list[str]:
             return reveal(str(value)).split("\n")
 
 
+def call_lines(arguments: dict[str, Any]) -> list[str]:
+    """Write the arguments of a call one per line, those of the tools that it runs first; nothing is omitted.
+
+    For a call that runs no other tools the result is that of `argument_lines`.
+    """
+    tools = arguments.get("tools")
+    inner = [tool for tool in tools if _is_call(tool)] if isinstance(tools, list) else []
+    if not inner or not isinstance(tools, list):
+        return argument_lines(arguments)
+    lines = [line for tool in inner for line in _inner(tool)]
+    left = [rest for tool in tools if (rest := _rest_of(tool))]
+    around = {key: value for key, value in arguments.items() if key != "tools"} | (
+        {"tools": left} if left else {}
+    )
+    if around:
+        lines += [REST_OF_CALL, *_indented(around)]
+    return lines
+
+
+def _is_call(tool: Any) -> bool:
+    match tool:
+        case {"tool_slug": str(slug), "arguments": dict()}:
+            return bool(slug.strip()) and slug.isprintable()
+        case _:
+            return False
+
+
+def _inner(tool: dict[str, Any]) -> Iterator[str]:
+    arguments = tool["arguments"]
+    yield f"{reveal(tool['tool_slug'])}:"
+    first = {key: arguments[key] for key in _FIRST if key in arguments}
+    yield from _indented({**first, **arguments})
+
+
+def _rest_of(tool: Any) -> Any:
+    """What an entry of `tools` has besides its arguments; the whole entry if it is not a call."""
+    if not _is_call(tool):
+        return tool
+    others = {key: value for key, value in tool.items() if key != "arguments"}
+    return others if len(others) > 1 else None
+
+
+def _indented(arguments: dict[str, Any]) -> list[str]:
+    return [f"  {line}" for line in argument_lines(arguments)]
+
+
 class ArgumentsView(ScrollView, can_focus=True):
-    """Lines of text, wrapped to the width, drawn one row at a time however many there are."""
+    """Lines of text, wrapped to the width; only visible rows are drawn."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {"arguments--hidden"}
 
@@ -103,11 +159,11 @@ class ArgumentsView(ScrollView, can_focus=True):
         self._wrapped_for = 0
 
     def get_content_width(self, container: Size, viewport: Size) -> int:
-        """As wide as there is room."""
+        """The full width."""
         return container.width
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
-        """As high as the text wrapped to `width`."""
+        """The height of the text wrapped to `width`."""
         self._wrap(width)
         return len(self._rows)
 
@@ -123,7 +179,7 @@ class ArgumentsView(ScrollView, can_focus=True):
         self.virtual_size = Size(width, len(self._rows))
 
     def render_line(self, y: int) -> Strip:
-        """Draw one row, hidden characters standing out."""
+        """Draw one row with its revealed characters highlighted."""
         row = self.scroll_offset.y + y
         base = self.rich_style
         if row >= len(self._rows):
@@ -134,7 +190,7 @@ class ArgumentsView(ScrollView, can_focus=True):
 
 
 def _fold(line: str, width: int) -> list[str]:
-    """Break a line to rows; what goes on stands further in than what begins, and cannot be taken for a line."""
+    """Wrap a line; continued rows are indented, so that they do not look like lines of their own."""
     expanded = line.expandtabs(4)
     if cell_len(expanded) <= width:
         return [expanded]
@@ -145,7 +201,7 @@ def _fold(line: str, width: int) -> list[str]:
 
 
 def _chopped(text: str, width: int) -> list[str]:
-    """Cut a text to rows behind a blank, where one is near the end of a row."""
+    """Cut a text into rows, after a space if there is one near the end of the row."""
     rows, at, ascii_only = [], 0, text.isascii()
     while at < len(text):
         row = text[at : at + width]

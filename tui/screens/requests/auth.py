@@ -1,4 +1,4 @@
-"""An account must be connected: the link, where it leads, and what to do when done."""
+"""The dialog for an account that must be connected: the link, where it leads, and what to do."""
 
 from __future__ import annotations
 
@@ -24,23 +24,23 @@ from tui.widgets.dialog import Box, Choice, Dialog, Foot, fields
 __all__ = ["AuthScreen"]
 
 Outcome = Literal["completed", "cancelled", "expired"]
-EXPIRED = "no more: cancel, and ask for a new link"
+EXPIRED = "expired: cancel and ask for a new link"
 LEAST_TEXT = 34
-"""Cells that must be left for the words beside a code."""
-AROUND = 8
-"""Rows of a dialog that are not for its contents: its edges, its answers and what it must leave free."""
+"""Cells needed for the text beside a code."""
+OTHER_ROWS = 8
+"""Rows of a dialog that are not for its content: edges, answers and margins."""
 
 
 def utc_now() -> datetime:
-    """The time as links tell it."""
+    """The current time in UTC."""
     return datetime.now(UTC)
 
 
 class AuthScreen(Dialog[Outcome | None]):
-    """Shows an auth link; Enter or `d` says it is done, Esc gives up. None means it was settled elsewhere.
+    """Shows an auth link; Enter or `d` means done, Esc cancels. The result None means that it is no longer needed.
 
-    The session looks by itself whether the account is connected, and goes on then. A QR code of the link stands
-    beside it where there is room.
+    The session checks by itself whether the account is connected, and then continues. A QR code of the link is shown
+    beside it if there is room.
     """
 
     UNREQUESTED = True
@@ -63,7 +63,7 @@ class AuthScreen(Dialog[Outcome | None]):
         self._now = now
 
     def compose(self) -> ComposeResult:
-        """Say which account, where the link leads and how long it works, and show the whole of it."""
+        """Show the account, the full link, its host and how long it is valid."""
         with Box(classes="box -asks") as box:
             box.border_title = Content("Connect an account")
             with Horizontal(id="link-and-code"), Vertical():
@@ -72,8 +72,8 @@ class AuthScreen(Dialog[Outcome | None]):
                 yield Static(Content(reveal(self.event.url)), classes="link")
                 yield Static(
                     Content(
-                        "Open the link and sign in there. The agent goes on as soon as the account is connected; "
-                        "press Enter if it does not."
+                        "Open the link and sign in. The agent continues as soon as the account is connected. "
+                        "Press Enter if nothing happens."
                     ),
                     classes="advice",
                 )
@@ -85,7 +85,7 @@ class AuthScreen(Dialog[Outcome | None]):
             )
 
     def on_mount(self) -> None:
-        """Put the focus on what comes next, count down, and make the code beside the event loop."""
+        """Focus Done, start the countdown, and create the code in a thread."""
         self.focus_choice("#done")
         if self.event.expires_at is not None:
             self.set_interval(1.0, self._count_down)
@@ -93,24 +93,24 @@ class AuthScreen(Dialog[Outcome | None]):
             self.run_worker(self._draw_code(self._link.url), group="code", exit_on_error=False)
 
     def on_resize(self) -> None:
-        """Show the code only where it has room."""
+        """Show the code only if there is room."""
         self.call_after_refresh(self._fit_code)
 
     @property
     def _account(self) -> str:
         toolkit = reveal(self.event.toolkit)
-        return f"your {toolkit} account" if toolkit else "an account of yours"
+        return f"your {toolkit} account" if toolkit else "one of your accounts"
 
     @property
     def _left(self) -> float | None:
-        """How many seconds the link still works; None when nobody knows."""
+        """The seconds until the link expires; None if unknown."""
         if self.event.expires_at is None:
             return None
         return (self.event.expires_at - self._now()).total_seconds()
 
     def _facts(self) -> Content:
         rows = [
-            ("Account", reveal(self.event.toolkit) or "not told"),
+            ("Account", reveal(self.event.toolkit) or "unknown"),
             ("Opens", self._link.host if self._link else "not a web link: copy only"),
         ]
         if (left := self._left) is not None:
@@ -131,11 +131,11 @@ class AuthScreen(Dialog[Outcome | None]):
         width = self.query_one(Box).scrollable_content_region.width
         for code in self.query(QrCode):
             size = code.code_size
-            has_room = size.width + LEAST_TEXT <= width and size.height + AROUND <= self.size.height
+            has_room = size.width + LEAST_TEXT <= width and size.height + OTHER_ROWS <= self.size.height
             code.display = has_room
 
     def on_button_pressed(self, event: Button.Pressed) -> None:
-        """Do what the button says."""
+        """Do what the button shows."""
         event.stop()
         match event.button.id:
             case "done":
@@ -148,11 +148,11 @@ class AuthScreen(Dialog[Outcome | None]):
                 self.action_cancel()
 
     def action_open(self) -> None:
-        """Hand the link to the system's browser; its host stands in the dialog."""
+        """Open the link in the browser; the dialog shows its host."""
         if not self.accepts_answers:
             return
         if self._link is None:
-            self.notify("Only http and https links are opened. Copy it instead.", markup=False)
+            self.notify("Only http and https links can be opened. Copy the link instead.", markup=False)
             return
         self.app.open_url(self._link.url)
         self.notify(f"Opening {self._link.host} in the browser", markup=False)
@@ -163,17 +163,17 @@ class AuthScreen(Dialog[Outcome | None]):
             copy_text(self, self.event.url, "Link")
 
     def action_done(self) -> None:
-        """Say that the account is connected."""
+        """Report that the account is connected."""
         self.answer("completed")
 
     def action_cancel(self) -> None:
-        """Give up on the account."""
+        """Cancel the request."""
         left = self._left
         self.answer("cancelled" if left is None or left > 0 else "expired")
 
 
 def _clock_time(seconds: float) -> str:
-    """Write what is left as `9:58`, or `2:09:58`."""
+    """Format seconds as `9:58` or `2:09:58`."""
     minutes, second = divmod(int(seconds), 60)
     hours, minute = divmod(minutes, 60)
     return f"{hours}:{minute:02}:{second:02}" if hours else f"{minute}:{second:02}"

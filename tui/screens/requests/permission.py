@@ -1,4 +1,4 @@
-"""The question before a tool runs: what exactly would run, with what, and the answers."""
+"""The permission dialog: which tool would run, with which arguments, and the possible answers."""
 
 from __future__ import annotations
 
@@ -23,8 +23,7 @@ from core.agent.permissions.patterns import (
 )
 from core.agent.permissions.policy import can_be_remembered, short_name
 from core.events.types import PermissionAsked
-from tui.screens.requests.arguments import ArgumentsView, inner_tools, reveal
-from tui.screens.requests.inner_calls import call_lines
+from tui.screens.requests.arguments import ArgumentsView, call_lines, inner_tools, reveal
 from tui.screens.requests.text_answer import TextAnswer
 from tui.widgets.dialog import Box, Choice, Dialog, Foot, fields
 
@@ -33,9 +32,9 @@ __all__ = ["PermissionAnswer", "PermissionScreen"]
 
 @dataclass(frozen=True)
 class PermissionAnswer:
-    """What the person said.
+    """The person's decision.
 
-    `scope` is `once` or `session`; `patterns` say what the latter means, `reason` why it is a no.
+    `scope` is `once` or `session`; `patterns` say what the latter covers, `reason` why the call is denied.
     """
 
     allow: bool
@@ -50,10 +49,10 @@ MOST_NAMED = 4
 
 
 class PermissionScreen(Dialog[PermissionAnswer | None]):
-    """Asks about one tool call; Deny has the focus, Esc denies. None means it was answered elsewhere.
+    """Asks about one tool call; Deny has the focus, Esc denies. The result None means that it was answered elsewhere.
 
-    A yes for the session is offered only where the call runs nothing that acts outside or can do anything. `seen`
-    are tools that ran in this session, each with its server, to tell what a pattern would cover.
+    "For this session" is offered only if the call runs no tool that acts outside or can do anything. `seen` are the
+    tools that ran in this session, each with its server; they show what a pattern would cover.
     """
 
     UNREQUESTED = True
@@ -77,12 +76,12 @@ class PermissionScreen(Dialog[PermissionAnswer | None]):
         self._waiting = waiting
         self._subjects = event.subjects or [short_name(event.tool_name)]
         self._seen = seen
-        # A pattern says what the eye sees in it only where nothing in the names is hidden.
+        # A pattern can be judged by eye only if the names have no invisible characters.
         hidden = any(reveal(subject) != subject for subject in self._subjects)
         self._once_only = event.once_only or hidden
 
     def compose(self) -> ComposeResult:
-        """Name the tool and what it would run, lay out every argument, offer the answers."""
+        """Show the tool, what it would run, every argument, and the answers."""
         event = self.event
         server, tool = _split(event.tool_name)
         subjects = [reveal(subject) for subject in event.subjects] or inner_tools(event.input)
@@ -105,11 +104,15 @@ class PermissionScreen(Dialog[PermissionAnswer | None]):
                 id="answers",
             )
             yield TextAnswer(
-                "Why not? The model is told.", "Deny", self._explain_reason, most=REASON_LIMIT, id="reasoning"
+                "Why do you deny it? The model sees your reason.",
+                "Deny",
+                self._explain_reason,
+                most=REASON_LIMIT,
+                id="reasoning",
             )
             if not self._once_only:
                 yield TextAnswer(
-                    "Allow for this session" + (f", of the server {server}:" if server else ":"),
+                    "Allow for this session" + (f", on server {server}:" if server else ":"),
                     "Allow for this session",
                     self._explain_patterns,
                     text=" ".join(exact_pattern(subject) for subject in self._subjects),
@@ -117,17 +120,17 @@ class PermissionScreen(Dialog[PermissionAnswer | None]):
                 )
 
     def on_mount(self) -> None:
-        """Put the focus on the answer that does no harm."""
+        """Focus the harmless answer."""
         self.focus_choice("#deny")
         self.show_waiting(self._waiting)
 
     def show_waiting(self, count: int) -> None:
-        """Say how many more questions wait behind this one."""
+        """Show how many more questions wait."""
         self._waiting = count
-        self.tell(f"{count} more waiting" if count else "")
+        self.show_note(f"{count} more waiting" if count else "")
 
     def on_button_pressed(self, event: Button.Pressed) -> None:
-        """Take an answer given with the mouse or with Enter."""
+        """Answer with a button."""
         event.stop()
         match event.button.id:
             case "once":
@@ -140,7 +143,7 @@ class PermissionScreen(Dialog[PermissionAnswer | None]):
                 self.action_deny()
 
     def on_text_answer_submitted(self, event: TextAnswer.Submitted) -> None:
-        """Take an answer that needed words."""
+        """Answer with a text."""
         event.stop()
         if event.text_answer.id == "patterns":
             self.answer(PermissionAnswer(True, "session", patterns=split_patterns(event.text)))
@@ -148,29 +151,29 @@ class PermissionScreen(Dialog[PermissionAnswer | None]):
             self.answer(PermissionAnswer(False, reason=event.text))
 
     def on_text_answer_cancelled(self, event: TextAnswer.Cancelled) -> None:
-        """Offer the other answers again."""
+        """Show the other answers again."""
         event.stop()
         self.action_back()
 
     def action_deny(self) -> None:
-        """Say no."""
+        """Deny the call."""
         self.answer(DENY)
 
     def action_once(self) -> None:
-        """Allow this one call."""
+        """Allow this call."""
         self.answer(ONCE)
 
     def action_session(self) -> None:
-        """Have the person say what is allowed until the session ends."""
+        """Ask what is allowed until the session ends."""
         if not self._once_only:
             self._write("#patterns")
 
     def action_reason(self) -> None:
-        """Have the person say why not."""
+        """Ask why the call is denied."""
         self._write("#reasoning")
 
     def action_back(self) -> None:
-        """Leave the line that is written in; with none, say no."""
+        """Close the text line; deny if none is open."""
         open_lines = [line for line in self.query(TextAnswer) if line.display]
         for line in open_lines:
             line.end()
@@ -186,7 +189,7 @@ class PermissionScreen(Dialog[PermissionAnswer | None]):
 
     def _explain_reason(self, text: str) -> tuple[str, bool]:
         left = f"{REASON_LIMIT - len(text):,} characters left." if len(text) > REASON_LIMIT // 2 else ""
-        return left or "The call is denied with these words; without any it is a plain no.", True
+        return left or "Optional.", True
 
     def _explain_patterns(self, text: str) -> tuple[str, bool]:
         patterns = split_patterns(text)
@@ -194,7 +197,7 @@ class PermissionScreen(Dialog[PermissionAnswer | None]):
             return problem, False
         if set(patterns) == {exact_pattern(subject) for subject in self._subjects}:
             count = "this tool" if len(patterns) == 1 else f"these {len(patterns)} tools"
-            return f"Covers {count} alone. With * a pattern covers more: {_wider(self._subjects[0])}", True
+            return f"Covers only {count}. Use * to cover more, e.g. {_wider(self._subjects[0])}", True
         return (
             f"Covers {_covered(patterns, self._subjects, server_of(self.event.tool_name), self._seen)}.",
             True,
@@ -208,7 +211,7 @@ def _wider(subject: str) -> str:
 def _covered(
     patterns: Collection[str], subjects: Collection[str], server: str, seen: Collection[tuple[str, str]]
 ) -> str:
-    """Name what patterns cover: the tools of the call, others that ran already, and all that match."""
+    """Describe what patterns cover: the tools of the call, others that ran already, and all others that match."""
     names = [
         name
         for where, name in sorted(seen)
@@ -217,10 +220,10 @@ def _covered(
         and can_be_remembered(name)
         and any(SessionPattern(server, pattern).covers(server, name) for pattern in patterns)
     ]
-    named = [*subjects, *(reveal(name) for name in names)]
-    more = len(named) - MOST_NAMED
-    listed = ", ".join(named[:MOST_NAMED]) + (f" and {more} more that ran here" if more > 0 else "")
-    return f"{listed}, and any other that matches, save those that act outside or can do anything: these ask"
+    covered = [*subjects, *(reveal(name) for name in names)]
+    more = len(covered) - MOST_NAMED
+    listed = ", ".join(covered[:MOST_NAMED]) + (f" and {more} more that ran here" if more > 0 else "")
+    return f"{listed}, and any other match except tools that act outside or can do anything: these still ask"
 
 
 def _split(tool_name: str) -> tuple[str, str]:

@@ -1,4 +1,4 @@
-"""A link as a QR code, to be taken up by a telephone's camera."""
+"""A link as a QR code, for the camera of a phone."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from textual.widget import Widget
 __all__ = ["QrCode", "qr_rows"]
 
 QUIET_ZONE = 4
-"""Modules of light around the code, as its standard (ISO/IEC 18004) wants."""
+"""Light modules around the code, as required by its standard (ISO/IEC 18004)."""
 LONGEST = 400
 HALVES = {(0, 0): " ", (1, 0): "▀", (0, 1): "▄", (1, 1): "█"}
-# Cameras want dark on light, whatever the theme is.
+# Cameras need dark on light in every theme.
 INK = Style(color="#000000", bgcolor="#ffffff")
 
 
 def qr_rows(text: str) -> list[str]:
-    """Draw `text` as rows of half blocks, two modules to a cell; none when it is too long for a terminal.
+    """Return `text` as rows of half blocks, two modules per cell; an empty list if it is too long for a terminal.
 
-    Takes a tenth of a second the first time, as the encoder is imported.
+    The first call takes a tenth of a second, because it imports the encoder.
     """
     if len(text) > LONGEST:
         return []
@@ -38,7 +38,7 @@ def qr_rows(text: str) -> list[str]:
 
 
 class QrCode(Widget):
-    """The rows of a code, in ink on paper."""
+    """The rows of a code, black on white."""
 
     def __init__(self, rows: list[str]) -> None:
         super().__init__()
@@ -46,15 +46,15 @@ class QrCode(Widget):
 
     @property
     def code_size(self) -> Size:
-        """The cells it takes, shown or not."""
+        """Its size in cells, visible or not."""
         return Size(len(self._rows[0]), len(self._rows))
 
     def get_content_width(self, container: Size, viewport: Size) -> int:
-        """As wide as the code."""
+        """The width of the code."""
         return self.code_size.width
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
-        """As high as the code."""
+        """The height of the code."""
         return self.code_size.height
 
     def render_line(self, y: int) -> Strip:

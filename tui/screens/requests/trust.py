@@ -1,4 +1,4 @@
-"""A folder wants an MCP server: what exactly would be started or opened, and whether that is trusted."""
+"""The trust dialog for an MCP server from project files: what would be started or opened."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Decision = Literal["trusted", "refused", "not_now"]
 
 
 class TrustScreen(Dialog[Decision | None]):
-    """Shows a server as it is written down; `t` trusts it, `n` refuses it for good, Enter and Esc leave it for now."""
+    """Shows the definition of a server; `t` trusts it, `n` refuses it for good, Enter and Esc postpone the decision."""
 
     UNREQUESTED = True
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -36,25 +36,25 @@ class TrustScreen(Dialog[Decision | None]):
         self.event = event
 
     def compose(self) -> ComposeResult:
-        """Show all that is written of the server, then what it means to trust it."""
+        """Show the definition of the server, and what trusting it means."""
         event = self.event
         starts = event.transport == "stdio"
         with Box(classes="box -asks") as box:
             box.border_title = Content("Trust an MCP server?")
-            wants = "start a program" if starts else "connect to a server"
-            yield Static(Content(f"The files of this folder want to {wants}."), classes="heading")
+            action = "start a program" if starts else "connect to a server"
+            yield Static(Content(f"Files in this folder want to {action}."), classes="heading")
             rows = [("Server", event.server), ("Starts" if starts else "Opens", event.target)]
             rows += [("With" if at == 0 else "", each) for at, each in enumerate(event.given)]
             with Grid(classes="rows"):
-                for label, text in (*rows, ("Written in", event.source)):
+                for label, text in (*rows, ("Defined in", event.source)):
                     yield Static(Content(label), classes="label")
                     yield Static(Content(reveal_line(text)))
             means = (
-                "It runs with your rights, now and whenever a session starts in this folder."
+                "It runs with your rights, now and each time a session starts in this folder."
                 if starts
-                else "The agent is shown its tools, and may send it what you work on, whenever a session starts here."
+                else "The agent can use its tools and may send it your data, now and each time a session starts here."
             )
-            changed = "Once anything of it changes, you are asked again."
+            changed = "If its definition changes, you are asked again."
             yield Static(Content(f"{means} {changed}"), classes="advice")
             yield Foot(
                 Choice("t", "Trust it", "trusted"),
@@ -63,11 +63,11 @@ class TrustScreen(Dialog[Decision | None]):
             )
 
     def on_mount(self) -> None:
-        """Put the focus on the answer that does no harm."""
+        """Focus the harmless answer."""
         self.focus_choice("#not_now")
 
     def on_button_pressed(self, event: Button.Pressed) -> None:
-        """Take the answer the button stands for."""
+        """Answer with a button."""
         event.stop()
         match event.button.id:
             case "trusted" | "refused" | "not_now" as decision:
@@ -76,5 +76,5 @@ class TrustScreen(Dialog[Decision | None]):
                 pass
 
     def action_decide(self, decision: Decision) -> None:
-        """Take an answer."""
+        """Answer."""
         self.answer(decision)

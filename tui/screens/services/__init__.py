@@ -1,1 +1,4 @@
-"""To be described: what this folder is, who may import it, where to begin."""
+"""Screens about what the session works with: connections, sub-agents and skills, the web reader's blacklist.
+
+Imported when their commands run. Start with `connections.py`; the text of its rows is in `connection_rows.py`.
+"""

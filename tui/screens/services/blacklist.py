@@ -1,4 +1,4 @@
-"""The sites the web reader cannot read: a dialog to see them and to take them off the list."""
+"""The blacklist of the web reader: a dialog to see and clear its sites."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ __all__ = ["COMMAND", "BlacklistScreen", "open_screen"]
 COMMAND = CommandSpec("blacklist", "Web reader blacklist", "Sites skipped", order=70)
 
 _EMPTY = (
-    "No site is on the list. One is put there for 30 days when the web reader refused its pages three times."
+    "No sites are listed. A site is listed for 30 days after the web reader fails on its pages three times."
 )
 _WHAT = (
-    "The web reader refused pages of these sites. Those with three errors are skipped until the day shown."
+    "The web reader failed on pages of these sites. Sites with three errors are skipped until the date shown."
 )
 
 
@@ -40,7 +40,7 @@ def open_screen(app: ScreenHost) -> None:
 
 
 class BlacklistScreen(Dialog[None]):
-    """Lists the sites with their errors; clearing one or all takes their errors away, too."""
+    """Lists the sites with their errors; clearing a site deletes its errors, too."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("c,delete", "clear", "Clear", id="blacklist.clear", show=False),
@@ -52,13 +52,13 @@ class BlacklistScreen(Dialog[None]):
         super().__init__(clock, requested=True)
         self._blacklist = blacklist
         self._entries: list[Listing] = []
-        self._asked = False
+        self._confirming = False
 
     def compose(self) -> ComposeResult:
-        """Put down the list, what it is, and the answers."""
+        """Create the list, its explanation, and the answers."""
         with Box(classes="box") as box:
-            box.border_title = Content("Blacklist of the web reader")
-            yield Static(Content("Reading the list …"), id="blacklist-what")
+            box.border_title = Content("Web reader blacklist")
+            yield Static(Content("Reading the list…"), id="blacklist-what")
             yield ChoiceList(id="blacklist-sites", markup=False, compact=True)
             yield Foot(
                 Choice("c", "Clear", "clear", disabled=True),
@@ -71,7 +71,7 @@ class BlacklistScreen(Dialog[None]):
         self._work(None)
 
     def on_button_pressed(self, event: Button.Pressed) -> None:
-        """Take an answer given with the mouse or with Enter."""
+        """Answer with a button."""
         event.stop()
         match event.button.id:
             case "clear":
@@ -82,33 +82,33 @@ class BlacklistScreen(Dialog[None]):
                 self.action_close()
 
     def on_option_list_option_highlighted(self) -> None:
-        """Moving on takes back the wish to clear everything."""
-        if self._asked:
-            self._asked = False
-            self._tell(_WHAT)
+        """Cancel the confirmation of clearing everything."""
+        if self._confirming:
+            self._confirming = False
+            self._explain(_WHAT)
 
     def action_clear(self) -> None:
-        """Take the chosen site off."""
+        """Clear the chosen site."""
         chosen = self._chosen()
         if chosen is not None and self.accepts_answers:
             self._work(lambda: self._blacklist.clear(chosen.host))
 
     def action_clear_all(self) -> None:
-        """Take every site off, when asked twice."""
+        """Clear every site, after a second press."""
         if not self._entries or not self.accepts_answers:
             return
-        if len(self._entries) > 1 and not self._asked:
-            self._asked = True
-            self._tell(f"Press a once more to clear all {len(self._entries)} sites.")
+        if len(self._entries) > 1 and not self._confirming:
+            self._confirming = True
+            self._explain(f"Press a again to clear all {len(self._entries)} sites.")
             return
         self._work(self._blacklist.clear)
 
     def action_close(self) -> None:
-        """Go back."""
+        """Close."""
         self.dismiss(None)
 
     def _work(self, change: Callable[[], object] | None) -> None:
-        self._asked = False
+        self._confirming = False
         self.run_worker(self._change_and_read(change), exclusive=True, exit_on_error=False)
 
     async def _change_and_read(self, change: Callable[[], object] | None) -> None:
@@ -117,7 +117,7 @@ class BlacklistScreen(Dialog[None]):
                 await asyncio.to_thread(change)
             self._entries = await asyncio.to_thread(self._blacklist.entries)
         except UniversalAgentError as error:
-            self._tell(clean_line(str(error), 500))
+            self._explain(clean_line(str(error), 500))
             return
         self._show()
 
@@ -125,11 +125,11 @@ class BlacklistScreen(Dialog[None]):
         sites = self.query_one("#blacklist-sites", OptionList)
         at = sites.highlighted or 0
         sites.clear_options()
-        sites.add_options([Option(_told(entry)) for entry in self._entries])
+        sites.add_options([Option(_row(entry)) for entry in self._entries])
         sites.display = bool(self._entries)
         self.query_one("#clear", Choice).disabled = not self._entries
         self.query_one("#clear-all", Choice).disabled = not self._entries
-        self._tell(_WHAT if self._entries else _EMPTY)
+        self._explain(_WHAT if self._entries else _EMPTY)
         if self._entries:
             sites.highlighted = min(at, len(self._entries) - 1)
             sites.focus()
@@ -140,16 +140,16 @@ class BlacklistScreen(Dialog[None]):
         at = self.query_one("#blacklist-sites", OptionList).highlighted
         return self._entries[at] if at is not None and at < len(self._entries) else None
 
-    def _tell(self, words: str) -> None:
-        self.query_one("#blacklist-what", Static).update(Content(words))
+    def _explain(self, text: str) -> None:
+        self.query_one("#blacklist-what", Static).update(Content(text))
 
 
-def _told(entry: Listing) -> Content:
+def _row(entry: Listing) -> Content:
     errors = f"{len(entry.strikes)} errors" if len(entry.strikes) > 1 else "1 error"
     if entry.expires is not None:
         standing = Content.styled(f"until {entry.expires.astimezone():%Y-%m-%d}", "$text-warning")
     else:
-        standing = Content.styled(f"not listed: {STRIKES} errors are needed", "$text-muted")
+        standing = Content.styled(f"not listed yet (needs {STRIKES} errors)", "$text-muted")
     last = f"{errors}, last: {entry.last_error} at {clean_line(entry.strikes[-1].url, 200)}"
     return Content.assemble(
         (clean_line(entry.host, 253), "bold"), "  ", standing, "\n  ", Content.styled(last, "$text-muted")

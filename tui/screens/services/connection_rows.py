@@ -1,4 +1,4 @@
-"""What the connections screen says: servers, credentials, targets and checks as lines of text."""
+"""The text of the connections screen: servers, credentials, targets and checks."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _MUTED = "$text-muted"
 
 @dataclass(frozen=True)
 class State:
-    """A state as a mark, a word that says the same, and a style."""
+    """A state as a mark, a word with the same meaning, and a style."""
 
     mark: str
     word: str
@@ -63,40 +63,40 @@ STATES = {
     "disabled": State("⊘", "disabled", _MUTED),
     "off": State("·", "not set up", _MUTED),
     "untrusted": State("?", "not trusted yet", "$warning"),
-    "needs-auth": State("?", "needs you to sign in", "$warning"),
+    "needs-auth": State("?", "sign-in needed", "$warning"),
     "failed": State("✗", "failed", "$error"),
 }
 CHECKED = {
     "ok": State("✓", "ok", "$success"),
     "warning": State("!", "warning", "$warning"),
     "failed": State("✗", "failed", "$error"),
-    "skipped": State("·", "not tried", _MUTED),
+    "skipped": State("·", "skipped", _MUTED),
 }
 
 
 def state_of(server: McpServer) -> State:
-    """How a server's state is shown; one that nobody knows by its own word."""
+    """Return how the state of a server is shown; an unknown one is shown as it is."""
     if server.again_s is not None:
-        return State("↻", f"failed, again in {server.again_s:g} s", "$warning")
+        return State("↻", f"failed, retry in {server.again_s:g} s", "$warning")
     return STATES.get(server.status) or State("?", clean_line(server.status, 20), "$warning")
 
 
 def origin(server: McpServer) -> str:
-    """Where a server comes from."""
-    return ORIGINS.get(server.name, "your own")
+    """Return where a server comes from."""
+    return ORIGINS.get(server.name, "custom")
 
 
 def header(width: int) -> Content:
-    """The names of the columns."""
+    """Lay out the names of the columns."""
     room = _name_room(width)
     text = f"   {'server':<{room}}  {'state':<{_STATE}}  {'tools':>5}  {'from':<{_ORIGIN}}"
     return Content.styled(text[:width].rstrip(), _MUTED)
 
 
 def server_row(server: McpServer, width: int, *, chosen: bool) -> Content:
-    """One server on one line of at most `width` cells; the chosen one is marked, as a cursor may have no colour."""
+    """Lay out a server in at most `width` cells; the chosen one has a mark, as the cursor may have no colour."""
     room, state = _name_room(width), state_of(server)
-    # On the colour of the cursor not every colour of a state can be read; its mark and its word say the same.
+    # Not every state colour is legible on the cursor's colour; the mark and the word say the same.
     style = "" if chosen else state.style
     name = set_cell_size(middle_cut(clean_line(server.name), room), room)
     tools = "–" if server.tools is None or server.status != "connected" else f"{server.tools:,}"
@@ -111,14 +111,14 @@ def server_row(server: McpServer, width: int, *, chosen: bool) -> Content:
 
 
 def about_server(
-    server: McpServer | None, width: int, keys: Keys, written: UserServer | None = None
+    server: McpServer | None, width: int, keys: Keys, definition: UserServer | None = None
 ) -> Content:
-    """All there is to be said of a server: its state, its tools as a person reads them, what it failed of.
+    """Lay out the details of a server: its state, its tools, its error.
 
-    `written` is how one of the person's own is written down.
+    `definition` is that of a custom server.
     """
     if server is None:
-        return Content.styled("There is no server: the agent has not been started.", _MUTED)
+        return Content.styled("No servers: the agent has not started yet.", _MUTED)
     state = state_of(server)
     lines = [
         Content.assemble(
@@ -127,17 +127,17 @@ def about_server(
             (f" · {origin(server)}", _MUTED),
         )
     ]
-    if written is not None:
-        starts = "starts" if written.transport == "stdio" else f"opens, {written.transport}"
-        lines.append(_field(starts, clean_line(Redactor().redact(written.target), _LONGEST_ERROR), width))
-        lines.append(_field("written in", clean_line(written.source, _LONGEST_ERROR), width))
+    if definition is not None:
+        starts = "starts" if definition.transport == "stdio" else f"opens, {definition.transport}"
+        lines.append(_field(starts, clean_line(Redactor().redact(definition.target), _LONGEST_ERROR), width))
+        lines.append(_field("defined in", clean_line(definition.source, _LONGEST_ERROR), width))
     if server.tool_names:
         names = ", ".join(_short(server, name) for name in server.tool_names)
         lines.append(_field("tools", names, width))
     elif server.status == "connected":
         lines.append(_field("tools", f"{server.tools:,}" if server.tools else "none", width))
     if server.status in ("off", "untrusted"):
-        lines.append(Content(_whole(server.error or "It is not set up.")))
+        lines.append(Content(_whole(server.error or "Not set up.")))
     elif server.error:
         lines.append(_field("error", _whole(server.error), width, "$error"))
     elif server.last_error:
@@ -165,16 +165,16 @@ def credentials(
     """
     lines = [Content.styled("Credentials", "bold")]
     if demo:
-        lines.append(Content.styled("The demo has keys of its own, of no value; yours are not used.", _MUTED))
+        lines.append(Content.styled("The demo uses its own test keys. Yours are not used.", _MUTED))
     room = max((len(each.name) for each in found), default=0)
     for each in found:
         mark, style = ("✓", "$success") if each.found else ("·", _MUTED)
         head = Content.assemble((f"{mark} ", style), f"{each.name:<{room}}  ")
         lines.append(_hanging(head, each.place or "missing", width, _MUTED))
-    reach = {"Model": f"{clean_line(model or 'the choice of the agent')} at {servers['model']}"}
+    reach = {"Model": f"{clean_line(model or 'default model')} at {servers['model']}"}
     reach["Composio"] = servers["composio"]
     if demo:
-        reach = {"Model": "a scripted one on this machine", "Composio": "a stand-in on this machine"}
+        reach = {"Model": "scripted, on this machine", "Composio": "simulated, on this machine"}
     reach["Traces"] = "; ".join(_target(each, problems or {}) for each in traces)
     if trace:
         reach["Trace"] = trace
@@ -185,7 +185,7 @@ def credentials(
 
 
 def _target(target: str, problems: Mapping[Destination, str]) -> str:
-    """Where spans go, marked if they do not arrive there."""
+    """Return where spans go, with the reason if they do not arrive."""
     destination: Destination | None = None
     if target.startswith("OTLP"):
         destination = "collector"
@@ -196,13 +196,13 @@ def _target(target: str, problems: Mapping[Destination, str]) -> str:
 
 
 def checks(done: Iterable[Check], width: int, keys: Keys, *, running: bool, failure: str = "") -> Content:
-    """What the doctor said so far, in its order, and at the end whether a session could start."""
+    """Lay out the checks so far in their order, and at the end whether a session could start."""
     listed = sorted(done, key=lambda check: ORDER.index(check.name) if check.name in ORDER else len(ORDER))
     lines = [Content.styled("Tests", "bold")]
     if not (listed or running or failure):
         lines.append(
             Content.styled(
-                f"{keys.shown('connections.test')} tries each of these with one small request.", _MUTED
+                f"{keys.shown('connections.test')} tests each of these with one small request.", _MUTED
             )
         )
     room = max((cell_len(check.title) for check in listed), default=0)
@@ -219,8 +219,8 @@ def checks(done: Iterable[Check], width: int, keys: Keys, *, running: bool, fail
         lines.append(Content.styled(f"✗ {clean_line(failure, 400)}", "$error"))
     elif listed:
         could = can_start(listed)
-        told = "✓ A session could start." if could else "✗ No session could start: see to the lines with ✗."
-        lines.append(Content.styled(told, "$success" if could else "$error"))
+        verdict = "✓ A session can start." if could else "✗ A session can't start: fix the lines with ✗."
+        lines.append(Content.styled(verdict, "$success" if could else "$error"))
     return Content("\n").join(lines)
 
 
@@ -229,7 +229,7 @@ def _field(label: str, text: str, width: int, style: str = "") -> Content:
 
 
 def _hanging(head: Content, text: str, width: int, style: str = "") -> Content:
-    """Set a text behind `head`, its further lines below its first one."""
+    """Lay out a text after `head` with a hanging indent."""
     indent = head.cell_length
     lines = [
         line for part in text.splitlines() or [""] for line in wrap(part, max(12, width - indent)) or [""]
@@ -249,15 +249,15 @@ def _todo(server: McpServer, keys: Keys) -> str:
     again, switch = keys.shown("connections.reconnect"), keys.shown("connections.switch")
     match server.status:
         case "failed" if server.again_s is not None:
-            return f"{again} connects it again now; {switch} leaves it out."
+            return f"Press {again} to reconnect now, {switch} to disable it."
         case "failed":
-            return f"{again} connects it again; {switch} leaves it out."
+            return f"Press {again} to reconnect, {switch} to disable it."
         case "untrusted":
-            return f"{again} asks you about it."
+            return f"Press {again} to decide about it."
         case "needs-auth":
-            return f"Sign in at the service, then {again} connects it again."
+            return f"Sign in at the service, then press {again} to reconnect."
         case "disabled":
-            return f"The agent does not see its tools. {switch} brings them back."
+            return f"The agent does not see its tools. Press {switch} to enable it."
         case _:
             return ""
 

@@ -1,4 +1,4 @@
-"""The connections: MCP servers to reconnect and to switch off, credentials, targets, and tests of them all."""
+"""The connections: MCP servers, credentials and targets, and tests of all of them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from core.telemetry.tracer import trace_targets
 from core.text import clean_line
 from tui.keys.keymap import Keys, keys_of
 from tui.ports import ScreenHost, SessionPort
-from tui.screens.services import connection_rows as say
+from tui.screens.services import connection_rows as rows
 from tui.viewers.view.chrome import KeyLine, TitleLine
 from tui.widgets.choice_list import ChoiceList
 from tui.widgets.command import CommandSpec
@@ -41,7 +41,7 @@ COMMAND = CommandSpec(
     "connections", "Connections", "Servers, keys, targets, tests", order=50, aliases=("servers", "mcp")
 )
 
-LOOK_AGAIN_SECONDS = 2.0
+REFRESH_SECONDS = 2.0
 ROOMY = NARROW[1][0]
 
 Examine = Callable[[Settings], AsyncIterator[Check]]
@@ -53,7 +53,7 @@ def open_screen(app: ScreenHost) -> None:
 
 
 class ServerList(ChoiceList, inherit_bindings=False):
-    """The servers, one on a line."""
+    """The servers, one per line."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("up,k", "cursor_up", "Up", id="move.up", show=False),
@@ -64,12 +64,12 @@ class ServerList(ChoiceList, inherit_bindings=False):
 
 
 class ConnectionsScreen(Modal[None]):
-    """Shows what the session is connected to, and lets a person do something about it.
+    """Shows what the session is connected to; servers can be reconnected and disabled.
 
     Args:
-        settings: what the person configured.
-        session: gives the session; None as long as there is none.
-        examine: makes the checks of the doctor; by default in a child process.
+        settings: the settings.
+        session: returns the session; None before it starts.
+        examine: runs the checks of the doctor; by default in a child process.
     """
 
     HORIZONTAL_BREAKPOINTS = NARROW
@@ -96,7 +96,7 @@ class ConnectionsScreen(Modal[None]):
         self._examine = examine
         self._servers: Sequence[McpServer] = ()
         self._unsubscribe: Callable[[], None] = lambda: None
-        self._own: dict[str, UserServer] = {}
+        self._definitions: dict[str, UserServer] = {}
         self._checks: list[Check] = []
         self._testing = False
         self._following = False
@@ -106,7 +106,7 @@ class ConnectionsScreen(Modal[None]):
         self._credentials: Callable[..., Content] | None = None
 
     def compose(self) -> ComposeResult:
-        """Put down the list, what is to be said, and the keys."""
+        """Create the list, the details, and the keys."""
         yield TitleLine(id="connections-title")
         yield Static(id="connections-header")
         yield ServerList(id="connections-servers", markup=False, compact=True)
@@ -124,27 +124,27 @@ class ConnectionsScreen(Modal[None]):
         )
 
     def on_mount(self) -> None:
-        """Show what is known, and keep looking."""
+        """Show the state, and refresh it regularly."""
         self._list.focus()
-        self._look()
+        self._refresh_state()
         self._show()
         self._show_checks()
-        start_job(self, self._look_for_credentials, "credentials")
-        start_job(self, self._look_for_own_servers, "own servers")
-        # The agent does not say by itself that a server failed.
-        self.set_interval(LOOK_AGAIN_SECONDS, self._look)
+        start_job(self, self._read_credentials, "credentials")
+        start_job(self, self._read_definitions, "own servers")
+        # The agent does not report by itself that a server failed.
+        self.set_interval(REFRESH_SECONDS, self._refresh_state)
 
     def on_unmount(self) -> None:
-        """Listen no more."""
+        """Stop listening."""
         self._unsubscribe()
 
     def on_resize(self) -> None:
-        """Lay everything out for the new width."""
+        """Lay out everything for the new width."""
         self._show()
         self._show_credentials()
         self._show_checks()
 
-    # -- what is shown -----------------------------------------------------------------------------
+    # -- display -----------------------------------------------------------------------------
 
     @property
     def _keys(self) -> Keys:
@@ -160,59 +160,59 @@ class ConnectionsScreen(Modal[None]):
         at = self._list.highlighted
         return self._servers[at] if at is not None and at < len(self._servers) else None
 
-    def _take(self, event: Event) -> None:
+    def _handle_event(self, event: Event) -> None:
         if isinstance(event, McpStatus) and self.is_mounted:
             self._servers = event.servers
             self._show()
 
     def _show(self) -> None:
         shown, count = self._list, len(self._servers)
-        self.query_one("#connections-header", Static).update(say.header(self._width))
+        self.query_one("#connections-header", Static).update(rows.header(self._width))
         if count != shown.option_count:
             at = shown.highlighted
             shown.clear_options()
             shown.add_options([Option("") for _ in self._servers])
             shown.highlighted = min(at or 0, count - 1) if count else None
         wanted = [server for server in self._servers if server.status not in {"off", "untrusted", "disabled"}]
-        up = sum(server.status == "connected" for server in wanted)
-        facts = f"{up} of {len(wanted)} connected" if wanted else "no server"
+        connected = sum(server.status == "connected" for server in wanted)
+        facts = f"{connected} of {len(wanted)} connected" if wanted else "no servers"
         self.query_one(TitleLine).show("Connections", facts=facts)
         self._show_server()
 
     @property
     def _width(self) -> int:
-        """How many cells a row has."""
+        """The width of a row."""
         return max(20, self.size.width - 3)
 
     def _show_server(self) -> None:
         for index, server in enumerate(self._servers):
-            row = say.server_row(server, self._width, chosen=index == self._list.highlighted)
+            row = rows.server_row(server, self._width, chosen=index == self._list.highlighted)
             self._list.replace_option_prompt_at_index(index, row)
         self.query_one("#connections-server", Static).update(
-            say.about_server(self.chosen, self._column, self._keys, self._written_down)
+            rows.about_server(self.chosen, self._column, self._keys, self._definition)
         )
 
     def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
-        """Say more of the server under the cursor."""
+        """Show the details of the server under the cursor."""
         event.stop()
         self._show_server()
 
     @property
-    def _written_down(self) -> UserServer | None:
-        return self._own.get(self.chosen.name) if self.chosen is not None else None
+    def _definition(self) -> UserServer | None:
+        return self._definitions.get(self.chosen.name) if self.chosen is not None else None
 
-    async def _look_for_own_servers(self) -> None:
+    async def _read_definitions(self) -> None:
         if not self._settings.demo:
             found = await asyncio.to_thread(find_user_servers, self._settings, Path.cwd())
-            self._own = {each.name: each for each in found if isinstance(each, UserServer)}
+            self._definitions = {each.name: each for each in found if isinstance(each, UserServer)}
             self._show_server()
 
-    async def _look_for_credentials(self) -> None:
+    async def _read_credentials(self) -> None:
         settings, environ = self._settings, os.environ
         found = await asyncio.to_thread(credentials_of, settings, environ=environ)
         token = None if settings.demo else settings.logfire_token
         self._credentials = partial(
-            say.credentials,
+            rows.credentials,
             found,
             model=settings.model,
             servers=servers_of(settings),
@@ -223,28 +223,28 @@ class ConnectionsScreen(Modal[None]):
 
     def _show_credentials(self) -> None:
         if self._credentials is not None:
-            told = self._credentials(width=self._column, trace=self._trace, problems=self._problems)
-            self.query_one("#connections-credentials", Static).update(told)
+            text = self._credentials(width=self._column, trace=self._trace, problems=self._problems)
+            self.query_one("#connections-credentials", Static).update(text)
 
     @property
     def _column(self) -> int:
-        """How many cells a column below the list has."""
+        """The width of a column below the list."""
         whole = self.size.width - 4
         return whole if self.size.width < ROOMY else whole // 2 - 3
 
-    # -- what is done ------------------------------------------------------------------------------
+    # -- actions ------------------------------------------------------------------------------
 
-    def _look(self) -> None:
+    def _refresh_state(self) -> None:
         if self._session is None:
             self._session = self._find_session()
             if self._session is None:
                 return
             self._servers = self._session.servers.known
-            self._unsubscribe = self._session.bus.subscribe(self._take)
+            self._unsubscribe = self._session.bus.subscribe(self._handle_event)
             self._show()
         self._session.servers.refresh()
         trace = self._session.trace
-        # Where it can be looked at is known only after a while.
+        # Its address is known only after a while.
         known = clean_line(trace.link or trace.trace_id, 500) if trace is not None else ""
         problems = dict(trace.problems) if trace is not None else {}
         if (known, problems) != (self._trace, self._problems):
@@ -252,23 +252,23 @@ class ConnectionsScreen(Modal[None]):
             self._show_credentials()
 
     def action_reconnect(self) -> None:
-        """Connect the server under the cursor again."""
+        """Reconnect the server under the cursor."""
         if self._session is not None and (chosen := self.chosen) is not None:
-            self._complain(self._session.servers.reconnect(chosen.name))
+            self._warn(self._session.servers.reconnect(chosen.name))
 
     def action_switch(self) -> None:
-        """Take the tools of the server under the cursor away from the agent, or bring them back."""
+        """Disable or enable the server under the cursor."""
         if self._session is not None and (chosen := self.chosen) is not None:
-            self._complain(self._session.servers.switch(chosen.name, on=chosen.status == "disabled"))
+            self._warn(self._session.servers.switch(chosen.name, on=chosen.status == "disabled"))
 
-    def _complain(self, why: str) -> None:
+    def _warn(self, why: str) -> None:
         if why:
             self.notify(why, markup=False, severity="warning")
 
     def action_test(self) -> None:
-        """Have the doctor try everything."""
+        """Run the checks of the doctor."""
         if self._testing:
-            self._complain("The tests are running already.")
+            self._warn("The tests are running already.")
             return
         self._testing = self._following = True
         self._checks, self._failure = [], ""
@@ -288,21 +288,21 @@ class ConnectionsScreen(Modal[None]):
         self._show_checks()
 
     def _show_checks(self) -> None:
-        told = say.checks(
+        text = rows.checks(
             self._checks, self._column, self._keys, running=self._testing, failure=self._failure
         )
         shown = self.query_one("#connections-checks", Static)
-        shown.update(told)
+        shown.update(text)
         if self._following:
-            # Unless the person went elsewhere; there is room for them only once they are laid out.
+            # Unless the person scrolled elsewhere; their place is known only after the layout.
             self.call_after_refresh(shown.scroll_visible, animate=False, top=True)
 
     def action_scroll_facts(self, by: int) -> None:
-        """Scroll what has no room below the list."""
+        """Scroll the details."""
         self._following = False
         facts = self.query_one("#connections-facts", VerticalScroll)
         facts.scroll_relative(y=by * max(1, facts.size.height - 1), animate=False)
 
     def action_close(self) -> None:
-        """Go back."""
+        """Close."""
         self.dismiss(None)

@@ -1,4 +1,4 @@
-"""What the session may cost: how much of it is spent, and a line to raise it in."""
+"""The spending limit of the session: what is spent, and a line to set the limit."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def open_screen(app: ScreenHost) -> None:
 
 
 def amount_of(text: str) -> float | None:
-    """Read an amount of US dollars, with or without its sign; None when it is none, or not above 0."""
+    """Parse an amount of US dollars, with or without `$`; None if it is not a number above 0."""
     try:
         amount = float(text.strip().removeprefix("$").replace(",", ""))
     except ValueError:
@@ -39,20 +39,20 @@ def amount_of(text: str) -> float | None:
 
 
 class BudgetScreen(Dialog[float | None]):
-    """Tells what was spent and of what; closes with the new limit in US dollars, or None. Leaving it has the focus.
+    """Shows what was spent and the limit; closes with the new limit in US dollars, or None. Close has the focus.
 
     Args:
-        spent_usd: what the session has cost.
-        limit_usd: what it may cost; None for no limit.
-        running: whether a query runs now, which the new limit is too late for.
-        waiting: how many queries wait.
-        requested: whether the person opened it; else it comes up by itself, as the limit is reached.
+        spent_usd: the cost of the session so far.
+        limit_usd: the limit; None for no limit.
+        running: whether a query runs, to which a new limit does not apply.
+        waiting: the number of queued queries.
+        requested: whether the person opened it; otherwise it appears because the limit is reached.
     """
 
     UNREQUESTED = True
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("r", "write", "Raise the limit", id="budget.raise", show=False),
-        Binding("escape,q", "back", "Leave it", id="budget.leave", show=False),
+        Binding("r", "write", "Set the limit", id="budget.raise", show=False),
+        Binding("escape,q", "back", "Close", id="budget.leave", show=False),
     ]
 
     def __init__(
@@ -76,7 +76,7 @@ class BudgetScreen(Dialog[float | None]):
         return self._limit is not None and self._spent >= self._limit
 
     def compose(self) -> ComposeResult:
-        """Say how things stand, what follows from it, and what can be done."""
+        """Show the state, what it means, and what can be done."""
         wanted = max(self._spent, self._limit or 0.0) * 2
         with Box(classes="box -asks") as box:
             box.border_title = Content("Budget")
@@ -84,13 +84,13 @@ class BudgetScreen(Dialog[float | None]):
             yield Static(fields(*self._rows()), classes="facts")
             yield Static(Content(self._advice()), classes="advice")
             yield Foot(
-                Choice("r", "Raise it" if self._limit is not None else "Set one", "raise"),
-                Choice("Esc", "Leave it", "leave"),
+                Choice("r", "Raise the limit" if self._limit is not None else "Set a limit", "raise"),
+                Choice("Esc", "Close", "leave"),
                 id="answers",
             )
             yield TextAnswer(
-                "What may the session cost in all, in US dollars?",
-                "Let it cost this",
+                "Spending limit of this session, in US dollars:",
+                "Set limit",
                 self._explain,
                 text=f"{wanted:.2f}" if wanted else "",
                 most=_LONGEST,
@@ -99,49 +99,47 @@ class BudgetScreen(Dialog[float | None]):
             )
 
     def on_mount(self) -> None:
-        """Put the focus on what costs nothing."""
+        """Focus the harmless answer."""
         self.focus_choice("#leave")
 
     def _rows(self) -> list[tuple[str, str]]:
         spent, limit = money(self._spent), "none"
         if self._limit is not None:
             spent, limit = spent_of(self._spent, self._limit)
-        rows = [("Spent", f"{spent or 'nothing'}, sub-agents included"), ("Limit", limit)]
+        rows = [("Spent", f"{spent or 'nothing'}, including sub-agents"), ("Limit", limit)]
         if self._queued:
-            rows.append(("Waiting", f"{self._queued} {'query' if self._queued == 1 else 'queries'}"))
+            rows.append(("Queued", f"{self._queued} {'query' if self._queued == 1 else 'queries'}"))
         return rows
 
     def _heading(self) -> str:
         if self._limit is None:
-            return "The session may cost what it takes."
+            return "No spending limit."
         if self._is_spent:
-            return "What the session may cost is spent."
-        return f"{self._spent / self._limit:.0%} of what the session may cost is spent."
+            return "Spending limit reached."
+        return f"{self._spent / self._limit:.0%} of the spending limit is used."
 
     def _advice(self) -> str:
         parts = []
         if self._is_spent:
-            parts.append("No further query runs until the limit is raised. What was said and saved is kept.")
+            parts.append("No query runs until you raise the limit. The conversation and all files are kept.")
         elif self._limit is not None:
-            parts.append("At the limit the running query is stopped, and no further one runs.")
+            parts.append("When the limit is reached, the running query stops and no other one starts.")
         if self._works:
-            parts.append(
-                "The running query keeps the limit it began with; another one holds from the next on."
-            )
+            parts.append("A new limit applies from the next query.")
         return " ".join(parts)
 
     def _explain(self, text: str) -> tuple[str, bool]:
         if not text:
-            return "Write an amount, such as 2.50.", False
+            return "Enter an amount, e.g. 2.50.", False
         amount = amount_of(text)
         if amount is None:
-            return f"{text} is no amount above 0: write one such as 2.50.", False
+            return "Enter an amount above 0, e.g. 2.50.", False
         if amount <= self._spent:
-            return f"{spent_of(self._spent, amount)[0]} is spent already: write more than that.", False
-        return f"{money(amount - self._spent)} more than what is spent.", True
+            return f"{spent_of(self._spent, amount)[0]} is already spent. Enter a higher amount.", False
+        return f"{money(amount - self._spent)} left to spend.", True
 
     def on_button_pressed(self, event: Button.Pressed) -> None:
-        """Take an answer given with the mouse or with Enter."""
+        """Answer with a button."""
         event.stop()
         if event.button.id == "raise":
             self.action_write()
@@ -154,18 +152,18 @@ class BudgetScreen(Dialog[float | None]):
         self.answer(amount_of(event.text))
 
     def on_text_answer_cancelled(self, event: TextAnswer.Cancelled) -> None:
-        """Offer the other answers again."""
+        """Show the other answers again."""
         event.stop()
         self.action_back()
 
     def action_write(self) -> None:
-        """Have the person write how much."""
+        """Ask for the amount."""
         if self.accepts_answers:
             self.query_one("#answers").display = False
             self.query_one(TextAnswer).begin()
 
     def action_back(self) -> None:
-        """Leave the line that is written in; with none, leave the limit as it is."""
+        """Close the line; if it is closed already, close the dialog."""
         writing = self.query_one(TextAnswer)
         if writing.display:
             writing.end()

@@ -1,4 +1,4 @@
-"""The question whether a session goes on although its conversation is gone."""
+"""Asks whether to resume a session whose conversation is lost."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from tui.widgets.dialog import Box, Choice, Dialog, Foot
 __all__ = ["FreshScreen"]
 
 ADVICE = (
-    "The session can go on with a fresh conversation in the same folder: its files and its journal stay, "
-    "but the agent knows nothing of what was said before."
+    "The session can be resumed with a new conversation in the same folder. Its files and journal are kept, "
+    "but the agent does not know what was said before."
 )
 
 
 class FreshScreen(Dialog[bool]):
-    """Asks whether to go on with a fresh conversation; `why` says what became of the earlier one."""
+    """Asks whether to start a new conversation; `why` says what happened to the earlier one."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("f", "settle(True)", "Fresh conversation", id="fresh.begin", show=False),
-        Binding("escape,q", "settle(False)", "Quit", id="fresh.quit", show=False),
+        Binding("f", "answer(True)", "New conversation", id="fresh.begin", show=False),
+        Binding("escape,q", "answer(False)", "Quit", id="fresh.quit", show=False),
     ]
 
     def __init__(self, why: str, clock: Callable[[], float] = time.monotonic) -> None:
@@ -35,22 +35,22 @@ class FreshScreen(Dialog[bool]):
         self._why = clean(why)
 
     def compose(self) -> ComposeResult:
-        """Say what is gone, and what can be done."""
+        """Show what is lost, and what can be done."""
         with Box(classes="box -asks") as box:
-            box.border_title = Content("Its conversation is gone")
+            box.border_title = Content("The conversation is lost")
             yield Static(Content(self._why[:1].upper() + self._why[1:] + "."), classes="facts")
             yield Static(Content(ADVICE), classes="advice")
-            yield Foot(Choice("f", "Fresh conversation", "fresh"), Choice("q", "Quit", "quit"))
+            yield Foot(Choice("f", "New conversation", "fresh"), Choice("q", "Quit", "quit"))
 
     def on_mount(self) -> None:
-        """Put the focus on the way on."""
+        """Focus the new conversation."""
         self.query_one("#fresh").focus()
 
     def on_button_pressed(self, event: Button.Pressed) -> None:
-        """Take an answer given with the mouse or with Enter."""
+        """Answer with a button."""
         event.stop()
         self.answer(event.button.id == "fresh")
 
-    def action_settle(self, fresh: bool) -> None:
+    def action_answer(self, fresh: bool) -> None:
         """Answer."""
         self.answer(fresh)

@@ -1,4 +1,4 @@
-"""What answers: the models the agent lists, any other by its name, how hard it thinks, and what to fall back on."""
+"""The choice of the model, its effort and the fallback model."""
 
 from __future__ import annotations
 
@@ -42,15 +42,15 @@ def open_screen(app: ScreenHost) -> None:
 
 
 class ModelScreen(Modal[ModelChoice | None]):
-    """Lists models; closes with what was chosen, or None. The cursor begins on the one that answers now.
+    """Lists models; closes with the choice, or None. The cursor starts on the current model.
 
-    A model to fall back on is taken as soon as it is written; how hard to think is taken with the model.
+    A fallback model applies as soon as it is entered; the effort applies together with the model.
 
     Args:
-        now: what answers.
-        known: what the agent lists; empty before it is connected.
-        take: has something else answer while the list stays; False when that is refused, and told.
-        running: whether a query runs now, which another choice is too late for.
+        now: the current choice.
+        known: the models the agent lists; empty before it is connected.
+        apply: applies a choice while the list stays open; returns False if it is refused.
+        running: whether a query runs, to which a new choice does not apply.
     """
 
     HORIZONTAL_BREAKPOINTS = NARROW
@@ -58,30 +58,30 @@ class ModelScreen(Modal[ModelChoice | None]):
         Binding("j", "step('down')", "Down", show=False),
         Binding("k", "step('up')", "Up", show=False),
         Binding("e", "effort", "Effort", show=False),
-        Binding("o", "write('model')", "Another model", show=False),
+        Binding("o", "write('model')", "Other model", show=False),
         Binding("f", "write('fallback')", "Fallback", show=False),
-        Binding("escape,q", "back", "Leave it", show=False),
+        Binding("escape,q", "back", "Close", show=False),
     ]
 
     def __init__(
         self,
         now: ModelChoice,
         known: Sequence[KnownModel],
-        take: Callable[[ModelChoice], bool],
+        apply: Callable[[ModelChoice], bool],
         *,
         running: bool = False,
     ) -> None:
         super().__init__()
         self._now = self._choice = now
-        self._take = take
+        self._apply = apply
         self._works = running
         rows = [each for each in known if each.name != "default"]
         if now.model is not None and all(each.name != now.model for each in rows):
-            rows.insert(0, KnownModel(now.model, about="as it is set"))
-        self._rows = [KnownModel("", "As the agent chooses", _of_default(known)), *rows]
+            rows.insert(0, KnownModel(now.model, about="from your settings"))
+        self._rows = [KnownModel("", "Default", _of_default(known)), *rows]
 
     def compose(self) -> ComposeResult:
-        """Put down the list, what goes with it, and the lines to write in."""
+        """Create the list, the details, and the lines for other names."""
         with Box(classes="box") as box:
             box.border_title = Content("Model")
             yield ChoiceList(
@@ -91,11 +91,11 @@ class ModelScreen(Modal[ModelChoice | None]):
             yield Static(id="model-more", classes="facts")
             yield Static(Content(self._when), classes="advice")
             yield Foot(
-                hint="Enter use it   e effort   o another by name   f fallback   Esc leave it", id="answers"
+                hint="Enter select   e effort   o other model…   f fallback…   Esc cancel", id="answers"
             )
             yield TextAnswer(
-                "Which model? Its name, as the server knows it.",
-                "Use it",
+                "Name of the model, as the server knows it:",
+                "Select",
                 _explain,
                 text=self._choice.model or "",
                 most=_LONGEST,
@@ -103,8 +103,8 @@ class ModelScreen(Modal[ModelChoice | None]):
                 id="model",
             )
             yield TextAnswer(
-                "Which model is to answer when the first one is overloaded? Nothing for none.",
-                "Take it",
+                "Fallback model, used when the model is overloaded; leave empty for none:",
+                "Set fallback",
                 self._explain_fallback,
                 text=self._choice.fallback or "",
                 most=_LONGEST,
@@ -113,7 +113,7 @@ class ModelScreen(Modal[ModelChoice | None]):
             )
 
     def on_mount(self) -> None:
-        """Begin with what answers now."""
+        """Start on the current model."""
         names = [each.name for each in self._rows]
         wanted = self._choice.model or ""
         self._list.highlighted = names.index(wanted) if wanted in names else 0
@@ -121,16 +121,16 @@ class ModelScreen(Modal[ModelChoice | None]):
         self._show_more()
 
     def on_resize(self) -> None:
-        """Set the rows out anew for another width; the list has it once that is laid out."""
-        self.call_after_refresh(self._set_out)
+        """Lay out the rows for a new width, once the list has it."""
+        self.call_after_refresh(self._lay_out)
 
     def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
-        """Tell in whole what a row has no room for."""
+        """Show in full what may be cut in the row."""
         event.stop()
         about = _about(self._rows[event.option_index])
         self.query_one("#model-about", Static).update(Content(about))
 
-    def _set_out(self) -> None:
+    def _lay_out(self) -> None:
         width = self._list.scrollable_content_region.width
         name = min(_NAME, max(cell_len(_name(each)) for each in self._rows))
         now = self._now.model or ""
@@ -144,17 +144,15 @@ class ModelScreen(Modal[ModelChoice | None]):
 
     @property
     def _when(self) -> str:
-        now = (
-            "The running query keeps its model; another one answers from the next on. " if self._works else ""
-        )
-        return f"{now}It holds for this session; `ua-tui config set model NAME` keeps it."
+        now = "A new model applies from the next query. " if self._works else ""
+        return f"{now}This session only; `ua-tui config set model NAME` makes it the default."
 
     def _show_more(self) -> None:
         effort = effort_of(self._choice.effort)
         if self._choice.effort != self._now.effort:
-            effort += f" (was: {effort_of(self._now.effort)}); Enter on a model takes it"
+            effort += f" (was: {effort_of(self._now.effort)}); press Enter on a model to apply"
         rows = [
-            ("In use", f"{_IN_USE} {self._now.model or 'as the agent chooses'}"),
+            ("Current", f"{_IN_USE} {self._now.model or 'default'}"),
             ("Effort", effort),
             ("Fallback", fallback_of(self._choice.fallback)),
         ]
@@ -169,17 +167,17 @@ class ModelScreen(Modal[ModelChoice | None]):
         self.dismiss(replace(self._choice, model=self._rows[event.option_index].name or None))
 
     def on_text_answer_submitted(self, event: TextAnswer.Submitted) -> None:
-        """Close with the model that was written, or take the fallback."""
+        """Close with the entered model, or apply the entered fallback."""
         event.stop()
         if event.text_answer.id == "model":
             self.dismiss(replace(self._choice, model=event.text))
             return
         fallback = event.text or None
-        if not self._take(replace(self._now, fallback=fallback)):
+        if not self._apply(replace(self._now, fallback=fallback)):
             return
         self._now = replace(self._now, fallback=fallback)
         self._choice = replace(self._choice, fallback=fallback)
-        self._end_writing(event.text_answer)
+        self._close_line(event.text_answer)
         self._show_more()
 
     def on_text_answer_cancelled(self, event: TextAnswer.Cancelled) -> None:
@@ -188,55 +186,55 @@ class ModelScreen(Modal[ModelChoice | None]):
         self.action_back()
 
     def action_step(self, way: str) -> None:
-        """Go to the next model, or to the one before."""
+        """Move to the next or the previous model."""
         if way == "down":
             self._list.action_cursor_down()
         else:
             self._list.action_cursor_up()
 
     def action_effort(self) -> None:
-        """Take the next level of effort; after the highest it is the model's to choose again."""
+        """Change to the next effort level; after the highest comes the default."""
         levels: list[Effort | None] = [None, *EFFORTS]
         at = levels.index(self._choice.effort)
         self._choice = replace(self._choice, effort=levels[(at + 1) % len(levels)])
         self._show_more()
 
     def action_write(self, which: str) -> None:
-        """Have a name written."""
+        """Ask for a name."""
         self.query_one("#answers").display = False
         self.query_one(f"#{which}", TextAnswer).begin()
 
     def action_back(self) -> None:
-        """Leave the line that is written in; with none, leave everything as it is."""
-        for writing in self.query(TextAnswer).results(TextAnswer):
-            if writing.display:
-                self._end_writing(writing)
+        """Close the line; if none is open, close the dialog without a change."""
+        for line in self.query(TextAnswer).results(TextAnswer):
+            if line.display:
+                self._close_line(line)
                 return
         if self._choice.effort != self._now.effort:
-            told = (
-                f"The effort stays as it was ({effort_of(self._now.effort)}): Enter on a model takes another."
+            effort = effort_of(self._now.effort)
+            self.app.notify(
+                f"Effort not changed ({effort}): press Enter on a model to apply it.", markup=False
             )
-            self.app.notify(told, markup=False)
         self.dismiss(None)
 
-    def _end_writing(self, writing: TextAnswer) -> None:
-        writing.end()
+    def _close_line(self, line: TextAnswer) -> None:
+        line.end()
         self.query_one("#answers").display = True
         self._list.focus()
 
     def _explain_fallback(self, text: str) -> tuple[str, bool]:
         if not text:
-            return "A query fails when its model stays overloaded.", True
+            return "Without a fallback, a query fails if its model stays overloaded.", True
         if text == self._now.model:
-            return "That is the model itself: name another one.", False
+            return "This is the model itself. Enter another one.", False
         return _explain(text)
 
 
 def _explain(text: str) -> tuple[str, bool]:
     if not text:
-        return "Write a name, such as claude-sonnet-5 or qwen3:32b.", False
+        return "Enter a name, e.g. claude-sonnet-5 or qwen3:32b.", False
     if " " in text or not text.isprintable():
-        return "Names of models have no blanks.", False
+        return "Model names contain no spaces.", False
     return "", True
 
 
@@ -253,15 +251,15 @@ def _about(model: KnownModel) -> str:
 
 
 def _row(model: KnownModel, name: int, width: int, *, in_use: bool) -> Content:
-    """Set out a model in `width` cells: a mark, its name in `name` cells, what it is, and its price at the right."""
+    """Lay out a model in `width` cells: a mark, its name in `name` cells, a description, and its price at the right."""
     mark = f"{_IN_USE if in_use else ' '} "
     shown = _name(model)
     about, price = _about(model), ""
     if (found := _PRICE.search(about)) is not None:
         about, price = about[: found.start()].rstrip(" ·"), found[0]
-    taken = cell_len(mark) + name + _GAP + (cell_len(price) + _GAP if price else 0)
-    about = tail_cut(about, max(0, width - taken))
-    space = " " * max(0, width - taken - cell_len(about) + _GAP) if price else ""
+    used = cell_len(mark) + name + _GAP + (cell_len(price) + _GAP if price else 0)
+    about = tail_cut(about, max(0, width - used))
+    space = " " * max(0, width - used - cell_len(about) + _GAP) if price else ""
     return Content.assemble(
         (mark, "$accent"),
         shown + " " * (name - cell_len(shown) + _GAP),

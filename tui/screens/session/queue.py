@@ -1,4 +1,4 @@
-"""The queries that wait, to be put in order, taken out, or taken back into the prompt."""
+"""The queue of queries: reorder them, delete them, or take one back into the prompt."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ def open_screen(app: ScreenHost) -> None:
 
 
 class QueueScreen(Modal[str | None]):
-    """Lists what waits, the next one first; closes with the query that was taken back, or with None.
+    """Lists the queued queries, the next one first; closes with the query that was taken back, or with None.
 
     Args:
-        read: gives what waits now.
-        change: lets others wait instead of what was seen; False when that is no longer what waits.
+        read: returns the queue.
+        change: replaces the queue that was seen; returns False if it is no longer the same.
     """
 
     HORIZONTAL_BREAKPOINTS = NARROW
@@ -56,7 +56,7 @@ class QueueScreen(Modal[str | None]):
         self._texts: tuple[str, ...] = ()
 
     def compose(self) -> ComposeResult:
-        """Put down the list and its keys."""
+        """Create the list and its keys."""
         with Box(classes="box") as box:
             box.border_title = Content("Queue")
             yield Static(Content(""), id="queue-what")
@@ -66,15 +66,15 @@ class QueueScreen(Modal[str | None]):
     def _hint(self) -> str:
         keys = keys_of(self.app).shown
         move = f"{keys('queue.earlier')} {keys('queue.later')} move".replace("Shift+", "⇧")
-        return f"{move}   {keys('queue.delete')} delete   Enter takes back   {keys('screen.back')} close"
+        return f"{move}   {keys('queue.delete')} delete   Enter edit in prompt   {keys('screen.back')} close"
 
     def on_mount(self) -> None:
-        """Show what waits."""
+        """Show the queue."""
         self._show(0)
         self.query_one(OptionList).focus()
 
-    def renew(self) -> None:
-        """Show what waits by now, if that is something else."""
+    def refresh_queue(self) -> None:
+        """Show the queue again if it has changed."""
         if self.is_mounted and self._read() != self._texts:
             self._show(max(0, self._at - (len(self._texts) - len(self._read()))))
 
@@ -90,39 +90,41 @@ class QueueScreen(Modal[str | None]):
         queries.display = bool(self._texts)
         if self._texts:
             queries.highlighted = min(at, len(self._texts) - 1)
-        told = "The first one runs next." if self._texts else "Nothing waits."
-        self.query_one("#queue-what", Static).update(Content(told))
+        text = "The first one runs next." if self._texts else "The queue is empty."
+        self.query_one("#queue-what", Static).update(Content(text))
 
-    def _put(self, wanted: Sequence[str], at: int) -> bool:
+    def _replace(self, wanted: Sequence[str], at: int) -> bool:
         changed = self._change(self._texts, wanted)
         if not changed:
-            self.notify("The queue has changed meanwhile: look again.", severity="warning", markup=False)
+            self.notify(
+                "The queue has changed in the meantime. Check it again.", severity="warning", markup=False
+            )
         self._show(at)
         return changed
 
     def action_move(self, by: int) -> None:
-        """Let the chosen query run earlier or later."""
+        """Move the chosen query up or down."""
         at, to = self._at, self._at + by
         if self._texts and 0 <= to < len(self._texts):
             wanted = list(self._texts)
             wanted.insert(to, wanted.pop(at))
-            self._put(wanted, to)
+            self._replace(wanted, to)
 
     def action_delete(self) -> None:
-        """Take the chosen query out."""
+        """Delete the chosen query."""
         if self._texts:
             at = self._at
-            self._put([*self._texts[:at], *self._texts[at + 1 :]], at)
+            self._replace([*self._texts[:at], *self._texts[at + 1 :]], at)
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
-        """Take the chosen query back."""
+        """Take the chosen query back into the prompt."""
         event.stop()
         at = event.option_index
         if at < len(self._texts):
             text = self._texts[at]
-            if self._put([*self._texts[:at], *self._texts[at + 1 :]], at):
+            if self._replace([*self._texts[:at], *self._texts[at + 1 :]], at):
                 self.dismiss(text)
 
     def action_close(self) -> None:
-        """Go back."""
+        """Close."""
         self.dismiss(None)

@@ -1,4 +1,4 @@
-"""The question before quitting while work runs."""
+"""The quit dialog, shown while the agent works."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ QuitAnswer = Literal["stay", "wait", "stop"]
 
 
 class QuitScreen(Dialog[QuitAnswer]):
-    """Asks whether to leave while work runs, and says what does; staying has the focus.
+    """Asks whether to quit while the agent works; staying has the focus.
 
     Args:
-        queued: how many queries wait behind the running one.
-        at_work: tells what runs; it is asked anew every second.
+        queued: the number of queued queries.
+        at_work: describes what runs; it is read again every second.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("n,escape", "choose('stay')", "Stay", id="quit.stay", show=False),
-        Binding("w", "choose('wait')", "Quit when it is done", id="quit.wait", show=False),
+        Binding("w", "choose('wait')", "Quit when done", id="quit.wait", show=False),
         Binding("y", "choose('stop')", "Stop and quit", id="quit.stop", show=False),
     ]
 
@@ -41,13 +41,13 @@ class QuitScreen(Dialog[QuitAnswer]):
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         super().__init__(clock)
-        # It was asked for: what was typed before it is no reason to wait longer than for a key that is held down.
+        # The person pressed a key for it: earlier typing is no reason to wait longer than for a key that is held down.
         self._typing = False
         self._queued = queued
         self._at_work = at_work
 
     def compose(self) -> ComposeResult:
-        """Say what runs, what would be stopped and what is kept."""
+        """Show what runs, what would be stopped and what is kept."""
         with Box(classes="box -asks") as box:
             box.border_title = Content("Quit")
             yield Static(self._heading(), classes="heading")
@@ -55,21 +55,21 @@ class QuitScreen(Dialog[QuitAnswer]):
             yield Static(Content(self._advice()), classes="advice")
             yield Foot(
                 Choice("n", "Stay", "stay"),
-                Choice("w", "Quit when it is done", "wait"),
-                Choice("y", "Stop it and quit", "stop"),
+                Choice("w", "Quit when done", "wait"),
+                Choice("y", "Stop and quit", "stop"),
             )
 
     def on_mount(self) -> None:
-        """Put the focus on staying."""
+        """Focus the harmless answer."""
         self.focus_choice("#stay")
-        self.set_interval(1.0, self._tell_again)
+        self.set_interval(1.0, self._refresh)
 
     @property
     def _is_done(self) -> bool:
         return self._at_work is not None and not self._at_work.is_running
 
     def _heading(self) -> Content:
-        return Content("The agent is done by now." if self._is_done else "The agent is still at work.")
+        return Content("The agent has finished." if self._is_done else "The agent is still working.")
 
     def _facts(self) -> Content:
         return fields(*self._at_work.rows()) if self._at_work is not None else Content("")
@@ -77,17 +77,18 @@ class QuitScreen(Dialog[QuitAnswer]):
     def _advice(self) -> str:
         key = keys_of(self.app).shown("quit")
         queries = "query" if self._queued == 1 else "queries"
-        waiting = f"{self._queued} queued {queries} would not run; queue.json keeps what waits. "
-        return (waiting if self._queued else "") + f"What is saved stays. {key} again stops it at once."
+        them = "it" if self._queued == 1 else "them"
+        waiting = f"{self._queued} queued {queries} will not run; queue.json keeps {them}. "
+        return (waiting if self._queued else "") + f"Saved files are kept. Press {key} again to stop at once."
 
-    def _tell_again(self) -> None:
+    def _refresh(self) -> None:
         for heading in self.query(".heading").results(Static):
             heading.update(self._heading())
         for facts in self.query(".facts").results(Static):
             facts.update(self._facts())
 
     def on_button_pressed(self, event: Button.Pressed) -> None:
-        """Take an answer given with the mouse or with Enter."""
+        """Answer with a button."""
         event.stop()
         match event.button.id:
             case "wait":
@@ -98,5 +99,5 @@ class QuitScreen(Dialog[QuitAnswer]):
                 self.action_choose("stay")
 
     def action_choose(self, choice: QuitAnswer) -> None:
-        """Close with the choice of the key."""
+        """Close with a choice."""
         self.answer(choice)

@@ -1,4 +1,4 @@
-"""The list of sessions: a row for each, drawn only where it is seen, so that there may be ten thousand."""
+"""The list of sessions, which draws only visible rows, as there may be ten thousand."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _WHEN = 16
 
 
 class SessionList(ScrollView, can_focus=True):
-    """Shows summaries in columns under a header, with a cursor that stays on its session whatever comes above it."""
+    """Shows summaries in columns under a header; the cursor stays on its session when rows are added above it."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("up,k", "move(-1)", "Up", id="move.up", show=False),
@@ -56,10 +56,10 @@ class SessionList(ScrollView, can_focus=True):
     }
 
     class Highlighted(Message):
-        """The cursor is on another session, on the same one that changed, or on none."""
+        """The session under the cursor is another one, or has changed."""
 
     class Opened(Message):
-        """A session is to be opened."""
+        """A session is opened."""
 
     def __init__(self, *, zone: tzinfo | None = None, id: str | None = None) -> None:
         super().__init__(id=id)
@@ -74,11 +74,11 @@ class SessionList(ScrollView, can_focus=True):
 
     @property
     def rows(self) -> Sequence[Summary]:
-        """What is listed."""
+        """The listed sessions."""
         return self._rows
 
     def show(self, rows: Sequence[Summary], at: str | None = None) -> None:
-        """List these; the cursor goes to the session `at`, or stays on its own, or else in its place."""
+        """Show these sessions; the cursor moves to the session `at`, or stays on its session or at its position."""
         before = self.chosen
         wanted = at if at is not None else before.name if before is not None else None
         below = self._at - int(self.scroll_offset.y)
@@ -88,7 +88,7 @@ class SessionList(ScrollView, can_focus=True):
         self._at = min(self._at, max(0, len(rows) - 1)) if place is None else place
         self.virtual_size = Size(0, len(rows) + HEADER)
         if moved and before is not None and wanted == before.name and self.scroll_offset.y:
-            # What came above it does not move the row on the screen, unless it is at the top.
+            # Rows that are added above do not move the cursor's row on the screen, unless it is at the top.
             self.scroll_to(y=max(0, self._at - below), animate=False, immediate=True)
         self._reveal()
         self.refresh()
@@ -103,7 +103,7 @@ class SessionList(ScrollView, can_focus=True):
         self._go(self._at + by * max(1, self._room - 1))
 
     def action_go(self, to: int) -> None:
-        """Go to the first or the last one."""
+        """Move the cursor to the first or the last session."""
         self._go(to if to >= 0 else len(self._rows) - 1)
 
     def action_open(self) -> None:
@@ -124,7 +124,7 @@ class SessionList(ScrollView, can_focus=True):
                 self.action_open()
 
     def on_resize(self) -> None:
-        """Keep the cursor in sight."""
+        """Keep the cursor visible."""
         self.virtual_size = Size(0, len(self._rows) + HEADER)
         self._reveal()
 
@@ -140,7 +140,7 @@ class SessionList(ScrollView, can_focus=True):
             self.post_message(self.Highlighted())
 
     def _reveal(self) -> None:
-        # The header is drawn over the first line: a row is in sight when it is below that.
+        # The header covers the first line: a row is visible if it is below that.
         region = Region(0, self._at, 1, HEADER + 1)
         self.scroll_to_region(region, animate=False, immediate=True, force=True)
 
@@ -158,16 +158,16 @@ class SessionList(ScrollView, can_focus=True):
         return self._row(self._rows[place], width, lit=place == self._at)
 
     def _columns(self, width: int) -> tuple[bool, int]:
-        """Whether there is room for all counts, and how wide the heading is."""
+        """Whether there is room for all counts, and the width of the heading."""
         counts = width >= _WIDEST
-        taken = 2 + _WHEN + 2 + 2 + 7 + 2 + 7 + 2 + 5 + ((2 + 5 + 2 + 8) if counts else 0)
-        return counts, max(1, width - taken)
+        used = 2 + _WHEN + 2 + 2 + 8 + 2 + 7 + 2 + 5 + ((2 + 5 + 2 + 8) if counts else 0)
+        return counts, max(1, width - used)
 
     def _header(self, width: int) -> str:
         counts, room = self._columns(width)
         left = f"  {'when':<{_WHEN}}  {set_cell_size('title or first query', room)}"
-        # How long it was open, and not how long the agent worked.
-        right = f"  {'open':>7}  {'cost':>7}  {'calls':>5}"
+        # The time that the session was open, and not the time that the agent worked.
+        right = f"  {'duration':>8}  {'cost':>7}  {'calls':>5}"
         return left + right + (f"  {'files':>5}  {'state':<8}" if counts else "")
 
     def _row(self, summary: Summary, width: int, *, lit: bool) -> Strip:
@@ -182,7 +182,7 @@ class SessionList(ScrollView, can_focus=True):
         heading = summary.line
         time = _UNKNOWN if summary.seconds is None else duration(summary.seconds)
         cost = _UNKNOWN if summary.cost is None else f"{'~' if summary.estimate else ''}{money(summary.cost)}"
-        right = f"  {time:>7}  {cost:>7}  {_count(summary.calls):>5}"
+        right = f"  {time:>8}  {cost:>7}  {_count(summary.calls):>5}"
         parts = [
             (f"{glyph} ", state),
             (f"{self._when(summary)}  ", muted),
@@ -202,7 +202,7 @@ class SessionList(ScrollView, can_focus=True):
     def _when(self, summary: Summary) -> str:
         try:
             if summary.started is None:
-                # The name of the folder tells it, too.
+                # The name of the folder has it, too.
                 at = datetime.strptime(summary.name[len("session_") :][:15], "%Y%m%d_%H%M%S").replace(
                     tzinfo=self._zone
                 )

@@ -1,4 +1,4 @@
-"""What the status line shows, in whole sentences."""
+"""The status of the session in full sentences."""
 
 from __future__ import annotations
 
@@ -26,27 +26,27 @@ def open_screen(app: ScreenHost) -> None:
 
 
 class StatusScreen(Dialog[None]):
-    """Tells how things stood when it was opened: a label and a sentence for each thing."""
+    """Shows the status at the time it was opened: a label and a sentence for each item."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q", "close", "Close", id="status.close", show=False)
     ]
 
-    def __init__(self, told: Sequence[tuple[str, str]]) -> None:
+    def __init__(self, rows: Sequence[tuple[str, str]]) -> None:
         super().__init__(requested=True)
-        self._told_rows = told
+        self._rows = rows
 
     def compose(self) -> ComposeResult:
-        """Put down the rows."""
+        """Create the rows."""
         with Box(classes="box") as box:
-            box.border_title = Content("Status")
-            rows = FactRows(self._told_rows)
-            rows.add_class("-wide")
-            yield rows
+            box.border_title = Content("Session status")
+            facts = FactRows(self._rows)
+            facts.add_class("-wide")
+            yield facts
             yield Foot(Choice("Esc", "Close", "close"))
 
     def on_mount(self) -> None:
-        """Put the focus on closing."""
+        """Focus Close."""
         self.focus_choice("#close")
 
     def on_button_pressed(self, event: Button.Pressed) -> None:
@@ -55,5 +55,5 @@ class StatusScreen(Dialog[None]):
         self.action_close()
 
     def action_close(self) -> None:
-        """Go back."""
+        """Close."""
         self.dismiss(None)

@@ -1,1 +1,5 @@
-"""To be described: what this folder is, who may import it, where to begin."""
+"""The setup dialog: choose a connection method, enter a key or an address, test it, store it.
+
+Imported by the application when there is no model yet, or when `/setup` runs. Start with `screen.py`, which moves
+between the pages of `pages.py`; `core.provider.setup` checks and stores the input.
+"""

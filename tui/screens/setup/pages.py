@@ -1,76 +1,96 @@
-"""The pages of the setup: the ways to a model, what each asks for, and how the trial of it went."""
+"""The pages of the setup dialog: connection methods, their forms, the Claude login, and the result."""
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from textual import events
-from textual.app import ComposeResult
+from textual.app import App, ComposeResult
 from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.widgets import Button, Input, Static
 
+from core.provider.claude_login import find_login
 from core.provider.setup import LOCAL_URL, SetupInput, SetupMethod, normalize_address, normalize_key
+from core.settings.model import Settings
 from tui.screens.requests.arguments import reveal
+from tui.terminal.copy import copy_text
+from tui.terminal.login import command_to_log_in
+from tui.terminal.programs import NoProgram
 
-__all__ = ["FORMS", "WAYS", "Form", "FormField", "FormText", "MessagePage", "WayRow", "paragraphs"]
+__all__ = [
+    "FORMS",
+    "METHODS",
+    "Form",
+    "FormField",
+    "FormText",
+    "LoginPage",
+    "MessagePage",
+    "MethodRow",
+    "paragraphs",
+]
 
-WAYS = (
-    ("anthropic", "Anthropic API key", "paid for by use"),
+METHODS = (
+    ("anthropic", "Anthropic API key", "pay as you go"),
     ("login", "Claude login", "with a Pro, Max or Team plan"),
-    ("zai", "Z.AI", "the GLM models, with a key of theirs"),
+    ("zai", "Z.AI", "GLM models, with a Z.AI key"),
     ("server", "Local or other server", "Ollama, LM Studio, llama.cpp, gateways"),
-    ("demo", "Demo", "a scripted session, without any key"),
+    ("demo", "Demo", "a scripted session, no key needed"),
 )
-"""The ways in their order: name, title, and for whom it is."""
-_TITLE_WIDTH = max(len(title) for _, title, _ in WAYS)
+"""The connection methods in their order: name, title, description."""
+_TITLE_WIDTH = max(len(title) for _, title, _ in METHODS)
 
 
-class WayRow(Button):
-    """A way to choose, on a line of its own."""
+LOGIN_HELP = "Claude's command line logs you in: it opens a browser, or shows a link and asks for a code."
 
-    def __init__(self, number: int, name: str, title: str, meaning: str) -> None:
-        words = Content.assemble(
-            (f"{number}", "bold $accent"), f"  {title:<{_TITLE_WIDTH}}  ", (meaning, "$text-muted")
+
+class MethodRow(Button):
+    """A method to choose, on its own line."""
+
+    def __init__(self, number: int, name: str, title: str, description: str) -> None:
+        label = Content.assemble(
+            (f"{number}", "bold $accent"), f"  {title:<{_TITLE_WIDTH}}  ", (description, "$text-muted")
         )
-        super().__init__(words, id=name, compact=True)
-        # While a button looks pressed Textual ignores it: an early click would swallow the one that counts.
+        super().__init__(label, id=name, compact=True)
+        # Textual ignores a button while it looks pressed: a click that is ignored must not block the next one.
         self.active_effect_duration = 0
 
 
 class FormField(Input):
-    """A line to write or paste into; what is pasted is tidied, and a hidden one can be neither read nor copied."""
+    """An input line; what is pasted is normalised, and a hidden one can be neither read nor copied."""
 
     def __init__(
-        self, field: str, text: str, tidy: Callable[[str], str], example: str, *, hidden: bool
+        self, field: str, text: str, normalize: Callable[[str], str], example: str, *, hidden: bool
     ) -> None:
         super().__init__(text, example, password=hidden, compact=True, select_on_focus=False)
         self.field = field
-        self._tidied = tidy
+        self._normalize = normalize
 
     @property
     def text(self) -> str:
-        """What was entered, tidied."""
-        return self._tidied(self.value)
+        """The normalised input."""
+        return self._normalize(self.value)
 
     def _on_paste(self, event: events.Paste) -> None:
-        # Textual's own takes the first line, which of a key that was copied with a line end before it is none.
+        # Textual's own handler uses the first line, which is empty if a line break was copied before the key.
         event.prevent_default()
         event.stop()
-        text = self._tidied(event.text)
+        text = self._normalize(event.text)
         if self.selection.is_empty:
             self.insert_text_at_cursor(text)
         else:
             self.replace(text, *self.selection)
 
     def action_copy(self) -> None:
-        """Copy what is selected, unless it is hidden."""
+        """Copy the selection, unless it is hidden."""
         if not self.password:
             super().action_copy()
 
     def action_cut(self) -> None:
-        """Cut what is selected; what is hidden is only deleted."""
+        """Cut the selection; hidden text is only deleted."""
         if self.password:
             self.delete_selection()
         else:
@@ -79,7 +99,7 @@ class FormField(Input):
 
 @dataclass(frozen=True)
 class FormText:
-    """The words of a form: what it is for, where things come from, and its lines: field, label, example."""
+    """The text of a form: its title, where to get a key, and its lines (field, label, example)."""
 
     title: str
     where: str
@@ -89,26 +109,26 @@ class FormText:
 FORMS: dict[SetupMethod, FormText] = {
     "anthropic": FormText(
         "Anthropic API key",
-        "Keys are made at console.anthropic.com, under API keys.",
-        (("key", "Key", "paste it here; it is not shown"),),
+        "Create a key at console.anthropic.com, under API keys.",
+        (("key", "Key", "paste it here (hidden)"),),
     ),
     "zai": FormText(
         "Z.AI",
-        "Keys are made at z.ai, under API keys. Without a model Z.AI takes the one it deems right.",
-        (("key", "Key", "paste it here; it is not shown"), ("model", "Model", "may be empty")),
+        "Create a key at z.ai, under API keys. Without a model, Z.AI uses its default.",
+        (("key", "Key", "paste it here (hidden)"), ("model", "Model", "optional")),
     ),
     "server": FormText(
         "Local or other server",
         "Any server that speaks the Anthropic Messages API: Ollama, LM Studio, llama.cpp, a gateway. "
-        "An empty address is that of Ollama on this machine.",
+        "Leave the address empty for Ollama on this machine.",
         (
             ("address", "Address", LOCAL_URL),
-            ("model", "Model", "as the server names it"),
-            ("key", "Token", "only where the server wants one; it is not shown"),
+            ("model", "Model", "the name on the server"),
+            ("key", "Token", "only if the server needs one (hidden)"),
         ),
     ),
 }
-_TIDY: dict[str, Callable[[str], str]] = {
+_NORMALIZE: dict[str, Callable[[str], str]] = {
     "key": normalize_key,
     "address": normalize_address,
     "model": str.strip,
@@ -116,16 +136,16 @@ _TIDY: dict[str, Callable[[str], str]] = {
 
 
 class Form(Vertical):
-    """Asks for what one way needs; what was written stays in it."""
+    """Asks for what one method needs; keeps what was entered."""
 
-    def __init__(self, way: SetupMethod, known: SetupInput) -> None:
-        super().__init__(id=f"page-{way}", classes="page")
-        self.way = way
+    def __init__(self, method: SetupMethod, known: SetupInput) -> None:
+        super().__init__(id=f"page-{method}", classes="page")
+        self.method = method
         self._known = known
-        self._text = FORMS[way]
+        self._text = FORMS[method]
 
     def compose(self) -> ComposeResult:
-        """Put down what it is for, the lines, and where it will be stored."""
+        """Create the title, the lines, and where the input will be stored."""
         yield Static(Content(self._text.title), classes="heading")
         yield Static(Content(self._text.where), classes="facts")
         with Vertical(classes="entries"):
@@ -133,54 +153,100 @@ class Form(Vertical):
                 with Horizontal():
                     yield Static(Content(label), classes="label")
                     yield FormField(
-                        field, getattr(self._known, field), _TIDY[field], example, hidden=field == "key"
+                        field, getattr(self._known, field), _NORMALIZE[field], example, hidden=field == "key"
                     )
         yield Static(classes="wrong")
         yield Static(classes="advice")
 
     def fill_in(self) -> None:
-        """Write the address that is offered into its line, when that is empty."""
+        """Fill in the default address if the line is empty."""
         for entry in self.query(FormField):
             if entry.field == "address" and not entry.text:
                 entry.value = entry.placeholder
 
     @property
-    def given(self) -> SetupInput:
-        """What was entered."""
+    def entered(self) -> SetupInput:
+        """The input."""
         return SetupInput(**{entry.field: entry.text for entry in self.query(FormField)})
 
     def begin(self, stored: str) -> None:
-        """Say where things will be stored, and have the first line written in."""
+        """Show where the input will be stored, and focus the first line."""
         self.query_one(".advice", Static).update(Content(reveal(stored)))
         self.query(FormField).first().focus()
 
-    def tell(self, field: str, wrong: str) -> None:
-        """Say what is wrong with a line, and go there."""
-        self.query_one(".wrong", Static).update(Content(reveal(wrong)))
+    def show_problem(self, field: str, problem: str) -> None:
+        """Show what is wrong with a line, and focus it."""
+        self.query_one(".wrong", Static).update(Content(reveal(problem)))
         for entry in self.query(FormField):
             if entry.field == field:
                 entry.focus()
 
     def on_input_changed(self, event: Input.Changed) -> None:
-        """What was wrong is being put right."""
+        """Clear the problem while the person fixes it."""
         event.stop()
         self.query_one(".wrong", Static).update("")
 
 
 class MessagePage(Vertical):
-    """A heading, and paragraphs that are told below it."""
+    """A heading with paragraphs below it."""
 
     def __init__(self, id: str) -> None:
         super().__init__(Static(classes="heading"), Static(classes="facts"), id=id, classes="page")
 
-    def say(self, heading: str, *said: str, warnings: Sequence[str] = ()) -> None:
-        """Say something else."""
+    def show(self, heading: str, *texts: str, warnings: Sequence[str] = ()) -> None:
+        """Replace heading and paragraphs."""
         self.query_one(".heading", Static).update(Content(reveal(heading)))
-        self.query_one(".facts", Static).update(paragraphs(said, warnings))
+        self.query_one(".facts", Static).update(paragraphs(texts, warnings))
 
 
-def paragraphs(said: Sequence[str], warnings: Sequence[str] = (), gap: str = "\n\n") -> Content:
-    """Set out paragraphs with a gap between them, warnings last and marked; text is shown as it is."""
-    told = [Content(reveal(each)) for each in said if each]
-    told += [Content.assemble(("⚠ ", "bold $warning"), reveal(each)) for each in warnings]
-    return Content(gap).join(told)
+class LoginPage(MessagePage):
+    """Shows the Claude login; logs in on this terminal, or shows the command for another one.
+
+    Args:
+        settings: the settings with the command line and its folder.
+        log_in: runs that command line on this terminal; returns its exit code.
+    """
+
+    def __init__(self, settings: Settings, log_in: Callable[[App[Any], Settings], int]) -> None:
+        super().__init__("page-login")
+        self._settings = settings
+        self._log_in = log_in
+
+    @property
+    def _command(self) -> str:
+        return shlex.join(command_to_log_in(self._settings))
+
+    def check(self) -> bool:
+        """Check for a login and show the result; returns whether it can be used."""
+        login = find_login(self._settings)
+        try:
+            advice = f"{LOGIN_HELP} You can also run this in another terminal:\n{self._command}"
+        except NoProgram as error:
+            advice = str(error)
+        self.show("Claude login", login.message, advice)
+        return login.usable
+
+    def log_in(self) -> bool:
+        """Log in; returns whether the command could be run, whatever its result."""
+        try:
+            code = self._log_in(self.app, self._settings)
+        except NoProgram as error:
+            self.notify(f"{error} Run the command in another terminal, then check again.", markup=False)
+            return False
+        if code:
+            self.notify(f"The command exited with code {code}.", markup=False)
+        return True
+
+    def copy_command(self) -> None:
+        """Copy the command that logs in."""
+        try:
+            copy_text(self.app, self._command, "Command")
+        except NoProgram as error:
+            self.notify(str(error), markup=False)
+
+
+def paragraphs(texts: Sequence[str], warnings: Sequence[str] = (), gap: str = "\n\n") -> Content:
+    """Join paragraphs with a gap, warnings last and marked; markup is not interpreted."""
+    parts = [Content(reveal(each)) for each in texts if each]
+    parts += [Content.assemble(("⚠ ", "bold $warning"), reveal(each)) for each in warnings]
+    return Content(gap).join(parts)

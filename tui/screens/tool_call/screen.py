@@ -1,4 +1,4 @@
-"""One tool call in full: its state, what it was given, what it gave back, and the files it left."""
+"""One tool call in full: its state, arguments, result, and the files it created."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
+from textual.message import Message
 from textual.timer import Timer
 from textual.widgets import Input
 
@@ -23,17 +24,16 @@ from tui.render.format import Mark, clock
 from tui.render.subagent_progress import Progress
 from tui.screens.files.artifact_list import ArtifactList, files_of_call, missing_reason
 from tui.screens.files.document import DocumentScreen
-from tui.screens.tool_call.call_view import CallView
 from tui.terminal.copy import MOST_COPIED, copy_text
 from tui.terminal.programs import PAGER, NoProgram, command_of, page
 from tui.viewers.tool_call.body import arguments_text, call_body, call_text, is_agent, result_text
 from tui.viewers.tool_call.sections import SectionsBody
 from tui.viewers.tool_call.stored_result import StoredResult, is_stored, read_stored_result
 from tui.viewers.view.chrome import KeyLine, TitleLine
-from tui.viewers.view.document_view import DetailPanel
+from tui.viewers.view.document_view import DetailPanel, DocumentView
 from tui.widgets.workers import start_job
 
-__all__ = ["ToolCallScreen"]
+__all__ = ["CallView", "ToolCallScreen"]
 
 _DETAIL_FROM = 20
 _MARKS = {
@@ -44,16 +44,45 @@ _MARKS = {
 }
 
 
+class CallView(DocumentView):
+    """Shows the sections of a call; an update replaces them without flicker."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        # In a table of results these keys have another meaning.
+        Binding("a", "screen.copy_arguments", id="call.copy_arguments", show=False),
+    ]
+
+    class Passed(Message):
+        """The cursor was moved down from the last row."""
+
+    def show_call(self, body: SectionsBody) -> None:
+        """Show a call or an update of it; cursor and folds are kept."""
+        before = self.cursor_body
+        if isinstance(before, SectionsBody):
+            body.restore(before)
+            self.extend(body)
+        else:
+            self.show(body)
+
+    def action_scroll_down(self) -> None:
+        """Move down; from the last row, leave the view."""
+        body = self.cursor_body
+        if body is not None and body.entries and body.cursor >= body.entries - 1:
+            self.post_message(self.Passed())
+        else:
+            super().action_scroll_down()
+
+
 class ToolCallScreen(DocumentScreen[str | None]):
-    """Shows a call; closes with the path of an artifact (as the event has it) when a person goes to one.
+    """Shows a call; closes with the path of an artifact (as in the event) if the person opens one.
 
     Args:
-        started: the call as it was made.
-        finished: its end, None while it runs; `take` brings it later.
-        artifacts: the files that came of it.
-        folder: the session's, where large results and artifacts lie; None when that is not known.
-        progress: how far a sub-agent has come.
-        zone: of the time of day; that of this machine by default.
+        started: the start of the call.
+        finished: its end; None while it runs, `handle_events` adds it.
+        artifacts: the files it created.
+        folder: the session's folder with large results and artifacts; None if unknown.
+        progress: the progress of a sub-agent.
+        zone: the time zone of times shown; that of this machine by default.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -86,7 +115,7 @@ class ToolCallScreen(DocumentScreen[str | None]):
         self._clock: Timer | None = None
 
     def compose(self) -> ComposeResult:
-        """Put down title, content, what has no room in a row, files, search line and keys."""
+        """Create title, content, details of a row, files, search line and keys."""
         yield TitleLine(id="call-title")
         yield CallView(id="call-view")
         yield DetailPanel(id="call-detail", min_lines=_DETAIL_FROM)
@@ -95,7 +124,7 @@ class ToolCallScreen(DocumentScreen[str | None]):
         yield KeyLine(id="call-keys")
 
     def on_mount(self) -> None:
-        """Show what is known."""
+        """Show the call."""
         if self.finished is None:
             self._clock = self.set_interval(1, self._show_title)
         self._show()
@@ -107,13 +136,13 @@ class ToolCallScreen(DocumentScreen[str | None]):
 
     @property
     def ended(self) -> ToolCallFinished | None:
-        """The end of the call, with the whole of its result as soon as that is read."""
+        """The end of the call, with the full result as soon as it is read."""
         return self._whole.finished if self._whole is not None else self.finished
 
     # -- events -----------------------------------------------------------------------------------
 
     def handle_events(self, events: Sequence[Event]) -> None:
-        """Take up what events say of this call: its end, its files, how far it has come."""
+        """Update the end, the files and the progress of this call."""
         call, before = self.started.tool_use_id, (self.finished, self.artifacts, self.progress)
         for event in events:
             match event:
@@ -130,7 +159,7 @@ class ToolCallScreen(DocumentScreen[str | None]):
         elif self.artifacts != before[1]:
             self._show_artifacts()
 
-    # -- what is shown ----------------------------------------------------------------------------
+    # -- display ----------------------------------------------------------------------------
 
     def _show(self) -> None:
         if self.finished is not None and self._clock is not None:
@@ -143,9 +172,7 @@ class ToolCallScreen(DocumentScreen[str | None]):
         finished = self.finished
         if finished is not None and self._whole is None:
             if is_stored(finished) and self._folder is not None:
-                self.view.show_call(
-                    await asyncio.to_thread(self._body, finished, "The whole result is being read…")
-                )
+                self.view.show_call(await asyncio.to_thread(self._body, finished, "Reading the full result…"))
             self._whole = await asyncio.to_thread(read_stored_result, finished, self._folder)
             self._show_title()
         self.view.show_call(await asyncio.to_thread(self._body, self.ended))
@@ -165,8 +192,8 @@ class ToolCallScreen(DocumentScreen[str | None]):
         problem = self._whole.problem if self._whole is not None else ""
         return (problem,) if problem else ()
 
-    def tell(self) -> None:
-        """Say anew how the call stands, and offer the keys that do something by now."""
+    def update_chrome(self) -> None:
+        """Update the title and the keys."""
         self._show_title()
         self._offer_keys()
 
@@ -197,23 +224,23 @@ class ToolCallScreen(DocumentScreen[str | None]):
         stored = self.finished.observation.stored_at if self.finished and self.finished.observation else None
         listed = self.query_one(ArtifactList)
         listed.show(files_of_call(self.artifacts, stored), listed.gone)
-        if listed.leaves and self._folder is not None:
-            start_job(self, partial(self._look_for_files, self._folder), "files")
+        if listed.files and self._folder is not None:
+            start_job(self, partial(self._check_files, self._folder), "files")
         self._offer_keys()
 
-    async def _look_for_files(self, folder: Path) -> None:
+    async def _check_files(self, folder: Path) -> None:
         listed = self.query_one(ArtifactList)
-        leaves = listed.leaves
-        gone = await asyncio.to_thread(_gone, folder, [leaf.path for leaf in leaves])
-        if gone != listed.gone and leaves == listed.leaves:
-            listed.show(leaves, gone)
+        files = listed.files
+        gone = await asyncio.to_thread(_gone, folder, [file.path for file in files])
+        if gone != listed.gone and files == listed.files:
+            listed.show(files, gone)
 
     def _offer_keys(self) -> None:
         cursor_body, listed = self.view.cursor_body, self.query_one(ArtifactList)
         keys = [("Esc", "close", "screen.leave")]
         if listed.has_focus:
-            keys += [("Enter", "go to the file", "screen.go"), ("Tab", "back to the call", "app.focus_next")]
-        elif listed.leaves:
+            keys += [("Enter", "open the file", "screen.go"), ("Tab", "back to the call", "app.focus_next")]
+        elif listed.files:
             keys.append(("Tab", "artifacts", "app.focus_next"))
         keys.append(("m", "tree" if self.as_text else "text", "screen.toggle_text"))
         keys.append(("/", "search", "screen.search"))
@@ -227,13 +254,13 @@ class ToolCallScreen(DocumentScreen[str | None]):
         self.query_one(KeyLine).show_keys(*keys)
 
     def on_descendant_focus(self) -> None:
-        """Offer the keys that do something where the person is."""
+        """Offer the keys of the focused widget."""
         self._offer_keys()
 
     # -- files ------------------------------------------------------------------------------------
 
     def on_artifact_list_chosen(self, event: ArtifactList.Chosen) -> None:
-        """Go to the file chosen, if it is there."""
+        """Close with the chosen file, if it exists."""
         event.stop()
         start_job(self, partial(self._go_to, event.path), "going")
 
@@ -247,32 +274,32 @@ class ToolCallScreen(DocumentScreen[str | None]):
         self.dismiss(path)
 
     def on_artifact_list_left(self, event: ArtifactList.Left) -> None:
-        """Go back up into the content."""
+        """Focus the content."""
         event.stop()
         self.view.focus()
 
     def on_call_view_passed(self, event: CallView.Passed) -> None:
-        """Go on down to the files."""
+        """Focus the files."""
         event.stop()
         listed = self.query_one(ArtifactList)
-        if listed.leaves:
+        if listed.files:
             listed.focus()
 
     # -- keys -------------------------------------------------------------------------------------
 
     def action_go(self) -> None:
-        """Go to the file that is lit, as a click on its key does."""
+        """Open the file under the cursor, as a click on its key does."""
         self.query_one(ArtifactList).action_select()
 
     def action_toggle_text(self) -> None:
-        """Change between trees that fold and the text as it is written."""
+        """Switch between trees and plain text."""
         self.as_text = not self.as_text
         self._show()
 
     def action_copy_result(self) -> None:
-        """Copy the whole result."""
+        """Copy the full result."""
         if self.finished is None:
-            self.notify("There is nothing to copy yet.", markup=False)
+            self.notify("Nothing to copy yet.", markup=False)
         else:
             start_job(self, self._copy_result, "copy")
 
@@ -280,7 +307,7 @@ class ToolCallScreen(DocumentScreen[str | None]):
         what = "Answer" if is_agent(self.started) else "Result"
         if self._whole is not None and self._whole.size > 4 * MOST_COPIED:
             self.notify(
-                f"{what} not copied: too long for a clipboard. P reads it, Tab leads to its file.",
+                f"{what} not copied: it is too long for a clipboard. Press P to read it, or Tab to go to its file.",
                 markup=False,
                 severity="warning",
             )
@@ -292,7 +319,7 @@ class ToolCallScreen(DocumentScreen[str | None]):
         copy_text(self, arguments_text(self.started), "Arguments")
 
     def action_page(self) -> None:
-        """Read arguments and result in the person's own pager."""
+        """Show arguments and result in the person's pager."""
         start_job(self, self._page, "pager")
 
     async def _page(self) -> None:
