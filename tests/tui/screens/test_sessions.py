@@ -411,7 +411,7 @@ async def test_a_living_session_shows_the_others_and_gives_way_only_when_it_rest
         session.submit("work")
         await open_sessions(app, pilot)
         await pilot.press("down", "r")
-        await until(lambda: "at work here" in said(app))
+        await until(lambda: "The agent is running" in said(app))
         assert session.closed == []
         session.finish()
         await open_sessions(app, pilot)
