@@ -405,7 +405,7 @@ async def test_names_and_errors_of_others_are_shown_and_never_act(tmp_path: Path
         pilot,
     ):
         await pilot.press("t")
-        await until(lambda: "can't start" in screen_text(app))
+        await until(lambda: "A session can" in screen_text(app))
         shown = screen_text(app)
         assert "[@click=app.quit]" in shown
         assert not {"\x1b", "\x07", "\u202e"} & set(shown)

@@ -238,7 +238,7 @@ async def test_what_is_there_already_is_written_in_but_no_key(tmp_path: Path) ->
     app = Stage(tmp_path, now)
     async with app.run_test() as pilot:
         await app.open(pilot, requested=True)
-        assert "Now: http://127.0.0.1:7, with a token" in app.shown
+        assert "Current: http://127.0.0.1:7, with a token" in app.shown
         await pilot.press("4")
         assert [entry.value for entry in app.screen.query("#page-server FormField").results(FormField)] == [
             "http://127.0.0.1:7",
@@ -326,7 +326,7 @@ async def test_a_trial_that_takes_long_can_be_given_up(tmp_path: Path) -> None:
         async with app.run_test() as pilot:
             await app.open(pilot)
             await pilot.press("4", *server.url, "enter")
-            await until(lambda: "Trying it" in app.shown and bool(server.asked))
+            await until(lambda: "Testing…" in app.shown and bool(server.asked))
             await pilot.press("escape")
             assert app.screen.query_one("#page-server").display
             wait.set()
