@@ -83,7 +83,7 @@ def test_a_key_that_is_refused_leads_to_the_setup_and_the_session_goes_on(tmp_pa
             screen.type("l")
             screen.wait_for("Address")
             screen.type("\x15" + url + "\t\t" + KEY + "\r")
-            screen.wait_for("The model works", "precedence", "This session goes on", "Start")
+            screen.wait_for("The model works", "precedence", "This session continues", "Start")
             screen.type("\r")
             screen.wait_for("Resumed", "ready")
             screen.type(QUESTION + "\r")
