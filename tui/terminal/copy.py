@@ -67,7 +67,7 @@ class CopyingApp(App[str]):
 
 
 def copy_text(owner: DOMNode, text: str, what: str) -> None:
-    """Copy `text` by the best route there is; `what` begins the sentence that tells of it, such as "Path"."""
+    """Copy `text` by the best route; the notification starts with `what`, such as "Path"."""
     app = owner.app
     if not text:
         app.notify("There is nothing to copy.", markup=False)
@@ -78,5 +78,5 @@ def copy_text(owner: DOMNode, text: str, what: str) -> None:
     else:
         app.copy_to_clipboard(text)
         app.notify(
-            f"{what} sent to the terminal (OSC 52), which does not say whether it took it", markup=False
+            f"{what} sent to the terminal (OSC 52), which does not confirm it", markup=False
         )
