@@ -77,6 +77,4 @@ def copy_text(owner: DOMNode, text: str, what: str) -> None:
         app.copy_named(text, what)
     else:
         app.copy_to_clipboard(text)
-        app.notify(
-            f"{what} sent to the terminal (OSC 52), which does not confirm it", markup=False
-        )
+        app.notify(f"{what} sent to the terminal (OSC 52), which does not confirm it", markup=False)
