@@ -28,7 +28,7 @@ PAUSE = 0.15
 SIZES = ((108, 32), (132, 44), (COLUMNS, ROWS))
 THREE_COLUMNS = ((150, 44), (COLUMNS, ROWS))
 BARE = Path(__file__).parent / "bare_app.py"
-HINT = "Ask anything"
+HINT = "anything"
 FOCUS_OUT, FOCUS_IN = "\x1b[O", "\x1b[I"
 CLEAR = "\x15"
 
