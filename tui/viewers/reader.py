@@ -219,7 +219,7 @@ def _explain(path: Path, error: OSError) -> str:
     try:
         mode = os.lstat(path).st_mode
     except FileNotFoundError:
-        return "This file is no longer there."
+        return "This file no longer exists."
     except OSError:
         mode = 0
     if mode and not stat.S_ISREG(mode):

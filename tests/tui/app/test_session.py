@@ -207,7 +207,7 @@ async def test_what_was_never_sent_is_told_after_a_restart(
         (note,) = [note.message for note in app._notifications]
         assert note.startswith(told)
         assert "never sent" in note
-        assert "not sent" in str(app.frame.prompt.border_subtitle)
+        assert "paused" in str(app.frame.prompt.border_subtitle)
 
 
 async def test_a_start_that_fails_can_be_tried_again(tmp_path: Path) -> None:
@@ -236,7 +236,7 @@ async def test_a_failure_says_why_what_to_do_and_that_restarting_did_not_help(tm
             told = "\n".join(str(each.content) for each in app.screen.query(Static).results(Static))
             assert "the agent died (exit code 9)" in told
             assert "ProcessError: ‹U+001B›[31mcode 9" in told
-            assert ("agent starts again in this session" in told) == (times == 1)
+            assert ("starts the agent again in this session" in told) == (times == 1)
             assert ("failed 2 times" in told) == (times == 2)
             assert "1 query is waiting" in told
             assert str(session.workspace.path / "run.log") in told

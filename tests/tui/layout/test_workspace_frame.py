@@ -93,7 +93,7 @@ async def test_a_packed_file_of_a_call_is_gone_to_and_a_deleted_one_is_told_of(t
         await pilot.press("f3")
         app.query_one(TracePane).reveal("toolu_6")
         await pilot.press("enter")
-        await until(lambda: "no longer there" in screen_text(app))
+        await until(lambda: "no longer exist" in screen_text(app))
         await pilot.press("tab", "enter")
         await until(lambda: f"{REPORT} no longer exists" in _told(app))
         assert isinstance(app.screen, ToolCallScreen)

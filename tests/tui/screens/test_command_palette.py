@@ -74,8 +74,8 @@ async def test_what_a_command_is_for_can_be_read_on_the_row_of_the_cursor_too(
     app = make_app(tmp_path, make_session(tmp_path), theme=theme)
     async with app.run_test(size=(120, 40)) as pilot:
         await settled(app, pilot)
-        await pilot.press("ctrl+p", *"mo")
-        await until(lambda: isinstance(app.screen, Palette) and "Choose the model" in screen_text(app))
+        await pilot.press("ctrl+p", *"se")
+        await until(lambda: isinstance(app.screen, Palette) and "Set up the model" in screen_text(app))
         await pilot.press("down")
         await until(lambda: app.screen.query_one(CommandList).highlighted == 1)
         await pilot.pause()
@@ -83,7 +83,7 @@ async def test_what_a_command_is_for_can_be_read_on_the_row_of_the_cursor_too(
         for strip in app.screen._compositor.render_strips():
             for text, style, _ in strip:
                 colours = parts(style)
-                if colours is not None and ("Choose the model" in text or "in the observers" in text):
+                if colours is not None and ("Set up the model" in text or "Read, resume" in text):
                     found.add(colours)
         assert len({ground for _, ground in found}) == 2
         assert min(contrast(*colours) for colours in found) >= TEXT

@@ -652,7 +652,7 @@ async def test_a_call_is_read_in_the_pager_of_the_person(
 def test_a_pager_is_found_or_asked_for(tmp_path: Path) -> None:
     with pytest.raises(NoProgram, match="No pager found"):
         command_of(PAGER, {"PATH": str(tmp_path)})
-    with pytest.raises(NoProgram, match="cannot be read"):
+    with pytest.raises(NoProgram, match="is invalid"):
         command_of(PAGER, {"PAGER": "less 'x"})
     usual = tmp_path / "less"
     usual.write_text("#!/bin/sh\n")

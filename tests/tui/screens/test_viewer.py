@@ -163,7 +163,7 @@ async def test_keys_can_be_clicked(tmp_path: Path) -> None:
         (os.mkfifo, "This is a pipe"),
         (lambda path: path.mkdir(), "This is a folder"),
         (lambda path: path.symlink_to("/etc/hostname"), "This is a link"),
-        (lambda path: None, "This file is no longer there."),
+        (lambda path: None, "This file no longer exists."),
         (lambda path: path.touch(), "This file is empty."),
     ],
 )
@@ -186,10 +186,10 @@ async def test_a_file_that_vanishes_while_it_is_shown(tmp_path: Path) -> None:
         path.unlink()
         await pilot.press("o")
         await until(lambda: app.said)
-        assert "no longer there" in app.said[0]
+        assert "no longer exists" in app.said[0]
         assert "still here" in screen_text(app)
         await pilot.press("r")
-        await until(lambda: "This file is no longer there." in screen_text(app))
+        await until(lambda: "This file no longer exists." in screen_text(app))
 
 
 async def test_a_file_of_a_gigabyte_is_read_page_by_page_and_from_its_end(tmp_path: Path) -> None:
@@ -428,7 +428,7 @@ async def test_the_preview_folds_and_changes_its_form_and_copies(tmp_path: Path)
         await until(lambda: '{"a": {"k": "v"}}' in screen_text(app))
         path.unlink()
         await pilot.press("Y")
-        await until(partial(_said, app, "no longer there"))
+        await until(partial(_said, app, "no longer exists"))
 
 
 async def test_what_the_cursor_has_left_is_not_read_on(

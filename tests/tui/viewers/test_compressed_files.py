@@ -69,7 +69,7 @@ def test_a_name_that_was_told_before_the_form_changed_still_opens(artifact: Path
     assert load(artifact.with_suffix(""), FULL_LIMIT).kind == "Search results"
     plain = put(artifact.parent, "b.json", b'{"a": 1}')
     assert load(plain.with_name("b.json.zst")).kind == "JSON"
-    with pytest.raises(FileUnviewable, match="no longer there"):
+    with pytest.raises(FileUnviewable, match="no longer exists"):
         load(artifact.with_name("gone.json"))
 
 

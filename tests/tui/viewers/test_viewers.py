@@ -97,7 +97,7 @@ class TestReading:
                 "loop": "link",
                 "dangling": "link",
                 "socket": "socket",
-                "gone": "no longer there",
+                "gone": "no longer exists",
             }
             for name, reason in reasons.items():
                 with pytest.raises(FileUnviewable, match=reason):
@@ -996,4 +996,4 @@ class TestPdf:
         assert "damaged or is not a PDF" in read_pages(bad)
         good = write(tmp_path, "good.pdf", self.pdf(["x"]))
         assert "too long" in read_pages(good, seconds=0.001)
-        assert "no longer there" in read_pages(tmp_path / "gone.pdf")
+        assert "no longer exists" in read_pages(tmp_path / "gone.pdf")

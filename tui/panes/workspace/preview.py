@@ -178,7 +178,7 @@ def _is_folder(path: Path) -> bool:
 def _describe_folder(path: Path) -> str:
     listing = list_folder(os.fspath(path), _COUNTED)
     if listing.error or listing.missing:
-        return f"This folder cannot be read: {listing.error or 'it is no longer there'}."
+        return f"This folder cannot be read: {listing.error or 'it no longer exists'}."
     files = [entry for entry in listing.entries if not entry.is_folder]
     folders = len(listing.entries) - len(files)
     if not listing.entries:
