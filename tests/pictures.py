@@ -88,7 +88,7 @@ PERMISSION = Picture(
 SESSIONS = Picture(
     "sessions.svg",
     (120, 24),
-    ("Sessions", "title or first query", "finished", "crashed", "AI chips", "go on"),
+    ("Sessions", "title or first query", "finished", "crashed", "AI chips", "resume"),
 )
 PICTURES = (SCREEN, NARROW, VIEWER, PERMISSION, SESSIONS)
 

@@ -84,7 +84,7 @@ def test_the_prompt_is_written_on_in_the_editor(tmp_path: Path) -> None:
 
         put_program(editor, "raise SystemExit(1)")
         screen.type("\x07")
-        assert_back(screen, "ended with code 1", "+True and on")
+        assert_back(screen, "exited with code 1", "+True and on")
         # A file that can be found and yet not be started: the terminal comes back all the same.
         put_program(editor, "\0", first="")
         screen.type("\x07")
@@ -115,7 +115,7 @@ def test_a_file_is_edited_and_a_call_is_read_in_the_pager(tmp_path: Path) -> Non
         assert_back(screen, "found+changed+interrupt+True", "a-note.md")
         put_program(editor, "raise SystemExit(1)")
         screen.type("e")
-        assert_back(screen, "ended with code 1", "a-note.md")
+        assert_back(screen, "exited with code 1", "a-note.md")
         screen.type(CONVERSATION)
         screen.settle()
         screen.type("\x1b")
