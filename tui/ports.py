@@ -1,4 +1,4 @@
-"""What the screen needs of the rest: a session to hold, and a way to lend it workers."""
+"""The interfaces between the screen and the rest: the session, its parts, and the workers that run it."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class BusPort(Protocol):
     """Where the session's events come from."""
 
     def subscribe(self, receive: Callable[[Event], None]) -> Callable[[], None]:
-        """Have every event handed to `receive`; the result ends that."""
+        """Call `receive` with every event; the returned function ends that."""
         ...
 
 
@@ -56,41 +56,41 @@ class WorkspacePort(Protocol):
 
 
 class ServersPort(Protocol):
-    """The MCP servers. A command returns at once: why it cannot be done, or nothing; what it does comes as events."""
+    """The MCP servers. A command returns immediately; its effects are reported as events."""
 
     @property
     def known(self) -> Sequence[McpServer]:
-        """Every server as it was last told of."""
+        """Every server in its last known state."""
         ...
 
     def refresh(self) -> None:
-        """Look how they stand."""
+        """Ask for their current state."""
         ...
 
     def reconnect(self, name: str) -> str:
-        """Connect one again."""
+        """Reconnect a server; returns the reason if that is impossible."""
         ...
 
     def switch(self, name: str, *, on: bool) -> str:
-        """Give the agent its tools, or take them away."""
+        """Enable or disable the tools of a server; returns the reason if that is impossible."""
         ...
 
 
 class ModelsPort(Protocol):
-    """What answers: the choice that holds from the next query on, and the models the agent lists."""
+    """The choice of the model for the next queries, and the models that the agent lists."""
 
     @property
     def choice(self) -> ModelChoice:
-        """What answers."""
+        """The current choice."""
         ...
 
     @property
     def known(self) -> Sequence[KnownModel]:
-        """What the agent lists."""
+        """The models that the agent lists."""
         ...
 
     def choose(self, choice: ModelChoice) -> object:
-        """Have another one answer; a `SettingsError` when that cannot be."""
+        """Choose another model. Raises a `SettingsError` if that is impossible."""
         ...
 
 
@@ -109,7 +109,7 @@ class SessionPort(Protocol):
 
     @property
     def models(self) -> ModelsPort:
-        """What answers, and the choice of another model."""
+        """The choice of the model."""
         ...
 
     @property
@@ -124,7 +124,7 @@ class SessionPort(Protocol):
 
     @property
     def trace(self) -> Trace | None:
-        """The trace of the session, and where it can be looked at as far as that is known."""
+        """The trace of the session, with its address if known."""
         ...
 
     @property
@@ -146,11 +146,11 @@ class SessionPort(Protocol):
         ...
 
     async def steer(self, text: str) -> bool:
-        """Say something into the running query; False when it waits to run next instead."""
+        """Send text to the running query; returns False if it became the next query instead."""
         ...
 
     def unqueue(self) -> str | None:
-        """Take the newest queued query back."""
+        """Remove the newest queued query and return it."""
         ...
 
     @property
@@ -159,15 +159,15 @@ class SessionPort(Protocol):
         ...
 
     def change_queue(self, seen: Sequence[str], wanted: Sequence[str]) -> bool:
-        """Let `wanted` wait instead of `seen`; False when other queries than `seen` wait by now."""
+        """Replace the queue `seen` with `wanted`; returns False if the queue is no longer `seen`."""
         ...
 
     def resume_queue(self) -> None:
-        """Go on with held queries."""
+        """Send the paused queries."""
         ...
 
     def raise_budget(self, limit_usd: float) -> None:
-        """Let the session cost more, in US dollars; a `SettingsError` when it has cost that already."""
+        """Raise the spending limit, in US dollars. Raises a `SettingsError` if that much is spent already."""
         ...
 
     async def interrupt(self) -> None:
@@ -183,19 +183,19 @@ class SessionPort(Protocol):
         reason: str = "",
         patterns: Sequence[str] = (),
     ) -> object:
-        """Answer a `permission_asked`; `scope` is `once` or `session`, `patterns` what the latter means."""
+        """Answer a `permission_asked`; `scope` is `once` or `session`; `patterns` apply to the latter."""
         ...
 
     def finish_auth(self, outcome: Literal["completed", "cancelled", "expired"]) -> None:
-        """Say that the person came back from the link, or gave up."""
+        """Report that the person came back from the link, or gave up."""
         ...
 
     def answer_trust(self, server: str, decision: Literal["trusted", "refused", "not_now"]) -> None:
-        """Answer a `server_trust_asked`; a `WorkspaceError` when it cannot be kept."""
+        """Answer a `server_trust_asked`. Raises a `WorkspaceError` if the answer cannot be saved."""
         ...
 
     async def restart(self) -> None:
-        """Connect again after the agent died, with the conversation so far."""
+        """Reconnect after the agent died, with the previous conversation."""
         ...
 
     async def close(self, reason: str) -> None:
@@ -204,7 +204,7 @@ class SessionPort(Protocol):
 
 
 Build = Callable[[Spawn], Awaitable[SessionPort]]
-"""Makes the session; heavy imports happen in here, behind the first frame."""
+"""Creates the session; heavy imports happen here, after the first frame."""
 
 
 class Openable(Protocol):

@@ -18,7 +18,7 @@ EVENT_TYPES: tuple[type[Event], ...] = tuple(
     if kind is not UnknownEvent and kind.__module__ == Event.__module__
 )
 ANY_EVENT: Any = reduce(or_, EVENT_TYPES)
-"""The union of all event types, by which `msgspec` tells them apart."""
+"""The union of all event types, which `msgspec` distinguishes by their tags."""
 
 _NAMES = frozenset(str(kind.__struct_config__.tag) for kind in EVENT_TYPES)
 _ENCODER = msgspec.json.Encoder()

@@ -12,7 +12,7 @@ __all__ = ["TraceInfo", "build_trace"]
 
 @dataclass(frozen=True, kw_only=True)
 class TraceInfo:
-    """What the trace tells of a session that is in none of its events."""
+    """Facts in the trace that are in no event of the session."""
 
     url: str | None = None
     user_id: str | None = None

@@ -1,4 +1,4 @@
-"""Masks the secrets in the words of a command, in variables, headers and addresses.
+"""Masks secrets in the arguments of a command, in variables, headers and addresses.
 
 Only the value is masked, so that a person who is asked about a command can still judge it.
 """

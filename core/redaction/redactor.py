@@ -1,4 +1,4 @@
-"""Removes secrets from everything that is stored, and escapes misleading characters in it."""
+"""Masks secrets in every text that is stored or shown, and escapes misleading characters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The settings of a session: what they are, and where they come from.
+"""Every setting of a session: add a new one here, as a field of `Settings`.
 
 Each setting is read from the command line, the environment (`UA_<NAME>`, then the names that other tools use), the
 `.env` and the `ua-tui.toml` of the current folder, and the user's own `config.toml`; the first source that has it wins.
@@ -216,7 +216,7 @@ class Settings:
     ] = None
     """A Claude command line to use instead of the one that comes with the SDK."""
     classifier: Annotated[Classifier, _spec(values.choice(*get_args(Classifier), words=True))] = "rules+model"
-    """How simple queries are told from complex ones: off (not at all), rules, or rules+model (both)."""
+    """How simple queries are distinguished from complex ones: off (not at all), rules, or rules+model (both)."""
     mcp_servers: Annotated[
         tuple[SourcedValue, ...],
         _spec(

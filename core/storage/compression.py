@@ -56,7 +56,7 @@ def unpack(data: bytes, limit: int = LARGEST) -> bytes:
 class Unpacked:
     """Reads the content of an open compressed file from its beginning; `suffix` is `.zst` or `.gz`.
 
-    `size` is the number of bytes that the file claims to hold, None if it does not state one; only reading tells for
+    `size` is the number of bytes that the file claims to hold, None if it does not state one; only reading shows it for
     certain. At most 16 MiB more than requested are in memory at a time.
 
     Raises:

@@ -181,7 +181,7 @@ class Root:
                 yield file
 
     def remove(self, relative: str) -> bool:
-        """Remove a regular file; tells whether there was one. A link or a folder in its place is refused."""
+        """Remove a regular file; returns whether there was one. A link or a folder in its place is refused."""
         parts = split_path(relative)
         with self._reporting("remove", relative):
             try:
@@ -194,7 +194,7 @@ class Root:
         return True
 
     def remove_folder(self, relative: str) -> bool:
-        """Remove a folder with nothing in it; tells whether there was one. Anything else in its place is refused."""
+        """Remove an empty folder; returns whether there was one. Anything else in its place is refused."""
         parts = split_path(relative)
         with self._reporting("remove", relative):
             try:

@@ -2,5 +2,5 @@
 
 Start with `tracer.py`, a subscriber of the bus with its own thread. `span_tree.py` builds the spans, `exporters.py`
 exports them, `relay.py` and `otlp_decode.py` take in those of child processes, and `export_errors.py` has the advice
-for exports that fail. `environment.py` and `http.py` are quick to import, so that everybody who makes requests may.
+for exports that fail. `environment.py` and `http.py` are quick to import for modules that make requests.
 """

@@ -51,7 +51,7 @@ _WORD = re.compile(r"[぀-ヿ㐀-䶿一-鿿가-힣]|[^\W_぀-ヿ㐀-䶿一-鿿�
 class Article(msgspec.Struct, frozen=True, kw_only=True):
     """The readable part of one page.
 
-    `date` is the day of publication as YYYY-MM-DD and None when the page does not tell; `fetched_at` is an
+    `date` is the day of publication as YYYY-MM-DD and None if the page does not state it; `fetched_at` is an
     ISO 8601 time with its zone. `text` is Markdown.
     """
 

@@ -1,4 +1,4 @@
-"""From the text of a tool result to the values in it, whatever wrapping it arrived in."""
+"""Decodes the text of a tool result to values, whatever their wrapping."""
 
 from __future__ import annotations
 

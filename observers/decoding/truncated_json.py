@@ -1,4 +1,4 @@
-"""Reading what is left of a JSON or Python literal that was cut off in the middle."""
+"""Repairs a JSON or Python literal that was cut off in the middle."""
 
 from __future__ import annotations
 

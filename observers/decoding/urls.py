@@ -21,7 +21,7 @@ __all__ = [
 _UNSAFE = r"\x00-\x20\x7f-\x9f\u2028\u2029\ud800-\udfff"
 _WEB = re.compile(rf"https?://[^\s/?#{_UNSAFE}][^{_UNSAFE}]*", re.IGNORECASE)
 _ALL_WEB = re.compile(rf"(?:https?://[^\s/?#{_UNSAFE}][^{_UNSAFE}]*+\n)*+", re.IGNORECASE)
-# The same for those of ASCII characters, which is quicker to tell.
+# The same for those of ASCII characters, which is faster to check.
 _ALL_PLAIN = re.compile(r"(?:[Hh][Tt][Tt][Pp][Ss]?://[!\"$-.0->@-~][!-~]*+\n)*+")
 # An address as nearly all are: nothing in its host that could be spelled otherwise.
 _COMMON = re.compile(r"https?://(?:www\.)?([a-z0-9.-]+)(/[^?#]*)?(?:\?([^#]*))?(?:#.*)?")
@@ -44,7 +44,7 @@ def is_web_url(value: object) -> bool:
 
 
 def are_web_urls(values: Sequence[object]) -> bool:
-    """Whether `is_web_url` holds for all of `values`, told in one go."""
+    """Whether `is_web_url` holds for all of `values`, checked together."""
     urls = [value for value in values if isinstance(value, str)]
     if len(urls) < len(values) or max(map(len, urls), default=0) > _MAX_URL:
         return False

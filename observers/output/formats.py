@@ -91,7 +91,7 @@ class SearchResultsFile(TypedDict):
         ),
     ]
     tool: _Tool
-    query: Annotated[str | None, Meta(description="What was searched for, as far as input or answer tell.")]
+    query: Annotated[str | None, Meta(description="The query, if the input or the answer contains it.")]
     timestamp: _Moment
     tool_use_id: _Call
     answer: NotRequired[Annotated[str, Meta(description="The provider's own answer in words.")]]

@@ -1,4 +1,4 @@
-"""Finding the lists of search results in whatever a tool gave back, by their shape."""
+"""Finds the lists of search results in a tool's result by their shape."""
 
 from __future__ import annotations
 

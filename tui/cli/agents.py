@@ -36,11 +36,11 @@ def run(args: argparse.Namespace) -> int:
     roster = read_roster(settings, places)
     listed = roster_entries(roster, settings, expected_servers(settings, places.cwd))
     if args.json:
-        told = {"entries": [asdict(each) for each in listed], "problems": list(roster.not_chosen)}
-        print_line(json.dumps(told, indent=2))
+        result = {"entries": [asdict(each) for each in listed], "problems": list(roster.not_chosen)}
+        print_line(json.dumps(result, indent=2))
     else:
         _list(listed)
-    problems = [*(told for each in listed for told in problems_of(each)), *roster.not_chosen]
+    problems = [*(problem for each in listed for problem in problems_of(each)), *roster.not_chosen]
     if not args.json:
         for problem in problems:
             complain(problem)

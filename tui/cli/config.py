@@ -84,8 +84,8 @@ def _done(name: str, value: str | None, stored: StoredSetting) -> str:
             else f"{name} is not set in {stored.path}"
         )
     if stored.default:
-        told = "is stored empty in {}" if stored.empty else "is not set in {}"
-        return f"{name} has its default, {clean_line(stored.default, 200)}: it {told.format(stored.path)}"
+        state = "is stored empty in {}" if stored.empty else "is not set in {}"
+        return f"{name} has its default, {clean_line(stored.default, 200)}: it {state.format(stored.path)}"
     return f"{name} is stored in {stored.path}"
 
 

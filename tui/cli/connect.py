@@ -89,14 +89,14 @@ async def _run(settings: Settings, args: argparse.Namespace) -> int:
             settings = demo_settings(settings, await stack.enter_async_context(demo_servers(0)))
         if not settings.composio_api_key:
             if args.toolkit is not None:
-                return _Teller(as_json=args.json).failed(args.toolkit.strip().lower(), "no_key", _NO_KEY)
+                return _Reporter(as_json=args.json).failed(args.toolkit.strip().lower(), "no_key", _NO_KEY)
             return _complain(_NO_KEY, EXIT_FAILED)
         from core.concurrency.threads import apart
         from core.connections.composio.accounts import Accounts
         from core.errors import ConnectionFailed
 
         accounts = Accounts(settings)
-        tell = _Teller(as_json=args.json)
+        reporter = _Reporter(as_json=args.json)
         slug = args.toolkit.strip().lower() if args.toolkit is not None else None
         try:
             await apart(accounts.__enter__)
@@ -104,11 +104,11 @@ async def _run(settings: Settings, args: argparse.Namespace) -> int:
             stack.push_async_callback(_within, 3.0, lambda: accounts.__exit__(None, None, None))
             if slug is None:
                 return _list(await apart(accounts.toolkits), as_json=args.json)
-            return await _connect(accounts, slug, args, tell)
+            return await _connect(accounts, slug, args, reporter)
         except ConnectionFailed as error:
             if slug is None:
                 raise
-            return tell.failed(slug, error.code, str(error))
+            return reporter.failed(slug, error.code, str(error))
 
 
 async def _within(seconds: float, work: Callable[[], object]) -> None:
@@ -120,27 +120,27 @@ async def _within(seconds: float, work: Callable[[], object]) -> None:
         return
 
 
-async def _connect(accounts: Accounts, slug: str, args: argparse.Namespace, tell: _Teller) -> int:
+async def _connect(accounts: Accounts, slug: str, args: argparse.Namespace, reporter: _Reporter) -> int:
     from core.concurrency.threads import apart
 
     toolkit = await apart(lambda: accounts.toolkit(slug))
     if toolkit is None:
         close = ", ".join(clean_line(each, 60) for each in await apart(lambda: accounts.similar(slug)))
         hint = f"did you mean {close}?" if close else "`ua-tui connect` lists all of them"
-        return tell.failed(slug, "unknown", f"there is no toolkit {clean_line(slug, 60)}: {hint}", EXIT_USAGE)
+        return reporter.failed(slug, "unknown", f"there is no toolkit {clean_line(slug, 60)}: {hint}", EXIT_USAGE)
     name = clean_line(toolkit.name, 60)
     if not toolkit.needs_account:
-        return tell.done(toolkit, f"{name} needs no account: its tools work as they are.")
+        return reporter.done(toolkit, f"{name} needs no account: its tools work as they are.")
     if toolkit.status == "ACTIVE":
-        return tell.done(toolkit, f"{name} is connected already.")
+        return reporter.done(toolkit, f"{name} is connected already.")
     link = await apart(lambda: accounts.link(slug))
-    tell.link(toolkit, link)
+    reporter.link(toolkit, link)
     if not args.json and not args.no_open and sys.stdout.isatty():
         await _open(link.url)
-    return await _wait(accounts, toolkit, link, args.timeout, tell)
+    return await _wait(accounts, toolkit, link, args.timeout, reporter)
 
 
-async def _wait(accounts: Accounts, toolkit: Toolkit, link: Link, seconds: float, tell: _Teller) -> int:
+async def _wait(accounts: Accounts, toolkit: Toolkit, link: Link, seconds: float, reporter: _Reporter) -> int:
     from core.concurrency.threads import apart
     from core.connections.composio.accounts import FAILED
     from core.errors import ConnectionFailed
@@ -157,15 +157,15 @@ async def _wait(accounts: Accounts, toolkit: Toolkit, link: Link, seconds: float
             # The network may come back before the link is over.
             status, reason, trouble = "", "", f" ({error})"
         if status == "ACTIVE":
-            return tell.done(toolkit, f"{name} is connected.")
+            return reporter.done(toolkit, f"{name} is connected.")
         if status in FAILED:
             why = f" ({clean_line(reason, 160)})" if reason else ""
             words = {"EXPIRED": "the link has expired", "FAILED": "it was refused or failed"}
             said = words.get(status, f"the account is {status.lower()}")
-            return tell.failed(toolkit.slug, status, f"{name} is not connected: {said}{why}; {again}")
+            return reporter.failed(toolkit.slug, status, f"{name} is not connected: {said}{why}; {again}")
         if time.monotonic() >= end:
             late = f"nobody agreed within {seconds:g} s{trouble}"
-            return tell.failed(toolkit.slug, "timeout", f"{name} is not connected: {late}; {again}")
+            return reporter.failed(toolkit.slug, "timeout", f"{name} is not connected: {late}; {again}")
         await asyncio.sleep(LOOK_EVERY)
 
 
@@ -199,7 +199,7 @@ def _quiet() -> Iterator[None]:
         os.close(null)
 
 
-class _Teller:
+class _Reporter:
     """Reports the steps of connecting, as text or as lines of JSON."""
 
     def __init__(self, *, as_json: bool) -> None:

@@ -41,8 +41,8 @@ def run(settings: Settings, *, as_json: bool) -> int:
         handler.uninstall()
     could = can_start(checks)
     if as_json:
-        told = {"could_start": could, "checks": [asdict(check) for check in checks]}
-        print_line(json.dumps(told, indent=2))
+        result = {"could_start": could, "checks": [asdict(check) for check in checks]}
+        print_line(json.dumps(result, indent=2))
     else:
         for line in _lines(checks, could=could):
             print_line(line)

@@ -70,8 +70,8 @@ def run(args: argparse.Namespace) -> int:
         else:
             decision = {"trust": "trusted", "refuse": "refused"}.get(args.action)
             trust.decide(server, folder, decision)  # type: ignore[arg-type]  # one of the two, or None
-            told = _STATES[decision]
-            print_line(f"{name} is {told} in this folder: {clean_line(server.target, _LONGEST)}")
+            state = _STATES[decision]
+            print_line(f"{name} is {state} in this folder: {clean_line(server.target, _LONGEST)}")
             if decision == "trusted":
                 # A variable can make a harmless program run anything.
                 for each in server.shown:

@@ -35,7 +35,7 @@ MOST_SAID = 4_000
 """How many characters of the end of a session's standard error are kept."""
 MOST_CELLS = 1000
 
-# What tells of the terminal in which the server was started: the screen is not in that one.
+# Variables that describe the terminal in which the server was started; the screen is not in that one.
 _ELSEWHERE = (
     "TMUX",
     "TMUX_PANE",
@@ -121,10 +121,10 @@ class Tab(AppService):
         """Forward output until the process or the connection ends, then end the other."""
         await super().run()
         if self._ending is None:
-            await self._tell_end()
+            await self._report_end()
             await self.remote_close()
 
-    async def _tell_end(self) -> None:
+    async def _report_end(self) -> None:
         """Show on the page why the session ended, if it failed."""
         process = self._process
         if process is None:
@@ -144,7 +144,7 @@ class Tab(AppService):
     async def on_meta(self, data: bytes) -> None:
         """Handle a request of the session to the browser: to open web links, and nothing else.
 
-        That its screen came to its end is passed over: the end of the process is, and tells how it ended.
+        The end of its screen is ignored: the end of the process follows, with its exit code.
         """
         asked = json.loads(data)
         match asked.get("type"):

@@ -92,7 +92,7 @@ class Viewer:
         name: the format, as error messages name it.
         accepts: judges by name and content whether a file has the format; it must be quick.
         view: makes the view, in a thread. It may raise `Declined`, and ValueError or RecursionError if the file is
-            damaged; the next viewer that accepts the file is asked, and the reader is told about the damage.
+            damaged; the next viewer that accepts the file is asked, and the damage is reported.
         priority: viewers of a higher priority are asked first. Formats recognised by their first bytes have 100,
             binary files 90, special cases of another format 60, formats recognised by a file name 50.
         limit: how many bytes are read at most if the file is shown on a screen of its own.

@@ -1,4 +1,4 @@
-"""Dates in other languages than English, as far as they say themselves and leave nothing to be guessed.
+"""Dates in other languages than English, if they are complete and unambiguous.
 
 `dateparser` knows the words of many languages but fills in whatever a text leaves out. So each text is read
 twice, under assumptions as unlike as can be (another present, the past or the future preferred): what the two

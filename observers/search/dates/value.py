@@ -1,4 +1,4 @@
-"""What a date says, before it is known from when it counts: a point in time, or a distance back from now."""
+"""The value of a date that was read: a point in time, or a distance back from the present."""
 
 from __future__ import annotations
 

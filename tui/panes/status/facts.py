@@ -71,7 +71,7 @@ SHORT_PATHS = {"SIMPLE": "direct", "COMPLEX": "agent"}
 DECIDERS = {
     "rule": "chosen by a rule",
     "model": "chosen by the model",
-    "fallback": "as neither the rules nor the model could tell",
+    "fallback": "as neither the rules nor the model could decide",
 }
 AUTH = "auth"
 WORD_WIDTH = 9

@@ -1,4 +1,4 @@
-"""Which rows of the tree of calls are in the list: those that no fold and no filter hides."""
+"""The visible rows of the tree of calls: those that no fold and no filter hides."""
 
 from __future__ import annotations
 
