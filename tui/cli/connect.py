@@ -127,7 +127,9 @@ async def _connect(accounts: Accounts, slug: str, args: argparse.Namespace, repo
     if toolkit is None:
         close = ", ".join(clean_line(each, 60) for each in await apart(lambda: accounts.similar(slug)))
         hint = f"did you mean {close}?" if close else "`ua-tui connect` lists all of them"
-        return reporter.failed(slug, "unknown", f"there is no toolkit {clean_line(slug, 60)}: {hint}", EXIT_USAGE)
+        return reporter.failed(
+            slug, "unknown", f"there is no toolkit {clean_line(slug, 60)}: {hint}", EXIT_USAGE
+        )
     name = clean_line(toolkit.name, 60)
     if not toolkit.needs_account:
         return reporter.done(toolkit, f"{name} needs no account: its tools work as they are.")
