@@ -22,7 +22,7 @@ has one table of them, and whoever shows an error takes its text from there.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 __all__ = [
     "Advice",
@@ -45,8 +45,7 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True, slots=True)
-class Advice:
+class Advice(NamedTuple):
     """What went wrong, and what to do about it: two clauses without a full stop.
 
     An entry of a table may have placeholders as `str.format` knows them; `format` fills them.
