@@ -13,7 +13,7 @@ import random
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import ReadableSpan, SpanProcessor, TracerProvider
@@ -27,16 +27,17 @@ from opentelemetry.sdk.trace.id_generator import IdGenerator
 from opentelemetry.sdk.trace.sampling import ALWAYS_ON
 
 from core.errors import Advice
-from core.events import types as ev
 from core.redaction.redactor import Redactor, seal_json
 from core.storage.append_file import AppendFile
 from core.telemetry.environment import Exports
 from core.telemetry.export_errors import Destination, ExportMonitor
-from core.telemetry.http import ServiceRequest
 from core.telemetry.span_tree import SpanTree
 from core.version import VERSION
 
-__all__ = ["CollectorExporter", "JsonlSpanExporter", "SpanPipeline", "open_span_pipeline"]
+if TYPE_CHECKING:
+    from logfire import Logfire
+
+__all__ = ["CollectorExporter", "JsonlSpanExporter", "SpanPipeline"]
 
 _log = logging.getLogger(__name__)
 
@@ -64,10 +65,6 @@ class JsonlSpanExporter(SpanExporter):
             _log.warning("spans could not be written: %s", error)
             return SpanExportResult.FAILURE
         return SpanExportResult.SUCCESS
-
-    def force_flush(self, timeout_millis: int = 30_000) -> bool:
-        """Do nothing: no span is held back."""
-        return True
 
     def shutdown(self) -> None:
         """Close the file."""
@@ -99,10 +96,6 @@ class CollectorExporter(SpanExporter):
         if result is SpanExportResult.SUCCESS:
             self._monitor.collector_is_away = False
         return result
-
-    def force_flush(self, timeout_millis: int = 30_000) -> bool:
-        """Do nothing: no span is held back."""
-        return True
 
     def shutdown(self) -> None:
         """Stop, without further attempts to send a batch; a second call does nothing."""
@@ -136,51 +129,60 @@ class _SessionIds(IdGenerator):
 class SpanPipeline:
     """Turns the events of one session into spans and exports them, with the spans of its child processes.
 
-    Args:
-        provider: makes the spans.
-        local: writes the file; closed first, so that a destination that does not answer delays nothing there.
-        stop: exports what is left and stops; may take as long as the destinations let it.
+    Spans go to the file at `path` and to the destinations that `exports` names, nowhere else. The configuration belongs
+    to the session alone: nothing is read from the current folder, nothing is printed, and no other code of the process
+    is traced. `on_problem` is called at most once per destination, in some thread, when spans do not arrive there.
+
+    Attributes:
+        tree: makes spans of events and requests.
         monitor: knows the destinations that spans do not reach.
-        give_up: makes no further attempts to reach a destination that is away; may be called in any thread.
-        project: gives Logfire's address of the project once it is known.
+
+    Raises:
+        OSError: the file or the state folder cannot be opened.
     """
 
     def __init__(
         self,
-        provider: TracerProvider,
-        local: SpanProcessor,
-        redactor: Redactor,
-        trace_id: int,
+        path: Path,
         *,
-        stop: Callable[[], object],
-        monitor: ExportMonitor,
-        give_up: Callable[[], object],
-        project: Callable[[], str | None] = lambda: None,
+        trace_id: int,
+        root_id: int,
+        token: str | None,
+        exports: Exports,
+        redactor: Redactor,
+        state_dir: Path,
+        on_problem: Callable[[Destination, Advice], object],
     ) -> None:
-        self._provider = provider
-        self.monitor = monitor
-        self.give_up = give_up
-        self._tree = SpanTree(provider, redactor)
-        # The SDK has no public way to add spans that are finished already.
-        self._processors: SpanProcessor = provider._active_span_processor
-        self._local = local
         self._redactor = redactor
         self._trace_id = trace_id
-        self._stop = stop
-        self._project = project
+        self._local = SimpleSpanProcessor(JsonlSpanExporter(path, redactor))
+        self._collector: CollectorExporter | None = None
+        self._logfire: Logfire | None = None
+        self.monitor = ExportMonitor(on_problem)
+        processors: list[SpanProcessor] = [self._local]
+        if exports.any:
+            self.monitor.install()
+        if exports.collector is not None:
+            self._collector = CollectorExporter(self.monitor)
+            processors.append(BatchSpanProcessor(self._collector, schedule_delay_millis=_EXPORT_EVERY_MS))
+        ids = _SessionIds(trace_id, root_id)
+        if exports.logfire:
+            self._logfire = _configured_logfire(token, ids, processors, state_dir, redactor, self.monitor)
+            provider = self._logfire.config.get_tracer_provider().provider
+            assert isinstance(provider, TracerProvider)
+            # At exit it would try to send the last spans for as long as nothing answers.
+            atexit.unregister(provider.shutdown)
+        else:
+            provider = _own_provider(ids, processors)
+        self._provider = provider
+        self.tree = SpanTree(provider, redactor)
+        # The SDK has no public way to add spans that are finished already.
+        self._processors: SpanProcessor = provider._active_span_processor
 
     @property
     def project(self) -> str | None:
         """Logfire's address of the project of the token; None until Logfire has given it."""
-        return self._project()
-
-    def on_event(self, event: ev.Event) -> None:
-        """Handle one event, in order."""
-        self._tree.on_event(event)
-
-    def on_request(self, request: ServiceRequest) -> None:
-        """Handle a request that this program made to a service."""
-        self._tree.on_request(request)
+        return getattr(self._logfire.config, "_project_url", None) if self._logfire is not None else None
 
     def on_child_spans(self, body: bytes) -> None:
         """Handle an export request of a child process.
@@ -197,56 +199,21 @@ class SpanPipeline:
         """Export the spans that have ended; may take as long as the destinations let it."""
         self._provider.force_flush()
 
+    def give_up(self) -> None:
+        """Make no further attempts to reach a collector that is away; may be called in any thread."""
+        if self._collector is not None:
+            self._collector.give_up()
+
     def close(self) -> None:
         """End the open spans, write everything, then export everything."""
-        self._tree.close()
+        self.tree.close()
+        # The file comes first, so that a destination that does not answer delays nothing there.
         self._local.shutdown()
-        self._stop()
+        self.give_up()
+        (self._logfire or self._provider).shutdown()
 
 
-def open_span_pipeline(
-    path: Path,
-    *,
-    trace_id: int,
-    root_id: int,
-    token: str | None,
-    exports: Exports,
-    redactor: Redactor,
-    state_dir: Path,
-    on_problem: Callable[[Destination, Advice], object],
-) -> SpanPipeline:
-    """Open the file of spans and the exporters that `exports` names; spans go nowhere else.
-
-    The configuration belongs to the session alone: nothing is read from the current folder, nothing is printed, and no
-    other code of the process is traced. `on_problem` is called at most once per destination, in some thread, when
-    spans do not arrive there.
-
-    Raises:
-        OSError: the file or the state folder cannot be opened.
-    """
-    local = SimpleSpanProcessor(JsonlSpanExporter(path, redactor))
-    processors: list[SpanProcessor] = [local]
-    give_up = _do_nothing
-    monitor = ExportMonitor(on_problem)
-    if exports.any:
-        monitor.install()
-    if exports.collector is not None:
-        exporter = CollectorExporter(monitor)
-        give_up = exporter.give_up
-        processors.append(BatchSpanProcessor(exporter, schedule_delay_millis=_EXPORT_EVERY_MS))
-    ids = _SessionIds(trace_id, root_id)
-    if exports.logfire:
-        return _logfire_pipeline(
-            local,
-            processors,
-            redactor,
-            trace_id,
-            token=token,
-            ids=ids,
-            state_dir=state_dir,
-            monitor=monitor,
-            give_up=give_up,
-        )
+def _own_provider(ids: IdGenerator, processors: Sequence[SpanProcessor]) -> TracerProvider:
     provider = TracerProvider(
         sampler=ALWAYS_ON,
         resource=Resource.create({"service.version": VERSION, **_service()}),
@@ -257,26 +224,17 @@ def open_span_pipeline(
     provider._disabled = False
     for processor in processors:
         provider.add_span_processor(processor)
-
-    def stop() -> None:
-        give_up()
-        provider.shutdown()
-
-    return SpanPipeline(provider, local, redactor, trace_id, stop=stop, monitor=monitor, give_up=give_up)
+    return provider
 
 
-def _logfire_pipeline(
-    local: SpanProcessor,
-    processors: Sequence[SpanProcessor],
-    redactor: Redactor,
-    trace_id: int,
-    *,
+def _configured_logfire(
     token: str | None,
     ids: IdGenerator,
+    processors: Sequence[SpanProcessor],
     state_dir: Path,
+    redactor: Redactor,
     monitor: ExportMonitor,
-    give_up: Callable[[], object],
-) -> SpanPipeline:
+) -> Logfire:
     state_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
     import logfire
     from logfire.types import ServerResponseCallbackHelper
@@ -297,7 +255,7 @@ def _logfire_pipeline(
             answer._content = _NO_PROJECT
 
     with _without_collector():
-        instance = logfire.configure(
+        return logfire.configure(
             local=True,
             send_to_logfire="if-token-present",
             token=token,
@@ -314,25 +272,6 @@ def _logfire_pipeline(
             distributed_tracing=False,
             advanced=logfire.AdvancedOptions(id_generator=ids, server_response_hook=on_answer),
         )
-    provider = instance.config.get_tracer_provider().provider
-    assert isinstance(provider, TracerProvider)
-    # At exit it would try to send the last spans for as long as nothing answers.
-    atexit.unregister(provider.shutdown)
-
-    def stop() -> None:
-        give_up()
-        instance.shutdown()
-
-    return SpanPipeline(
-        provider,
-        local,
-        redactor,
-        trace_id,
-        stop=stop,
-        monitor=monitor,
-        give_up=give_up,
-        project=lambda: getattr(instance.config, "_project_url", None),
-    )
 
 
 def _names_project(body: bytes) -> bool:
@@ -341,10 +280,6 @@ def _names_project(body: bytes) -> bool:
     except (ValueError, RecursionError):
         return False
     return isinstance(answer, dict) and {"project_name", "project_url"} <= answer.keys()
-
-
-def _do_nothing() -> None:
-    return
 
 
 @contextmanager

@@ -10,9 +10,10 @@ import logging
 import secrets
 import threading
 import zlib
-from abc import ABC, abstractmethod
 from collections.abc import Callable
+from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
 
 __all__ = ["SpanRelay"]
 
@@ -35,14 +36,8 @@ class SpanRelay:
 
     def __init__(self, on_export: Callable[[bytes], object]) -> None:
         secret = secrets.token_urlsafe(18)
-
-        class Handler(_Handler):
-            expected_path = f"/{secret}{_PATH}"
-
-            def on_body(self, body: bytes) -> None:
-                on_export(body)
-
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        handler = partial(_Handler, f"/{secret}{_PATH}", on_export)
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
         self._server.daemon_threads = True
         # A client that holds its connection open must not delay the end.
         self._server.block_on_close = False
@@ -58,18 +53,18 @@ class SpanRelay:
         self._server.server_close()
 
 
-class _Handler(BaseHTTPRequestHandler, ABC):
+class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     timeout = _TIMEOUT_SECONDS
-    expected_path = ""
 
-    @abstractmethod
-    def on_body(self, body: bytes) -> None:
-        """Handle the body of a request."""
+    def __init__(self, expected_path: str, on_body: Callable[[bytes], object], *request: Any) -> None:
+        self._expected_path = expected_path
+        self._on_body = on_body
+        super().__init__(*request)
 
     def do_POST(self) -> None:
         """Receive the spans of one request."""
-        if not secrets.compare_digest(self.path.encode(), self.expected_path.encode()):
+        if not secrets.compare_digest(self.path.encode(), self._expected_path.encode()):
             self._answer(404)
             return
         try:
@@ -78,7 +73,7 @@ class _Handler(BaseHTTPRequestHandler, ABC):
             _log.info("spans of a child process could not be read: %s", error)
             self._answer(400)
             return
-        self.on_body(body)
+        self._on_body(body)
         self._answer(200)
 
     def _body(self) -> bytes:
@@ -101,8 +96,10 @@ class _Handler(BaseHTTPRequestHandler, ABC):
         return body
 
     def _answer(self, status: int) -> None:
-        self.close_connection = self.close_connection or status != 200
         self.send_response(status)
+        if status != 200:
+            # Its body may not have been read: the client has to know that the connection is closed.
+            self.send_header("connection", "close")
         self.send_header("content-type", "application/x-protobuf")
         self.send_header("content-length", "0")
         self.end_headers()

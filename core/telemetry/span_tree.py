@@ -88,18 +88,12 @@ class SpanTree:
         self._last = max(self._last, now)
         match event:
             case ev.SessionStarted():
-                self._session = self._start(
-                    "session",
-                    None,
-                    now,
-                    session_id=event.session_id,
-                    model=event.model,
-                    permission_mode=event.permission_mode,
-                    demo=event.demo,
-                    version=event.version,
-                    resumed_from=event.resumed_from,
-                )
-                self._begin(self._session.get_span_context())
+                names = ("session_id", "model", "permission_mode", "demo", "version", "resumed_from")
+                self._session = self._start("session", None, now, **_fields(event, *names))
+                self._root = self._session.get_span_context()
+                early, self._early = self._early, []
+                for request in early:
+                    self.on_request(request)
             case ev.SessionFinished():
                 self._end_session(event, now)
             case ev.QueryReceived():
@@ -108,15 +102,8 @@ class SpanTree:
                 self._ready_at = now
                 self._log("query_started", span, now, query_id=event.query_id, query=event.text)
             case ev.QueryClassified():
-                self._log(
-                    "query_classification",
-                    self._query_span,
-                    now,
-                    decision=event.decision,
-                    source=event.source,
-                    raw_response=event.raw_response,
-                    duration_ms=event.duration_ms,
-                )
+                found = _fields(event, "decision", "source", "raw_response", "duration_ms")
+                self._log("query_classification", self._query_span, now, **found)
             case ev.PathFellBack():
                 self._log("fast_path_fallback", self._query_span, now, tool_name=event.tool_name)
             case ev.QueryFinished():
@@ -156,9 +143,7 @@ class SpanTree:
                     self._call_or_current(None),
                     now,
                     _ERROR_LOG if failed else _LOG,
-                    subagent=event.subagent,
-                    rule=event.rule,
-                    message=event.message,
+                    **_fields(event, "subagent", "rule", "message"),
                 )
             case _:
                 pass
@@ -194,12 +179,6 @@ class SpanTree:
 
     # -- the session and its queries ---------------------------------------------------------------
 
-    def _begin(self, root: SpanContext) -> None:
-        self._root = root
-        early, self._early = self._early, []
-        for request in early:
-            self.on_request(request)
-
     @property
     def _query_span(self) -> Span | None:
         return self._query[1] if self._query is not None else self._session
@@ -208,13 +187,7 @@ class SpanTree:
         self._end_open(now)
         if self._session is None:
             return
-        totals: dict[str, Any] = {
-            "reason": event.reason,
-            "queries": event.queries,
-            "tool_calls": event.tool_calls,
-            "artifacts": event.artifacts,
-            "cost_usd": event.cost_usd,
-        }
+        totals = _fields(event, "reason", "queries", "tool_calls", "artifacts", "cost_usd")
         self._log("session_complete", self._session, now, duration_ms=event.duration_ms, **totals)
         self._set(self._session, **totals)
         self._session.end(now)
@@ -228,14 +201,8 @@ class SpanTree:
         self._end_turn(ended)
         self._query = None
         usage = event.usage
-        self._set(
-            span,
-            status=event.status,
-            turns=event.turns,
-            cost_usd=event.cost_usd,
-            input_tokens=usage.input_tokens if usage else None,
-            output_tokens=usage.output_tokens if usage else None,
-        )
+        tokens = _fields(usage, "input_tokens", "output_tokens") if usage else {}
+        self._set(span, **_fields(event, "status", "turns", "cost_usd"), **tokens)
         if event.status == "error":
             span.set_status(Status(StatusCode.ERROR, self._safe(event.error or "")))
         span.end(ended)
@@ -384,6 +351,11 @@ class SpanTree:
 
     def _safe(self, text: str) -> str:
         return clean(preview(text, _PREVIEW, self._redactor))
+
+
+def _fields(source: msgspec.Struct, *names: str) -> dict[str, Any]:
+    """Fields of an event, as attributes of the same names."""
+    return {name: getattr(source, name) for name in names}
 
 
 def _json(value: Any) -> str:

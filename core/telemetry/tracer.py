@@ -31,23 +31,6 @@ SPANS = "spans.jsonl"
 
 _log = logging.getLogger(__name__)
 
-_TRACED = (
-    ev.SessionStarted,
-    ev.SessionFinished,
-    ev.QueryReceived,
-    ev.QueryClassified,
-    ev.PathFellBack,
-    ev.QueryFinished,
-    ev.ThinkingDelta,
-    ev.MessageFinished,
-    ev.ToolCallStarted,
-    ev.ToolCallFinished,
-    ev.ArtifactSaved,
-    ev.ObserverFinished,
-    ev.ComplianceFailed,
-    ev.ComplianceEnforced,
-)
-
 
 def trace_targets(*, token: str | None, environ: Mapping[str, str]) -> list[str]:
     """Describe where the spans of a session go: always to a file, and where else the token and `OTEL_*` say."""
@@ -87,6 +70,9 @@ class Tracer:
         exports: where spans are sent; by default to Logfire if there is a token.
         on_failure: called in the thread with the error that ended the tracing before the session was over.
         on_problem: called at most once per destination, in some thread, when spans do not arrive there.
+
+    Attributes:
+        failed: whether tracing ended with an error.
     """
 
     def __init__(
@@ -111,23 +97,18 @@ class Tracer:
         self._on_problem = on_problem
         self._problems: dict[Destination, str] = {}
         self._end_flush: Callable[[], None] = _do_nothing
-        self._queue: SimpleQueue[ev.Event | ServiceRequest | bytes | _Flush | None] = SimpleQueue()
+        self._queue: SimpleQueue[tuple[str, Callable[[SpanPipeline], object]] | None] = SimpleQueue()
         self._pipeline: SpanPipeline | None = None
         self._relay: SpanRelay | None = None
         self._opening = asyncio.Lock()
         self._thread: threading.Thread | None = None
-        self._failed = False
+        self.failed = False
         self._closed = False
 
     @property
     def exporting(self) -> bool:
         """Whether spans are sent to Logfire."""
-        return self.exports.logfire and not self._failed
-
-    @property
-    def failed(self) -> bool:
-        """Whether tracing ended with an error."""
-        return self._failed
+        return self.exports.logfire and not self.failed
 
     @property
     def trace(self) -> Trace:
@@ -166,18 +147,21 @@ class Tracer:
         return SpanRelay(self._on_child_spans)
 
     def _on_child_spans(self, body: bytes) -> None:
-        if not self._failed and not self._closed:
-            self._queue.put(body)
+        self._put("a request of a child process", lambda pipeline: pipeline.on_child_spans(body))
 
     def __call__(self, event: ev.Event) -> None:
         """Handle one event of the bus."""
-        if isinstance(event, _TRACED) and not self._failed and not self._closed:
-            self._queue.put(event)
+        # The pieces of a message are many, and its end has the full text.
+        if not isinstance(event, ev.TextDelta):
+            self._put(event.event_name, lambda pipeline: pipeline.tree.on_event(event))
 
     def on_request(self, request: ServiceRequest) -> None:
         """Handle a request that this program made for the session; may be called in any thread."""
-        if not self._failed and not self._closed:
-            self._queue.put(request)
+        self._put("a request", lambda pipeline: pipeline.tree.on_request(request))
+
+    def _put(self, name: str, work: Callable[[SpanPipeline], object]) -> None:
+        if not self.failed and not self._closed:
+            self._queue.put((name, work))
 
     def start(self) -> None:
         """Start the thread that handles the queue; a second call does nothing."""
@@ -190,12 +174,19 @@ class Tracer:
 
         Returns at once when nothing is exported or no destination can be reached.
         """
-        if self._closed or self._failed or self._none_reachable:
+        if self._closed or self.failed or self._none_reachable:
             return
         done = asyncio.Event()
-        self._end_flush = in_loop(done.set)
+        end = self._end_flush = in_loop(done.set)
+
+        def export(pipeline: SpanPipeline) -> None:
+            try:
+                pipeline.flush()
+            finally:
+                end()
+
         self.start()
-        self._queue.put(_Flush(self._end_flush))
+        self._put("a flush", export)
         try:
             await asyncio.wait_for(done.wait(), deadline)
         except TimeoutError:
@@ -240,9 +231,9 @@ class Tracer:
 
     def _run(self) -> None:
         try:
-            from core.telemetry.exporters import open_span_pipeline
+            from core.telemetry.exporters import SpanPipeline
 
-            pipeline = self._pipeline = open_span_pipeline(
+            pipeline = self._pipeline = SpanPipeline(
                 self._path,
                 trace_id=int(self.trace_id, 16),
                 root_id=int(self._root_id, 16),
@@ -253,14 +244,14 @@ class Tracer:
                 on_problem=self._report_problem,
             )
             while (item := self._queue.get()) is not None:
+                name, work = item
                 try:
-                    _handle(pipeline, item)
+                    work(pipeline)
                 except Exception:
-                    name = item.event_name if isinstance(item, ev.Event) else type(item).__name__
                     _log.exception("%s could not be traced", name)
             pipeline.close()
         except Exception as error:
-            self._failed = True
+            self.failed = True
             self._end_flush()
             if not self._closed:
                 self._on_failure(error)
@@ -269,27 +260,5 @@ class Tracer:
                 self._queue.get()
 
 
-@dataclass(frozen=True)
-class _Flush:
-    """Asks to export everything before it; `done` is called when that is done."""
-
-    done: Callable[[], None]
-
-
 def _do_nothing() -> None:
     return
-
-
-def _handle(pipeline: SpanPipeline, item: ev.Event | ServiceRequest | bytes | _Flush) -> None:
-    match item:
-        case _Flush():
-            try:
-                pipeline.flush()
-            finally:
-                item.done()
-        case bytes():
-            pipeline.on_child_spans(item)
-        case ServiceRequest():
-            pipeline.on_request(item)
-        case _:
-            pipeline.on_event(item)
