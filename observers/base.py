@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import Enum
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 
@@ -18,10 +18,14 @@ from core.text import clean_line
 from observers.decoding.decode import MAX_TEXT
 from observers.output.ledger import Ledger
 
+if TYPE_CHECKING:
+    from core.agent.definitions.rules import Rule
+
 __all__ = [
     "Interest",
     "Observer",
     "ObserverContext",
+    "ObserverSpec",
     "Outcome",
     "Saved",
     "input_text",
@@ -112,6 +116,19 @@ class Observer(Protocol):
     def observe(self, result: ToolResult, context: ObserverContext) -> Outcome:
         """Read a result and save what is useful; runs in a worker thread and may raise."""
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class ObserverSpec:
+    """An observer of this package as the catalogue finds it: the `OBSERVER` of its module.
+
+    Args:
+        make: creates it, given the compliance rules of the session's sub-agents (None for the shipped ones).
+        order: its place in the Observers pane; smaller ones come first.
+    """
+
+    make: Callable[[Sequence[Rule] | None], Observer]
+    order: int
 
 
 def texts_of(result: ToolResult, workspace: Workspace) -> list[str]:

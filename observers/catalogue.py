@@ -1,26 +1,33 @@
-"""All observers of a session: the built-in ones in the order of the Observers pane, then plug-ins."""
+"""All observers of a session: the `OBSERVER` of each module in `observers/`, by their `order`, then plug-ins."""
 
 from __future__ import annotations
 
+import pkgutil
 from collections.abc import Callable, Sequence
+from functools import cache
+from importlib import import_module
 
+import observers
 from core.agent.definitions.rules import Rule
 from core.plugins import PluginProblem
-from observers.base import Observer
-from observers.compliance import Compliance
-from observers.corpus import Corpus
-from observers.downloads import Downloads
-from observers.media import Media
+from observers.base import Observer, ObserverSpec
 from observers.plugins import load_plugins
-from observers.search.observer import SearchResults
-from observers.work_products import WorkProducts
-from observers.workbench_activity import WorkbenchActivity
 
 __all__ = ["default_observers"]
 
 
 def _ignore(_problem: PluginProblem) -> None:
     """Ignore a problem: it is in the log."""
+
+
+@cache
+def _specs() -> tuple[ObserverSpec, ...]:
+    modules = (
+        import_module(f"{observers.__name__}.{module.name}")
+        for module in pkgutil.iter_modules(observers.__path__)
+    )
+    found: list[ObserverSpec] = [module.OBSERVER for module in modules if hasattr(module, "OBSERVER")]
+    return tuple(sorted(found, key=lambda spec: spec.order))
 
 
 def default_observers(
@@ -31,19 +38,11 @@ def default_observers(
 ) -> list[Observer]:
     """Make one instance of each; an observer keeps no state between results.
 
-    With `plugins` those of other installed packages are among them; looking for them takes some milliseconds,
-    importing them as long as they like, so that this is not for the event loop. `report` hears of every plug-in
-    that is left out. `rules` are those of the sub-agents, by default of the shipped ones.
+    The first call imports them. With `plugins` those of other installed packages are among them; finding them
+    takes some milliseconds, and importing them any time, so this is not for the event loop. `report` is called
+    with every plug-in that is left out. `rules` are those of the sub-agents, by default of the shipped ones.
     """
-    observers: list[Observer] = [
-        SearchResults(),
-        WorkbenchActivity(),
-        Corpus(),
-        WorkProducts(),
-        Media(),
-        Downloads(),
-        Compliance(rules),
-    ]
+    found = [spec.make(rules) for spec in _specs()]
     if plugins:
-        observers += load_plugins([observer.name for observer in observers], report)
-    return observers
+        found += load_plugins([observer.name for observer in found], report)
+    return found

@@ -10,9 +10,9 @@ from core.agent.definitions.prompts import shipped_subagents
 from core.agent.definitions.rules import Rule, is_satisfied
 from core.observation import ToolCall, ToolResult
 from core.storage.workspace import Workspace
-from observers.base import ObserverContext, Outcome, input_text
+from observers.base import ObserverContext, ObserverSpec, Outcome, input_text
 
-__all__ = ["Compliance", "Rule", "Violation", "check_subagent", "shipped_rules"]
+__all__ = ["OBSERVER", "Compliance", "Rule", "Violation", "check_subagent", "shipped_rules"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,3 +69,6 @@ class Compliance:
         if violation is None:
             return Outcome(note="every rule was met")
         return Outcome(rejected=1, note=f"rule {violation.rule} was not met: {violation.required} is missing")
+
+
+OBSERVER = ObserverSpec(Compliance, order=70)

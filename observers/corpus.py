@@ -1,7 +1,8 @@
-"""Saves every article, and adds it to the saved search results and the corpus."""
+"""Saves every article, adds it to the saved search results and the corpus, and counts the strikes of web readers."""
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -14,9 +15,18 @@ import msgspec
 from core.errors import WorkspaceError
 from core.observation import ToolCall, ToolResult
 from core.storage.workspace import Workspace
+from core.text import clean_line
 from core.toolkit.articles import decode_article
-from core.web_reader.errors import is_web_reader
-from observers.base import Interest, ObserverContext, Outcome, Saved, moment_of, texts_of
+from core.web_reader.blacklist import STRIKES, Blacklist
+from core.web_reader.errors import (
+    REFUSED,
+    TIMED_OUT,
+    ReaderError,
+    is_web_reader,
+    page_of,
+    reader_error,
+)
+from observers.base import Interest, ObserverContext, ObserverSpec, Outcome, Saved, moment_of, texts_of
 from observers.decoding.decode import Decoded, decode_texts
 from observers.decoding.urls import is_web_url
 from observers.enrichment import MAX_ARTIFACT, Page, enrich_corpus, enrich_searches, has_large_files
@@ -24,9 +34,10 @@ from observers.output.formats import ArticleFile
 from observers.output.saving import save_json_once, unique_id
 from observers.search.sanitise import plain_text
 from observers.search.tool_names import short_name
-from observers.web_reader import observe_reader_error
 
-__all__ = ["FOLDER", "Corpus"]
+__all__ = ["FOLDER", "OBSERVER", "Corpus"]
+
+_log = logging.getLogger(__name__)
 
 FOLDER = "extracted_articles"
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
@@ -58,7 +69,7 @@ class Corpus:
         moment = moment_of(result, context)
         texts = texts_of(result, context.workspace)
         if is_web_reader(result.call.name):
-            error = observe_reader_error(result, texts, moment, context)
+            error = _reader_error(result, texts, moment, context)
             if error is not None:
                 return error
         decoded = decode_texts(texts)
@@ -254,3 +265,50 @@ def _place(url: str) -> str:
     except ValueError:
         return "page"
     return f"{parts.hostname or 'page'}{parts.path}"
+
+
+def _reader_error(
+    result: ToolResult, texts: Sequence[str], moment: datetime, context: ObserverContext
+) -> Outcome | None:
+    """Log a web reader's error and count its strike; None if the result is something else.
+
+    Only an error as a whole is one: whatever a page says about codes is the page's text. A call counts once,
+    however often it is observed.
+    """
+    error_text = result.observation.error
+    if error_text is None and len(texts) != 1:
+        return None
+    error = reader_error(error_text if error_text is not None else texts[0], failed=error_text is not None)
+    if error is None:
+        return None
+    note = f"the web reader {error.meaning} (code {error.code})"
+    page = clean_line(context.workspace.redactor.redact(page_of(result.call.input) or "a page"), 300)
+    _log.warning("%s: %s", note, page)
+    if error.code == TIMED_OUT:
+        note += "; the page is worth another try"
+    elif error.code == REFUSED:
+        note += f"; {_strike(result, error, moment, context)}"
+    return Outcome(rejected=1, note=note)
+
+
+def _strike(result: ToolResult, error: ReaderError, moment: datetime, context: ObserverContext) -> str:
+    url = page_of(result.call.input)
+    if url is None:
+        return "no strike: the call names no page"
+    if not error.certain:
+        return "no strike: the call itself did not fail"
+    try:
+        standing = Blacklist.for_session(context.workspace, context.now).strike(
+            url, error.code, result.call.tool_use_id, moment
+        )
+    except WorkspaceError as failure:
+        _log.warning("a strike was not counted: %s", failure)
+        return f"the strike could not be counted: {failure}"
+    if standing is None:
+        return "no further strike: the call was already counted or is too old"
+    if standing.expires is not None:
+        return f"{standing.host} is on the blacklist until {standing.expires:%Y-%m-%d}"
+    return f"strike {len(standing.strikes)} of {STRIKES} against {standing.host}"
+
+
+OBSERVER = ObserverSpec(lambda _rules: Corpus(), order=30)

@@ -7,11 +7,11 @@ import hashlib
 from core.errors import ObserverError
 from core.observation import ToolCall, ToolResult
 from core.text import clean_line
-from observers.base import ObserverContext, Outcome, Saved, texts_of
+from observers.base import ObserverContext, ObserverSpec, Outcome, Saved, texts_of
 from observers.decoding.decode import decode_texts
 from observers.search.tool_names import short_name
 
-__all__ = ["FOLDER", "Downloads"]
+__all__ = ["FOLDER", "OBSERVER", "Downloads"]
 
 FOLDER = "downloads"
 _PIECE = 1 << 20
@@ -49,3 +49,6 @@ class Downloads:
                 f"{clean_line(path, 120)} is not what was downloaded: it was changed since, so download it again"
             )
         return Outcome((Saved(path, "download", size, digest),), items=1)
+
+
+OBSERVER = ObserverSpec(lambda _rules: Downloads(), order=60)

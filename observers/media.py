@@ -16,11 +16,11 @@ from core.observation import ToolCall, ToolResult
 from core.storage.files import AlreadyThere, Root
 from core.storage.names import safe_name
 from core.text import clean_line
-from observers.base import ObserverContext, Outcome, Saved, texts_of
+from observers.base import ObserverContext, ObserverSpec, Outcome, Saved, texts_of
 from observers.decoding.decode import decode_texts
 from observers.search.tool_names import short_name, words_of
 
-__all__ = ["FOLDER", "Media", "media_type"]
+__all__ = ["FOLDER", "OBSERVER", "Media", "media_type"]
 
 FOLDER = "work_products/media"
 MAX_SIZE = 512 << 20
@@ -277,3 +277,6 @@ def _digest(pieces: Iterator[bytes]) -> str:
     for piece in pieces:
         digest.update(piece)
     return digest.hexdigest()
+
+
+OBSERVER = ObserverSpec(lambda _rules: Media(), order=50)

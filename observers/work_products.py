@@ -18,11 +18,11 @@ from core.storage.files import AlreadyThere, Root, Written
 from core.storage.names import safe_name
 from core.storage.workspace import Workspace
 from core.text import clean_line
-from observers.base import ObserverContext, Outcome, Saved, input_text, moment_of, texts_of
+from observers.base import ObserverContext, ObserverSpec, Outcome, Saved, input_text, moment_of, texts_of
 from observers.decoding.decode import decode_texts
 from observers.search.tool_names import short_name
 
-__all__ = ["FOLDER", "INDEX", "WorkProducts", "is_draft"]
+__all__ = ["FOLDER", "INDEX", "OBSERVER", "WorkProducts", "is_draft"]
 
 FOLDER = "work_products"
 INDEX = "index.jsonl"
@@ -222,3 +222,6 @@ def _earlier_copy(workspace: Workspace, path: str, digest: str) -> str | None:
                 case _:
                     pass
     return None
+
+
+OBSERVER = ObserverSpec(lambda _rules: WorkProducts(), order=40)

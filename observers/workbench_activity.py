@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from core.observation import ToolCall, ToolResult
-from observers.base import ObserverContext, Outcome, input_text, moment_of, texts_of
+from observers.base import ObserverContext, ObserverSpec, Outcome, input_text, moment_of, texts_of
 from observers.decoding.decode import decode_texts
 from observers.decoding.truncated_json import CUT_OFF
 from observers.output.formats import RunOutput, WorkbenchFile
@@ -16,7 +16,7 @@ from observers.output.saving import save_json_once, unique_id
 from observers.search.sanitise import plain_value
 from observers.search.tool_names import is_multi_execute, short_name
 
-__all__ = ["FOLDER", "WorkbenchActivity"]
+__all__ = ["FOLDER", "OBSERVER", "WorkbenchActivity"]
 
 FOLDER = "workbench_activity"
 _CODE_SHOWN = 1_000
@@ -229,3 +229,6 @@ def _cut(text: str) -> str:
         if len(text) <= _OUTPUT_SHOWN
         else f"{text[:_OUTPUT_SHOWN]}\n[{len(text) - _OUTPUT_SHOWN:,} characters more]"
     )
+
+
+OBSERVER = ObserverSpec(lambda _rules: WorkbenchActivity(), order=20)

@@ -1,5 +1,5 @@
-"""The observer of search results: recognises lists of results by their shape, makes rows of them and saves them.
+"""Search results: recognises lists of results by their shape and makes rows of them.
 
-Imported by `observers.catalogue`; other observers use its text helpers. Start with `observer.py`; `detect.py` finds the
-lists in a result, `rows.py` makes their rows, and `dates/` reads dates.
+Imported by `observers.search_results`; other observers use its text helpers. Start with `detect.py`, which finds the
+lists in a result; `rows.py` makes their rows, and `dates/` reads dates.
 """

@@ -13,7 +13,7 @@ from core.observation import ToolResult
 from core.storage.files import Root
 from core.storage.workspace import Workspace
 from observers.base import ObserverContext
-from observers.search.observer import SearchResults
+from observers.search_results import SearchResults
 from tests.bench.pages import answer, lean, result, rich
 from tests.bench.table import Row, Section, median
 

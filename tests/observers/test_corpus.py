@@ -17,7 +17,7 @@ from core.web_reader.blacklist import Blacklist
 from observers import enrichment
 from observers.base import Interest, ObserverContext, Outcome
 from observers.corpus import Corpus
-from observers.search.observer import SearchResults
+from observers.search_results import SearchResults
 from tests.observers.conftest import NOON
 
 Make = Callable[..., ToolResult]

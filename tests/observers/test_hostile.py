@@ -17,8 +17,8 @@ from core.storage.workspace import Workspace
 from observers.base import ObserverContext
 from observers.decoding.decode import MAX_TEXT, decode_text
 from observers.search.detect import recognise
-from observers.search.observer import SearchResults
 from observers.search.rows import normalise
+from observers.search_results import SearchResults
 
 Make = Callable[..., ToolResult]
 SEARCH = "mcp__any__web_search"

@@ -33,7 +33,7 @@ from observers.execution.offload import ResultOffload
 from observers.execution.run import Run, perform
 from observers.execution.runner import ObserverRunner
 from observers.media import Media
-from observers.search.observer import SearchResults
+from observers.search_results import SearchResults
 from observers.work_products import WorkProducts
 from tests.observers.conftest import NOON, make_result
 

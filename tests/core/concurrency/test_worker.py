@@ -28,7 +28,7 @@ from core.storage.workspace import Workspace
 from observers.base import ObserverContext
 from observers.execution.offload import LARGE, ResultOffload
 from observers.execution.run import Run, perform
-from observers.search.observer import SearchResults
+from observers.search_results import SearchResults
 from observers.workbench_activity import WorkbenchActivity
 from tests.observers.plugin_package import install
 from tests.paths import PROJECT

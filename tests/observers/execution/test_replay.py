@@ -20,7 +20,7 @@ from core.storage.workspace import Workspace
 from observers.base import ObserverContext, texts_of
 from observers.catalogue import default_observers
 from observers.execution.replay import observe_result
-from observers.search.observer import SearchResults
+from observers.search_results import SearchResults
 from tests.observers.conftest import NOON
 from tui.cli.observe import add_arguments, run
 

@@ -15,7 +15,7 @@ from observers.base import ObserverContext
 from observers.corpus import Corpus
 from observers.output.formats import FORMATS, ResultRow, artifact_schema
 from observers.search.keys import KINDS
-from observers.search.observer import SearchResults
+from observers.search_results import SearchResults
 from observers.workbench_activity import WorkbenchActivity
 from tests.observers.formats import closed, problems_in
 from tests.paths import DOCS

@@ -20,7 +20,7 @@ from observers.base import ObserverContext
 from observers.output import write_lock as turns
 from observers.output.ledger import URL_LIST, Ledger
 from observers.output.saving import save_json_once, unique_id
-from observers.search.observer import FOLDER, SearchResults
+from observers.search_results import FOLDER, SearchResults
 from tests.observers.conftest import NOON, make_result
 from tests.paths import PROJECT
 
@@ -33,7 +33,7 @@ from datetime import datetime
 from pathlib import Path
 from core.storage.workspace import Workspace
 from observers.base import ObserverContext
-from observers.search.observer import SearchResults
+from observers.search_results import SearchResults
 from tests.observers.conftest import NOON
 from tests.observers.output.test_ledger import page
 

@@ -16,7 +16,7 @@ from observers.base import ObserverContext
 from observers.compliance import Compliance, check_subagent, shipped_rules
 from observers.corpus import Corpus
 from observers.media import Media, media_type
-from observers.search.observer import SearchResults
+from observers.search_results import SearchResults
 from observers.work_products import WorkProducts, is_draft
 from observers.workbench_activity import WorkbenchActivity
 

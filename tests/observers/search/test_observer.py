@@ -8,7 +8,7 @@ import pytest
 
 from core.observation import NativeObservation, ToolCall, ToolResult
 from observers.base import Interest, ObserverContext, Outcome
-from observers.search.observer import SearchResults
+from observers.search_results import SearchResults
 
 MULTI = "mcp__composio__COMPOSIO_MULTI_EXECUTE_TOOL"
 Make = Callable[..., ToolResult]

@@ -10,7 +10,7 @@ import pytest
 
 from core.observation import ToolCall, ToolResult
 from observers.base import ObserverContext
-from observers.search.observer import SearchResults
+from observers.search_results import SearchResults
 
 Make = Callable[..., ToolResult]
 A, B, C, D = (f"https://{name}.example/page?x=1" for name in ("one", "two", "three", "four"))

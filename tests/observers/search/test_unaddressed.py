@@ -10,7 +10,7 @@ import pytest
 
 from core.observation import ToolResult
 from observers.base import ObserverContext
-from observers.search.observer import SearchResults
+from observers.search_results import SearchResults
 
 Make = Callable[..., ToolResult]
 A, B = "https://one.example/a", "https://two.example/b"

@@ -11,7 +11,7 @@ from typing import Any, assert_never
 from core.observation import ToolCall, ToolResult
 from core.storage.files import Written
 from core.storage.names import artifact_name
-from observers.base import Interest, ObserverContext, Outcome, moment_of, texts_of
+from observers.base import Interest, ObserverContext, ObserverSpec, Outcome, moment_of, texts_of
 from observers.decoding.decode import Decoded, decode_texts
 from observers.decoding.urls import is_public_address, normal_forms, with_masked_parts
 from observers.output.saving import laid_out, save_once, unique_id, write_json, write_laid_out
@@ -21,7 +21,7 @@ from observers.search.sanitise import plain_text
 from observers.search.scope import Scope
 from observers.search.tool_names import Policy, is_multi_execute, policy_of, policy_of_call, short_name
 
-__all__ = ["FOLDER", "SearchResults"]
+__all__ = ["FOLDER", "OBSERVER", "SearchResults"]
 
 FOLDER = "search_results"
 _UNPARSED = f"{FOLDER}/unparsed"
@@ -223,3 +223,6 @@ def _total(outcomes: list[Outcome]) -> Outcome:
         duplicates=sum(outcome.duplicates for outcome in outcomes),
         note="; ".join(notes) or None,
     )
+
+
+OBSERVER = ObserverSpec(lambda _rules: SearchResults(), order=10)
