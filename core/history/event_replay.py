@@ -22,10 +22,10 @@ from core.events.types import (
     ToolCallStarted,
 )
 
-__all__ = ["PastEvents"]
+__all__ = ["EventReplay"]
 
 
-class PastEvents:
+class EventReplay:
     """Leaves out streamed text that a finished message repeats, and sets the session's present folder.
 
     If an earlier query has the same id, as in a session that was resumed after its end, a query gets a new one.

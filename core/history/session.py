@@ -16,9 +16,9 @@ import msgspec
 from core.bus import Bus
 from core.errors import SettingsError, UniversalAgentError
 from core.events.types import Event, McpServer, QueryReceived, SessionFinished, SessionStarted
-from core.history.event_replay import PastEvents
+from core.history.event_replay import EventReplay
 from core.history.journal_reader import PastJournal
-from core.history.stats import PastFacts, Totals, known_at_end
+from core.history.stats import SessionStats, Totals, known_at_end
 from core.provider.models import KnownModel, ModelChoice
 from core.storage.queue_file import QUEUE_FILE, StoredQueue
 
@@ -97,15 +97,15 @@ class PastSession:
         self.bus = Bus()
         self.workspace = PastFolder(Path(os.path.abspath(folder)))
         self.journal = PastJournal(self.workspace.path / JOURNAL)
-        self.facts = PastFacts(left_out=self.journal.left_out)
+        self.stats = SessionStats(left_out=self.journal.left_out)
         self.unsent: tuple[str, ...] = ()
         """The queries that still waited when the program ended, oldest first."""
         self.servers = NoServers()
         self.trace = None
         self.closed = False
         self._tail = tail
-        self._replay = PastEvents(self.workspace.path)
-        self._totals = Totals(self.facts)
+        self._replay = EventReplay(self.workspace.path)
+        self._totals = Totals(self.stats)
 
     # -- events -----------------------------------------------------------------------------------
 
@@ -118,20 +118,20 @@ class PastSession:
     @property
     def complete(self) -> bool:
         """Whether `start` published the complete session."""
-        return self.facts.read >= 1.0
+        return self.stats.read >= 1.0
 
     async def whole(self) -> AsyncIterator[list[Event]]:
-        """Give all events from the first one on, some hundred at a time; `facts` is complete at the end.
+        """Give all events from the first one on, some hundred at a time; `stats` is complete at the end.
 
         Raises:
             JournalError: the journal can no longer be read.
         """
-        facts, start = self._fresh_facts(), self.journal.tail_place(self.journal.size - self.journal.left_out)
+        stats, start = self._fresh_stats(), self.journal.tail_place(self.journal.size - self.journal.left_out)
         if start:
-            yield self._begun(facts)
-        replay = self._replay = PastEvents(self.workspace.path)
+            yield self._begun(stats)
+        replay = self._replay = EventReplay(self.workspace.path)
         batches = self.journal.batches(start)
-        totals = self._totals = Totals(facts)
+        totals = self._totals = Totals(stats)
         while not self.closed:
             batch = await asyncio.to_thread(next, batches, None)
             if batch is None:
@@ -139,21 +139,21 @@ class PastSession:
             at, raw = batch
             events = list(replay.add(raw))
             totals.add(events)
-            self.facts.read = min(0.999, (at - start) / max(1, self.journal.size - start))
+            self.stats.read = min(0.999, (at - start) / max(1, self.journal.size - start))
             yield events
         else:
             return
         if rest := list(replay.rest()):
             yield rest
-        self._complete(facts)
+        self._complete(stats)
 
     @property
     def runs_elsewhere(self) -> bool:
         """Whether another program ran the session at the last check."""
-        return self.facts.state == "running"
+        return self.stats.state == "running"
 
     async def follow(self) -> AsyncIterator[list[Event]]:
-        """Give new events while another program runs the session; afterwards `facts` has how it ended.
+        """Give new events while another program runs the session; afterwards `stats` has how it ended.
 
         Call it after all earlier events were given.
 
@@ -175,7 +175,7 @@ class PastSession:
                 break
         else:
             return
-        self.facts.state = "finished" if self._totals.finished else "crashed"
+        self.stats.state = "finished" if self._totals.finished else "crashed"
         self.unsent = await asyncio.to_thread(_read_queue, folder)
 
     def _read_tail(self) -> list[Event]:
@@ -186,37 +186,37 @@ class PastSession:
             first = next((at for at, event in enumerate(raw) if isinstance(event, QueryReceived)), 0)
             raw = raw[first:] if len(raw) - first >= FEWEST else raw
         events = [*replay.add(raw), *replay.rest()]
-        facts = self._fresh_facts()
-        totals = Totals(facts)
+        stats = self._fresh_stats()
+        totals = Totals(stats)
         totals.add(events)
-        facts.state = self._state(raw)
-        self.unsent = _read_queue(self.workspace.path) if facts.state != "running" else ()
+        stats.state = self._state(raw)
+        self.unsent = _read_queue(self.workspace.path) if stats.state != "running" else ()
         if start:
-            events = [*self._begun(facts), *events]
+            events = [*self._begun(stats), *events]
             # A part of the session has the total cost only if the last event states it.
-            self.facts = known_at_end(facts, raw)
+            self.stats = known_at_end(stats, raw)
         else:
             self._totals = totals
-            self._complete(facts)
+            self._complete(stats)
         return events
 
-    def _begun(self, facts: PastFacts) -> list[Event]:
+    def _begun(self, stats: SessionStats) -> list[Event]:
         first = self.journal.first()
         begun = (
-            list(PastEvents(self.workspace.path).add([first])) if isinstance(first, SessionStarted) else []
+            list(EventReplay(self.workspace.path).add([first])) if isinstance(first, SessionStarted) else []
         )
-        Totals(facts).add(begun)
+        Totals(stats).add(begun)
         return begun
 
-    def _fresh_facts(self) -> PastFacts:
-        return PastFacts(state=self.facts.state, left_out=self.journal.left_out)
+    def _fresh_stats(self) -> SessionStats:
+        return SessionStats(state=self.stats.state, left_out=self.journal.left_out)
 
-    def _complete(self, facts: PastFacts) -> None:
+    def _complete(self, stats: SessionStats) -> None:
         journal = self.journal
-        facts.skipped, facts.unknown = journal.skipped, journal.unknown
-        facts.torn = journal.torn and facts.state != "running"
-        facts.read = 1.0
-        self.facts = facts
+        stats.skipped, stats.unknown = journal.skipped, journal.unknown
+        stats.torn = journal.torn and stats.state != "running"
+        stats.read = 1.0
+        self.stats = stats
 
     def _state(self, events: Sequence[Event]) -> Literal["finished", "crashed", "running"]:
         ends = [event for event in events if isinstance(event, SessionStarted | SessionFinished)]

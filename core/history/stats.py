@@ -1,4 +1,4 @@
-"""The facts about a past session as a whole, and the sums behind them."""
+"""The stats about a past session as a whole, and the sums behind them."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import Literal
 from core.events.types import Event, QueryFinished, SessionFinished, SessionStarted
 from core.records.counters import TokenCount
 
-__all__ = ["PastFacts", "Totals", "known_at_end"]
+__all__ = ["SessionStats", "Totals", "known_at_end"]
 
 
 @dataclass(slots=True)
-class PastFacts:
-    """The facts about a past session as a whole; costs, tokens and times are complete when `read` is 1.
+class SessionStats:
+    """The stats about a past session as a whole; costs, tokens and times are complete when `read` is 1.
 
     Attributes:
         seconds: how long the session took, or, if that is unknown, all of its queries.
@@ -42,43 +42,43 @@ class PastFacts:
 
 
 class Totals:
-    """Adds up the facts of a session; `finished` is whether it ended and was not resumed."""
+    """Adds up the stats of a session; `finished` is whether it ended and was not resumed."""
 
-    def __init__(self, facts: PastFacts) -> None:
+    def __init__(self, stats: SessionStats) -> None:
         self.finished = False
-        self._facts = facts
+        self._stats = stats
         self._tokens = TokenCount()
         self._worked = 0.0
 
     def add(self, events: Iterable[Event]) -> None:
         """Add events."""
-        facts = self._facts
+        stats = self._stats
         for event in events:
-            facts.events += 1
+            stats.events += 1
             self._tokens.add(event)
             match event:
                 case SessionStarted():
                     self.finished = False
-                    facts.model = event.model or facts.model
-                    facts.permission_mode, facts.demo = event.permission_mode, event.demo
+                    stats.model = event.model or stats.model
+                    stats.permission_mode, stats.demo = event.permission_mode, event.demo
                 case QueryFinished():
                     if event.cost_usd is not None:
-                        facts.cost = (facts.cost or 0.0) + event.cost_usd
+                        stats.cost = (stats.cost or 0.0) + event.cost_usd
                     self._worked += event.duration_ms / 1000
-                    facts.seconds = self._worked
+                    stats.seconds = self._worked
                 case SessionFinished():
                     self.finished = True
-                    facts.seconds = event.duration_ms / 1000 or facts.seconds
-                    facts.cost = event.cost_usd if event.cost_usd is not None else facts.cost
+                    stats.seconds = event.duration_ms / 1000 or stats.seconds
+                    stats.cost = event.cost_usd if event.cost_usd is not None else stats.cost
                 case _:
                     pass
-        facts.tokens = self._tokens.total
+        stats.tokens = self._tokens.total
 
 
-def known_at_end(facts: PastFacts, events: Sequence[Event]) -> PastFacts:
+def known_at_end(stats: SessionStats, events: Sequence[Event]) -> SessionStats:
     """Replace the sums of a part of a session by those that its last event states for all of it."""
     end = next((event for event in reversed(events) if isinstance(event, SessionFinished)), None)
-    facts.tokens = 0
-    facts.cost = end.cost_usd if end is not None else None
-    facts.seconds = end.duration_ms / 1000 if end is not None else 0.0
-    return facts
+    stats.tokens = 0
+    stats.cost = end.cost_usd if end is not None else None
+    stats.seconds = end.duration_ms / 1000 if end is not None else 0.0
+    return stats

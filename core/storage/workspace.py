@@ -21,7 +21,7 @@ from core.storage.files import AlreadyThere, FolderEntry, Root, Written
 from core.storage.paths import shown
 from core.text import escape_unsafe, without_surrogates
 
-__all__ = ["FOLDERS", "RECORDS", "SAVED_REPORTS", "WORKSPACES", "Workspace"]
+__all__ = ["FOLDERS", "RECORDS", "SAVED_REPORTS", "WORKSPACES", "Workspace", "saved_reports_of"]
 
 WORKSPACES = "AGENT_RUN_WORKSPACES"
 SAVED_REPORTS = "SAVED_REPORTS"
@@ -39,6 +39,11 @@ _LOCK = ".lock"
 # A program that checks whether a session runs also holds its lock for a moment.
 _LOCK_WAITS = (0.0, 0.05, 0.2)
 _SESSION = re.compile(r"session_\d{8}_\d{6}(?:-\d+)?")
+
+
+def saved_reports_of(folder: Path) -> Path | None:
+    """Return the folder of the saved reports beside a session's `folder`; None if it is not where ua-tui puts it."""
+    return folder.parent.parent / SAVED_REPORTS if folder.parent.name == WORKSPACES else None
 
 
 class Workspace:
@@ -102,8 +107,7 @@ class Workspace:
             WorkspaceError: it cannot be opened, or another program works in it.
         """
         found = Root(path).path
-        is_session = found.parent.name == WORKSPACES
-        workspace = cls(found, (found.parent.parent if is_session else found) / SAVED_REPORTS, redactor)
+        workspace = cls(found, saved_reports_of(found) or found / SAVED_REPORTS, redactor)
         for wait in _LOCK_WAITS:
             time.sleep(wait)
             workspace._acquire_lock(make=True)

@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
-
-from textual.widget import Widget
 
 from tui.widgets.placeholder import ASK
 
 if TYPE_CHECKING:
     from core.settings.model import Settings
     from tui.app.port import SessionHost
-    from tui.panes.spec import PaneSpec
     from tui.panes.status.bar import StatusLine
     from tui.ports import Build
 
-__all__ = ["LiveSource", "SessionSource", "live_status"]
+__all__ = ["LiveSource", "SessionSource"]
 
 
 class SessionSource(ABC):
-    """Makes the panes for a session, and opens it behind the first frame."""
+    """Opens a session behind the first frame, and brings its events to the panes."""
 
     placeholder: str = ASK
     """The text of the empty prompt."""
@@ -30,18 +26,20 @@ class SessionSource(ABC):
     closes_on_escape: bool = False
     """Whether Esc closes the application when there is nothing else to leave."""
 
-    def make_pane(self, spec: PaneSpec) -> Widget:
-        """Make a pane or the prompt."""
-        make = self.pane_classes().get(spec.name) or spec.load()
-        return make(id=spec.name)
-
-    def pane_classes(self) -> Mapping[str, Callable[..., Widget]]:
-        """Return what makes the panes that are others than their specs say, by their names."""
-        return {}
-
-    @abstractmethod
     def make_status(self, settings: Settings) -> StatusLine:
         """Make the status line."""
+        from tui.panes.status.bar import StatusLine, traces
+        from tui.panes.status.facts import StatusFacts
+
+        return StatusLine(
+            StatusFacts(
+                demo=settings.demo,
+                model=settings.model,
+                mode=settings.effective_permission_mode,
+                limit=settings.max_cost_usd,
+                tracing=traces(settings),
+            )
+        )
 
     @abstractmethod
     async def open(self, host: SessionHost) -> None:
@@ -61,10 +59,6 @@ class LiveSource(SessionSource):
     def __init__(self, build: Build) -> None:
         self.build = build
 
-    def make_status(self, settings: Settings) -> StatusLine:
-        """Make the status line."""
-        return live_status(settings)
-
     async def open(self, host: SessionHost) -> None:
         """Build the session and start its agent; start the agent again if there is a session."""
         if host.session is not None:
@@ -80,16 +74,3 @@ class LiveSource(SessionSource):
         host.frame.prompt.offer_files(session.workspace.path)
         host.frame.prompt.of_agent = lambda: session.commands
         await session.start()
-
-
-def live_status(settings: Settings) -> StatusLine:
-    """Make the status line of a session with an agent."""
-    from tui.panes.status.bar import StatusLine, traces
-
-    return StatusLine(
-        demo=settings.demo,
-        model=settings.model,
-        mode=settings.effective_permission_mode,
-        limit=settings.max_cost_usd,
-        tracing=traces(settings),
-    )

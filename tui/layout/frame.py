@@ -44,7 +44,7 @@ NOTE_SECONDS = 3.0
 
 
 class SessionSource(Protocol):
-    """Where the shown session comes from, as far as the frame needs to know: it makes the panes."""
+    """Where the shown session comes from, as far as the frame needs to know."""
 
     @property
     def placeholder(self) -> str:
@@ -54,10 +54,6 @@ class SessionSource(Protocol):
     @property
     def is_read_only(self) -> bool:
         """Whether nothing can be typed into the prompt."""
-        ...
-
-    def make_pane(self, spec: PaneSpec) -> Widget:
-        """Make a pane or the prompt; it is imported only then, behind the first frame."""
         ...
 
 
@@ -79,7 +75,7 @@ class Frame(PaneRequests):
 
     Args:
         width: of the screen, in cells.
-        source: makes the panes for the session that is shown.
+        source: the session that is shown.
         layout: stores the sizes of the panes, and the one at the side; None stores them nowhere.
     """
 
@@ -117,16 +113,18 @@ class Frame(PaneRequests):
         return self._source.placeholder
 
     async def fill(self) -> None:
-        """Put the panes and the prompt in their places."""
+        """Put the panes and the prompt in their places; they are imported only now, behind the first frame."""
         with self.app.batch_update():
             for spec in pane_specs():
-                pane = self._source.make_pane(spec)
+                pane = spec.load()(id=spec.name)
+                pane.disabled = spec.name == "prompt" and self._source.is_read_only
                 slot = self.query_one(f"#{pane.id}", Placeholder)
                 column = slot.parent
                 assert isinstance(column, Column)
                 place = column.children.index(slot)
                 await slot.remove()
                 await column.mount(pane, before=place if place < len(column.children) else None)
+            self.prompt.placeholder = Content(self.placeholder)
             if self.screen.focused is None and not self._source.is_read_only:
                 self.screen.set_focus(self.prompt)
         self.lay_out()

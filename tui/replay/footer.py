@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from core.events.units import size
-from core.history.stats import PastFacts
+from core.history.stats import SessionStats
 from core.text import clean
 from tui.panes.conversation.blocks import Tone
-from tui.panes.conversation.notices import Message
+from tui.panes.conversation.notices import AppMessage
 
 __all__ = ["past_message", "resumed_message"]
 
@@ -17,46 +17,46 @@ LONGEST_UNSENT = 2_000
 TOPIC = "past session"
 
 
-def past_message(facts: PastFacts, unsent: Sequence[str]) -> Message | None:
+def past_message(stats: SessionStats, unsent: Sequence[str]) -> AppMessage | None:
     """Return the message, if there is one; texts from the session are cleaned here."""
-    details = (*_unread(facts), *_unsent(unsent))
-    if facts.read >= 1.0 and not facts.events:
-        return Message("⊘", Tone.WARNING, "The journal of this session has no events.", details, TOPIC)
-    match facts.state:
+    details = (*_unread(stats), *_unsent(unsent))
+    if stats.read >= 1.0 and not stats.events:
+        return AppMessage("⊘", Tone.WARNING, "The journal of this session has no events.", details, TOPIC)
+    match stats.state:
         case "finished":
             text = "Read-only: past session."
-            return Message("·", Tone.QUIET, text, details, TOPIC)
+            return AppMessage("·", Tone.QUIET, text, details, TOPIC)
         case "running":
             # Without details the prompt and the status line say that the session is followed.
             text = "This session runs in another program, and some of it cannot be shown."
-            return Message("⊘", Tone.WARNING, text, details) if details else None
+            return AppMessage("⊘", Tone.WARNING, text, details) if details else None
         case "crashed":
             text = "The program ended in the middle of this session: open calls are shown as unfinished."
-            return Message("⊘", Tone.WARNING, text, details, TOPIC)
+            return AppMessage("⊘", Tone.WARNING, text, details, TOPIC)
 
 
-def resumed_message(facts: PastFacts, unsent: Sequence[str]) -> Message | None:
+def resumed_message(stats: SessionStats, unsent: Sequence[str]) -> AppMessage | None:
     """Return the message for a resumed session: only what could not be read; unsent queries are in the prompt."""
-    details = tuple(_unread(facts))
+    details = tuple(_unread(stats))
     if not details:
         return None
-    return Message("⊘", Tone.WARNING, "Some of the past session cannot be shown.", details, TOPIC)
+    return AppMessage("⊘", Tone.WARNING, "Some of the past session cannot be shown.", details, TOPIC)
 
 
-def _unread(facts: PastFacts) -> Iterator[str]:
-    if facts.left_out:
-        yield f"The first {size(facts.left_out)} of its journal are omitted: it is too long to be shown in full."
-    if facts.skipped:
+def _unread(stats: SessionStats) -> Iterator[str]:
+    if stats.left_out:
+        yield f"The first {size(stats.left_out)} of its journal are omitted: it is too long to be shown in full."
+    if stats.skipped:
         lines = (
             "1 line of its journal is"
-            if facts.skipped == 1
-            else f"{facts.skipped:,} lines of its journal are"
+            if stats.skipped == 1
+            else f"{stats.skipped:,} lines of its journal are"
         )
         yield f"{lines} damaged and omitted."
-    if facts.torn:
+    if stats.torn:
         yield "The last line of its journal was cut off."
-    if facts.unknown:
-        events = "1 event is" if facts.unknown == 1 else f"{facts.unknown:,} events are"
+    if stats.unknown:
+        events = "1 event is" if stats.unknown == 1 else f"{stats.unknown:,} events are"
         yield f"{events} from a later version of ua-tui and omitted."
 
 

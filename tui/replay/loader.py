@@ -5,22 +5,29 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING
 
 from core.concurrency.garbage_collection import pause_collection, resume_collection
 from core.errors import JournalError
 from core.events.types import Event
 from core.history.session import PastSession
-from core.history.stats import PastFacts
-from tui.layout.frame import Frame
+from core.history.stats import SessionStats
+from core.storage.workspace import saved_reports_of
+from tui.layout.frame import Pane
+from tui.panes.conversation.pane import ConversationPane
+from tui.panes.observers.pane import ObserversPane
+from tui.panes.trace.pane import TracePane
+from tui.panes.workspace.pane import WorkspacePane
+from tui.panes.workspace.provenance import Origins
+from tui.replay.calls import PastCalls
 
 if TYPE_CHECKING:
-    from tui.panes.conversation.notices import Message
+    from tui.app.port import SessionHost
+    from tui.panes.conversation.notices import AppMessage
 
-__all__ = ["PANES", "SessionLoader"]
+__all__ = ["SessionLoader"]
 
-PANES = ("conversation", "trace", "observers", "workspace")
 TURN_SECONDS = 0.005
 """How long events are handled before other tasks have their turn."""
 A_FEW = 25
@@ -31,43 +38,50 @@ log = logging.getLogger(__name__)
 
 
 class SessionLoader:
-    """Reads a past session into panes that can be filled from their beginning while they show the end.
+    """Reads a past session into the panes of a frame.
+
+    They show its end while all of it is read into their twins, which are on no screen; then they adopt what the twins
+    gathered, without moving what the reader sees.
 
     Args:
-        frame: has the panes, which are there already.
+        host: has the panes, which are there already.
         past: the session, not started yet.
         message: makes the message below the session, if there is one.
         report_progress: gets the share of the journal that was read.
-        notify: gets what cannot be shown, and what is shown instead.
-        follows: whether to show what still happens in a session that runs in another program.
+        read_only: whether the session is only shown, and followed if it runs in another program.
     """
 
     def __init__(
         self,
-        frame: Frame,
+        host: SessionHost,
         past: PastSession,
         *,
-        message: Callable[[PastFacts, Sequence[str]], Message | None],
+        message: Callable[[SessionStats, Sequence[str]], AppMessage | None],
         report_progress: Callable[[float], None],
-        notify: Callable[[str, str], None],
-        follows: bool = False,
+        read_only: bool,
     ) -> None:
-        self._frame = frame
         self._past = past
         self._message = message
         self._report_progress = report_progress
-        self._notify = notify
-        self._wants_to_follow = follows
+        self._notify = host.notice.show
+        self._read_only = read_only
+        frame, folder = host.frame, past.workspace.path
+        frame.folder = folder
+        self._conversation = frame.query_one("#conversation", ConversationPane)
+        self._trace = frame.query_one("#trace", TracePane)
+        self._observers = frame.query_one("#observers", ObserversPane)
+        self._workspace = frame.query_one("#workspace", WorkspacePane)
+        self._workspace.set_root(folder, saved_reports_of(folder), read_only=read_only)
 
     @property
     def follows(self) -> bool:
         """Whether the session still runs and is followed."""
-        return self._wants_to_follow and self._past.runs_elsewhere
+        return self._read_only and self._past.runs_elsewhere
 
     @property
-    def panes(self) -> list[Any]:
-        """The panes that are loaded."""
-        return [self._frame.query_one(f"#{name}") for name in PANES]
+    def _panes(self) -> list[Pane]:
+        # No file of a past session is new: the workspace only has to know where they came from.
+        return [self._conversation, self._trace, self._observers, self._workspace.origins]
 
     async def show_end(self) -> None:
         """Show the end of the session."""
@@ -75,35 +89,42 @@ class SessionLoader:
         unsubscribe = self._past.bus.subscribe(events.append)
         await self._past.start()
         unsubscribe()
-        panes = self.panes
-        trace = panes[PANES.index("trace")]
-        trace.calls.journal = self._past.journal
-        trace.calls.still_runs = self._past.runs_elsewhere
-        for pane in panes:
+        self._trace.calls.source = PastCalls(self._past.journal, still_runs=self._past.runs_elsewhere)
+        for pane in self._panes:
             self._apply([pane], events)
             # Each renders what it shows: let the screen update in between.
             await asyncio.sleep(0)
         # A part of a session cannot be followed.
-        self._end(panes, continues=self._past.complete and self.follows)
+        self._end(
+            self._conversation,
+            self._trace,
+            self._observers,
+            continues=self._past.complete and self.follows,
+        )
 
     async def load_all(self) -> bool:
         """Read the whole session into twins of the panes, a little at a time, then put them on the screen.
 
         False if that fails: the end stays on the screen.
         """
-        panes = self.panes
-        twins = [pane.twin() for pane in panes]
+        conversation, trace, observers = (
+            self._conversation.twin(),
+            self._trace.twin(),
+            self._observers.twin(),
+        )
+        origins = Origins()
         reported_at = 0.0
         # The objects made here stay; a collector that visited them would take longer and longer.
         pause_collection()
         try:
             async for events in self._past.whole():
-                for twin, pane in zip(twins[:-1], panes, strict=False):
-                    twin.gather_for(pane)
-                await self._handle_in_turns(twins, events)
+                conversation.gather_for(self._conversation)
+                trace.gather_for(self._trace)
+                observers.gather_for(self._observers)
+                await self._handle_in_turns([conversation, trace, observers, origins], events)
                 if time.monotonic() - reported_at > PROGRESS_SECONDS:
                     reported_at = time.monotonic()
-                    self._report_progress(self._past.facts.read)
+                    self._report_progress(self._past.stats.read)
         except JournalError as error:
             if not self._past.closed:
                 self._notify(str(error), "its end is shown")
@@ -113,29 +134,31 @@ class SessionLoader:
             resume_collection()
         if self._past.closed:
             return False
-        self._end(twins, continues=self.follows)
-        for pane, twin in zip(panes, twins, strict=True):
-            pane.adopt(twin)
-            await asyncio.sleep(0)
+        self._end(conversation, trace, observers, continues=self.follows)
+        self._conversation.adopt(conversation)
+        await asyncio.sleep(0)
+        self._trace.adopt(trace)
+        await asyncio.sleep(0)
+        self._observers.adopt(observers)
+        self._workspace.origins = origins
         return True
 
     async def follow(self, on_change: Callable[[], None]) -> None:
         """Show what happens in the session where it runs, and call `on_change` each time, until it ends."""
-        panes = self.panes
         try:
             async for events in self._past.follow():
-                await self._handle_in_turns(panes, events)
+                await self._handle_in_turns(self._panes, events)
                 on_change()
         except JournalError as error:
             if not self._past.closed:
                 self._notify(str(error), "what was read until then is shown")
             return
         if not self._past.closed:
-            panes[PANES.index("trace")].calls.still_runs = False
-            self._end(panes, continues=False)
+            self._trace.calls.source = PastCalls(self._past.journal)
+            self._end(self._conversation, self._trace, self._observers, continues=False)
             on_change()
 
-    def _apply(self, panes: Sequence[Any], events: Sequence[Event]) -> None:
+    def _apply(self, panes: Iterable[Pane], events: Sequence[Event]) -> None:
         for pane in panes:
             try:
                 pane.handle_events(events)
@@ -143,20 +166,21 @@ class SessionLoader:
                 log.exception("%s could not show %d events", type(pane).__name__, len(events))
                 self._notify(f"{type(pane).__name__} could not show a part of the session.", "")
 
-    def _end(self, panes: Sequence[Any], *, continues: bool) -> None:
-        conversation, *others, _ = panes
-        message = self._message(self._past.facts, self._past.unsent)
+    def _end(
+        self, conversation: ConversationPane, trace: TracePane, observers: ObserversPane, *, continues: bool
+    ) -> None:
+        message = self._message(self._past.stats, self._past.unsent)
         if continues:
             conversation.report(message)
             return
         conversation.end(message)
-        for pane in others:
-            pane.end()
+        trace.end()
+        observers.end()
 
-    async def _handle_in_turns(self, twins: Sequence[Any], events: Sequence[Event]) -> None:
+    async def _handle_in_turns(self, panes: Sequence[Pane], events: Sequence[Event]) -> None:
         began = time.perf_counter()
         for at in range(0, len(events), A_FEW):
-            self._apply(twins, events[at : at + A_FEW])
+            self._apply(panes, events[at : at + A_FEW])
             if time.perf_counter() - began > TURN_SECONDS:
                 await asyncio.sleep(0)
                 began = time.perf_counter()

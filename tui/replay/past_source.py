@@ -3,26 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from textual.content import Content
-from textual.widget import Widget
 
 from core.history.session import PastSession
 from core.settings.model import Settings
-from core.storage.workspace import SAVED_REPORTS, WORKSPACES
 from tui.app.session_source import SessionSource
-from tui.panes.spec import PaneSpec
-from tui.replay.loader import SessionLoader
+from tui.panes.status.bar import StatusLine
+from tui.panes.status.facts import StatusFacts
 from tui.replay.status import PastStatus
 
 if TYPE_CHECKING:
     from tui.app.port import SessionHost
-    from tui.panes.status.bar import StatusLine
+    from tui.replay.loader import SessionLoader
 
-__all__ = ["PastSource", "saved_reports"]
+__all__ = ["PastSource"]
 
 READ_ONLY = "Read-only: past session."
 FOLLOWED = "Read-only: the session runs in another program and is followed here."
@@ -41,59 +37,34 @@ class PastSource(SessionSource):
 
     def __init__(self, session: PastSession, *, from_list: bool = False) -> None:
         self._session = session
+        self._status = PastStatus()
         self.closes_on_escape = from_list
         self.end_shown = asyncio.Event()
         """Set when the end of the session is on the screen."""
         self.all_shown = asyncio.Event()
         """Set when the whole session is on the screen."""
 
-    def make_pane(self, spec: PaneSpec) -> Widget:
-        """Make a pane that can be filled from its beginning while it shows the end, or a prompt without input."""
-        if spec.name != "prompt":
-            return super().make_pane(spec)
-        from tui.panes.prompt.pane import Prompt
-
-        prompt = Prompt(id=spec.name, placeholder=self.placeholder)
-        prompt.disabled = True
-        return prompt
-
-    def pane_classes(self) -> Mapping[str, Callable[..., Widget]]:
-        """Return the panes for a past session."""
-        from tui.replay.panes import PastConversation, PastObservers, PastTrace, PastWorkspace
-
-        return {
-            "conversation": PastConversation,
-            "trace": PastTrace,
-            "observers": PastObservers,
-            "workspace": PastWorkspace,
-        }
-
     def make_status(self, settings: Settings) -> StatusLine:
         """Make the status line."""
-        return PastStatus(back=self.closes_on_escape)
+        return StatusLine(StatusFacts(), self._status, leads_back=self.closes_on_escape)
 
     async def open(self, host: SessionHost) -> None:
         """Show the end of the session, then all of it, then what still happens in it."""
         from tui.replay.footer import past_message
-        from tui.replay.panes import PastWorkspace
+        from tui.replay.loader import SessionLoader
 
-        past, frame = self._session, host.frame
-        host.attach(past)
-        folder = past.workspace.path
-        frame.folder = folder
-        frame.query_one("#workspace", PastWorkspace).set_root(folder, saved_reports(folder))
+        def report_progress(read: float) -> None:
+            self._status.read = read
+            host.status.refresh()
+
+        host.attach(self._session)
         loader = SessionLoader(
-            frame,
-            past,
-            message=past_message,
-            report_progress=self._status(host).show_progress,
-            notify=host.notice.show,
-            follows=True,
+            host, self._session, message=past_message, report_progress=report_progress, read_only=True
         )
         await loader.show_end()
-        self._show_facts(host)
+        self._show_stats(host)
         if host.screen.focused is None:
-            frame.show("conversation")
+            host.frame.show("conversation")
         self.end_shown.set()
         host.spawn(self._load_rest(host, loader), "past session", "past")
 
@@ -101,22 +72,13 @@ class PastSource(SessionSource):
         if not self._session.complete:
             if not await loader.load_all():
                 return
-            self._show_facts(host)
+            self._show_stats(host)
         self.all_shown.set()
         if loader.follows:
-            await loader.follow(lambda: self._show_facts(host))
+            await loader.follow(lambda: self._show_stats(host))
 
-    def _show_facts(self, host: SessionHost) -> None:
-        self._status(host).show(self._session.facts)
+    def _show_stats(self, host: SessionHost) -> None:
+        self._status.stats, self._status.read = self._session.stats, self._session.stats.read
+        host.status.refresh()
         self.placeholder = FOLLOWED if self._session.runs_elsewhere else READ_ONLY
         host.frame.prompt.placeholder = Content(self.placeholder)
-
-    def _status(self, host: SessionHost) -> PastStatus:
-        status = host.status
-        assert isinstance(status, PastStatus)
-        return status
-
-
-def saved_reports(folder: Path) -> Path | None:
-    """Return the folder of the saved reports beside a session's `folder`; None if it is not where ua-tui puts it."""
-    return folder.parent.parent / SAVED_REPORTS if folder.parent.name == WORKSPACES else None

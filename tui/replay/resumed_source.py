@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from textual.widget import Widget
-
 from core.errors import ConversationGone
 from core.history.session import PastSession
 from core.records.counters import TokenCount
-from core.settings.model import Settings
-from tui.app.session_source import LiveSource, SessionSource, live_status
-from tui.replay.loader import SessionLoader
-from tui.replay.past_source import saved_reports
+from tui.app.session_source import LiveSource, SessionSource
 
 if TYPE_CHECKING:
     from core.session.resume import Resume
     from tui.app.port import SessionHost
-    from tui.panes.status.bar import StatusLine
     from tui.ports import Build
+    from tui.replay.loader import SessionLoader
 
 __all__ = ["ResumedSource"]
 
@@ -43,21 +37,6 @@ class ResumedSource(SessionSource):
         self._past = past
         self._past_shown = False
 
-    def pane_classes(self) -> Mapping[str, Callable[..., Widget]]:
-        """Return panes that show a past, and then what happens."""
-        from tui.replay.panes import PastConversation, PastObservers, PastTrace, PastWorkspace
-
-        return {
-            "conversation": PastConversation,
-            "trace": partial(PastTrace, resumed=True),
-            "observers": PastObservers,
-            "workspace": partial(PastWorkspace, resumed=True),
-        }
-
-    def make_status(self, settings: Settings) -> StatusLine:
-        """Make the status line."""
-        return live_status(settings)
-
     async def open(self, host: SessionHost) -> None:
         """Show the past once, then open the session; ask what to do if its conversation is gone."""
         if not self._past_shown:
@@ -68,8 +47,10 @@ class ResumedSource(SessionSource):
         try:
             await self._live.open(host)
         except ConversationGone as error:
+            from tui.screens.session.confirm_fresh import FreshScreen
+
             host.set_state("failed")
-            self._offer_new_conversation(host, str(error))
+            host.push_screen(FreshScreen(str(error)), partial(self._on_choice, host))
 
     async def close(self) -> None:
         """Close the journal."""
@@ -77,21 +58,16 @@ class ResumedSource(SessionSource):
 
     async def _show_past(self, host: SessionHost) -> None:
         from tui.replay.footer import resumed_message
-        from tui.replay.panes import PastWorkspace
+        from tui.replay.loader import SessionLoader
 
-        past, frame = self._past, host.frame
-        folder = past.workspace.path
-        frame.folder = folder
-        frame.query_one("#workspace", PastWorkspace).set_root(folder, saved_reports(folder))
+        def report_progress(read: float) -> None:
+            host.status.hint = f"reading the past session {read:.0%}" if read < 1.0 else ""
+
         loader = SessionLoader(
-            frame,
-            past,
-            message=resumed_message,
-            report_progress=partial(_show_progress, host),
-            notify=host.notice.show,
+            host, self._past, message=resumed_message, report_progress=report_progress, read_only=False
         )
         await loader.show_end()
-        if past.complete:
+        if self._past.complete:
             self._go_live(host)
         else:
             host.spawn(self._load_all(host, loader), "past session", "past")
@@ -104,20 +80,15 @@ class ResumedSource(SessionSource):
             self._go_live(host)
 
     def _go_live(self, host: SessionHost) -> None:
-        from tui.replay.panes import PastTrace, PastWorkspace
+        from tui.panes.trace.pane import TracePane
+        from tui.panes.trace.rows import LiveCalls
 
-        host.frame.query_one("#trace", PastTrace).go_live()
-        host.frame.query_one("#workspace", PastWorkspace).go_live()
+        host.frame.query_one("#trace", TracePane).calls.source = LiveCalls()
         # Cost and tokens count on from those of the past.
-        facts = self._past.facts
-        host.status.facts.cost, host.status.facts.tokens = facts.cost, TokenCount(facts.tokens)
+        stats, facts = self._past.stats, host.status.facts
+        facts.cost, facts.tokens = stats.cost, TokenCount(stats.tokens)
         host.status.refresh()
         host.pump.resume()
-
-    def _offer_new_conversation(self, host: SessionHost, why: str) -> None:
-        from tui.screens.session.confirm_fresh import FreshScreen
-
-        host.push_screen(FreshScreen(why), partial(self._on_choice, host))
 
     def _on_choice(self, host: SessionHost, fresh: bool | None) -> None:
         if fresh:
@@ -125,7 +96,3 @@ class ResumedSource(SessionSource):
             host.restart_agent()
         else:
             host.shut_down()
-
-
-def _show_progress(host: SessionHost, read: float) -> None:
-    host.status.hint = f"reading the past session {read:.0%}" if read < 1.0 else ""

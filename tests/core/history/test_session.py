@@ -111,8 +111,8 @@ async def test_a_short_session_is_published_whole_with_its_folder_as_it_is_now(f
     assert isinstance(events[0], SessionStarted)
     assert events[0].workspace == str(folder)
     assert session.complete
-    facts = session.facts
-    assert (facts.state, facts.model, facts.cost, facts.tokens, facts.seconds) == (
+    stats = session.stats
+    assert (stats.state, stats.model, stats.cost, stats.tokens, stats.seconds) == (
         "finished",
         "claude-x",
         0.25,
@@ -156,12 +156,12 @@ async def test_the_end_comes_first_and_the_whole_is_read_behind_it(folder: Path)
     assert not session.complete
     assert kinds(events)[:2] == ["session_started", "query_received"]
     assert [event.query_id for event in events if isinstance(event, QueryReceived)] == ["q2"]
-    assert session.facts.cost is None, "a part does not tell what the whole cost"
+    assert session.stats.cost is None, "a part does not tell what the whole cost"
     everything = await whole(session)
     assert kinds(everything) == kinds([*first, *second])
     assert session.complete
-    assert session.facts.cost == 0.5
-    assert session.facts.seconds == 4.0
+    assert session.stats.cost == 0.5
+    assert session.stats.seconds == 4.0
 
 
 async def test_a_single_long_query_is_shown_from_within(folder: Path) -> None:
@@ -171,7 +171,7 @@ async def test_a_single_long_query_is_shown_from_within(folder: Path) -> None:
     assert 10 < len(found) < 400
     assert found[-1] == "toolu_499"
     assert len(await whole(session)) == 1_002
-    assert session.facts.state == "crashed"
+    assert session.stats.state == "crashed"
 
 
 async def test_damage_is_passed_over_and_counted(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -193,8 +193,8 @@ async def test_damage_is_passed_over_and_counted(folder: Path, monkeypatch: pyte
     session, _ = await opened(folder, tail=10_000)
     events = await whole(session)
     assert len(events) == 2_002
-    facts = session.facts
-    assert (facts.skipped, facts.unknown, facts.torn, facts.state) == (4, 1, True, "crashed")
+    stats = session.stats
+    assert (stats.skipped, stats.unknown, stats.torn, stats.state) == (4, 1, True, "crashed")
     for event in events:
         if isinstance(event, PastCallStarted | PastCallFinished):
             again = session.journal.event_at(event.place)
@@ -206,7 +206,7 @@ async def test_a_last_line_without_its_line_break_counts_if_it_is_whole(folder: 
     (folder / "journal.jsonl").write_bytes(line(begun()) + line(ended())[:-1])
     session, events = await opened(folder)
     assert kinds(events) == ["session_started", "query_finished"]
-    assert not session.facts.torn
+    assert not session.stats.torn
 
 
 async def test_queries_of_one_id_are_told_apart(folder: Path) -> None:
@@ -237,13 +237,13 @@ async def test_a_journal_that_is_too_long_is_read_from_within(
     assert kinds(events[:1]) == ["session_started"]
     assert 50 < len(everything) < 500
     assert everything[-1].event_name == "query_finished"
-    assert session.facts.left_out == (folder / "journal.jsonl").stat().st_size - 40_000
+    assert session.stats.left_out == (folder / "journal.jsonl").stat().st_size - 40_000
 
 
 async def test_an_empty_journal_is_an_empty_session(folder: Path) -> None:
     write(folder, [])
     session, events = await opened(folder)
-    assert (events, session.complete, session.facts.events) == ([], True, 0)
+    assert (events, session.complete, session.stats.events) == ([], True, 0)
     assert await whole(session) == []
 
 
@@ -303,11 +303,11 @@ async def test_a_session_of_another_program_is_told_from_one_that_crashed(tmp_pa
     write(workspace.path, [begun(), ended()])
     (workspace.path / QUEUE_FILE).write_text('{"version":1,"queries":["still to come"]}')
     session, _ = await opened(workspace.path)
-    assert (session.facts.state, session.unsent) == ("running", ())
+    assert (session.stats.state, session.unsent) == ("running", ())
     assert workspace.locked
     workspace.close()
     assert not runs_elsewhere(workspace.path)
-    assert (await opened(workspace.path))[0].facts.state == "crashed"
+    assert (await opened(workspace.path))[0].stats.state == "crashed"
 
 
 async def test_nothing_can_be_asked_of_it(folder: Path) -> None:
@@ -447,7 +447,7 @@ async def test_what_happens_elsewhere_is_followed_to_its_end(folder: Path, tail:
         ("QueryFinished", 7),
         ("SessionFinished", 8),
     ]
-    assert (session.facts.state, session.facts.cost, session.facts.seconds) == ("finished", 0.25, 9.0)
+    assert (session.stats.state, session.stats.cost, session.stats.seconds) == ("finished", 0.25, 9.0)
     assert not session.runs_elsewhere
     (started,) = [event for event in events if isinstance(event, PastCallStarted)]
     again = session.journal.event_at(started.place)
@@ -469,7 +469,7 @@ async def test_a_followed_session_that_is_killed_has_crashed_and_tells_what_wait
             appending.write(line(delta("half"), 3) + b'{"event":"text_de')
     events = await asyncio.wait_for(following, 20)
     assert [event.seq for batch in events for event in batch] == [3]
-    assert session.facts.state == "crashed"
+    assert session.stats.state == "crashed"
     assert session.unsent == ("And this",)
     await session.close("quit")
 
@@ -485,7 +485,7 @@ async def test_following_ends_when_nobody_looks_any_more(folder: Path) -> None:
         await session.close("quit")
         with suppress(JournalError):
             await asyncio.wait_for(following, 20)
-    assert session.facts.state == "running"
+    assert session.stats.state == "running"
 
 
 def test_a_line_that_is_far_too_long_is_passed_over_piece_by_piece(

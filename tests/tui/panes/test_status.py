@@ -24,7 +24,9 @@ from core.events.types import (
     Usage,
 )
 from tests.paths import STYLES
-from tui.panes.status.bar import StatusLine, short_count, short_model, short_time
+from tui.panes.status.bar import StatusLine
+from tui.panes.status.facts import StatusFacts
+from tui.panes.status.layout import short_count, short_model, short_time
 
 STARTED = SessionStarted(
     session_id="s", workspace="/w", cwd="/c", version="1", model="claude-sonnet-4-5-20250929", demo=True
@@ -42,7 +44,7 @@ class StatusApp(App[None]):
         self.opened: list[StatusLine.Opened] = []
 
     def compose(self) -> ComposeResult:
-        yield StatusLine(clock=lambda: self.now)
+        yield StatusLine(StatusFacts(clock=lambda: self.now))
 
     def on_status_line_opened(self, event: StatusLine.Opened) -> None:
         self.opened.append(event)

@@ -22,7 +22,7 @@ from core.events.types import (
     TracingFailed,
     Usage,
 )
-from core.history.stats import PastFacts, Totals
+from core.history.stats import SessionStats, Totals
 from core.telemetry.tracer import Trace
 from tui.panes.status.facts import StatusFacts
 from tui.panes.status.layout import Line, cell, lay_out
@@ -69,7 +69,7 @@ def spent(tokens: int, cost: float | None = None) -> TokensSpent:
 def test_a_session_has_as_many_tokens_when_it_is_read_again_as_while_it_ran() -> None:
     message = MessageFinished(query_id="q", message_id="m", text="", usage=Usage(input_tokens=2_000))
     ended = QueryFinished(query_id="q", status="success", usage=Usage(input_tokens=2_500))
-    facts, past = StatusFacts(), PastFacts()
+    facts, past = StatusFacts(), SessionStats()
     totals = Totals(past)
     told = []
     # Of a sub-agent there are no messages with a usage, and of an old journal nothing but them.

@@ -26,7 +26,7 @@ from core.events.types import (
 )
 from core.history import journal_reader as past_journal
 from core.history.session import PastSession
-from core.history.stats import PastFacts
+from core.history.stats import SessionStats
 from core.settings.model import Settings
 from core.storage.workspace import WORKSPACES
 from tests.tui.fakes import make_app, make_session
@@ -36,10 +36,12 @@ from tests.tui.played import fixed_bus, lay_files, played_events
 from tests.tui.tree_host import cursor
 from tui.app.app import UaTuiApp
 from tui.panes.conversation.blocks import Tone
+from tui.panes.conversation.pane import ConversationPane
+from tui.panes.observers.pane import ObserversPane
+from tui.panes.trace.pane import TracePane
 from tui.panes.workspace.pane import WorkspacePane
 from tui.replay.footer import past_message
 from tui.replay.loader import SessionLoader
-from tui.replay.panes import PastConversation, PastObservers, PastTrace
 from tui.replay.past_source import PastSource
 from tui.screens.tool_call.screen import ToolCallScreen
 from tui.terminal.clipboard import Clipboard
@@ -143,7 +145,7 @@ async def test_the_screen_goes_on_between_the_panes_that_open(
 
     monkeypatch.setattr(SessionLoader, "_apply", noting)
     async with past(folder):
-        assert [name for name, _ in shown][:2] == ["PastConversation", "PastTrace"]
+        assert [name for name, _ in shown][:2] == ["ConversationPane", "TracePane"]
         assert len({at for _, at in shown}) == len(shown) == 4
 
 
@@ -153,20 +155,20 @@ async def test_a_session_is_shown_as_it_was(tmp_path: Path) -> None:
     )
     lay_files(folder)
     async with past(folder) as (app, _):
-        talk = text(app, PastConversation)
+        talk = text(app, ConversationPane)
         assert "AI chips: the week" in talk
         assert "Read-only: past session." in talk
-        trace = text(app, PastTrace)
+        trace = text(app, TracePane)
         assert "crawl_parallel" in trace
         assert "12.4s" in trace
         assert "47.3s" in trace
-        assert "search_results" in text(app, PastObservers)
+        assert "search_results" in text(app, ObserversPane)
         line = status(app)
         for wanted in ("past session · finished", "1m00s", "$0.21", "38k tok", "sonnet-5"):
             assert wanted in line
         assert app.frame.query_one("#workspace", WorkspacePane).root_path == folder
-        assert pane(app, PastConversation).has_focus
-        assert not pane(app, PastTrace).calls.live
+        assert pane(app, ConversationPane).has_focus
+        assert not pane(app, TracePane).calls.live
         assert len(app.screen_stack) == 1
 
 
@@ -174,7 +176,7 @@ async def test_the_panes_hold_what_those_of_the_living_session_held(tmp_path: Pa
     events = [*many(6), *played_events()]
     folder = write(tmp_path, events)
     async with past(folder, tail=2_000) as (app, _):
-        read = [rows_of(app, kind) for kind in (PastConversation, PastTrace, PastObservers)]
+        read = [rows_of(app, kind) for kind in (ConversationPane, TracePane, ObserversPane)]
     session = make_session(tmp_path)
     living = make_app(tmp_path, session)
     async with living.run_test(size=(160, 45)) as pilot:
@@ -214,11 +216,11 @@ async def test_what_has_no_end_is_unfinished_and_runs_no_clock(tmp_path: Path) -
     ]
     folder = write(tmp_path, events, b'{"event":"tool_call_fin')
     async with past(folder) as (app, pilot):
-        trace = pane(app, PastTrace)
+        trace = pane(app, TracePane)
         assert [row.split()[-1] for row in rows(trace)[:4]] == ["unfinished"] * 4
         assert not trace.calls.live
-        assert "unfinished" in text(app, PastObservers)
-        talk = text(app, PastConversation)
+        assert "unfinished" in text(app, ObserversPane)
+        talk = text(app, ConversationPane)
         assert "I was about to" in talk
         assert "▍" not in talk
         assert "ended in the middle" in talk
@@ -244,7 +246,7 @@ async def test_questions_and_failures_of_then_open_nothing_now(tmp_path: Path) -
         assert len(app.screen_stack) == 1
         assert not app.notice.display
         await pilot.press("1")
-        assert text(app, PastConversation).count("The query failed: It broke.") == 1
+        assert text(app, ConversationPane).count("The query failed: It broke.") == 1
 
 
 async def test_nothing_can_be_typed_and_every_way_out_of_a_pane_leads_to_another(tmp_path: Path) -> None:
@@ -258,7 +260,7 @@ async def test_nothing_can_be_typed_and_every_way_out_of_a_pane_leads_to_another
             assert app.focused is not None
             assert app.focused is not app.frame.prompt
             visited.add(type(app.focused).__name__)
-        assert {"PastConversation", "PastTrace", "PastObservers"} <= visited
+        assert {"ConversationPane", "TracePane", "ObserversPane"} <= visited
         await pilot.press("ctrl+r")
         await pilot.press("z")
         assert app.frame.maximised
@@ -269,7 +271,7 @@ async def test_nothing_can_be_typed_and_every_way_out_of_a_pane_leads_to_another
 async def test_a_call_is_read_from_the_journal_when_it_is_looked_at(tmp_path: Path) -> None:
     folder = write(tmp_path, many(30))
     async with past(folder, tail=4_000) as (app, pilot):
-        trace = pane(app, PastTrace)
+        trace = pane(app, TracePane)
         await pilot.press("2", "home", "down", "enter")
         await until(lambda: isinstance(app.screen, ToolCallScreen))
         screen = call_shown(app)
@@ -304,7 +306,7 @@ async def test_the_reader_stays_where_he_is_when_the_whole_arrives(tmp_path: Pat
     app = UaTuiApp(Settings(workspace_base=tmp_path), source)
     async with app.run_test(size=(160, 45)) as pilot:
         await asyncio.wait_for(source.end_shown.wait(), 20)
-        talk, trace = pane(app, PastConversation), pane(app, PastTrace)
+        talk, trace = pane(app, ConversationPane), pane(app, TracePane)
         few = len(trace.entries)
         await pilot.press("1", "slash", *"needles", "enter", "n", "up", "up", "up")
         await pilot.press("2", *["up"] * 60)
@@ -334,7 +336,7 @@ async def test_folds_and_filters_hold_when_the_whole_arrives(tmp_path: Path) -> 
     app = UaTuiApp(Settings(workspace_base=tmp_path), source)
     async with app.run_test(size=(160, 45)) as pilot:
         await asyncio.wait_for(source.end_shown.wait(), 20)
-        trace = pane(app, PastTrace)
+        trace = pane(app, TracePane)
         last = trace.records["query/n59"]
         trace.tree_rows.set_open(last, open_=False)
         trace.show_only("state:failed")
@@ -378,7 +380,7 @@ async def test_a_journal_that_cannot_be_read_on_leaves_its_end(
         await until(lambda: app.notice.display)
         assert "is closed" in str(app.notice.render())
         assert "reading" not in status(app)
-        assert "Answer 39" in text(app, PastConversation)
+        assert "Answer 39" in text(app, ConversationPane)
 
 
 async def test_quitting_while_it_reads_is_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -405,22 +407,22 @@ async def test_escapes_in_the_journal_reach_no_row(tmp_path: Path) -> None:
     folder = write(tmp_path, events)
     (folder / "queue.json").write_bytes(b'{"version":1,"queries":["\\u001b[2Jlater"]}')
     async with past(folder) as (app, _):
-        for kind in (PastConversation, PastTrace, PastObservers):
+        for kind in (ConversationPane, TracePane, ObserversPane):
             assert not set("\x1b\x07\u202e") & set(text(app, kind))
-        assert "1 query was never sent:" in text(app, PastConversation)
-        assert "later" in text(app, PastConversation)
+        assert "1 query was never sent:" in text(app, ConversationPane)
+        assert "later" in text(app, ConversationPane)
 
 
 async def test_calls_nested_without_end_are_shown(tmp_path: Path) -> None:
     nested = [started(f"c{n}", "Read", parent=f"c{n - 1}", path=f"{n}.md") for n in range(3_000)]
     events = [QueryReceived(query_id="q", text="Go"), *nested, QueryFinished(query_id="q", status="success")]
     async with past(write(tmp_path, events), tail=20_000) as (app, pilot):
-        trace = pane(app, PastTrace)
+        trace = pane(app, TracePane)
         assert len(trace.entries) == 3_001
         await pilot.press("2", "f", *"2999.md", "enter")
         assert trace.matched == 1
         assert trace.entries[-1].argument == "2999.md"
-        assert "⊘ Read" in text(app, PastTrace)
+        assert "⊘ Read" in text(app, TracePane)
 
 
 @pytest.mark.parametrize("size", [(20, 5), (80, 24), (240, 60)])
@@ -434,8 +436,8 @@ async def test_it_fits_every_screen(tmp_path: Path, size: tuple[int, int]) -> No
 
 
 def test_what_is_said_below_counts_what_is_missing() -> None:
-    facts = PastFacts(state="running", read=1.0, events=5, skipped=2, unknown=1, left_out=3_000_000)
-    said = past_message(facts, ["one\nmore", *["x"] * 30])
+    stats = SessionStats(state="running", read=1.0, events=5, skipped=2, unknown=1, left_out=3_000_000)
+    said = past_message(stats, ["one\nmore", *["x"] * 30])
     assert said is not None
     assert said.tone is Tone.WARNING
     assert said.details[:3] == (
@@ -445,10 +447,10 @@ def test_what_is_said_below_counts_what_is_missing() -> None:
     )
     assert said.details[3:5] == ("31 queries were never sent:", "› one\nmore")
     assert said.details[-1] == "and 11 more, in queue.json"
-    empty = past_message(PastFacts(read=1.0), ())
+    empty = past_message(SessionStats(read=1.0), ())
     assert empty is not None
     assert "no events" in empty.text
-    assert past_message(PastFacts(state="running", read=1.0, events=5), ()) is None
+    assert past_message(SessionStats(state="running", read=1.0, events=5), ()) is None
 
 
 @pytest.mark.parametrize("tail", [1 << 20, 3_000])
@@ -472,18 +474,18 @@ async def test_a_session_that_runs_elsewhere_is_shown_as_it_goes_on(tmp_path: Pa
 
         async with past(folder, tail=tail) as (app, pilot):
             assert "running elsewhere · followed" in status(app)
-            assert text(app, PastConversation).rstrip().endswith("One thing▍")
+            assert text(app, ConversationPane).rstrip().endswith("One thing▍")
             assert "runs in another program" in str(app.frame.prompt.placeholder)
-            trace = pane(app, PastTrace)
+            trace = pane(app, TracePane)
             assert trace.record("live_1") is not None
             assert not trace.record("live_1").ended
-            assert "unfinished" not in text(app, PastTrace)
+            assert "unfinished" not in text(app, TracePane)
             happen(
                 finished("live_1", text="the first result"),
                 started("live_2", "Read", query="q", file_path="second.md"),
                 TextDelta(query_id="q", message_id="m", text=" is certain."),
             )
-            await until(lambda: answer in text(app, PastConversation) and "second.md" in text(app, PastTrace))
+            await until(lambda: answer in text(app, ConversationPane) and "second.md" in text(app, TracePane))
             await pilot.press("f3", "end", "up", "enter")
             await until(lambda: isinstance(app.screen, ToolCallScreen))
             assert call_shown(app).finished is not None
@@ -496,13 +498,13 @@ async def test_a_session_that_runs_elsewhere_is_shown_as_it_goes_on(tmp_path: Pa
                 QueryReceived(query_id="q2", text="And then?"),
                 started("live_3", "Read", query="q2", file_path="third.md"),
             )
-            await until(lambda: "$2.75" in status(app) and "third.md" in text(app, PastTrace))
-            await until(lambda: text(app, PastConversation).count(answer) == 1)
+            await until(lambda: "$2.75" in status(app) and "third.md" in text(app, TracePane))
+            await until(lambda: text(app, ConversationPane).count(answer) == 1)
             # It is killed in the middle of its work.
             fcntl.flock(lock, fcntl.LOCK_UN)
             await until(lambda: "past session · crashed" in status(app))
-            await until(lambda: "The program ended in the middle" in text(app, PastConversation))
-            await until(lambda: "unfinished" in text(app, PastTrace))
+            await until(lambda: "The program ended in the middle" in text(app, ConversationPane))
+            await until(lambda: "unfinished" in text(app, TracePane))
             assert "Read-only" in str(app.frame.prompt.placeholder)
 
 

@@ -30,7 +30,7 @@ from core.events.units import duration
 from core.text import clean
 from tui.panes.conversation.blocks import Heading, Notice, Tone, Verbatim
 from tui.panes.conversation.folds import Folds
-from tui.panes.conversation.notices import Message, message_of, server_message
+from tui.panes.conversation.notices import AppMessage, message_of, server_message
 from tui.panes.conversation.page import Page
 from tui.panes.conversation.stream import MessageStream
 from tui.render.format import clock
@@ -255,7 +255,7 @@ class Dialogue:
                     message, defer=server.status in ("off", "untrusted") and not self.page.blocks
                 )
 
-    def add_message(self, message: Message, *, defer: bool = False) -> None:
+    def add_message(self, message: AppMessage, *, defer: bool = False) -> None:
         """Show a message of the application, in the place of an earlier one about the same topic."""
         blocks = self.page.blocks
         last = blocks[-1] if blocks else None

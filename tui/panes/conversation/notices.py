@@ -38,7 +38,7 @@ from tui.panes.conversation.blocks import Tone
 from tui.render.agent_failures import informative_causes
 from tui.render.events import MARKS
 
-__all__ = ["Message", "message_of", "server_message"]
+__all__ = ["AppMessage", "message_of", "server_message"]
 
 _LONGEST = 2_000
 _LONGEST_CAUSE = 400
@@ -55,7 +55,7 @@ _TONES = {
 
 
 @dataclass(frozen=True, slots=True)
-class Message:
+class AppMessage:
     """A message of the app. A later message of the same `topic` replaces the earlier one.
 
     A message with `before` ends its topic. If the earlier message is the last block, it is replaced as well;
@@ -72,7 +72,7 @@ class Message:
     instead_of: str = ""
 
 
-def message_of(event: Event) -> Message | None:
+def message_of(event: Event) -> AppMessage | None:
     """Return the message an event makes, all of it cleaned; None when it makes none."""
     match event:
         case SessionStarted(resumed_from=str()):
@@ -114,7 +114,7 @@ def message_of(event: Event) -> Message | None:
 
 def server_message(
     server: McpServer, *, was_reported: bool = False, was_lost: bool = False
-) -> Message | None:
+) -> AppMessage | None:
     """Return the message about an MCP server that cannot be used, or that works again after that `was_reported`.
 
     With `was_lost` it worked before. A server that is not trusted yet makes none: the person is asked instead.
@@ -141,14 +141,14 @@ def _message(
     topic: Hashable = None,
     before: str = "",
     instead_of: str = "",
-) -> Message:
+) -> AppMessage:
     mark, tone = MARKS[description.severity], _TONES[description.severity]
     text = description.sentence[:_LONGEST].strip()
     details = tuple(detail[:_LONGEST] for detail in details)
-    return Message(mark, tone, text, details, topic, before, instead_of)
+    return AppMessage(mark, tone, text, details, topic, before, instead_of)
 
 
-def _end_of_query(event: QueryFinished) -> Message:
+def _end_of_query(event: QueryFinished) -> AppMessage:
     if event.error == AT_LIMIT:
         after = f" after {spoken_duration(event.duration_ms)}" if event.duration_ms else ""
         sentence = f"Stopped{after}: spending limit reached. Raise it with /budget."

@@ -18,6 +18,7 @@ from core.events.types import Event
 from tui.panes.conversation.blocks import CONVERSATION_COMPONENTS, Block, Fold, Heading
 from tui.panes.conversation.copy import name_of, selected_text, text_of_answer, text_of_group
 from tui.panes.conversation.dialogue import Dialogue
+from tui.panes.conversation.notices import AppMessage
 from tui.panes.conversation.page import SUGGESTIONS, BlockRows, Page
 from tui.panes.conversation.search import Search
 from tui.render.markdown import MARKDOWN_COMPONENTS, warm_up
@@ -100,12 +101,27 @@ class ConversationPane(VirtualList[Block]):
         self.update_rows()
         self.search.update()
 
+    def end(self, message: AppMessage | None) -> None:
+        """Let nothing look as if it continued, and show a message below."""
+        self.dialogue.end()
+        self.report(message)
+
+    def report(self, message: AppMessage | None) -> None:
+        """Show a message below, if there is one."""
+        if message is not None:
+            self.dialogue.add_message(message)
+        self.update_rows()
+
     def splice(self, start: int, removed: int, entries: Iterable[Block]) -> None:
         """Replace blocks; what was found in those that go is no longer counted."""
         self.search.forget(self.entries[start : start + removed])
         super().splice(start, removed, entries)
 
     # -- a longer conversation of the same session ------------------------------------------------
+
+    def twin(self) -> ConversationPane:
+        """Make an empty conversation that is on no screen."""
+        return ConversationPane(zone=self.zone)
 
     def index_in(self, longer: Self, index: int) -> int:
         """Return the index of a block in a longer conversation: both end alike, but keys are counted again."""

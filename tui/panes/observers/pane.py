@@ -39,6 +39,7 @@ CALL_CELLS = 16
 CALL_FROM_WIDTH = 68
 NAMED_CELLS = 18
 AT_WORK = "at work"
+UNFINISHED = "unfinished"
 
 
 @dataclass(slots=True, eq=False)
@@ -340,6 +341,10 @@ class ObserversPane(VirtualList[Run]):
                 self._change(row)
         self.append(run)
 
+    def twin(self) -> ObserversPane:
+        """Make an empty feed that is on no screen."""
+        return ObserversPane()
+
     def adopt(self, longer: Self) -> None:
         """Show a longer feed, which is given up for that; a cause that is shown stays so."""
         for key, run in self._known.runs.items():
@@ -351,11 +356,11 @@ class ObserversPane(VirtualList[Run]):
         self.show_counts()
         self.update_rows()
 
-    def end_runs(self, what: str) -> None:
-        """Let no run look as if it continued; `what` is shown of those without an end."""
+    def end(self) -> None:
+        """Let no run look as if it continued."""
         for run in self._known.runs.values():
             if run.milliseconds is None and run.what == AT_WORK:
-                run.what, run.quiet = what, True
+                run.what, run.quiet = UNFINISHED, True
                 self._change(run)
         self.update_rows()
 

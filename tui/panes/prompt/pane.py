@@ -76,13 +76,13 @@ class Prompt(TextArea):
     class OpenQueue(Message):
         """The queue is to be shown."""
 
-    def __init__(self, *, id: str | None = None, placeholder: str = ASK) -> None:
+    def __init__(self, *, id: str | None = None) -> None:
         super().__init__(
             id=id,
             soft_wrap=True,
             show_line_numbers=False,
             highlight_cursor_line=False,
-            placeholder=Content(placeholder),
+            placeholder=Content(ASK),
         )
         self.cursor_blink = False
         self._history = PromptHistory(None, "", str)
@@ -110,12 +110,10 @@ class Prompt(TextArea):
 
     def offer_files(self, folder: Path) -> None:
         """Offer the files of the session's folder, and the saved reports beside it, after an `@`."""
-        from core.storage.workspace import SAVED_REPORTS, WORKSPACES
+        from core.storage.workspace import saved_reports_of
         from tui.panes.prompt.file_index import FileIndex
 
-        of_session = folder.parent.name == WORKSPACES
-        reports = folder.parent.parent / SAVED_REPORTS if of_session else None
-        self._completer.offer_files(FileIndex(folder, reports))
+        self._completer.offer_files(FileIndex(folder, saved_reports_of(folder)))
 
     def show_queue(self, texts: Sequence[str], *, paused: bool = False) -> None:
         """Show the queue above the prompt, oldest first; `paused` when it waits for Enter."""

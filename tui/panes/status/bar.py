@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from textual.content import Content
 from textual.events import Click
@@ -19,12 +18,12 @@ from core.events.types import Event
 from core.telemetry.environment import Exports
 from tui.keys.keymap import keys_of
 from tui.panes.status.facts import StatusFacts
-from tui.panes.status.layout import KEPT, Cell, Line, lay_out, short_count, short_model, short_time
+from tui.panes.status.layout import Cell, Line, lay_out
 
 if TYPE_CHECKING:
     from core.settings.model import Settings
 
-__all__ = ["KEPT", "Cell", "StatusLine", "short_count", "short_model", "short_time", "traces"]
+__all__ = ["StatusLine", "StatusSource", "traces"]
 
 FRAMES_A_SECOND = 10
 BUSY = ("starting", "running", "stopping")
@@ -46,16 +45,27 @@ def traces(settings: Settings) -> list[str]:
     return [] if settings.demo else Exports.of(token=settings.logfire_token, environ=os.environ).describe()
 
 
+class StatusSource(Protocol):
+    """What the line shows."""
+
+    def cells(self, state: str, frame: int, width: int) -> list[Cell]:
+        """Return the parts of the line for a state of the session; `frame` counts the frames of the spinner."""
+        ...
+
+    def describe(self) -> list[tuple[str, str]]:
+        """Describe everything that the line shows, each with a label and a sentence."""
+        ...
+
+
 class StatusLine(Widget):
     """One line, laid out once for a width: what changes while work runs keeps its cells.
 
     A timer runs only while the session is busy, redraws this line alone and reads the session's state.
 
     Args:
-        demo, model, mode: what is known before the session starts.
-        limit: the spending limit in US dollars; None for no limit.
-        tracing: where traces go besides the session's folder.
-        clock: gives seconds.
+        facts: what is known before the session starts.
+        source: what is shown; the facts by default.
+        leads_back: whether Esc returns to a list of sessions.
     """
 
     class Opened(Message):
@@ -76,24 +86,22 @@ class StatusLine(Widget):
 
     def __init__(
         self,
+        facts: StatusFacts,
+        source: StatusSource | None = None,
         *,
-        demo: bool = False,
-        model: str | None = None,
-        mode: str = "default",
-        limit: float | None = None,
-        tracing: Sequence[str] = (),
-        clock: Callable[[], float] = time.monotonic,
-        id: str | None = None,
+        leads_back: bool = False,
     ) -> None:
-        super().__init__(id=id)
-        self.facts = StatusFacts(demo=demo, model=model, mode=mode, limit=limit, tracing=tracing, clock=clock)
+        super().__init__()
+        self.facts = facts
+        self._source = source or facts
+        self._leads_back = leads_back
         self._timer: Timer | None = None
         self._frame = 0
         self._read_state: Callable[[], str] | None = None
         self._line = Line(Content(""), ())
 
     def follow(self, read_state: Callable[[], str]) -> None:
-        """Take the session's state from `read_state`, now and on every tick."""
+        """Read the session's state with `read_state`, now and on every tick."""
         self._read_state = read_state
         self.state = read_state()
 
@@ -138,11 +146,15 @@ class StatusLine(Widget):
     def render(self) -> Content:
         """Draw the cells that fit, the most important first, and keys at the right."""
         hints = [[self.hint]] if self.hint else self._keys()
-        self._line = lay_out(self._cells(), hints, self.content_size.width)
+        width = self.content_size.width
+        self._line = lay_out(self._source.cells(self.state, self._frame, width), hints, width)
         return self._line.content
 
     def _keys(self) -> list[list[str]]:
         always, quits, stops = (self._hint_of(*each) for each in (ALWAYS, QUITS, STOPS))
+        if self._leads_back:
+            leave = self._hint_of(*GOES_BACK)
+            return [[always, leave], [leave]]
         # Below a dialog Esc and the keys of the panes do something else, or nothing.
         on_top = len(self.app.screen_stack) < 2
         back = [self._back] if self.prompt_keys and on_top else []
@@ -157,14 +169,11 @@ class StatusLine(Widget):
     def _hint_of(self, name: str, word: str) -> str:
         return f"{keys_of(self.app).shown(name).replace('Ctrl+', '^')} {word}"
 
-    def _cells(self) -> list[Cell]:
-        return self.facts.cells(self.state, self._frame, self.content_size.width)
-
     # -- details --------------------------------------------------------------------------------
 
     def describe(self) -> list[tuple[str, str]]:
         """Describe everything that the line shows, each with a label and a sentence."""
-        return self.facts.describe()
+        return self._source.describe()
 
     @property
     def tooltip(self) -> VisualType | None:

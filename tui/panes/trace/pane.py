@@ -13,7 +13,7 @@ from textual.message import Message
 from textual.timer import Timer
 
 from core.events.types import Event
-from tui.panes.trace.rows import CallNode, Record, TraceRows
+from tui.panes.trace.rows import CallNode, LiveCalls, Record, TraceRows
 from tui.panes.trace.tree import CallTree
 from tui.panes.trace.tree_rows import TreeRows
 from tui.virtual_list.virtual_list import VirtualList
@@ -76,14 +76,10 @@ class TracePane(VirtualList[CallNode]):
         self.trace_source = TraceRows()
         super().__init__(self.trace_source, name=name, id=id, classes=classes)
         self.tree_rows = TreeRows(self, self.show_counts)
-        self.calls = self.make_calls(self.tree_rows, monotonic)
+        self.calls = CallTree(self.tree_rows, LiveCalls(monotonic))
         self.trace_source.now = self.calls.now
         self._timer: Timer | None = None
         self.show_counts()
-
-    def make_calls(self, tree: TreeRows, monotonic: Callable[[], float]) -> CallTree:
-        """Make what turns events into rows."""
-        return CallTree(tree, monotonic)
 
     def on_mount(self) -> None:
         """Set up the one timer; it runs only while a row does."""
@@ -102,6 +98,11 @@ class TracePane(VirtualList[CallNode]):
         self._run_timer()
         self.update_rows()
 
+    def end(self) -> None:
+        """Let no row look as if it continued."""
+        self.calls.end_all()
+        self.handle_events(())
+
     def _run_timer(self) -> None:
         if self._timer is not None:
             if self.calls.live:
@@ -117,6 +118,12 @@ class TracePane(VirtualList[CallNode]):
         self.update_rows()
 
     # -- a longer trace of the same session -------------------------------------------------------
+
+    def twin(self) -> TracePane:
+        """Make an empty trace with the same source that is on no screen."""
+        twin = TracePane()
+        twin.calls.source = self.calls.source
+        return twin
 
     def gather_for(self, shown: Self) -> None:
         """Gather rows off screen for the trace that is `shown`, filtered as it is."""

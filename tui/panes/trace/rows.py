@@ -12,7 +12,14 @@ from rich.segment import Segment
 from rich.style import Style
 
 from core.events.tool_names import main_argument, tool_label
-from core.events.types import ArtifactSaved, MessageFinished, TextDelta, ToolCallFinished, ToolCallStarted
+from core.events.types import (
+    ArtifactSaved,
+    Event,
+    MessageFinished,
+    TextDelta,
+    ToolCallFinished,
+    ToolCallStarted,
+)
 from core.events.units import duration, size
 from core.observation import CrawlObservation, SubagentObservation
 from core.text import clean, clean_line
@@ -25,6 +32,8 @@ from tui.virtual_list.source import RowSource
 __all__ = [
     "CallNode",
     "CallRecord",
+    "CallSource",
+    "LiveCalls",
     "Record",
     "TraceRows",
     "TraceTheme",
@@ -45,6 +54,7 @@ OTHER_CELLS = 12
 LEAST_CELLS = 5
 FOLDED, UNFOLDED = "▸", "▾"
 RECOVERED, LOST = "truncated, recovered", "truncated, rest lost"
+NO_RESULT = "no result"
 LONGEST_VALUE = 4096
 LONGEST_MESSAGE = 20_000
 _LABEL_CHARACTERS = 400
@@ -228,6 +238,39 @@ class CallNode:
             self.flag = RECOVERED if seen.recovered else LOST
         if isinstance(seen, CrawlObservation) and self.note:
             self.argument = ""
+
+
+class CallSource(Protocol):
+    """Where the calls of a trace come from: the session that runs here, or a journal."""
+
+    def now(self, event: Event | None = None) -> float:
+        """Return the time of an event, or that of day, in seconds."""
+
+    def make_record(self, started: ToolCallStarted) -> Record:
+        """Make the record of a call that begins."""
+
+    def end(self, node: CallNode, now: float) -> None:
+        """End a row that has no result."""
+
+
+class LiveCalls:
+    """The calls of a session that runs here; `clock` gives seconds."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+
+    def now(self, event: Event | None = None) -> float:
+        """Return the time of the clock."""
+        return self._clock()
+
+    def make_record(self, started: ToolCallStarted) -> Record:
+        """Make a record that has all of the call."""
+        return CallRecord(started)
+
+    def end(self, node: CallNode, now: float) -> None:
+        """Show how long the row ran."""
+        node.took = max(0.0, now - node.began)
+        node.note = NO_RESULT
 
 
 def query_node(query_id: str, text: str, began: float) -> CallNode:
@@ -432,7 +475,7 @@ class TraceRows(RowSource[CallNode]):
 
     def __init__(self) -> None:
         super().__init__()
-        self.now: Callable[[], float] = time.monotonic
+        self.now: Callable[[], float] = lambda: 0.0
         self.tick = 0
         self.empty_text = ""
         self._theme = TraceTheme()

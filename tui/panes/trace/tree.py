@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from core.events.types import (
     ApiRetry,
@@ -30,8 +29,7 @@ from core.events.units import tokens
 from core.text import clean_line
 from tui.panes.trace.rows import (
     CallNode,
-    CallRecord,
-    Record,
+    CallSource,
     add_text,
     call_node,
     message_node,
@@ -43,7 +41,8 @@ from tui.render.wait_time import Wait
 
 __all__ = ["CallTree"]
 
-NO_RESULT = "no result"
+DEEPEST = 50
+"""How deep calls are nested; a journal that says they are deeper must not exhaust the stack."""
 
 
 class CallTree:
@@ -51,7 +50,7 @@ class CallTree:
 
     Args:
         rows: shows the tree.
-        monotonic: the clock of live rows, in seconds.
+        source: where the calls come from; another one continues the tree.
 
     Attributes:
         by_key: all rows but messages; a call's key is its `tool_use_id`.
@@ -60,29 +59,27 @@ class CallTree:
         count: how many calls there are.
     """
 
-    def __init__(self, rows: TreeRows, monotonic: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, rows: TreeRows, source: CallSource) -> None:
+        self.source = source
         self.by_key: dict[str, CallNode] = {}
         self.live: dict[str, CallNode] = {}
         self.failures: list[CallNode] = []
         self.count = 0
         self._rows = rows
-        self._monotonic = monotonic
+        self._now = 0.0
         self._permissions: dict[str, str] = {}
         self._messages: dict[str, CallNode] = {}
         self._retrying = False
 
     def now(self) -> float:
-        """The time by the clock of live rows."""
-        return self._monotonic()
-
-    def make_record(self, started: ToolCallStarted) -> Record:
-        """Make the record of a call that begins."""
-        return CallRecord(started)
+        """Return the present time by the clock of the rows that run, in seconds."""
+        return self.source.now()
 
     # -- events -----------------------------------------------------------------------------------
 
     def handle_event(self, event: Event) -> None:
         """Update the rows that an event is about."""
+        self._now = self.source.now(event)
         match event:
             case QueryReceived():
                 self.on_query_received(event)
@@ -109,7 +106,7 @@ class CallTree:
             case ObserverFinished():
                 self.on_observer_finished(event)
             case SessionFinished() | SessionStarted():
-                self.end_rows(list(self.live.values()))
+                self.end_all()
             case _:
                 pass
 
@@ -124,7 +121,7 @@ class CallTree:
             self._add_query(event.query_id, event.text)
 
     def _add_query(self, query_id: str, text: str) -> CallNode:
-        node = query_node(query_id, text, self.now())
+        node = query_node(query_id, text, self._now)
         newest = node.key
         if newest in self.by_key:
             # An id that was used before: what comes from here on belongs to the new row.
@@ -155,9 +152,9 @@ class CallTree:
         if event.tool_use_id in self.by_key:
             return
         parent = self.by_key.get(event.parent_tool_use_id or "")
-        if parent is None:
+        if parent is None or parent.depth >= DEEPEST:
             parent = self.by_key.get(f"query/{event.query_id}") or self._add_query(event.query_id, "")
-        node = call_node(event, self.now(), self.make_record(event))
+        node = call_node(event, self._now, self.source.make_record(event))
         self.by_key[node.key] = node
         self.live[node.key] = node
         self.count += 1
@@ -270,12 +267,15 @@ class CallTree:
             node.note = f"{event.items} item{'' if event.items == 1 else 's'}"
             self._rows.changed(node)
 
+    def end_all(self) -> None:
+        """End all rows that have not ended."""
+        self.end_rows(list(self.live.values()))
+
     def end_rows(self, nodes: Sequence[CallNode]) -> None:
         """End rows without a result."""
         for node in nodes:
             self.live.pop(node.key, None)
-            node.took = max(0.0, self.now() - node.began)
-            node.note = NO_RESULT
+            self.source.end(node, self._now)
             self._mark(node, Mark.CANCELLED)
 
     def _mark(self, node: CallNode, mark: Mark) -> None:
@@ -284,9 +284,8 @@ class CallTree:
 
     def _note_sign(self, node: CallNode | None) -> None:
         """Note a sign of life of a sub-agent, and of those it works for."""
-        now = self.now()
         while node is not None:
-            node.heard = now
+            node.heard = self._now
             node = node.parent
 
     # -- what others read -------------------------------------------------------------------------

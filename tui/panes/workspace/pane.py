@@ -24,7 +24,7 @@ from core.events.types import (
     SessionFinished,
     SessionStarted,
 )
-from core.storage.workspace import SAVED_REPORTS, WORKSPACES
+from core.storage.workspace import saved_reports_of
 from tui.panes.workspace.file_actions import FileActions
 from tui.panes.workspace.locations import Place, PlaceTabs, place_of, places_of
 from tui.panes.workspace.provenance import Origins
@@ -133,12 +133,13 @@ class WorkspacePane(FileActions, Vertical):
         self.tree_view.focus(scroll_visible)
         return self
 
-    def set_root(self, path: Path, saved_reports: Path | None = None) -> None:
+    def set_root(self, path: Path, saved_reports: Path | None = None, *, read_only: bool = False) -> None:
         """Show the folder of a session, which need not exist yet; its present files count as seen."""
         self.tree_view.unseen.clear()
         if self._places:
             self.origins = Origins()
         self._places = places_of(path, saved_reports)
+        self._places[0].read_only = read_only
         self._tabs.display = len(self._places) > 1
         self._go_to(self._places[0])
 
@@ -148,9 +149,7 @@ class WorkspacePane(FileActions, Vertical):
         for event in events:
             match event:
                 case SessionStarted(workspace=workspace) if not self._places and workspace:
-                    path = Path(workspace)
-                    beside = path.parent.parent / SAVED_REPORTS if path.parent.name == WORKSPACES else None
-                    self.set_root(path, beside)
+                    self.set_root(Path(workspace), saved_reports_of(Path(workspace)))
                 case ArtifactSaved() if self._places:
                     self._note_saved(event)
                 case QueryReceived():

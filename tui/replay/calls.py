@@ -1,17 +1,52 @@
-"""A call of a past session: only its row is kept in memory, arguments and result are read from the journal."""
+"""The calls of a past session: only their rows are kept in memory, the rest is read from the journal when needed."""
 
 from __future__ import annotations
 
+import time
+
 from core.errors import JournalError
-from core.events.types import ArtifactSaved, ToolCallFinished, ToolCallStarted
+from core.events.types import ArtifactSaved, Event, ToolCallFinished, ToolCallStarted
 from core.history.journal_reader import PastArtifactSaved, PastCallFinished, PastCallStarted, PastJournal
-from tui.panes.trace.rows import CallRecord
+from tui.panes.trace.rows import CallNode, CallRecord, Record
 from tui.render.subagent_progress import Progress
 
-__all__ = ["PastCall"]
+__all__ = ["PastCall", "PastCalls"]
 
+UNFINISHED = "unfinished"
 LONGEST_TEXT = 500
 _NO_PROGRESS = Progress()
+
+
+class PastCalls:
+    """The calls of a journal; a call without an end has no known duration.
+
+    Args:
+        journal: where calls are read from when they are opened.
+        still_runs: whether another program works on the session, so that a call without an end may get one.
+    """
+
+    def __init__(self, journal: PastJournal, *, still_runs: bool = False) -> None:
+        self._journal = journal
+        self._still_runs = still_runs
+
+    def now(self, event: Event | None = None) -> float:
+        """Return the time of an event, or that of day; 0 if the session has ended."""
+        if not self._still_runs:
+            return 0.0
+        return time.time() if event is None else event.at.timestamp()
+
+    def make_record(self, started: ToolCallStarted) -> Record:
+        """Make a record that keeps the call's place in the journal, if it has one."""
+        return (
+            PastCall(self._journal, started) if isinstance(started, PastCallStarted) else CallRecord(started)
+        )
+
+    def end(self, node: CallNode, now: float) -> None:
+        """Show that the row has no end."""
+        node.took = None
+        node.note = UNFINISHED
+        if node.record is not None and not self._still_runs:
+            node.record.add(ToolCallFinished(tool_use_id=node.key, status="cancelled"))
 
 
 class PastCall:
