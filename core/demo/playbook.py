@@ -112,7 +112,6 @@ class Recording(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     slug: str
     match: str
     result: dict[str, Any]
-    seconds: float = 0.0
 
 
 class Playbook(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-import itertools
 import json
-import os
 import re
 import secrets
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 from core.demo.composio.accounts import Connections
-from core.demo.composio.video import make_clip
 from core.demo.pace import Pace
 from core.demo.playbook import Library
 from core.demo.press.articles import Article, Catalogue
+from core.errors import WorkspaceError
+from core.storage.compression import unpack
+from core.storage.files import Root
 
 __all__ = ["RemoteSession", "Services", "ToolAnswer", "ToolFailed"]
 
@@ -24,12 +25,9 @@ NEWS_ROWS = 25
 WEB_ROWS = 10
 EXCERPT = 4_000
 SEARCH_SECONDS = 0.9
-CLIP_SECONDS = 3
-LONGEST_CLIP = 10
-MOST_CLIPS = 99
+CLIP = "clip.mp4.zst"
 CLIP_FOLDER = "downloads"
 CLIP_SUFFIX = ".mp4"
-CLOCK = re.compile(r"(?:(\d+):)?(\d{1,2}):(\d{1,2})(?:\.\d+)?|(\d+(?:\.\d+)?)")
 
 
 @dataclass
@@ -79,11 +77,6 @@ class Services:
             "COMPOSIO_SEARCH_WEB": self._search_web,
             "GMAIL_SEND_EMAIL": self._send_mail,
         }
-
-    @property
-    def slugs(self) -> list[str]:
-        """The tools that MULTI_EXECUTE can run."""
-        return list(self._executors)
 
     async def execute(self, session: RemoteSession, slug: str, arguments: dict[str, Any]) -> dict[str, Any]:
         """Run one tool by its slug; raises ToolFailed."""
@@ -160,11 +153,9 @@ class Services:
 
     async def _search_web(self, session: RemoteSession, arguments: dict[str, Any]) -> dict[str, Any]:
         query = _query(arguments)
-        recorded = self._match("COMPOSIO_SEARCH_WEB", query)
-        if recorded is not None:
-            await self._pace.wait(SEARCH_SECONDS)
-            return dict(recorded)
         await self._pace.wait(SEARCH_SECONDS)
+        if (recorded := self._match("COMPOSIO_SEARCH_WEB", query)) is not None:
+            return dict(recorded)
         found = self._catalogue.search("web", query, _limit(arguments, WEB_ROWS))
         leads = " ".join(article.lead for article in found[:2])
         return {"answer": leads, "citations": [self._citation(article) for article in found]}
@@ -218,22 +209,20 @@ class Services:
         }
 
     async def _trim_video(self, arguments: dict[str, Any]) -> ToolAnswer:
-        """Write a clip where the caller asks, if that is an .mp4 in a session's folder for downloads."""
+        """Write the recorded clip where the caller asks, if that is an .mp4 in a session's folder for downloads."""
         path = Path(str(arguments.get("output_path", "")))
         allowed = path.is_absolute() and path.suffix == CLIP_SUFFIX and path.parent.name == CLIP_FOLDER
         if not allowed or not path.parent.is_dir():
             return ToolAnswer(
                 f"output_path must be a {CLIP_SUFFIX} file in the {CLIP_FOLDER} folder", failed=True
             )
-        start, end = _seconds(arguments.get("start_time")), _seconds(arguments.get("end_time"))
-        length = round(end - start) if start is not None and end is not None and end > start else CLIP_SECONDS
         await self._pace.wait(SEARCH_SECONDS * 2)
-        data = make_clip(min(length, LONGEST_CLIP))
+        data = unpack(files("core.demo.composio").joinpath(CLIP).read_bytes())
         try:
-            written = _write_new(path, data)
-        except OSError as error:
-            return ToolAnswer(f"The clip could not be written: {error.strerror}", failed=True)
-        return ToolAnswer(f"Video trimmed successfully to {written}")
+            written = Root(path.parent).write_new(path.name, data)
+        except WorkspaceError as error:
+            return ToolAnswer(f"The clip could not be written: {error}", failed=True)
+        return ToolAnswer(f"Video trimmed successfully to {path.with_name(written.path)}")
 
     def _news_row(self, article: Article) -> dict[str, Any]:
         return {
@@ -271,28 +260,3 @@ def _query(arguments: Mapping[str, Any]) -> str:
 def _limit(arguments: Mapping[str, Any], default: int) -> int:
     limit = arguments.get("limit") or arguments.get("num_results")
     return min(limit, default) if isinstance(limit, int) and limit > 0 else default
-
-
-def _write_new(path: Path, data: bytes) -> Path:
-    """Write a file that must not exist yet; a name that is taken gets a number."""
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
-    for number in itertools.count(1):
-        free = path if number == 1 else path.with_stem(f"{path.stem}-{number}")
-        try:
-            descriptor = os.open(free, flags, 0o600)
-        except FileExistsError:
-            if number == MOST_CLIPS:
-                raise
-            continue
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(data)
-        return free
-    raise AssertionError
-
-
-def _seconds(value: Any) -> float | None:
-    found = CLOCK.fullmatch(str(value).strip()) if value is not None else None
-    if found is None:
-        return None
-    hours, minutes, seconds, plain = found.groups()
-    return float(plain) if plain else int(hours or 0) * 3600 + int(minutes) * 60 + int(seconds)
