@@ -23,7 +23,7 @@ from observers.base import (
     moment_of,
     texts_of,
 )
-from observers.output.saving import save_json_once, unique_id
+from observers.output.saving import save_once, unique_id, write_json
 
 __all__ = [
     "Interest",
@@ -68,14 +68,15 @@ def keep_json(
         )
     moment = moment_of(result, context)
     call = result.call
-    saved, path = save_json_once(
+    artifact = {
+        "tool": call.name,
+        "tool_use_id": call.tool_use_id,
+        "timestamp": moment.isoformat(),
+        **value,
+    }
+    saved, path = save_once(
         context,
-        lambda: {
-            "tool": call.name,
-            "tool_use_id": call.tool_use_id,
-            "timestamp": moment.isoformat(),
-            **value,
-        },
+        lambda path: write_json(context.workspace, path, artifact),
         folder=kind,
         stem=kind,
         unique=unique_id(context, call.tool_use_id, value),

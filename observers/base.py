@@ -33,6 +33,7 @@ __all__ = [
     "local_now",
     "moment_of",
     "texts_of",
+    "total_of",
 ]
 
 # `core.storage.large_results` shows 16,384 characters of a result; a mask can be a little longer than what it hides.
@@ -64,6 +65,17 @@ class Outcome:
     rejected: int = 0
     duplicates: int = 0
     note: str | None = None
+
+
+def total_of(outcomes: Sequence[Outcome]) -> Outcome:
+    """The outcome of a result that was observed in several parts."""
+    return Outcome(
+        artifacts=tuple(saved for outcome in outcomes for saved in outcome.artifacts),
+        items=sum(outcome.items for outcome in outcomes),
+        rejected=sum(outcome.rejected for outcome in outcomes),
+        duplicates=sum(outcome.duplicates for outcome in outcomes),
+        note="; ".join(dict.fromkeys(outcome.note for outcome in outcomes if outcome.note)) or None,
+    )
 
 
 def local_now() -> datetime:

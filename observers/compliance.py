@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache
 
 from core.agent.definitions.prompts import shipped_subagents
@@ -12,17 +11,7 @@ from core.observation import ToolCall, ToolResult
 from core.storage.workspace import Workspace
 from observers.base import ObserverContext, ObserverSpec, Outcome, input_text
 
-__all__ = ["OBSERVER", "Compliance", "Rule", "Violation", "check_subagent", "shipped_rules"]
-
-
-@dataclass(frozen=True, slots=True)
-class Violation:
-    """A rule that was not met."""
-
-    rule: str
-    agent: str
-    required: str
-    message: str
+__all__ = ["OBSERVER", "Compliance", "Rule", "check_subagent", "shipped_rules"]
 
 
 @cache
@@ -33,14 +22,14 @@ def shipped_rules() -> tuple[Rule, ...]:
 
 def check_subagent(
     agent: str, request: str, workspace: Workspace, rules: Sequence[Rule] | None = None
-) -> Violation | None:
+) -> Rule | None:
     """Find the first rule that `agent` has not met for the task `request`; None if all are met.
 
     `rules` are the shipped ones by default.
     """
     for rule in shipped_rules() if rules is None else rules:
         if rule.holds(agent, request) and not is_satisfied(rule, workspace):
-            return Violation(rule.name, agent, rule.required, rule.message)
+            return rule
     return None
 
 
@@ -65,10 +54,10 @@ class Compliance:
         arguments = result.call.input
         agent = input_text(arguments, "subagent_type") or ""
         request = " ".join(text for key in ("description", "prompt") if (text := input_text(arguments, key)))
-        violation = check_subagent(agent, request, context.workspace, self._rules)
-        if violation is None:
+        unmet = check_subagent(agent, request, context.workspace, self._rules)
+        if unmet is None:
             return Outcome(note="every rule was met")
-        return Outcome(rejected=1, note=f"rule {violation.rule} was not met: {violation.required} is missing")
+        return Outcome(rejected=1, note=f"rule {unmet.name} was not met: {unmet.required} is missing")
 
 
 OBSERVER = ObserverSpec(Compliance, order=70)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from datetime import datetime
 from typing import Any
 from urllib.parse import urlsplit
@@ -31,7 +30,7 @@ from observers.decoding.decode import Decoded, decode_texts
 from observers.decoding.urls import is_web_url
 from observers.enrichment import MAX_ARTIFACT, Page, enrich_corpus, enrich_searches, has_large_files
 from observers.output.formats import ArticleFile
-from observers.output.saving import save_json_once, unique_id
+from observers.output.saving import save_once, unique_id, write_json
 from observers.search.sanitise import plain_text
 from observers.search.tool_names import short_name
 
@@ -80,7 +79,7 @@ class Corpus:
         known: list[Page] = []
         for page in pages:
             artifact, path = _save(page, result, moment, context)
-            known.append(replace(page, read_at=moment, path=path))
+            known.append(msgspec.structs.replace(page, read_at=moment, path=path))
             if artifact is not None:
                 saved.append(artifact)
         notes = _left_out(failed, gone)
@@ -121,28 +120,12 @@ def _read_before(context: ObserverContext) -> list[Page]:
     pages: list[Page] = []
     for path in context.ledger.paths(FOLDER):
         try:
-            record = msgspec.json.decode(context.workspace.read_artifact(path, MAX_ARTIFACT), type=_Record)
+            page = msgspec.json.decode(context.workspace.read_artifact(path, MAX_ARTIFACT), type=Page)
         except (WorkspaceError, msgspec.DecodeError, ValueError, RecursionError):
             continue
-        if record.markdown is None:
-            fields = msgspec.structs.asdict(record)
-            read_at = fields.pop("timestamp")
-            pages.append(Page(**fields, read_at=read_at, path=path))
+        if page.markdown is None:
+            pages.append(msgspec.structs.replace(page, path=path))
     return pages
-
-
-class _Record(msgspec.Struct):
-    """The fields of a saved article that are needed here."""
-
-    url: str
-    title: str
-    content: str
-    timestamp: datetime
-    author: str | None = None
-    source: str | None = None
-    date: str | None = None
-    words: int = 0
-    markdown: str | None = None
 
 
 def _pages_of(decoded: Decoded, workspace: Workspace) -> tuple[list[Page], int, int]:
@@ -247,9 +230,9 @@ def _save(
         "markdown": page.markdown,
         "content": page.content,
     }
-    return save_json_once(
+    return save_once(
         context,
-        lambda: artifact,
+        lambda path: write_json(context.workspace, path, artifact),
         folder=FOLDER,
         stem=context.workspace.redactor.redact(_place(page.url)),
         unique=unique_id(context, result.call.tool_use_id, page.url, page.content),

@@ -14,7 +14,6 @@ from observers.search.tool_names import short_name
 __all__ = ["FOLDER", "OBSERVER", "Downloads"]
 
 FOLDER = "downloads"
-_PIECE = 1 << 20
 
 
 class Downloads:
@@ -40,11 +39,9 @@ class Downloads:
                 return Outcome(note="the answer names no file")
         if not path.startswith(f"{FOLDER}/"):
             return Outcome(rejected=1, note=f"not a file under {FOLDER}/")
-        found = hashlib.sha256()
         with context.workspace.root.opened(path) as file:
-            while piece := file.read(_PIECE):
-                found.update(piece)
-        if found.hexdigest() != digest:
+            found = hashlib.file_digest(file, "sha256").hexdigest()
+        if found != digest:
             raise ObserverError(
                 f"{clean_line(path, 120)} is not what was downloaded: it was changed since, so download it again"
             )

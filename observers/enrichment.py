@@ -8,7 +8,6 @@ in the instant between the last look and the writing would be undone.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -19,7 +18,7 @@ from core.redaction.redactor import Redactor
 from core.storage.compression import SUFFIX
 from core.storage.files import Written
 from core.storage.workspace import Workspace
-from observers.decoding.urls import is_public_address, normal_form, with_masked_parts
+from observers.decoding.urls import normal_form, public_addresses
 from observers.output.ledger import Ledger
 from observers.output.saving import write_json
 
@@ -34,11 +33,11 @@ _CONTENT_IN_ROW = 10_000
 _TRIES = 5
 
 
-@dataclass(frozen=True, slots=True)
-class Page:
-    """An article: `markdown` is the crawler's file, None if it came from a web reader.
+class Page(msgspec.Struct, frozen=True):
+    """An article, also as it is read back from its artifact.
 
-    `date` is a day as YYYY-MM-DD. `read_at` is when the tool gave it, `path` the file of its own record.
+    `markdown` is the crawler's file, None if it came from a web reader. `date` is a day as YYYY-MM-DD. `read_at`
+    is when the tool gave it, `path` the file of its own record.
     """
 
     url: str
@@ -49,7 +48,7 @@ class Page:
     date: str | None = None
     words: int = 0
     markdown: str | None = None
-    read_at: datetime | None = None
+    read_at: datetime | None = msgspec.field(default=None, name="timestamp")
     path: str = ""
 
 
@@ -75,7 +74,7 @@ def enrich_searches(pages: Sequence[Page], workspace: Workspace, ledger: Ledger)
     """
     by_url = _by_url(pages, workspace.redactor)
     changed = 0
-    with ledger.editing:
+    with ledger.editing():
         for path in ledger.paths(_SEARCHES):
             known = ledger.rows_of.get(path)
             if known is None or not known.isdisjoint(by_url):
@@ -93,7 +92,7 @@ def enrich_corpus(pages: Sequence[Page], workspace: Workspace, ledger: Ledger) -
     Raises:
         WorkspaceError: the corpus cannot be read or written.
     """
-    with ledger.editing:
+    with ledger.editing():
         for _ in range(_TRIES):
             before = _bytes_of_corpus(workspace)
             corpus = _decoded(before) if before is not None else None
@@ -130,7 +129,7 @@ def _enrich_search(path: str, pages: Mapping[str, Page], workspace: Workspace, l
     redactor = workspace.redactor
     changed = sum(_enrich_row(row, pages, redactor) for row in rows)
     if changed:
-        write_json(workspace, path, artifact, _exact(rows, workspace))
+        write_json(workspace, path, artifact, public_addresses(_urls_of(rows), redactor))
     return changed
 
 
@@ -231,9 +230,3 @@ def _decoded(data: bytes) -> dict[str, Any] | None:
 
 def _urls_of(rows: Sequence[Any]) -> list[str]:
     return [url for row in rows if isinstance(row, dict) and isinstance(url := row.get("url"), str)]
-
-
-def _exact(rows: Sequence[Any], workspace: Workspace) -> list[str]:
-    """The URLs that are not masked although they look as if they contained a secret."""
-    redactor = workspace.redactor
-    return [url for url in with_masked_parts(_urls_of(rows), redactor) if is_public_address(url, redactor)]

@@ -8,15 +8,16 @@ import re
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
+from io import BufferedReader
 from pathlib import Path, PurePosixPath
-from typing import Any, BinaryIO
+from typing import Any
 
 from core.errors import ObserverError, PathRefused, WorkspaceError
 from core.observation import ToolCall, ToolResult
 from core.storage.files import AlreadyThere, Root
 from core.storage.names import safe_name
 from core.text import clean_line
-from observers.base import ObserverContext, ObserverSpec, Outcome, Saved, texts_of
+from observers.base import ObserverContext, ObserverSpec, Outcome, Saved, texts_of, total_of
 from observers.decoding.decode import decode_texts
 from observers.search.tool_names import short_name, words_of
 
@@ -97,33 +98,19 @@ class Media:
         claimed = list(dict.fromkeys(_claimed(result, context)))
         if not claimed:
             return Outcome(note="no output file is named")
-        artifacts: list[Saved] = []
-        notes: list[str] = []
-        rejected = duplicates = 0
+        outcomes: list[Outcome] = []
         failure: WorkspaceError | None = None
         for path in claimed[:32]:
             try:
-                saved, name = _copy_file(path, context)
-            except ObserverError as error:
-                rejected += 1
-                notes.append(str(error))
-                continue
-            except WorkspaceError as error:
+                outcomes.append(_copy_file(path, context))
+            except (ObserverError, WorkspaceError) as error:
                 # Files copied before this error stay, and are reported.
-                failure = error
-                rejected += 1
-                notes.append(str(error))
-                continue
-            if saved is None:
-                duplicates += 1
-                notes.append(f"already saved as {name}")
-            else:
-                artifacts.append(saved)
-        if failure is not None and not artifacts:
+                failure = error if isinstance(error, WorkspaceError) else failure
+                outcomes.append(Outcome(rejected=1, note=str(error)))
+        total = total_of(outcomes)
+        if failure is not None and not total.artifacts:
             raise failure
-        return Outcome(
-            tuple(artifacts), len(artifacts), rejected, duplicates, "; ".join(dict.fromkeys(notes)) or None
-        )
+        return total
 
 
 def media_type(head: bytes) -> str | None:
@@ -184,8 +171,8 @@ def _paths_in(value: Mapping[str, Any]) -> Iterator[str]:
                     yield path
 
 
-def _copy_file(path: str, context: ObserverContext) -> tuple[Saved | None, str]:
-    """Copy a file, or return the name of an existing file with the same bytes.
+def _copy_file(path: str, context: ObserverContext) -> Outcome:
+    """Copy a file, unless there is one with the same bytes.
 
     Raises:
         ObserverError: the file may not be copied; the message says why.
@@ -209,7 +196,7 @@ def _copy_file(path: str, context: ObserverContext) -> tuple[Saved | None, str]:
                 reason = f"larger than {MAX_SIZE >> 20} MiB, which is not copied"
                 continue
             if root.path == context.workspace.path / "work_products" and relative.startswith("media/"):
-                return None, f"work_products/{relative}"
+                return _duplicate(f"work_products/{relative}")
             return _copy(file, found.st_size, PurePosixPath(relative), kind, context)
     raise ObserverError(f"{shown}: {reason}")
 
@@ -231,31 +218,31 @@ def _places(path: str, context: ObserverContext) -> Iterator[tuple[Root, str]]:
 
 
 def _copy(
-    file: BinaryIO, size: int, source: PurePosixPath, kind: str, context: ObserverContext
-) -> tuple[Saved | None, str]:
-    """Copy an open file to its own name, or the next unused one; None if the same bytes exist already."""
+    file: BufferedReader, size: int, source: PurePosixPath, kind: str, context: ObserverContext
+) -> Outcome:
+    """Copy an open file to its own name, or the next unused one, unless the same bytes exist already."""
     workspace = context.workspace
     stem, suffix = safe_name(source.stem, 80), source.suffix.lower() if len(source.suffix) <= 8 else ""
     digest: str | None = None
-    with context.ledger.editing:
+    with context.ledger.editing():
         for number in range(1, 1_000):
             name = f"{FOLDER}/{stem}{'' if number == 1 else f'-{number}'}{suffix}"
             if workspace.exists(name):
                 if workspace.root.size(name) == size:
-                    digest = digest or _digest(_pieces(file, size, source.name))
+                    digest = digest or _digest(file)
                     with workspace.root.opened(name) as existing:
-                        if _digest(_pieces(existing, size, name)) == digest:
-                            return None, name
+                        if _digest(existing) == digest:
+                            return _duplicate(name)
                 continue
             try:
                 written = workspace.root.write_chunks(name, _pieces(file, size, source.name), replace=False)
             except (AlreadyThere, PathRefused):
                 continue
-            return Saved(name, kind, written.size, written.sha256), name
+            return Outcome((Saved(name, kind, written.size, written.sha256),), items=1)
     raise WorkspaceError(f"cannot copy {source.name}: too many files of that name in {FOLDER}; remove some")
 
 
-def _pieces(file: BinaryIO, size: int, name: str) -> Iterator[bytes]:
+def _pieces(file: BufferedReader, size: int, name: str) -> Iterator[bytes]:
     """The bytes of an open file, if its size does not change.
 
     Raises:
@@ -272,11 +259,13 @@ def _pieces(file: BinaryIO, size: int, name: str) -> Iterator[bytes]:
         )
 
 
-def _digest(pieces: Iterator[bytes]) -> str:
-    digest = hashlib.sha256()
-    for piece in pieces:
-        digest.update(piece)
-    return digest.hexdigest()
+def _duplicate(name: str) -> Outcome:
+    return Outcome(duplicates=1, note=f"already saved as {name}")
+
+
+def _digest(file: BufferedReader) -> str:
+    file.seek(0)
+    return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 OBSERVER = ObserverSpec(lambda _rules: Media(), order=50)

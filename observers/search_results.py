@@ -10,10 +10,9 @@ from typing import Any, assert_never
 
 from core.observation import ToolCall, ToolResult
 from core.storage.files import Written
-from core.storage.names import artifact_name
-from observers.base import Interest, ObserverContext, ObserverSpec, Outcome, moment_of, texts_of
+from observers.base import Interest, ObserverContext, ObserverSpec, Outcome, moment_of, texts_of, total_of
 from observers.decoding.decode import Decoded, decode_texts
-from observers.decoding.urls import is_public_address, normal_forms, with_masked_parts
+from observers.decoding.urls import normal_forms, public_addresses
 from observers.output.saving import laid_out, save_once, unique_id, write_json, write_laid_out
 from observers.search.detect import Page, recognise
 from observers.search.rows import Rows, normalise
@@ -69,7 +68,7 @@ class SearchResults:
             scope = Scope(short_name(call.name), Policy.SEARCH, error=error)
             pages = [Page(scope, "error", empty=True)]
         if pages:
-            return _total([_save(page, decoded, result, moment, context) for page in pages])
+            return total_of([_save(page, decoded, result, moment, context) for page in pages])
         if decoded.problem is not None or decoded.truncated:
             return self._keep_raw(result, texts, decoded, moment, context)
         return Outcome(note="no search results")
@@ -96,7 +95,9 @@ class SearchResults:
             context,
             lambda path: context.workspace.write_artifact(path, content),
             folder=_UNPARSED,
-            name=artifact_name(short_name(call.name), ".txt", moment, unique),
+            stem=short_name(call.name),
+            suffix=".txt",
+            moment=moment,
             unique=unique,
             kind="unparsed",
         )
@@ -144,7 +145,9 @@ def _save(
                     row["duplicate"] = True
             artifact["duplicates"] = sum(known)
         if not clean:
-            return write_json(context.workspace, path, artifact, _public(urls, context))
+            return write_json(
+                context.workspace, path, artifact, public_addresses(urls, context.workspace.redactor)
+            )
         now = laid_out(artifact) if any(known) else encoded
         assert now is not None
         return write_laid_out(context.workspace, path, now)
@@ -156,7 +159,8 @@ def _save(
                 context,
                 write,
                 folder=FOLDER,
-                name=artifact_name(stem, ".json", moment, unique),
+                stem=stem,
+                moment=moment,
                 unique=unique,
                 kind="search_results",
             )
@@ -174,12 +178,6 @@ def _save(
         duplicates=sum(known),
         note=_note(page, found),
     )
-
-
-def _public(urls: list[str], context: ObserverContext) -> list[str]:
-    """The URLs that are not masked although a part of them looks like a secret."""
-    redactor = context.workspace.redactor
-    return [url for url in with_masked_parts(urls, redactor) if is_public_address(url, redactor)]
 
 
 def _artifact(
@@ -212,17 +210,6 @@ def _note(page: Page, found: Rows) -> str | None:
     if found.rejected == 1:
         return "1 item is not a result and was skipped"
     return f"{found.rejected} items are not results and were skipped" if found.rejected else None
-
-
-def _total(outcomes: list[Outcome]) -> Outcome:
-    notes = list(dict.fromkeys(outcome.note for outcome in outcomes if outcome.note))
-    return Outcome(
-        artifacts=tuple(saved for outcome in outcomes for saved in outcome.artifacts),
-        items=sum(outcome.items for outcome in outcomes),
-        rejected=sum(outcome.rejected for outcome in outcomes),
-        duplicates=sum(outcome.duplicates for outcome in outcomes),
-        note="; ".join(notes) or None,
-    )
 
 
 OBSERVER = ObserverSpec(lambda _rules: SearchResults(), order=10)

@@ -14,7 +14,6 @@ import msgspec
 
 from core.errors import ObserverError, PathRefused, WorkspaceError
 from core.observation import ToolCall, ToolResult
-from core.storage.files import AlreadyThere, Root, Written
 from core.storage.names import safe_name
 from core.storage.workspace import Workspace
 from core.text import clean_line
@@ -74,7 +73,7 @@ class WorkProducts:
         if not data:
             return Outcome(note="the file is empty")
         digest = hashlib.sha256(data).hexdigest()
-        with context.ledger.editing:
+        with context.ledger.editing():
             copy = _earlier_copy(workspace, path, digest)
             if copy is not None:
                 return Outcome(duplicates=1, note=f"already saved as {copy}")
@@ -87,7 +86,7 @@ class WorkProducts:
         stem = source.name.removesuffix(suffix)
         name = safe_name(f"{safe_name(stem, 80)}_{moment:%Y%m%d_%H%M%S}{suffix.lower()}", 110)
         try:
-            written = _write_new(workspace.saved_reports, name, data)
+            written = workspace.saved_reports.write_new(name, data)
         except WorkspaceError as error:
             folder = clean_line(str(workspace.saved_reports.path))
             raise WorkspaceError(f"cannot copy {path} to {folder}: {error}") from error
@@ -184,19 +183,6 @@ def _read_when_complete(workspace: Workspace, path: str) -> bytes:
 def _state(file: BinaryIO) -> tuple[int, int, int]:
     found = os.fstat(file.fileno())
     return found.st_ino, found.st_size, found.st_mtime_ns
-
-
-def _write_new(root: Root, name: str, data: bytes) -> Written:
-    """Write to `name` or the first unused name with `-2`, `-3` and so on; links are never followed."""
-    stem, dot, suffix = name.rpartition(".")
-    if not dot:
-        stem, suffix = name, ""
-    for number in range(1, 1_000):
-        try:
-            return root.write(name if number == 1 else f"{stem}-{number}{dot}{suffix}", data, replace=False)
-        except (AlreadyThere, PathRefused):
-            continue
-    raise WorkspaceError(f"cannot save {name}: too many files of that name in {root.path}; remove some")
 
 
 def _earlier_copy(workspace: Workspace, path: str, digest: str) -> str | None:

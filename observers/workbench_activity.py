@@ -8,11 +8,11 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from core.observation import ToolCall, ToolResult
-from observers.base import ObserverContext, ObserverSpec, Outcome, input_text, moment_of, texts_of
+from observers.base import ObserverContext, ObserverSpec, Outcome, input_text, moment_of, texts_of, total_of
 from observers.decoding.decode import decode_texts
 from observers.decoding.truncated_json import CUT_OFF
 from observers.output.formats import RunOutput, WorkbenchFile
-from observers.output.saving import save_json_once, unique_id
+from observers.output.saving import save_once, unique_id, write_json
 from observers.search.sanitise import plain_value
 from observers.search.tool_names import is_multi_execute, short_name
 
@@ -65,12 +65,7 @@ class WorkbenchActivity:
                         is_cut=is_cut,
                     )
                 )
-        return Outcome(
-            artifacts=tuple(saved for outcome in outcomes for saved in outcome.artifacts),
-            items=sum(outcome.items for outcome in outcomes),
-            duplicates=sum(outcome.duplicates for outcome in outcomes),
-            note="; ".join(dict.fromkeys(outcome.note for outcome in outcomes if outcome.note)) or None,
-        )
+        return total_of(outcomes)
 
 
 def _is_sandbox(name: str) -> bool:
@@ -155,9 +150,9 @@ def _save(
         "output": output,
     }
     unique = unique_id(context, f"{result.call.tool_use_id} {index}", code, output)
-    saved, path = save_json_once(
+    saved, path = save_once(
         context,
-        lambda: plain_value(artifact),
+        lambda path: write_json(context.workspace, path, plain_value(artifact)),
         folder=FOLDER,
         stem="workbench",
         unique=unique,

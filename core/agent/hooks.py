@@ -10,8 +10,9 @@ import asyncio
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
+from core.agent.definitions.rules import Rule
 from core.agent.definitions.skills import without_mentions
 from core.agent.messages.results import RawResult, ResultAdapter
 from core.agent.permissions.gate import PermissionGate
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     import claude_agent_sdk as sdk
     from claude_agent_sdk.types import HookEvent
 
-__all__ = ["AgentHooks", "HookCopies", "SubagentCheck", "Violation"]
+__all__ = ["AgentHooks", "HookCopies", "SubagentCheck"]
 
 log = logging.getLogger(__name__)
 
@@ -36,21 +37,7 @@ SIMPLE_HINT = (
 )
 
 
-class Violation(Protocol):
-    """A rule that a sub-agent has not met: its name, and the fixed message that sends the sub-agent back."""
-
-    @property
-    def rule(self) -> str:
-        """The rule's name."""
-        ...
-
-    @property
-    def message(self) -> str:
-        """The fixed message; it holds no text of a tool or a model."""
-        ...
-
-
-SubagentCheck = Callable[[str, str], Violation | None]
+SubagentCheck = Callable[[str, str], Rule | None]
 """Checks a sub-agent that is about to stop: (its name, its request) -> the rule that it has not met."""
 
 
@@ -202,13 +189,13 @@ class AgentHooks:
         agent = clean(str(data.get("agent_type") or ""))
         task = str(data.get("agent_id") or "")
         try:
-            violation = self._check_subagent(agent, self._request_of(task))
+            unmet = self._check_subagent(agent, self._request_of(task))
         except Exception:
             log.exception("the check of %s failed; it may stop", agent)
             return {}
-        if violation is None:
+        if unmet is None:
             return {}
-        rule, message = violation.rule, violation.message
+        rule, message = unmet.name, unmet.message
         failed = ComplianceFailed(subagent=agent, rule=rule, message=message)
         if data.get("stop_hook_active"):
             self._publish(failed)

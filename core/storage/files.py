@@ -15,10 +15,10 @@ import stat
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from io import BufferedReader
 from pathlib import Path
-from typing import BinaryIO
 
-from core.errors import WorkspaceError
+from core.errors import PathRefused, WorkspaceError
 from core.storage.paths import TEMPORARY, refused, shown, split_path
 
 __all__ = ["AlreadyThere", "FolderEntry", "Root", "Written"]
@@ -126,9 +126,11 @@ class Root:
         stem, dot, suffix = relative.rpartition(".")
         if not dot or "/" in suffix or stem.endswith("/") or not stem:
             stem, dot, suffix = relative, "", ""
+        split_path(relative)
         for number in range(1, 10_000):
             name = relative if number == 1 else f"{stem}-{number}{dot}{suffix}"
-            with suppress(AlreadyThere):
+            # A link that has the name is refused: the next name is tried.
+            with suppress(AlreadyThere, PathRefused):
                 return self.write(name, data, replace=False)
         raise WorkspaceError(f"cannot write {shown(relative)}: too many files of that name; remove some")
 
@@ -171,7 +173,7 @@ class Root:
             return file.read() if limit is None else file.read(max(limit, 0))
 
     @contextmanager
-    def opened(self, relative: str) -> Iterator[BinaryIO]:
+    def opened(self, relative: str) -> Iterator[BufferedReader]:
         """Open a regular file for reading; what fails meanwhile is reported as a failure to read it."""
         parts = split_path(relative)
         with self._reporting("read", relative), self._folder(parts[:-1]) as folder:

@@ -76,11 +76,6 @@ def decode_bytes(data: bytes) -> str:
     return data.decode("utf-8-sig", "replace")
 
 
-def decode_texts(texts: Sequence[str]) -> Decoded:
-    """Decode several text blocks as one result; a document spread over the blocks is read as a whole."""
-    return decode_texts_at(texts, 0)
-
-
 def decode_text(text: str, wrappings: int = 0) -> Decoded:
     """Decode one text: JSON, JSON inside JSON, a Python literal, documents within prose, or a cut-off document."""
     if len(text) > MAX_TEXT:
@@ -126,7 +121,7 @@ def _unwrap(value: Any, wrappings: int) -> Decoded:
             opened = inner.values or inner.problem
             return inner if opened else Decoded(values=(value,), prose=inner.prose or text)
         case [{"type": "text" | "resource"}, *_] if _are_blocks(value):
-            return decode_texts_at([part for block in value if (part := _text_of(block))], wrappings + 1)
+            return decode_texts([part for block in value if (part := _text_of(block))], wrappings + 1)
         case {"content": [{"type": "text" | "resource"}, *_] as blocks} if _are_blocks(blocks):
             return _unwrap(value.get("structuredContent") or blocks, wrappings + 1)
         case dict() | list():
@@ -150,8 +145,11 @@ def _text_of(block: Mapping[str, Any]) -> str | None:
     return text if isinstance(text, str) else None
 
 
-def decode_texts_at(texts: Sequence[str], wrappings: int) -> Decoded:
-    """As `decode_texts`, for blocks found `wrappings` envelopes deep."""
+def decode_texts(texts: Sequence[str], wrappings: int = 0) -> Decoded:
+    """Decode several text blocks as one result; a document spread over the blocks is read as a whole.
+
+    The blocks were found `wrappings` envelopes deep.
+    """
     if len(texts) == 1:
         return decode_text(texts[0], wrappings)
     parts = [decode_text(text, wrappings) for text in texts]

@@ -14,6 +14,7 @@ __all__ = [
     "is_web_url",
     "normal_form",
     "normal_forms",
+    "public_addresses",
     "web_urls_in",
     "with_masked_parts",
 ]
@@ -67,6 +68,11 @@ def with_masked_parts(urls: Sequence[str], redactor: Redactor) -> list[str]:
     if redactor.redact(together) == together:
         return []
     return [url for url in dict.fromkeys(urls) if redactor.redact(url) != url]
+
+
+def public_addresses(urls: Sequence[str], redactor: Redactor) -> list[str]:
+    """Those of `urls` that are not masked although a part of them looks like a secret."""
+    return [url for url in with_masked_parts(urls, redactor) if is_public_address(url, redactor)]
 
 
 def web_urls_in(lines: str) -> list[str]:

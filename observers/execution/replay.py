@@ -11,9 +11,9 @@ import msgspec
 from core.errors import ObserverError
 from core.events.types import Event, QueryReceived, ToolCallFinished, ToolCallStarted
 from core.observation import McpObservation, NativeObservation, TextContent, ToolCall, ToolResult
-from observers.base import Interest, Observer, ObserverContext
+from observers.base import Observer, ObserverContext
 from observers.decoding.decode import MAX_TEXT, decode_bytes
-from observers.execution.run import ObserverMetrics, Run, judge, perform
+from observers.execution.run import ObserverMetrics, Run, perform, planned_run
 
 __all__ = ["observe_result", "results_of", "saved_result"]
 
@@ -31,22 +31,18 @@ def saved_result(
         raise ObserverError(
             f"the result is too large: {len(data):,} bytes; give one of at most {4 * MAX_TEXT:,}"
         )
-    content = (TextContent(decode_bytes(data)),)
-    call = ToolCall(tool_use_id=tool_use_id, name=tool, input=dict(arguments))
-    if not tool.startswith("mcp__"):
-        return ToolResult(
-            call=call,
-            observation=NativeObservation(
-                tool_name=tool, tool_use_id=tool_use_id, content=content, ended_at=ended_at
-            ),
-        )
-    server = tool.split("__")[1]
-    return ToolResult(
-        call=call,
-        observation=McpObservation(
-            tool_name=tool, tool_use_id=tool_use_id, content=content, server=server, ended_at=ended_at
-        ),
+    facts: dict[str, Any] = {
+        "tool_name": tool,
+        "tool_use_id": tool_use_id,
+        "content": (TextContent(decode_bytes(data)),),
+        "ended_at": ended_at,
+    }
+    is_mcp = tool.startswith("mcp__")
+    observation = (
+        McpObservation(**facts, server=tool.split("__")[1]) if is_mcp else NativeObservation(**facts)
     )
+    call = ToolCall(tool_use_id=tool_use_id, name=tool, input=dict(arguments))
+    return ToolResult(call=call, observation=observation)
 
 
 def results_of(events: Iterable[Event]) -> Iterator[ToolResult]:
@@ -93,22 +89,16 @@ def observe_result(
     """
     runs: list[Run] = []
     for observer in observers:
-        refusal: str | None = None
-        try:
-            interest = judge(observer, result.call)
-        except ObserverError as error:
-            interest, refusal = Interest.SURE, str(error)
-        if not interest:
+        run = planned_run(observer, result.call)
+        if run is None:
             continue
-        curious = interest is Interest.CURIOUS
-        run = Run(observer.name, result.call.name, result.call.tool_use_id, curious, error=refusal)
-        if not curious:
+        if not run.curious:
             publish(run.started())
-        if refusal is None:
+        if run.error is None:
             perform(run, observer, result, context)
         if metrics is not None:
             metrics[observer.name].count(run)
-        for event in run.finished(announced=not curious):
+        for event in run.finished(announced=not run.curious):
             publish(event)
         runs.append(run)
     return runs

@@ -18,7 +18,7 @@ from core.storage.workspace import Workspace
 from core.text import clean_line
 from observers.base import Interest, Observer, ObserverContext, Outcome, Saved
 
-__all__ = ["ObserverMetrics", "Run", "judge", "perform"]
+__all__ = ["ObserverMetrics", "Run", "perform", "planned_run"]
 
 _log = logging.getLogger(__name__)
 
@@ -63,6 +63,15 @@ class Run:
         known = self.outcome.duplicates or self.outcome.rejected
         return self.curious and self.status == "skipped" and not known
 
+    def fail(self, error: BaseException) -> None:
+        """Store why the run failed, and log it; with a traceback unless the error is one of the program's own."""
+        if isinstance(error, UniversalAgentError):
+            self.error = clean_line(str(error), 500)
+            _log.warning("observer %s: %s", self.label, self.error)
+        else:
+            self.error = clean_line(f"{type(error).__name__}: {error}", 500)
+            _log.error("observer %s failed", self.label, exc_info=error)
+
     @property
     def label(self) -> str:
         """A description of the run, for a list of lost runs."""
@@ -106,12 +115,22 @@ class Run:
         )
 
 
-def judge(observer: Observer, call: ToolCall) -> Interest:
-    """Ask an observer whether it wants the result of `call`.
+def planned_run(observer: Observer, call: ToolCall) -> Run | None:
+    """The run of an observer on the result of `call`, or None if it does not want it.
 
-    Raises:
-        ObserverError: its `wants` raised, or gave something that is no answer.
+    The run has an `error` already if the observer's `wants` raised or returned something that is no answer.
     """
+    run = Run(observer.name, call.name, call.tool_use_id)
+    try:
+        interest = _interest_of(observer, call)
+    except ObserverError as error:
+        run.error = str(error)
+        return run
+    run.curious = interest is Interest.CURIOUS
+    return run if interest else None
+
+
+def _interest_of(observer: Observer, call: ToolCall) -> Interest:
     try:
         answer: object = observer.wants(call)
     except Exception as error:
@@ -139,15 +158,11 @@ def perform(run: Run, observer: Observer, result: ToolResult, context: ObserverC
         run.outcome, wrong = _checked(observer.observe(result, context), context.workspace)
         if wrong is not None:
             raise ObserverError(wrong)
-    except UniversalAgentError as error:
-        run.error = clean_line(str(error), 500)
-        _log.warning("observer %s: %s", run.label, run.error)
     except KeyboardInterrupt:
         raise
     except BaseException as error:
         # A plug-in that calls `sys.exit` must not end the thread that works for every observer.
-        run.error = clean_line(f"{type(error).__name__}: {error}", 500)
-        _log.exception("observer %s failed", run.label)
+        run.fail(error)
     run.duration_ms = (time.perf_counter() - started) * 1_000
     return run
 

@@ -13,13 +13,12 @@ from types import MappingProxyType
 from typing import Any
 
 from core.concurrency.worker import WorkerUnavailable
-from core.errors import ObserverError, UniversalAgentError
 from core.events.types import Event
 from core.observation import ToolResult
 from core.text import clean_line
-from observers.base import Interest, Observer, ObserverContext
+from observers.base import Observer, ObserverContext
 from observers.execution.offload import ResultOffload
-from observers.execution.run import ObserverMetrics, Run, judge, perform
+from observers.execution.run import ObserverMetrics, Run, perform, planned_run
 from observers.execution.spool import SpoolFile, WaitingResult
 
 __all__ = ["ObserverRunner", "Spawn"]
@@ -137,20 +136,11 @@ class ObserverRunner:
         waiting = WaitingResult(result)
         queued = False
         for observer in self._observers:
-            refusal: str | None = None
-            try:
-                interest = judge(observer, result.call)
-            except ObserverError as error:
-                interest, refusal = Interest.SURE, str(error)
-            if not interest:
+            run = planned_run(observer, result.call)
+            if run is None:
                 continue
-            curious = interest is Interest.CURIOUS
-            run = Run(observer.name, result.call.name, result.call.tool_use_id, curious)
-            if refusal is not None:
-                self._give_up(run, refusal)
-                continue
-            if self._closing:
-                self._give_up(run, _LOST)
+            if run.error is not None or self._closing:
+                self._give_up(run, run.error or _LOST)
                 continue
             self._waiting.append(_Job(run, observer, waiting))
             queued = True
@@ -230,13 +220,8 @@ class ObserverRunner:
                 return
             except WorkerUnavailable as error:
                 _log.warning("observer %s works in the main process: %s", job.run.label, error)
-            except UniversalAgentError as error:
-                job.run.error = clean_line(str(error), 500)
-                _log.warning("observer %s: %s", job.run.label, job.run.error)
-                return
             except Exception as error:
-                job.run.error = clean_line(f"{type(error).__name__}: {error}", 500)
-                _log.exception("observer %s failed", job.run.label)
+                job.run.fail(error)
                 return
         perform(job.run, job.observer, result, self._context)
 

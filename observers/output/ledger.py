@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 
 from core.errors import WorkspaceError
@@ -51,10 +51,12 @@ class Ledger:
         """
         return self._write_lock.held()
 
-    @property
-    def editing(self) -> AbstractContextManager[None]:
+    @contextmanager
+    def editing(self) -> Iterator[None]:
         """A lock to hold while an existing artifact is rewritten: other threads and programs wait."""
-        return self._edited()
+        # The turn comes first: a thread that holds it may wait for a thread that holds it as well.
+        with self._write_lock.held(), self._rewriting:
+            yield
 
     def claim(self, folder: str, unique: str, name: str, *, by_content: bool = True) -> str | None:
         """Claim a name in `folder` for an artifact; returns the path of an existing equal one, if any.
@@ -141,17 +143,6 @@ class Ledger:
             with self._lock:
                 self._listed.update(new)
                 self._urls.update(new)
-
-    def exclusively(self, action: Callable[[], None]) -> None:
-        """Run `action` while no other thread or program rewrites an artifact."""
-        with self.editing:
-            action()
-
-    @contextmanager
-    def _edited(self) -> Iterator[None]:
-        # The turn comes first: a thread that holds it may wait for a thread that holds it as well.
-        with self._write_lock.held(), self._rewriting:
-            yield
 
     def _on_foreign_write(self) -> None:
         self._outdated.update(self._artifacts)

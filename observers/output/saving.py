@@ -20,7 +20,6 @@ from observers.base import ObserverContext, Saved
 
 __all__ = [
     "laid_out",
-    "save_json_once",
     "save_once",
     "unique_id",
     "write_json",
@@ -50,47 +49,23 @@ def _digest(data: bytes) -> str:
     return base64.b32encode(hashlib.blake2b(data, digest_size=16).digest()).decode().lower()
 
 
-def save_json_once(
-    context: ObserverContext,
-    build: Callable[[], Mapping[str, Any]],
-    *,
-    folder: str,
-    stem: str,
-    unique: str,
-    kind: str,
-    moment: datetime,
-    by_content: bool = True,
-) -> tuple[Saved | None, str]:
-    """Save the value that `build` returns as JSON under a unique name, unless the session has it already.
-
-    Returns what was saved, or None, and the path of the artifact in either case.
-    """
-    workspace = context.workspace
-    return save_once(
-        context,
-        lambda path: write_json(workspace, path, build()),
-        folder=folder,
-        name=artifact_name(stem, ".json", moment, unique),
-        unique=unique,
-        kind=kind,
-        by_content=by_content,
-    )
-
-
 def save_once(
     context: ObserverContext,
     write: Callable[[str], Written],
     *,
     folder: str,
-    name: str,
+    stem: str,
+    suffix: str = ".json",
     unique: str,
     kind: str,
+    moment: datetime,
     by_content: bool = True,
 ) -> tuple[Saved | None, str]:
     """Write an artifact to a unique path, unless the session has it already.
 
     Returns what was saved, or None, and the path of the artifact in either case.
     """
+    name = artifact_name(stem, suffix, moment, unique)
     with context.ledger.saving():
         existing = context.ledger.claim(folder, unique, name, by_content=by_content)
         if existing is not None:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from observers.base import input_text
 from observers.search.keys import ERRORS, QUERIES, word_set
 
 __all__ = [
@@ -70,11 +71,7 @@ _LONGEST_NOTICE = 2000
 
 def query_in(arguments: Mapping[str, Any]) -> str | None:
     """The query in a tool's arguments, under its usual names."""
-    for name in QUERIES:
-        query = arguments.get(name)
-        if isinstance(query, str) and query:
-            return query
-    return None
+    return input_text(arguments, *QUERIES)
 
 
 def has_own_query(value: object) -> bool:

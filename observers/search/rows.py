@@ -6,19 +6,19 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import lru_cache
 from typing import Any
 
 from observers.decoding.truncated_json import CUT_OFF
 from observers.decoding.urls import is_web_url
 from observers.search.bulk_rows import Plan, rows_of_columns
 from observers.search.dates.parse import iso_date
-from observers.search.keys import FIELDS, IMAGE_URLS, NAME_KEYS, Field
+from observers.search.keys import FIELDS, IMAGE_URLS, NAME_KEYS, Field, fold
 from observers.search.sanitise import one_line, plain_text, plain_value
 
 __all__ = ["Field", "Rows", "field_of", "normalise", "url_of"]
 
-_CACHE: dict[str, tuple[str, int] | None] = {}
-_CACHE_LIMIT = 4096
+_CACHED = 4096
 _MANY = 8
 
 
@@ -30,15 +30,10 @@ class Rows:
     rejected: int = 0
 
 
+@lru_cache(maxsize=_CACHED)
 def field_of(key: str) -> tuple[str, int] | None:
     """The column of a provider's field, and the rank of this name for it (0 is the best)."""
-    try:
-        return _CACHE[key]
-    except KeyError:
-        found = FIELDS.get(key.replace("_", "").replace("-", "").replace(" ", "").lower())
-        if len(_CACHE) < _CACHE_LIMIT:
-            _CACHE[key] = found
-        return found
+    return FIELDS.get(fold(key))
 
 
 def url_of(item: Mapping[str, Any], *, images: bool = False) -> str | None:
@@ -118,21 +113,12 @@ def _by_keys(items: list[Any]) -> Collection[Sequence[int]]:
     return groups.values()
 
 
-_PLANS: dict[tuple[str, ...], Plan] = {}
-
-
 def _plan_of(item: Mapping[str, Any]) -> Plan:
-    """The plan of an object, cached for all objects with the same keys."""
-    keys = tuple(item)
-    plan = _PLANS.get(keys)
-    if plan is None:
-        plan = _make_plan(keys)
-        if len(_PLANS) < _CACHE_LIMIT:
-            _PLANS[keys] = plan
-    return plan
+    return _plan_of_keys(tuple(item))
 
 
-def _make_plan(keys: tuple[str, ...]) -> Plan:
+@lru_cache(maxsize=_CACHED)
+def _plan_of_keys(keys: tuple[str, ...]) -> Plan:
     columns: dict[str, list[tuple[int, str]]] = {}
     extra: list[str] = []
     for key in keys:

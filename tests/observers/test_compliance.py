@@ -47,7 +47,7 @@ def test_a_definition_carries_its_rules_and_they_hold_in_order(context: Observer
 
     def broken(request: str) -> str | None:
         violation = check_subagent("chart-maker", request, context.workspace, carried)
-        return violation.rule if violation else None
+        return violation.name if violation else None
 
     assert broken("A CHART of sales") == "a-chart"
     assert broken("Charting is not asked for") == "notes"

@@ -19,7 +19,7 @@ from core.storage.workspace import Workspace
 from observers.base import ObserverContext
 from observers.output import write_lock as turns
 from observers.output.ledger import URL_LIST, Ledger
-from observers.output.saving import save_json_once, unique_id
+from observers.output.saving import save_once, unique_id, write_json
 from observers.search_results import FOLDER, SearchResults
 from tests.observers.conftest import NOON, make_result
 from tests.paths import PROJECT
@@ -189,7 +189,7 @@ def test_rewriting_keeps_other_programs_out(context: ObserverContext) -> None:
         "import sys\nfrom pathlib import Path\nfrom core.storage.workspace import Workspace\n"
         "from observers.output.ledger import Ledger\n"
         "workspace = Workspace.open(Path(sys.argv[1]))\nledger = Ledger(workspace)\n"
-        "with ledger.editing:\n"
+        "with ledger.editing():\n"
         "    print('inside', flush=True)\n    sys.stdin.readline()\n    workspace.write('order.txt', 'theirs')\n",
         context.workspace.path,
     )
@@ -198,7 +198,8 @@ def test_rewriting_keeps_other_programs_out(context: ObserverContext) -> None:
     entered = threading.Event()
 
     def rewrite() -> None:
-        context.ledger.exclusively(entered.set)
+        with context.ledger.editing():
+            entered.set()
         context.workspace.write("order.txt", "ours")
 
     waiting = threading.Thread(target=rewrite)
@@ -217,9 +218,9 @@ def test_threads_may_save_and_rewrite_inside_one_another(context: ObserverContex
     def work(number: int) -> None:
         gate.wait()
         for step in range(20):
-            with context.ledger.saving():
-                context.ledger.exclusively(lambda: context.ledger.list_urls(["https://a.example/0"]))
-            with context.ledger.editing, context.ledger.saving():
+            with context.ledger.saving(), context.ledger.editing():
+                context.ledger.list_urls(["https://a.example/0"])
+            with context.ledger.editing(), context.ledger.saving():
                 context.ledger.list_urls([f"https://a.example/{number}/{step}"])
 
     with ThreadPoolExecutor(4) as pool:
@@ -246,8 +247,14 @@ def test_a_program_that_never_ends_its_turn_is_not_waited_for_twice(
 def test_a_name_is_free_again_when_the_artifact_could_not_be_written(context: ObserverContext) -> None:
     def save(value: dict[str, Any]) -> Any:
         unique = unique_id(context, "toolu_1", "content")
-        return save_json_once(
-            context, lambda: value, folder="links", stem="a", unique=unique, kind="k", moment=NOON
+        return save_once(
+            context,
+            lambda path: write_json(context.workspace, path, value),
+            folder="links",
+            stem="a",
+            unique=unique,
+            kind="k",
+            moment=NOON,
         )
 
     deep: dict[str, Any] = {}
