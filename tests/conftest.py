@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 from hypothesis.configuration import set_hypothesis_home_dir
 
 from tests.paths import PROJECT
 
-WORKERS_PER_CORE = 2
+WORKERS_PER_CORE = 3
 """Tests wait more than they compute."""
 BY_DEFAULT = "smoke or not e2e and not slow"
 """What `pyproject.toml` selects."""
@@ -23,8 +23,10 @@ LONGEST_ID = 60
 WHOLE_PROGRAMS = PROJECT / "tests" / "e2e"
 
 set_hypothesis_home_dir(PROJECT / ".hypothesis")
-settings.register_profile("default", max_examples=50, deadline=None)
-settings.register_profile("thorough", max_examples=400, deadline=None)
+# How long an example takes says more about the machine than about the code.
+UNTIMED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("default", UNTIMED, max_examples=50)
+settings.register_profile("thorough", UNTIMED, max_examples=400)
 settings.load_profile("default")
 
 

@@ -118,7 +118,7 @@ def test_a_recipe_works_as_printed(title: str, tmp_path: Path) -> None:
         shutil.copytree(
             PROJECT / package,
             tmp_path / package,
-            ignore=shutil.ignore_patterns("__pycache__", "__snapshots__", "e2e", "bench"),
+            ignore=shutil.ignore_patterns("__snapshots__", "e2e", "bench"),
         )
     blocks, commands = RECIPES[title]
     for kind, name, text in blocks:

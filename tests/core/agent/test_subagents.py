@@ -93,7 +93,7 @@ HUGE = "0x" + "f" * 9_000
         (agent("a", more="tools: [[x]]\n"), "tools is not a list"),
         (agent("a", more="compliance: nothing\n"), "compliance is not a list"),
         (agent("a", more="when: 2026-99-99\n"), "is not YAML"),
-        (agent("a", more=f"deep: {'[' * 3000}\n"), "is not YAML"),
+        (agent("a", more=f"deep: {'[' * 1000}\n"), "is not YAML"),
         ("---\nname: a\ndescription: " + "b" * 6_000 + "\n---\n", "description has more than 5,000"),
         (agent("a") + "x" * LARGEST, "larger than 128 KiB"),
         (agent("a") + "x" * 110_000, "prompt has more than 100,000"),
