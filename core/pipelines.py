@@ -14,6 +14,7 @@ to the payload's dictionaries in place count only if it returns the payload.
 from __future__ import annotations
 
 import copy
+import dataclasses
 import inspect
 import logging
 from collections.abc import Callable, Mapping
@@ -77,7 +78,7 @@ class Payload:
     context: AgentContext = field(default_factory=AgentContext)
 
     def __post_init__(self) -> None:
-        for name, allowed in self._types.items():
+        for name, allowed in {"context": AgentContext, **self._types}.items():
             value = getattr(self, name)
             if not isinstance(value, allowed):
                 kinds = allowed if isinstance(allowed, tuple) else (allowed,)
@@ -91,7 +92,7 @@ class Payload:
 class BeforeExecute(Payload):
     """A query on its way to the agent; setting `denied` to a reason stops it for good."""
 
-    _types: ClassVar[_Types] = {"agent": str, "input": str, "denied": _TEXT_OR_NONE, "context": AgentContext}
+    _types: ClassVar[_Types] = {"agent": str, "input": str, "denied": _TEXT_OR_NONE}
     _fixed = ("agent",)
 
     agent: str
@@ -103,7 +104,7 @@ class BeforeExecute(Payload):
 class AfterExecute(Payload):
     """A query that was answered, with the system prompt that was used; the response may be replaced."""
 
-    _types: ClassVar[_Types] = {"response": AgentResponse, "context": AgentContext}
+    _types: ClassVar[_Types] = {"response": AgentResponse}
     _fixed = ("agent", "input", "system_prompt")
 
     agent: str
@@ -119,11 +120,7 @@ class AgentErrored(Payload):
     Setting `recovery` answers the query with that text instead of failing it.
     """
 
-    _types: ClassVar[_Types] = {
-        "exception": BaseException,
-        "recovery": _TEXT_OR_NONE,
-        "context": AgentContext,
-    }
+    _types: ClassVar[_Types] = {"exception": BaseException, "recovery": _TEXT_OR_NONE}
     _fixed = ("agent", "input", "system_prompt", "exception")
 
     agent: str
@@ -137,12 +134,7 @@ class AgentErrored(Payload):
 class BeforeTool(Payload):
     """A tool call about to run; `input` may be changed, and setting `denied` to a reason stops it for good."""
 
-    _types: ClassVar[_Types] = {
-        "tool_use_id": str,
-        "input": dict,
-        "denied": _TEXT_OR_NONE,
-        "context": AgentContext,
-    }
+    _types: ClassVar[_Types] = {"tool_use_id": str, "input": dict, "denied": _TEXT_OR_NONE}
     _fixed = ("tool_use_id", "name")
 
     tool_use_id: str
@@ -155,11 +147,7 @@ class BeforeTool(Payload):
 class AfterTool(Payload):
     """A call that returned a result, with the input that was used; `additional_context` is added for the model."""
 
-    _types: ClassVar[_Types] = {
-        "observation": Observation,
-        "additional_context": _TEXT_OR_NONE,
-        "context": AgentContext,
-    }
+    _types: ClassVar[_Types] = {"observation": Observation, "additional_context": _TEXT_OR_NONE}
     _fixed = ("tool_use_id", "name", "input", "observation")
 
     tool_use_id: str
@@ -176,11 +164,7 @@ class ToolErrored(Payload):
     `additional_context` is added for the model.
     """
 
-    _types: ClassVar[_Types] = {
-        "exception": BaseException,
-        "additional_context": _TEXT_OR_NONE,
-        "context": AgentContext,
-    }
+    _types: ClassVar[_Types] = {"exception": BaseException, "additional_context": _TEXT_OR_NONE}
     _fixed = ("tool_use_id", "name", "input", "exception", "error")
 
     tool_use_id: str
@@ -285,18 +269,14 @@ class Pipelines:
 
     def copy(self) -> Pipelines:
         """Copy these pipelines, with the handlers they have now."""
-        return self._copied(self._report)
+        copied = Pipelines(self._report)
+        copied._pipelines = {name: dataclasses.replace(each) for name, each in self._pipelines.items()}
+        return copied
 
     def bind(self, report: Callable[[PipelineFailed], object]) -> Pipelines:
         """Copy these pipelines, with the handlers they have now, for a session that reports to `report`."""
-        return self._copied(report)
-
-    def _copied(self, report: Callable[[PipelineFailed], object] | None) -> Pipelines:
-        copied = Pipelines(report)
-        copied._pipelines = {
-            name: _Pipeline(each.description, each.payload, each.handlers)
-            for name, each in self._pipelines.items()
-        }
+        copied = self.copy()
+        copied._report = report
         return copied
 
     async def run(self, name: str, payload: P) -> P:

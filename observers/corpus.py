@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from core.errors import WorkspaceError
+from core.events.units import quantity
 from core.observation import ToolCall, ToolResult
 from core.storage.workspace import Workspace
 from core.text import clean_line
@@ -207,7 +208,7 @@ def _left_out(failed: int, gone: int) -> list[str]:
     """The notes about pages without an article."""
     notes = []
     if failed:
-        notes.append("1 page could not be read" if failed == 1 else f"{failed} pages could not be read")
+        notes.append(f"{quantity(failed, 'page')} could not be read")
     if gone:
         notes.append(f"articles without a readable Markdown file: {gone}")
     return notes

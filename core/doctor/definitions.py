@@ -44,6 +44,6 @@ def _consequence(entry: RosterEntry) -> str:
 
 
 def _counted(roster: Roster) -> str:
-    skills = len(roster.skills.skills)
+    skills = len(roster.skills.definitions)
     chosen = f"{len(roster.chosen)} of {skills} skills are on" if skills else "no skills"
     return f"{len(roster.subagents)} sub-agents, {chosen}"

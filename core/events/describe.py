@@ -12,13 +12,13 @@ from enum import Enum
 from functools import singledispatch
 
 from core.events import types as ev
+from core.events.model_problems import AGENT_CODES, FINAL_CODES, SERVICE, describe_problem
 from core.events.tool_names import tool_name
-from core.events.units import spent_of, spoken_duration
+from core.events.units import quantity, spent_of, spoken_duration
 from core.text import clean, clean_line
 
 __all__ = [
     "BROKEN_STATES",
-    "FINAL_ERRORS",
     "PATHS",
     "Description",
     "Hints",
@@ -70,28 +70,10 @@ class Hints:
 
 _NO_HINTS = Hints()
 
-FINAL_ERRORS = frozenset({"authentication_failed", "billing_error"})
-"""Errors of the model's service after which a request is not repeated."""
-
 BROKEN_STATES = frozenset({"failed", "needs-auth"})
 """States of an MCP server in which the agent cannot use it and a person should know."""
 
-_SERVICE = "the model's service"
 _NO_CONNECTION = "no connection to "
-_RETRY_REASONS = {
-    "authentication_failed": "refused the key",
-    "oauth_org_not_allowed": "does not allow this account",
-    "billing_error": "refused for lack of credit",
-    "rate_limit": "accepts no more requests for now",
-    "429": "accepts no more requests for now",
-    "overloaded": "is overloaded",
-    "529": "is overloaded",
-    "server_error": "is out of order",
-    "invalid_request": "refused the request",
-    "model_not_found": "does not know the model",
-    "": "did not answer",
-    "unknown": "did not answer",
-}
 _SESSION_ENDS = {
     "finished": "The session has ended.",
     "interrupted": "The session was interrupted.",
@@ -100,6 +82,16 @@ _SESSION_ENDS = {
 }
 PATHS = {"SIMPLE": "direct answer", "COMPLEX": "full agent"}
 _DECIDED_BY = {"rule": "by a rule", "model": "by the model", "fallback": "by default"}
+_SUBAGENT_ENDS = {
+    "success": ("finished", Severity.SUCCESS),
+    "error": ("failed", Severity.ERROR),
+    "cancelled": ("was cancelled", Severity.STOPPED),
+}
+_TRUST = {
+    "trusted": ("trusted in this folder", Severity.SUCCESS),
+    "refused": ("refused in this folder", Severity.STOPPED),
+    "not_now": ("not used this time", Severity.STOPPED),
+}
 _AUTH_FAILURES = {
     "cancelled": "cancelled",
     "expired": "the link expired",
@@ -129,12 +121,13 @@ def describe_resume(event: ev.SessionStarted) -> str:
 def describe_retry(error: str) -> str:
     """Describe, in a clause, why a request to the model is repeated; `error` is the agent's name for it."""
     if error.startswith(_NO_CONNECTION):
-        return f"{_SERVICE} at {_line(error.removeprefix(_NO_CONNECTION))} cannot be reached"
-    if (reason := _RETRY_REASONS.get(error)) is not None:
-        return f"{_SERVICE} {reason}"
+        server = f"{SERVICE} at {_line(error.removeprefix(_NO_CONNECTION))}"
+        return describe_problem("unreachable", server)
+    if (problem := AGENT_CODES.get(error)) is not None:
+        return describe_problem(problem)
     if error.isdigit():
-        return f"{_SERVICE} answered with HTTP {error}"
-    return f"{_SERVICE} did not answer as it should ({_line(error)})"
+        return f"{SERVICE} answered with HTTP {error}"
+    return f"{SERVICE} did not answer as it should ({_line(error)})"
 
 
 def describe_server(server: ev.McpServer, *, again: bool = False) -> Description:
@@ -172,16 +165,16 @@ def _session_started(event: ev.SessionStarted, _hints: Hints) -> Description:
     details = (f"ua-tui {version}, model {_name(event.model)}, permissions {mode}",)
     if event.resumed_from is None:
         return Description("session", f"{name} started {place}", details=details)
-    before = f"after {_number(event.queries_before, 'query', 'queries')}"
+    before = f"after {quantity(event.queries_before, 'query', 'queries')}"
     return Description("session", f"{name} resumed {before} {place}{_resume_terms(event)}", details=details)
 
 
 @_describe.register(ev.SessionFinished)
 def _session_finished(event: ev.SessionFinished, _hints: Hints) -> Description:
     counts = (
-        _number(event.queries, "query", "queries"),
-        _number(event.tool_calls, "tool call"),
-        _number(event.artifacts, "artifact"),
+        quantity(event.queries, "query", "queries"),
+        quantity(event.tool_calls, "tool call"),
+        quantity(event.artifacts, "artifact"),
     )
     details = f"{', '.join(counts)}{_cost(event.cost_usd)}, {spoken_duration(event.duration_ms)}"
     sentence = _SESSION_ENDS.get(event.reason, f"The session has ended: {clean_line(event.reason)}.")
@@ -215,7 +208,7 @@ def _path_fell_back(event: ev.PathFellBack, _hints: Hints) -> Description:
 def _query_finished(event: ev.QueryFinished, hints: Hints) -> Description:
     took = _time(event.duration_ms, hints) if event.duration_ms else ""
     after = f" after {took}" if took else ""
-    details = (f"{_number(event.turns, 'turn')}{_cost(event.cost_usd)}",)
+    details = (f"{quantity(event.turns, 'turn')}{_cost(event.cost_usd)}",)
     match event.status:
         case "success":
             return Description("query", f"Done in {took}" if took else "Done", Severity.SUCCESS, details)
@@ -257,7 +250,7 @@ def _model_chosen(event: ev.ModelChosen, _hints: Hints) -> Description:
 def _api_retry(event: ev.ApiRetry, _hints: Hints) -> Description:
     reason = describe_retry(event.error)
     sentence = reason[:1].upper() + reason[1:]
-    if event.error in FINAL_ERRORS:
+    if event.error in FINAL_CODES:
         return Description("retry", f"{sentence}.", Severity.ERROR)
     delay = f" in {spoken_duration(event.delay_ms)}" if event.delay_ms else ""
     attempt = f"attempt {event.attempt} of {event.max_attempts}{delay}"
@@ -322,14 +315,8 @@ def _subagent_progress(event: ev.SubagentProgress, _hints: Hints) -> Description
 
 @_describe.register(ev.SubagentFinished)
 def _subagent_finished(event: ev.SubagentFinished, _hints: Hints) -> Description:
-    name = clean_line(event.name)
-    match event.status:
-        case "success":
-            return Description("sub-agent", f"{name} finished", Severity.SUCCESS)
-        case "error":
-            return Description("sub-agent", f"{name} failed", Severity.ERROR)
-        case "cancelled":
-            return Description("sub-agent", f"{name} was cancelled", Severity.STOPPED)
+    end, severity = _SUBAGENT_ENDS[event.status]
+    return Description("sub-agent", f"{clean_line(event.name)} {end}", severity)
 
 
 @_describe.register(ev.ComplianceFailed)
@@ -411,14 +398,8 @@ def _server_trust_asked(event: ev.ServerTrustAsked, _hints: Hints) -> Descriptio
 
 @_describe.register(ev.ServerTrustAnswered)
 def _server_trust_answered(event: ev.ServerTrustAnswered, _hints: Hints) -> Description:
-    name = clean_line(event.server)
-    match event.decision:
-        case "trusted":
-            return Description("trust", f"MCP server {name} is trusted in this folder.", Severity.SUCCESS)
-        case "refused":
-            return Description("trust", f"MCP server {name} is refused in this folder.", Severity.STOPPED)
-        case "not_now":
-            return Description("trust", f"MCP server {name} is not used this time.", Severity.STOPPED)
+    decision, severity = _TRUST[event.decision]
+    return Description("trust", f"MCP server {clean_line(event.server)} is {decision}.", severity)
 
 
 # Servers and failures
@@ -466,10 +447,6 @@ def _line(text: str) -> str:
 def _time(milliseconds: float, hints: Hints) -> str:
     waited = f", {spoken_duration(hints.waited_ms)} of it waiting for you" if hints.waited_ms else ""
     return spoken_duration(milliseconds) + waited
-
-
-def _number(count: int, singular: str, plural: str = "") -> str:
-    return f"{count} {singular if count == 1 else plural or singular + 's'}"
 
 
 def _cost(cost_usd: float | None) -> str:

@@ -77,9 +77,9 @@ def tokens(number: int) -> str:
     return f"{count(number)} tok"
 
 
-def quantity(number: int, noun: str) -> str:
-    """Write a number of things in full: `1 row`, `12,345 rows`."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+def quantity(number: int, noun: str, plural: str = "") -> str:
+    """Write a number of things in full: `1 row`, `12,345 rows`, `2 queries`."""
+    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
 
 
 def money(dollars: float | None) -> str:

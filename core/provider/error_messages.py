@@ -1,46 +1,25 @@
 """The advice table of the model's service: what can go wrong with it, and what to do about each.
 
 The probe finds a problem by asking the service once, the agent names one in a text of its own. Both are mapped to a
-`ModelProblem`, whose words are stated once, in `_TABLE`.
+`ModelProblem`; `core.events.model_problems` has its clause, and `_REMEDIES` what to do.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 from core.errors import Advice
+from core.events.model_problems import AGENT_CODES, FINAL_CODES, SERVICE, ModelProblem, describe_problem
 
-__all__ = ["AT_LIMIT", "REFUSALS", "ModelProblem", "advice_for", "describe_failure"]
-
-ModelProblem = Literal[
-    "nothing_set",
-    "malformed",
-    "refused",
-    "key_missing",
-    "forbidden",
-    "no_credit",
-    "limited",
-    "unknown_model",
-    "rejected",
-    "not_an_api",
-    "overloaded",
-    "server_error",
-    "not_listening",
-    "unreachable",
-    "no_host",
-    "tls",
-    "timeout",
-]
+__all__ = ["AT_LIMIT", "REFUSALS", "advice_for", "describe_failure"]
 
 
 @dataclass(frozen=True, slots=True)
-class _Row:
-    """A problem and its remedy; `change` says where a person in a session changes what is wrong."""
+class _Remedy:
+    """What to do about a problem; `change` says where a person in a session changes what is wrong."""
 
-    problem: str
     remedy: str
     change: str = ""
 
@@ -49,103 +28,67 @@ _KEY = "ANTHROPIC_API_KEY, ANTHROPIC_AUTH_TOKEN, or /setup on the screen"
 _ADDRESS = "ANTHROPIC_BASE_URL"
 _REACHABLE = "check that the server runs, that the address and its port are right, and the network"
 
-_TABLE: Mapping[ModelProblem, _Row] = {
-    "nothing_set": _Row(
-        "no API key, token, login or server is configured",
-        "set an API key, or the address of a server",
-        "ANTHROPIC_API_KEY, or /setup on the screen",
+_REMEDIES: Mapping[ModelProblem, _Remedy] = {
+    "nothing_set": _Remedy(
+        "set an API key, or the address of a server", "ANTHROPIC_API_KEY, or /setup on the screen"
     ),
-    "malformed": _Row(
-        "the key or the address cannot be sent to {server}{detail}",
+    "malformed": _Remedy(
         "copy it again: a key is one line of letters, digits and punctuation",
         _KEY,
     ),
-    "refused": _Row(
-        "{server} refused the key{status}{detail}",
+    "refused": _Remedy(
         "copy the key again, and check that it is complete, still valid and issued by this server",
         _KEY,
     ),
-    "key_missing": _Row(
-        "{server} requires a key{status}{detail}", "enter the token that this server requires", _KEY
-    ),
-    "forbidden": _Row(
-        "{server} does not allow this with these credentials{status}{detail}",
+    "key_missing": _Remedy("enter the token that this server requires", _KEY),
+    "forbidden": _Remedy(
         "check in your account what they may do, and from which countries they may be used",
     ),
-    "no_credit": _Row(
-        "{server} refused the request because the account has no credit{status}{detail}",
-        "add credit to the account, or use the key of another one",
-    ),
-    "limited": _Row(
-        "{server} accepts no more requests for now{status}{detail}",
-        "wait a while, or check the limits of your account",
-    ),
-    "unknown_model": _Row(
-        "{server} does not know the model{model}, or the key may not use it{status}{detail}",
+    "no_credit": _Remedy("add credit to the account, or use the key of another one"),
+    "limited": _Remedy("wait a while, or check the limits of your account"),
+    "unknown_model": _Remedy(
         "use a model that it knows{models}",
         "--model, or /model on the screen; `ua-tui doctor` lists those that the server reports",
     ),
-    "rejected": _Row(
-        "{server} rejected the request{status}{detail}",
+    "rejected": _Remedy(
         "read the server's message, and check the name of the model first",
         "`ua-tui doctor` tries the model with a small request",
     ),
-    "not_an_api": _Row(
-        "{server} does not answer like a server of the Messages API{status}{detail}",
+    "not_an_api": _Remedy(
         "check the address: it is the part before /v1/messages, of a server that supports the Anthropic Messages "
         "API; some need a path of their own or a newer version, and a proxy or a login page may answer instead",
         _ADDRESS,
     ),
-    "overloaded": _Row("{server} is overloaded{status}{detail}", "try again in a minute"),
-    "server_error": _Row("{server} is out of order{status}{detail}", "try again in a minute"),
-    "not_listening": _Row("nothing is listening at {server} (connection refused)", _REACHABLE, _ADDRESS),
-    "unreachable": _Row("{server} cannot be reached{status}{detail}", _REACHABLE, _ADDRESS),
-    "no_host": _Row(
-        "the host name of {server} cannot be resolved{detail}",
-        "check the spelling of the address, and the network",
-    ),
-    "tls": _Row(
-        "no secure connection to {server} can be made{detail}",
+    "overloaded": _Remedy("try again in a minute"),
+    "server_error": _Remedy("try again in a minute"),
+    "not_listening": _Remedy(_REACHABLE, _ADDRESS),
+    "unreachable": _Remedy(_REACHABLE, _ADDRESS),
+    "no_host": _Remedy("check the spelling of the address, and the network"),
+    "tls": _Remedy(
         "for a server of your own, try http:// instead; behind a proxy with its own certificate, set SSL_CERT_FILE "
         "to it; check that the clock of this machine is right",
     ),
-    "timeout": _Row(
-        "{server} did not answer{status}",
-        "try again, as a large local model may still be loading; otherwise check the address and the network",
+    "timeout": _Remedy(
+        "try again, as a large local model may still be loading; otherwise check the address and the network"
     ),
 }
 
-_SERVICE = "the model's service"
-
 
 def advice_for(
-    problem: ModelProblem,
-    server: str = _SERVICE,
-    *,
-    status: str = "",
-    detail: str = "",
-    model: str = "",
-    models: tuple[str, ...] = (),
+    problem: ModelProblem, server: str = SERVICE, *, models: Sequence[str] = (), **facts: str
 ) -> Advice:
     """What is wrong with `server`, and what to do about it.
 
-    `status` is a short note on its answer, such as the HTTP status, and `detail` is its own message. `model` is the
-    model that was asked for, `models` are those that the server knows.
+    `models` are those that the server knows; `facts` are the other arguments of `describe_problem`.
     """
-    row = _TABLE[problem]
-    return Advice(row.problem, row.remedy).format(
-        server=server,
-        status=f" ({status})" if status else "",
-        detail=f": {detail}" if detail else "",
-        model=f" {model}" if model else "",
-        models=f": {', '.join(models)}" if models else "",
-    )
+    known = f": {', '.join(models)}" if models else ""
+    return Advice(describe_problem(problem, server, **facts), _REMEDIES[problem].remedy.format(models=known))
 
 
-def _session_message(problem: ModelProblem, *, status: str = "", model: str = "") -> str:
+def _session_message(problem: ModelProblem, **facts: str) -> str:
     """What is wrong with the model's service, what to do, and where to change it during a session."""
-    change = _TABLE[problem].change
-    message = str(advice_for(problem, status=status, model=model))
+    change = _REMEDIES[problem].change
+    message = str(advice_for(problem, **facts))
     return f"{message} ({change})" if change else message
 
 
@@ -153,10 +96,7 @@ AT_LIMIT = (
     "the agent stopped at the spending limit: raise max_cost_usd (--max-cost, or /budget on the screen)"
 )
 
-REFUSALS: Mapping[str, str] = {
-    "authentication_failed": _session_message("refused"),
-    "billing_error": _session_message("no_credit"),
-}
+REFUSALS: Mapping[str, str] = {code: _session_message(AGENT_CODES[code]) for code in FINAL_CODES}
 """The agent's codes for errors that trying again cannot cure, and the message with which the query is stopped."""
 
 _NETWORK_CODE = re.compile(r"\b(E[A-Z_]{4,})\b")

@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import urlsplit
 
 from core.errors import Advice
-from core.provider.error_messages import ModelProblem, advice_for
+from core.events.model_problems import ModelProblem
+from core.provider.error_messages import advice_for
 from core.provider.request import DEFAULT_MODEL, DEFAULT_URL, endpoint
 from core.redaction.redactor import Redactor
 from core.settings.model import Settings

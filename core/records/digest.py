@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+import copy
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
@@ -20,7 +21,6 @@ __all__ = [
     "DigestRecorder",
     "MessageEntry",
     "NoteEntry",
-    "ObserverEntry",
     "QueryEntry",
     "RecordEntry",
     "SessionRecord",
@@ -48,7 +48,10 @@ _NOTED = (
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class QueryEntry:
-    """One query; `iteration` counts the queries of the session from 1, `offset` is seconds from the first one."""
+    """One query; `iteration` counts the queries of the session from 1, `offset` is seconds from the first one.
+
+    `end` has cleaned texts; None while the query runs, or if it was cut off.
+    """
 
     at: datetime
     query_id: str
@@ -57,15 +60,8 @@ class QueryEntry:
     text: str
     decision: str | None = None
     source: str | None = None
-    status: str | None = None
-    error: str | None = None
-    answer: str = ""
-    ended_at: datetime | None = None
+    end: ev.QueryFinished | None = None
     ended_offset: float | None = None
-    duration_seconds: float | None = None
-    turns: int = 0
-    cost_usd: float | None = None
-    usage: ev.Usage | None = None
     tool_calls: int = 0
     needs_user_input: bool = False
     auth_link: str | None = None
@@ -119,20 +115,6 @@ class NoteEntry:
 RecordEntry = QueryEntry | CallEntry | MessageEntry | NoteEntry
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ObserverEntry:
-    """What one observer did, according to the events; times in milliseconds."""
-
-    name: str
-    runs: int
-    saved: int
-    skipped: int
-    failed: int
-    items: int
-    p50_ms: float
-    p95_ms: float
-
-
 @dataclass(frozen=True, kw_only=True)
 class SessionRecord:
     """A session up to some moment: its start and end, its entries in order, and what each observer did."""
@@ -142,7 +124,7 @@ class SessionRecord:
     entries: tuple[RecordEntry, ...]
     last_offset: float
     last_at: datetime | None
-    observers: tuple[ObserverEntry, ...] = ()
+    observers: Mapping[str, RunMetrics] = field(default_factory=dict)
 
     @property
     def queries(self) -> list[QueryEntry]:
@@ -246,7 +228,7 @@ class DigestRecorder:
             entries=tuple(self._entries.values()),
             last_offset=self._offset(),
             last_at=self._last_at,
-            observers=tuple(_observed(name, metrics) for name, metrics in self._observers.items()),
+            observers=copy.deepcopy(self._observers),
         )
 
     def _tick(self, event: ev.Event) -> None:
@@ -290,15 +272,10 @@ class DigestRecorder:
         self._keep_unfinished()
         self._change(
             ("q", event.query_id),
-            status=event.status,
-            error=clean(event.error) if event.error else None,
-            answer=clean(event.text),
-            ended_at=event.at,
+            end=msgspec.structs.replace(
+                event, error=clean(event.error) if event.error else None, text=clean(event.text)
+            ),
             ended_offset=self._offset(),
-            duration_seconds=event.duration_ms / 1000,
-            turns=event.turns,
-            cost_usd=event.cost_usd,
-            usage=event.usage,
         )
 
     def _begin_call(self, event: ev.ToolCallStarted) -> None:
@@ -353,19 +330,6 @@ def record_of(events: Iterable[ev.Event], redactor: Redactor) -> SessionRecord:
     for event in events:
         recorder(event)
     return recorder.snapshot()
-
-
-def _observed(name: str, metrics: RunMetrics) -> ObserverEntry:
-    return ObserverEntry(
-        name=name,
-        runs=metrics.runs,
-        saved=metrics.saved,
-        skipped=metrics.skipped,
-        failed=metrics.failed,
-        items=metrics.items,
-        p50_ms=metrics.p50_ms,
-        p95_ms=metrics.p95_ms,
-    )
 
 
 def _note_of(event: ev.Event) -> tuple[str, ...] | None:

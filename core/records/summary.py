@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
 
-from core.records.digest import ObserverEntry, SessionRecord
+from core.records.counters import RunMetrics
+from core.records.digest import SessionRecord
 from core.text import clean_line
 
 __all__ = ["build_summary"]
@@ -26,21 +27,23 @@ def _lines(record: SessionRecord) -> Iterator[str]:
         yield f"Model     {started.model or 'default'}"
     if record.finished is not None:
         yield f"Ended     {record.finished.at.astimezone():%Y-%m-%d %H:%M:%S} ({record.finished.reason})"
-    costs = [query.cost_usd for query in queries if query.cost_usd is not None]
+    ends = [query.end for query in queries if query.end is not None]
+    costs = [end.cost_usd for end in ends if end.cost_usd is not None]
     if costs:
         yield f"Cost      ${sum(costs):.4f}"
-    tokens = sum(query.usage.total for query in queries if query.usage is not None)
+    tokens = sum(end.usage.total for end in ends if end.usage is not None)
     if tokens:
         yield f"Tokens    {tokens}"
 
     yield from ("", f"Queries ({len(queries)})")
     for query in queries:
-        took = "" if query.duration_seconds is None else f" in {query.duration_seconds:.1f} s"
+        end = query.end
+        ended = "never ended" if end is None else f"{end.status} in {end.duration_ms / 1000:.1f} s"
         path = f", {query.decision}" if query.decision else ""
         yield f"  {query.iteration}. {clean_line(query.text, 100)}"
-        yield f"     {query.status or 'never ended'}{took}{path}, {query.tool_calls} tool calls"
-        if query.error:
-            yield f"     {clean_line(query.error, 200)}"
+        yield f"     {ended}{path}, {query.tool_calls} tool calls"
+        if end is not None and end.error:
+            yield f"     {clean_line(end.error, 200)}"
 
     if calls:
         yield from ("", f"Tool calls ({len(calls)})")
@@ -60,18 +63,18 @@ def _lines(record: SessionRecord) -> Iterator[str]:
             for note in notes:
                 yield "  " + clean_line("  ".join([*note.files, note.text]), 200)
 
-    answer = next((query.answer for query in reversed(queries) if query.answer.strip()), "")
+    answer = next((end.text for end in reversed(ends) if end.text.strip()), "")
     if answer:
         yield from ("", "Answer", *_indented(answer))
 
 
-def _table(observers: Sequence[ObserverEntry]) -> Iterator[str]:
+def _table(observers: Mapping[str, RunMetrics]) -> Iterator[str]:
     """A header and a line per observer, numbers aligned under their titles."""
     head = ("runs", "saved", "skipped", "failed", "items", "p50", "p95")
     rows: list[tuple[str, ...]] = [("", *head)]
-    for each in observers:
+    for name, each in observers.items():
         counts = (each.runs, each.saved, each.skipped, each.failed, each.items)
-        rows.append((each.name, *map(str, counts), _time(each.p50_ms), _time(each.p95_ms)))
+        rows.append((name, *map(str, counts), _time(each.p50_ms), _time(each.p95_ms)))
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for name, *cells in rows:
         numbers = (f"{cell:>{width}}" for cell, width in zip(cells, widths[1:], strict=True))

@@ -29,7 +29,7 @@ def build_trace(record: SessionRecord, info: TraceInfo) -> dict[str, Any]:
     queries, calls = record.queries, record.calls
     first = queries[0] if queries else None
     last = queries[-1] if queries else None
-    end = record.last_at if last is None or last.ended_at is None else last.ended_at
+    end = record.last_at if last is None or last.end is None else last.end.at
     end_offset = record.last_offset if last is None or last.ended_offset is None else last.ended_offset
     return {
         "session_info": {
@@ -74,7 +74,7 @@ def _result(call: CallEntry) -> dict[str, Any]:
 
 def _iteration(query: QueryEntry, last_offset: float) -> dict[str, Any]:
     # A query without an end was cut off by a crash: it lasted until the last event.
-    duration = last_offset - query.offset if query.duration_seconds is None else query.duration_seconds
+    duration = last_offset - query.offset if query.end is None else query.end.duration_ms / 1000
     return {
         "iteration": query.iteration,
         "query": query.text,

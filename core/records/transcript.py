@@ -68,15 +68,16 @@ def _query(query: QueryEntry) -> Iterator[str]:
 
 
 def _ending(query: QueryEntry) -> str:
-    if query.status is None:
+    end = query.end
+    if end is None:
         return "*This query never ended.*"
-    facts = [f"{query.duration_seconds or 0:.1f} s", f"{query.turns} turns", f"{query.tool_calls} tool calls"]
-    if query.usage is not None:
-        facts.append(f"{query.usage.total} tokens")
-    if query.cost_usd is not None:
-        facts.append(f"${query.cost_usd:.4f}")
-    error = f"\n\n{_fenced(query.error)}" if query.error else ""
-    return f"*{query.status.capitalize()}: {', '.join(facts)}.*{error}"
+    facts = [f"{end.duration_ms / 1000:.1f} s", f"{end.turns} turns", f"{query.tool_calls} tool calls"]
+    if end.usage is not None:
+        facts.append(f"{end.usage.total} tokens")
+    if end.cost_usd is not None:
+        facts.append(f"${end.cost_usd:.4f}")
+    error = f"\n\n{_fenced(end.error)}" if end.error else ""
+    return f"*{end.status.capitalize()}: {', '.join(facts)}.*{error}"
 
 
 def _message(message: MessageEntry) -> str:

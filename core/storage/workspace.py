@@ -33,9 +33,20 @@ FOLDERS = (
     "work_products/media",
     "downloads",
 )
-RECORDS = frozenset({"journal.jsonl", "run.log", "trace.json", "transcript.md", "summary.txt", "spans.jsonl"})
-"""Names of a session's records, in its own folder."""
 _LOCK = ".lock"
+RECORDS = frozenset(
+    {
+        "journal.jsonl",
+        "run.log",
+        "trace.json",
+        "transcript.md",
+        "summary.txt",
+        "spans.jsonl",
+        "queue.json",
+        _LOCK,
+    }
+)
+"""Names of the files that the session itself writes to its folder; nothing else may change them."""
 # A program that checks whether a session runs also holds its lock for a moment.
 _LOCK_WAITS = (0.0, 0.05, 0.2)
 _SESSION = re.compile(r"session_\d{8}_\d{6}(?:-\d+)?")

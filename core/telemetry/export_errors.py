@@ -17,6 +17,7 @@ from http import HTTPStatus
 from typing import Literal
 
 from core.errors import Advice
+from core.events.units import quantity
 from core.text import clean_line
 
 __all__ = ["Destination", "ExportMonitor", "answer_problem", "export_advice"]
@@ -165,7 +166,7 @@ def answer_problem(destination: Destination, status: int, content_type: str, bod
         )
     if not count:
         return None
-    spans = "1 span" if count == 1 else f"{count} spans"
+    spans = quantity(count, "span")
     return export_advice(destination, "rejected", f"{spans} ({clean_line(reason, 120)})" if reason else spans)
 
 

@@ -8,6 +8,8 @@ from pathlib import PurePosixPath
 import msgspec
 
 from core.errors import PathRefused, WorkspaceError
+from core.events.units import quantity
+from core.storage.workspace import RECORDS
 from core.text import clean_line
 from core.toolkit.context import ToolContext
 
@@ -25,19 +27,6 @@ DEFAULT_CHARACTERS = 40_000
 MAX_CHARACTERS = 200_000
 MAX_BYTES_READ = 32 << 20
 MAX_NAMES = 500
-# The session writes these: an agent that could change them could change the record of its actions.
-RECORDS = frozenset(
-    {
-        ".lock",
-        "journal.jsonl",
-        "trace.json",
-        "transcript.md",
-        "summary.txt",
-        "run.log",
-        "spans.jsonl",
-        "queue.json",
-    }
-)
 
 
 def inside(context: ToolContext, path: str) -> str:
@@ -77,6 +66,7 @@ async def write_local_file(context: ToolContext, path: str, content: str) -> str
         PathRefused: the path leaves the workspace, names something protected or a record of the session.
     """
     relative = inside(context, path)
+    # An agent that could change a record could change what it has done.
     if relative.lower() in RECORDS:
         raise PathRefused(
             f"{_shown(relative)} is a record that the session itself keeps; choose another name"
@@ -133,7 +123,7 @@ async def list_directory(context: ToolContext, path: str = "") -> str:
     found = [entry for entry in context.workspace.list(relative) if entry.name != ".lock"]
     entries = sorted(found, key=lambda entry: (not entry.is_dir, entry.name))
     title = f"{_shown(relative)}/" if relative else "workspace"
-    lines = [f"{title}: {len(entries)} {'entry' if len(entries) == 1 else 'entries'}"]
+    lines = [f"{title}: {quantity(len(entries), 'entry', 'entries')}"]
     for entry in entries[:MAX_NAMES]:
         name = clean_line(entry.name)
         if entry.is_dir:

@@ -15,6 +15,7 @@ from core.events.types import (
     QueryReceived,
     ToolCallFinished,
 )
+from core.events.units import quantity
 from core.text import clean, clean_line
 from tui.render.events import EventLines
 
@@ -131,7 +132,7 @@ class Narrator:
         delayed = self._delayed.pop(call, None)
         if delayed is None:
             return
-        items = f", {delayed.items} item{'' if delayed.items == 1 else 's'}" if delayed.items else ""
+        items = f", {quantity(delayed.items, 'item')}" if delayed.items else ""
         self._write(delayed.line + items)
         for line in delayed.saved:
             self._write_line(line)

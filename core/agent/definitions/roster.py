@@ -9,10 +9,11 @@ from typing import Literal
 
 from core.agent.definitions.prompts import Source, SubagentDefinition
 from core.agent.definitions.rules import Rule
-from core.agent.definitions.skills import FoundSkills, Skill, chosen_skills, find_skills
+from core.agent.definitions.skills import Skill, chosen_skills, find_skills
 from core.agent.definitions.subagents import (
-    FoundSubagents,
+    Found,
     ToolFinding,
+    UnusableFile,
     check_tools,
     definition_folders,
     find_subagents,
@@ -51,15 +52,15 @@ RosterState = Literal["ready", "broken", "left out", "replaced", "off"]
 class Roster:
     """What was found for a session: its sub-agents, its skills, and those of them that are switched on."""
 
-    found: FoundSubagents
-    skills: FoundSkills
+    found: Found[SubagentDefinition]
+    skills: Found[Skill]
     chosen: tuple[Skill, ...] = ()
     not_chosen: tuple[str, ...] = ()
 
     @property
     def subagents(self) -> tuple[SubagentDefinition, ...]:
         """The sub-agents that the model is offered."""
-        return self.found.subagents
+        return self.found.definitions
 
     @property
     def rules(self) -> tuple[Rule, ...]:
@@ -95,7 +96,7 @@ def read_roster(settings: Settings, places: Places) -> Roster:
     # A server other than Anthropic's may have models of any name.
     any_model = bool(settings.base_url) or any(places.environ.get(name) for name in _OTHER_MODELS)
     skills = find_skills(definition_folders("skills", **where))
-    chosen, problems = chosen_skills(settings.skills, skills.skills)
+    chosen, problems = chosen_skills(settings.skills, skills.definitions)
     return Roster(
         find_subagents(definition_folders("agents", **where), any_model=any_model),
         skills,
@@ -125,29 +126,15 @@ def expected_servers(settings: Settings, folder: Path) -> list[McpServer]:
 def roster_entries(roster: Roster, settings: Settings, servers: Sequence[McpServer]) -> list[RosterEntry]:
     """Everything that was found: sub-agents first, unusable files before usable ones."""
     listed = [
-        *(_unusable_entry("agent", each.origin, each.source, each.problem) for each in roster.found.unusable),
+        *(_unusable_entry("agent", each) for each in roster.found.unusable),
         *(_subagent(each, roster, settings, servers) for each in roster.subagents),
         *(
-            RosterEntry(
-                kind="agent",
-                name=name,
-                state="replaced",
-                source=each.source,
-                origin=each.origin,
-                description=each.description,
-                tools=each.tools,
-                model=each.model,
-                notes=(f"replaced by {_of(roster, name).origin}",),
-            )
-            for name, lost in roster.found.replaced.items()
-            for each in lost
+            _subagent_entry(each, "replaced", notes=(f"replaced by {_of(roster, each.name).origin}",))
+            for each in roster.found.replaced
         ),
-        *(
-            _unusable_entry("skill", each.origin, each.source, each.problem)
-            for each in roster.skills.unusable
-        ),
+        *(_unusable_entry("skill", each) for each in roster.skills.unusable),
     ]
-    for skill in (*roster.skills.skills, *roster.skills.replaced):
+    for skill in (*roster.skills.definitions, *roster.skills.replaced):
         state, notes = _skill_state(skill, roster)
         listed.append(
             RosterEntry(
@@ -259,24 +246,33 @@ def _subagent(
     found = _check_tools(definition, settings, servers)
     problems = tuple(each.message for each in found if each.is_problem)
     notes = [each.message for each in found if not each.is_problem]
-    lost = roster.found.replaced.get(definition.name, ())
-    if lost:
+    if lost := [each for each in roster.found.replaced if each.name == definition.name]:
         notes.append("replaces " + ", ".join(_whose(each) for each in lost))
     if definition.name in _OF_AGENT:
         notes.append("replaces a built-in one of the agent")
     if definition.ignored_fields:
         notes.append(f"has no effect here: {', '.join(definition.ignored_fields)}")
+    state: RosterState = "broken" if problems else "ready"
+    return _subagent_entry(definition, state, problems, tuple(dict.fromkeys(notes)))
+
+
+def _subagent_entry(
+    definition: SubagentDefinition,
+    state: RosterState,
+    problems: tuple[str, ...] = (),
+    notes: tuple[str, ...] = (),
+) -> RosterEntry:
     return RosterEntry(
         kind="agent",
         name=definition.name,
-        state="broken" if problems else "ready",
+        state=state,
         source=definition.source,
         origin=definition.origin,
         description=definition.description,
         tools=definition.tools,
         model=definition.model,
         problems=problems,
-        notes=tuple(dict.fromkeys(notes)),
+        notes=notes,
     )
 
 
@@ -284,7 +280,7 @@ def _skill_state(skill: Skill, roster: Roster) -> tuple[RosterState, tuple[str, 
     if skill in roster.chosen:
         return "ready", ()
     if skill in roster.skills.replaced:
-        winner = next(each for each in roster.skills.skills if each.name == skill.name)
+        winner = next(each for each in roster.skills.definitions if each.name == skill.name)
         return "replaced", (f"{winner.origin} has the name",)
     names = ",".join([*(each.name for each in roster.chosen), skill.name])
     return "off", (f"off: ua-tui config set skills {names}",)
@@ -298,11 +294,14 @@ def _of(roster: Roster, name: str) -> SubagentDefinition:
     return next(each for each in roster.subagents if each.name == name)
 
 
-def _unusable_entry(
-    kind: Literal["agent", "skill"], origin: str, source: Source, problem: str
-) -> RosterEntry:
-    path = Path(origin)
+def _unusable_entry(kind: Literal["agent", "skill"], file: UnusableFile) -> RosterEntry:
+    path = Path(file.origin)
     name = path.parent.name if kind == "skill" and path.name == "SKILL.md" else path.stem
     return RosterEntry(
-        kind=kind, name=name, state="left out", source=source, origin=origin, problems=(problem,)
+        kind=kind,
+        name=name,
+        state="left out",
+        source=file.source,
+        origin=file.origin,
+        problems=(file.problem,),
     )

@@ -18,14 +18,13 @@ from pathlib import Path
 
 from core.agent.definitions.front_matter import read_markdown, required_text, split_front_matter
 from core.agent.definitions.prompts import Source
-from core.agent.definitions.subagents import DefinitionFolder, UnusableFile, files_of
+from core.agent.definitions.subagents import DefinitionFolder, Found, read_definitions
 from core.errors import SettingsError
 from core.text import clean, clean_line
 
 __all__ = [
     "ALL",
     "PLUGIN",
-    "FoundSkills",
     "Skill",
     "chosen_skills",
     "find_skills",
@@ -63,40 +62,16 @@ class Skill:
     origin: str
 
 
-@dataclass(frozen=True)
-class FoundSkills:
-    """The skills, one for each name; `replaced` are those whose name another skill has."""
-
-    skills: tuple[Skill, ...] = ()
-    unusable: tuple[UnusableFile, ...] = ()
-    replaced: tuple[Skill, ...] = ()
-
-
-def find_skills(places: Sequence[DefinitionFolder]) -> FoundSkills:
+def find_skills(places: Sequence[DefinitionFolder]) -> Found[Skill]:
     """Read every skill; an invalid one is skipped and reported.
 
     The user's own have precedence over those of a folder, which may not replace one that is switched on.
     """
+    own_first = sorted(places, key=lambda each: each.source == "project")
+    given, unusable = read_definitions(own_first, "*", _read, file=_FILE)
     found: dict[str, Skill] = {}
-    unusable: list[UnusableFile] = []
-    replaced: list[Skill] = []
-    for place in sorted(places, key=lambda each: each.source == "project"):
-        folders, problem = files_of(place, "*")
-        if problem:
-            unusable.append(UnusableFile(clean_line(str(place.folder), 500), place.source, problem))
-        for folder in folders:
-            path = folder / _FILE
-            origin = clean_line(str(path), 500)
-            if not folder.is_dir():
-                continue
-            try:
-                skill = _read(path, place, origin)
-            except SettingsError as error:
-                unusable.append(UnusableFile(origin, place.source, f"{error}. It is left out."))
-            else:
-                if found.setdefault(skill.name, skill) is not skill:
-                    replaced.append(skill)
-    return FoundSkills(tuple(found.values()), tuple(unusable), tuple(replaced))
+    replaced = [skill for skill in given if found.setdefault(skill.name, skill) is not skill]
+    return Found(tuple(found.values()), tuple(unusable), tuple(replaced))
 
 
 def chosen_skills(names: Sequence[str], skills: Sequence[Skill]) -> tuple[list[Skill], list[str]]:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
+from typing import Generic, TypeVar
 
 from core.agent.definitions.front_matter import read_markdown
 from core.agent.definitions.prompts import Source, SubagentDefinition, read_subagent, shipped_subagents
@@ -18,14 +19,16 @@ __all__ = [
     "BUILT_IN",
     "MAX_FILES",
     "DefinitionFolder",
-    "FoundSubagents",
+    "Found",
     "ToolFinding",
     "UnusableFile",
     "check_tools",
     "definition_folders",
-    "files_of",
     "find_subagents",
+    "read_definitions",
 ]
+
+D = TypeVar("D")
 
 MAX_FILES = 100
 """The maximum number of files that are read from a folder."""
@@ -54,12 +57,12 @@ class UnusableFile:
 
 
 @dataclass(frozen=True)
-class FoundSubagents:
-    """The sub-agents, one for each name; `replaced` are those whose name another file has."""
+class Found(Generic[D]):
+    """The definitions of a kind, one for each name; `replaced` are those whose name another one has."""
 
-    subagents: tuple[SubagentDefinition, ...] = ()
+    definitions: tuple[D, ...] = ()
     unusable: tuple[UnusableFile, ...] = ()
-    replaced: dict[str, tuple[SubagentDefinition, ...]] = field(default_factory=dict)
+    replaced: tuple[D, ...] = ()
 
 
 def definition_folders(kind: str, *, cwd: Path, home: Path, config_dir: Path) -> tuple[DefinitionFolder, ...]:
@@ -77,23 +80,18 @@ def definition_folders(kind: str, *, cwd: Path, home: Path, config_dir: Path) ->
     return (*there, *kept.values())
 
 
-def find_subagents(places: Sequence[DefinitionFolder], *, any_model: bool = True) -> FoundSubagents:
+def find_subagents(
+    places: Sequence[DefinitionFolder], *, any_model: bool = True
+) -> Found[SubagentDefinition]:
     """Read every definition; an invalid one is skipped and reported."""
-    given: list[SubagentDefinition] = []
-    unusable: list[UnusableFile] = []
-    for place in places:
-        paths, problem = files_of(place, "*.md")
-        for path in paths:
-            origin = clean_line(str(path), 500)
-            try:
-                text = read_markdown(path, inside=place.bound)
-                given.append(read_subagent(text, {}, origin=origin, source=place.source, any_model=any_model))
-            except SettingsError as error:
-                unusable.append(UnusableFile(origin, place.source, f"{error}. It is left out."))
-        if problem:
-            unusable.append(UnusableFile(clean_line(str(place.folder), 500), place.source, problem))
+
+    def read(path: Path, place: DefinitionFolder, origin: str) -> SubagentDefinition:
+        text = read_markdown(path, inside=place.bound)
+        return read_subagent(text, {}, origin=origin, source=place.source, any_model=any_model)
+
+    given, unusable = read_definitions(places, "*.md", read)
     winners: dict[str, SubagentDefinition] = {}
-    replaced: dict[str, tuple[SubagentDefinition, ...]] = {}
+    replaced: list[SubagentDefinition] = []
     for each in (*given, *shipped_subagents({})):
         winner = winners.setdefault(each.name, each)
         if winner is each:
@@ -105,11 +103,37 @@ def find_subagents(places: Sequence[DefinitionFolder], *, any_model: bool = True
             )
             unusable.append(UnusableFile(each.origin, each.source, f"{message}. It is left out."))
         else:
-            replaced[each.name] = (*replaced.get(each.name, ()), each)
-    return FoundSubagents(tuple(winners.values()), tuple(unusable), replaced)
+            replaced.append(each)
+    return Found(tuple(winners.values()), tuple(unusable), tuple(replaced))
 
 
-def files_of(place: DefinitionFolder, pattern: str) -> tuple[list[Path], str]:
+def read_definitions(
+    places: Iterable[DefinitionFolder],
+    pattern: str,
+    read: Callable[[Path, DefinitionFolder, str], D],
+    *,
+    file: str = "",
+) -> tuple[list[D], list[UnusableFile]]:
+    """Read each file whose name matches `pattern`, or the `file` in each such folder; returns those that fail, too.
+
+    `read` gets the path, its folder, and the path as it is shown; it raises SettingsError.
+    """
+    given: list[D] = []
+    unusable: list[UnusableFile] = []
+    for place in places:
+        paths, problem = _files_of(place, pattern)
+        for path in (path / file for path in paths if not file or path.is_dir()):
+            origin = clean_line(str(path), 500)
+            try:
+                given.append(read(path, place, origin))
+            except SettingsError as error:
+                unusable.append(UnusableFile(origin, place.source, f"{error}. It is left out."))
+        if problem:
+            unusable.append(UnusableFile(clean_line(str(place.folder), 500), place.source, problem))
+    return given, unusable
+
+
+def _files_of(place: DefinitionFolder, pattern: str) -> tuple[list[Path], str]:
     """The paths in a folder that match a pattern, sorted by name, and the problem with the folder, if any."""
     shown = clean_line(str(place.folder), 500)
     try:

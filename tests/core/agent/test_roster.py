@@ -157,7 +157,7 @@ def test_a_skill_of_a_folder_that_is_a_link_out_of_it_is_not_read(tmp_path: Path
     folder.mkdir(parents=True)
     (folder / "linked").symlink_to(tmp_path / "elsewhere")
     found = read_roster(Settings(), places(tmp_path)).skills
-    assert not found.skills
+    assert not found.definitions
     assert "leads out of its folder" in found.unusable[0].problem
 
 
@@ -167,7 +167,7 @@ def test_a_folder_does_not_put_its_skill_in_the_place_of_ones_own(tmp_path: Path
     write(tmp_path / "home/.claude/skills/style/SKILL.md", "---\ndescription: d\n---\n")
     write(tmp_path / "config/skills/mine/SKILL.md", "---\ndescription: d\n---\n")
     roster = read_roster(Settings(skills=("all",)), places(tmp_path))
-    assert {each.name: each.source for each in roster.skills.skills} == {
+    assert {each.name: each.source for each in roster.skills.definitions} == {
         "style": "user",
         "mine": "user",
         "other": "project",
@@ -177,7 +177,7 @@ def test_a_folder_does_not_put_its_skill_in_the_place_of_ones_own(tmp_path: Path
         (each.name, each.state) for each in roster_entries(roster, Settings(), []) if each.kind == "skill"
     ]
     assert states == [("mine", "ready"), ("style", "ready"), ("other", "off"), ("style", "replaced")]
-    assert not find_skills(()).skills
+    assert not find_skills(()).definitions
 
 
 @pytest.mark.parametrize(

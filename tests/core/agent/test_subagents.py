@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from core.agent.definitions.front_matter import LARGEST
-from core.agent.definitions.prompts import read_subagent
+from core.agent.definitions.prompts import SubagentDefinition, read_subagent
 from core.agent.definitions.subagents import (
     MAX_FILES,
     DefinitionFolder,
-    FoundSubagents,
+    Found,
     check_tools,
     definition_folders,
     find_subagents,
@@ -41,7 +41,7 @@ def agent(name: str, description: str = "d", more: str = "") -> str:
     return f"---\nname: {name}\ndescription: {description}\n{more}---\nYou are {name}.\n"
 
 
-def told(found: FoundSubagents) -> str:
+def told(found: Found[SubagentDefinition]) -> str:
     (unusable,) = found.unusable
     return unusable.problem
 
@@ -52,13 +52,13 @@ def test_the_project_counts_before_the_user_and_both_before_what_ships(tmp_path:
     write(home, "a.md", agent("reviewer", "the user's"))
     write(config, "b.md", agent("email-writer", "mine"))
     found = find_subagents(places(tmp_path))
-    by_name = {each.name: each for each in found.subagents}
+    by_name = {each.name: each for each in found.definitions}
     assert (by_name["reviewer"].description, by_name["reviewer"].source) == ("the project's", "project")
     assert (by_name["email-writer"].description, by_name["email-writer"].source) == ("mine", "user")
     assert by_name["report-creation-expert"].source == "shipped"
-    assert {name: [each.source for each in lost] for name, lost in found.replaced.items()} == {
-        "reviewer": ["user"],
-        "email-writer": ["shipped"],
+    assert {(each.name, each.source) for each in found.replaced} == {
+        ("reviewer", "user"),
+        ("email-writer", "shipped"),
     }
     assert not found.unusable
 
@@ -106,8 +106,8 @@ def test_a_file_that_is_wrong_is_told_and_the_others_count(
     path = write(project, "wrong.md", text)
     write(project, "right.md", agent("right"))
     found = find_subagents(places(tmp_path), any_model=False)
-    assert "right" in {each.name for each in found.subagents}
-    assert "a" not in {each.name for each in found.subagents}
+    assert "right" in {each.name for each in found.definitions}
+    assert "a" not in {each.name for each in found.definitions}
     assert told(found).startswith(str(path))
     assert re.search(load_failure_events, told(found)), told(found)
     assert "\n" not in told(found)
@@ -118,7 +118,7 @@ def test_two_files_of_one_folder_with_one_name_are_told(tmp_path: Path) -> None:
     write(project, "a.md", agent("twin", "first"))
     second = write(project, "b.md", agent("twin", "second"))
     found = find_subagents(places(tmp_path))
-    assert next(each for each in found.subagents if each.name == "twin").description == "first"
+    assert next(each for each in found.definitions if each.name == "twin").description == "first"
     assert told(found).startswith(f"{second}: the name twin is taken by a.md")
 
 
@@ -143,7 +143,7 @@ def test_what_is_no_plain_file_of_the_project_is_not_read(tmp_path: Path) -> Non
     assert "permissions" not in problems["folder.md"]
     assert "not UTF-8" in problems["latin.md"]
     assert "canary" not in "".join(problems.values())
-    assert next(each for each in found.subagents if each.name == "stolen").source == "user"
+    assert next(each for each in found.definitions if each.name == "stolen").source == "user"
 
 
 def test_a_folder_that_is_full_or_closed_is_told(tmp_path: Path) -> None:
@@ -152,7 +152,7 @@ def test_a_folder_that_is_full_or_closed_is_told(tmp_path: Path) -> None:
         write(project, f"{number:03}.md", agent(f"a{number}"))
     found = find_subagents([project])
     assert "more than 100" in told(found)
-    assert len(found.subagents) == MAX_FILES + len(find_subagents(()).subagents)
+    assert len(found.definitions) == MAX_FILES + len(find_subagents(()).definitions)
     config.folder.mkdir(parents=True)
     config.folder.chmod(0)
     try:
@@ -175,7 +175,7 @@ def test_a_folder_that_links_to_the_users_own_definitions_takes_none_of_them_awa
     (cwd / ".claude").mkdir(parents=True)
     (cwd / ".claude" / "agents").symlink_to(own.folder)
     found = find_subagents(definition_folders("agents", **where))
-    assert {each.name: each.source for each in found.subagents}["mine"] == "user"
+    assert {each.name: each.source for each in found.definitions}["mine"] == "user"
     assert not found.unusable
 
 

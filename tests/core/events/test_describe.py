@@ -10,7 +10,6 @@ import pytest
 from core.events import types as ev
 from core.events.codec import EVENT_TYPES
 from core.events.describe import (
-    FINAL_ERRORS,
     Hints,
     Severity,
     describe,
@@ -19,7 +18,6 @@ from core.events.describe import (
     describe_server,
 )
 from core.observation import McpObservation, TextContent
-from core.provider.error_messages import REFUSALS
 
 NASTY = "[red]\x1b[2J \u202egnp.exe"
 
@@ -106,11 +104,10 @@ def test_a_resumed_session_says_what_it_uses_and_what_that_replaces(
     assert describe_resume(ev.SessionStarted(**{**fields, **values})) == sentence
 
 
-def test_the_final_errors_are_those_that_stop_a_query() -> None:
-    assert set(REFUSALS) == FINAL_ERRORS
+def test_a_final_error_is_not_retried() -> None:
     final = describe(ev.ApiRetry(attempt=1, max_attempts=10, delay_ms=500, error="billing_error"))
     assert (final.sentence, final.severity) == (
-        "The model's service refused for lack of credit.",
+        "The model's service refused the request because the account has no credit.",
         Severity.ERROR,
     )
     retry = describe(ev.ApiRetry(attempt=2, max_attempts=10, delay_ms=1000, error="overloaded"))

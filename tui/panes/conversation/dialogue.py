@@ -26,7 +26,7 @@ from core.events.types import (
     ToolCallFinished,
     ToolCallStarted,
 )
-from core.events.units import duration
+from core.events.units import duration, quantity
 from core.text import clean
 from tui.panes.conversation.blocks import Heading, Notice, Tone, Verbatim
 from tui.panes.conversation.folds import Folds
@@ -143,7 +143,7 @@ class Dialogue:
         return turn
 
     def _show_facts(self, turn: _Turn) -> None:
-        calls = f"{turn.calls} call{'' if turn.calls == 1 else 's'}" if turn.calls else ""
+        calls = quantity(turn.calls, "call") if turn.calls else ""
         turn.heading.facts = " · ".join(fact for fact in (turn.path, calls, turn.took) if fact)
         self.page.change(turn.heading)
 

@@ -6,7 +6,7 @@ from collections.abc import Hashable, Iterator
 
 from core.events.types import MessageFinished, SubagentStarted, TextDelta, ThinkingDelta
 from core.events.units import count as scaled
-from core.events.units import duration
+from core.events.units import duration, quantity
 from core.text import clean, clean_line
 from tui.panes.conversation.blocks import Block, Fold, Prose, Verbatim
 from tui.panes.conversation.page import Page
@@ -184,4 +184,4 @@ def _amount(fold: Fold) -> str:
     if not fold.markdown:
         return " · ".join(fact for fact in (characters, fold.took) if fact)
     messages = len(fold.messages)
-    return f"{messages} message{'' if messages == 1 else 's'}, {characters}" if messages else "no text yet"
+    return f"{quantity(messages, 'message')}, {characters}" if messages else "no text yet"

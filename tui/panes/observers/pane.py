@@ -22,7 +22,7 @@ from core.events.types import (
     ObserverStarted,
     ToolCallStarted,
 )
-from core.events.units import milliseconds
+from core.events.units import milliseconds, quantity
 from core.records.counters import RunMetrics
 from core.text import clean, clean_line
 from tui.panes.observers.table import BRIEFLY, TableStyles, render_table
@@ -84,11 +84,11 @@ def _names(paths: Sequence[str]) -> str:
 
 
 def _counts(event: ObserverFinished) -> str:
-    parts = [f"{event.items} item{'' if event.items == 1 else 's'}"] if event.items else []
+    parts = [quantity(event.items, "item")] if event.items else []
     if event.rejected:
         parts.append(f"{event.rejected} rejected")
     if event.duplicates:
-        parts.append(f"{event.duplicates} duplicate{'' if event.duplicates == 1 else 's'}")
+        parts.append(quantity(event.duplicates, "duplicate"))
     return ", ".join(parts)
 
 
@@ -382,7 +382,7 @@ class ObserversPane(VirtualList[Run]):
         if self.entries:
             failed = f"{self._known.all.failed} failed"
             parts += [
-                f" · {self._known.files} file{'' if self._known.files == 1 else 's'} · ",
+                f" · {quantity(self._known.files, 'file')} · ",
                 (failed, "bold $text-error") if self._known.all.failed else failed,
             ]
             if self._known.all.runs:

@@ -9,9 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from core.storage.workspace import SAVED_REPORTS
+from core.storage.workspace import RECORDS, SAVED_REPORTS
 from core.text import clean_line, is_unsafe
-from core.toolkit.files import RECORDS
 from tui.panes.workspace.scan import Listing, Request, list_folders
 
 __all__ = ["FileIndex", "FoundFile", "search"]

@@ -38,6 +38,7 @@ from core.events.types import (
     ToolCallStarted,
     TracingFailed,
 )
+from core.events.units import quantity
 from core.records.counters import TokenCount
 from core.session.budget import WARN_AT
 from core.text import clean_line
@@ -351,7 +352,7 @@ class StatusFacts:
             if server.again_s is not None:
                 state += f", retried in {server.again_s:g} s"
             if server.tools is not None:
-                state += f", {server.tools} tool{'' if server.tools == 1 else 's'}"
+                state += f", {quantity(server.tools, 'tool')}"
             if server.error:
                 state += f": {clean_line(server.error, 300)}"
             rows.append((f"MCP {clean_line(server.name, 40)}", state))

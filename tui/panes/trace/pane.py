@@ -13,6 +13,7 @@ from textual.message import Message
 from textual.timer import Timer
 
 from core.events.types import Event
+from core.events.units import quantity
 from tui.panes.trace.rows import CallNode, LiveCalls, Record, TraceRows
 from tui.panes.trace.tree import CallTree
 from tui.panes.trace.tree_rows import TreeRows
@@ -157,7 +158,7 @@ class TracePane(VirtualList[CallNode]):
         failed: list[str | tuple[str, str]] = []
         if count:
             part = "" if matched is None else f"{matched:,} of "
-            calls.append(f" · {part}{count:,} call{'' if count == 1 else 's'}")
+            calls.append(f" · {part}{quantity(count, 'call')}")
             text = f"{failures} failed"
             failed = [" · ", (text, "bold $text-error") if failures else text]
         typed = self.tree_rows.filter.title

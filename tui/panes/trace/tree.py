@@ -25,7 +25,7 @@ from core.events.types import (
     ToolCallFinished,
     ToolCallStarted,
 )
-from core.events.units import tokens
+from core.events.units import quantity, tokens
 from core.text import clean_line
 from tui.panes.trace.rows import (
     CallNode,
@@ -250,7 +250,7 @@ class CallTree:
         """Keep on the query's row how often the model was asked again."""
         if self._retrying:
             query = self._rows.roots[-1]
-            query.flag = f"{Mark.RETRY.glyph} {query.tries} {'retry' if query.tries == 1 else 'retries'}"
+            query.flag = f"{Mark.RETRY.glyph} {quantity(query.tries, 'retry', 'retries')}"
             self._retrying = False
             self._rows.changed(query)
 
@@ -264,7 +264,7 @@ class CallTree:
         """Show on a call's row how many items were saved from its result."""
         node = self.by_key.get(event.tool_use_id)
         if node is not None and event.items and not node.note and node.mark is Mark.SUCCESS:
-            node.note = f"{event.items} item{'' if event.items == 1 else 's'}"
+            node.note = quantity(event.items, "item")
             self._rows.changed(node)
 
     def end_all(self) -> None:

@@ -35,7 +35,6 @@ FileAction = Literal["open_outside", "edit", "delete"]
 
 _NAME = 120
 _REPORT_INDEX = "index.jsonl"
-_LOCK = ".lock"
 _RESULTS = "tool_results"
 
 
@@ -264,7 +263,7 @@ def why_kept(place: Place, path: str) -> str | None:
     if place.read_only:
         which = "A past session is" if place.name == "session" else "Other sessions are"
         return f"{which} read-only here."
-    if place.name == "session" and (relative in RECORDS or relative == _LOCK):
+    if place.name == "session" and relative in RECORDS:
         return f"{relative} is a record of this session and cannot be changed."
     if place.name == "session" and relative.startswith(_RESULTS + os.sep):
         return "The journal of this session refers to this result, so it cannot be changed."

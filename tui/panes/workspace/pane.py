@@ -24,6 +24,7 @@ from core.events.types import (
     SessionFinished,
     SessionStarted,
 )
+from core.events.units import quantity
 from core.storage.workspace import saved_reports_of
 from tui.panes.workspace.file_actions import FileActions
 from tui.panes.workspace.locations import Place, PlaceTabs, place_of, places_of
@@ -353,7 +354,7 @@ class WorkspacePane(FileActions, Vertical):
             self.border_subtitle = Content(self._note)
             return
         model = place.model
-        matches = f"{len(model.matches):,} match{'' if len(model.matches) == 1 else 'es'}"
+        matches = quantity(len(model.matches), "match", "matches")
         parts_below = [
             self._note,
             f"by {model.order.value}",

@@ -15,7 +15,7 @@ from textual.message import Message
 
 from core.errors import UniversalAgentError
 from core.events.types import ArtifactSaved, Event
-from core.events.units import size
+from core.events.units import quantity, size
 from core.storage.compression import inner_name
 from core.text import clean_line
 from tui.panes.workspace.file_actions import FileAction
@@ -184,8 +184,8 @@ def _describe_folder(path: Path) -> str:
     if not listing.entries:
         return "This folder is empty."
     parts = [
-        f"{len(files) + listing.more:,} file{'' if len(files) + listing.more == 1 else 's'}" if files else "",
-        f"{folders:,} folder{'' if folders == 1 else 's'}" if folders else "",
+        quantity(len(files) + listing.more, "file") if files else "",
+        quantity(folders, "folder") if folders else "",
         "" if listing.more else size(sum(entry.size for entry in files)),
     ]
     return " · ".join(part for part in parts if part)

@@ -442,7 +442,7 @@ class ViewerScreen(DocumentScreen[None]):
         if self.root is None or not self.path.is_relative_to(self.root):
             return f"This file is outside this session and can't be {action} here."
         relative = self._relative()
-        if relative in RECORDS or relative == ".lock":
+        if relative in RECORDS:
             return f"{relative} is a record of this session and can't be {action}."
         if relative.startswith("tool_results/"):
             return f"The journal of this session refers to this result, so it can't be {action}."

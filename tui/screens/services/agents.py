@@ -19,6 +19,7 @@ from core.agent.definitions.roster import RosterEntry, expected_servers, read_ro
 from core.errors import UniversalAgentError
 from core.events.tool_names import tool_name
 from core.events.types import McpServer
+from core.events.units import quantity
 from core.settings.model import Places, Settings
 from core.text import clean_line
 from tui.keys.keymap import Keys, keys_of
@@ -247,7 +248,7 @@ def _counts(entries: Sequence[RosterEntry]) -> str:
     agents = sum(each.kind == "agent" and each.state in ("ready", "broken") for each in entries)
     skills = sum(each.kind == "skill" and each.state == "ready" for each in entries)
     problems = sum(bool(each.problems) for each in entries)
-    text = f"{agents} sub-agents · {skills} skill{'' if skills == 1 else 's'} on"
+    text = f"{agents} sub-agents · {quantity(skills, 'skill')} on"
     return f"{text} · {problems} problem{'s' if problems > 1 else ''}" if problems else text
 
 

@@ -11,7 +11,7 @@ from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.widgets import Button, Static
 
-from core.events.units import money, spent_of
+from core.events.units import money, quantity, spent_of
 from tui.ports import ScreenHost
 from tui.screens.requests.text_answer import TextAnswer
 from tui.widgets.command import CommandSpec
@@ -108,7 +108,7 @@ class BudgetScreen(Dialog[float | None]):
             spent, limit = spent_of(self._spent, self._limit)
         rows = [("Spent", f"{spent or 'nothing'}, including sub-agents"), ("Limit", limit)]
         if self._queued:
-            rows.append(("Queued", f"{self._queued} {'query' if self._queued == 1 else 'queries'}"))
+            rows.append(("Queued", quantity(self._queued, "query", "queries")))
         return rows
 
     def _heading(self) -> str:

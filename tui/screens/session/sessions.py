@@ -17,6 +17,7 @@ from textual.content import Content
 from textual.widgets import Input, Static
 
 from core.errors import JournalError, UniversalAgentError
+from core.events.units import quantity
 from core.history.headline import Summary
 from core.history.index import SessionIndex
 from core.text import clean_line
@@ -179,7 +180,7 @@ class SessionsScreen(Modal[Path | None]):
 
     def _show_title(self) -> None:
         count, shown = len(self._all), len(self._list.rows)
-        counted = f"{count:,} session{'' if count == 1 else 's'}"
+        counted = quantity(count, "session")
         if self._found is not None:
             counted = f"{shown:,} of {counted}"
         search = ""
@@ -206,7 +207,7 @@ class SessionsScreen(Modal[Path | None]):
             facts.append("demo")
         facts.append(chosen.name)
         if chosen.artifacts is not None:
-            facts.append(f"{chosen.artifacts} file{'' if chosen.artifacts == 1 else 's'}")
+            facts.append(quantity(chosen.artifacts, "file"))
         query = chosen.query if chosen.title else ""
         detail.update(Content("\n").join([Content(" · ".join(facts)), Content(query)]))
 
