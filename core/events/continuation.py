@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-__all__ = ["GO_ON", "is_own"]
+__all__ = ["AUTH_COMPLETE", "is_own"]
 
-GO_ON = "The authentication is complete. Please go on from where you stopped."
+AUTH_COMPLETE = "The authentication is complete. Please go on from where you stopped."
 
 
 def is_own(query: str) -> bool:
     """Whether a query is one that the program sends automatically."""
-    return query.strip() == GO_ON
+    return query.strip() == AUTH_COMPLETE

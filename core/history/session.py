@@ -226,38 +226,11 @@ class PastSession:
 
     # -- what a past session cannot do --------------------------------------------------------------
 
-    @property
-    def commands(self) -> tuple[str, ...]:
-        """None: there is no agent."""
-        return ()
-
-    @property
-    def models(self) -> NoModels:
-        """None: no model answers."""
-        return NoModels()
-
-    @property
-    def state(self) -> str:
-        """The session is over."""
-        return "closed"
-
-    @property
-    def queued(self) -> tuple[str, ...]:
-        """None: nothing waits to run."""
-        return ()
-
-    @property
-    def queue_paused(self) -> bool:
-        """Nothing is paused."""
-        return False
-
-    def submit(self, text: str) -> None:
-        """Refuse to run a query."""
-        self._refuse("be asked anything")
-
-    async def steer(self, text: str) -> bool:
-        """Refuse to steer a query."""
-        self._refuse("be steered")
+    commands: tuple[str, ...] = ()
+    models = NoModels()
+    state = "closed"
+    queued: tuple[str, ...] = ()
+    queue_paused = False
 
     def unqueue(self) -> str | None:
         """Return None: nothing waits."""
@@ -267,48 +240,23 @@ class PastSession:
         """Return False: there is no queue."""
         return False
 
-    def resume_queue(self) -> None:
-        """Refuse to resume."""
-        self._refuse("continue")
-
-    def raise_budget(self, limit_usd: float) -> None:
-        """Refuse to raise the spending limit."""
-        self._refuse("cost more")
-
     async def interrupt(self) -> None:
         """Do nothing: no query runs."""
 
-    def answer_permission(
-        self,
-        request_id: str,
-        *,
-        allow: bool,
-        scope: str = "once",
-        reason: str = "",
-        patterns: Sequence[str] = (),
-    ) -> object:
-        """Refuse an answer: no question is open."""
-        self._refuse("be answered")
+    def _refuse(self, *_arguments: object, **_options: object) -> NoReturn:
+        name = self.workspace.path.name
+        raise SessionOver(f"{name} is a past session, which is read-only; start a new one.")
 
-    def answer_trust(self, server: str, decision: Literal["trusted", "refused", "not_now"]) -> None:
-        """Refuse an answer: no question is open."""
-        self._refuse("be answered")
+    async def _refuse_later(self, *arguments: object, **options: object) -> NoReturn:
+        self._refuse()
 
-    def finish_auth(self, outcome: Literal["completed", "cancelled", "expired"]) -> None:
-        """Refuse an answer: no question is open."""
-        self._refuse("be answered")
-
-    async def restart(self) -> None:
-        """Refuse to start an agent."""
-        self._refuse("be restarted")
+    submit = resume_queue = raise_budget = answer_permission = answer_trust = finish_auth = _refuse
+    steer = restart = _refuse_later
 
     async def close(self, reason: str) -> None:
         """Close the journal."""
         self.closed = True
         self.journal.close()
-
-    def _refuse(self, what: str) -> NoReturn:
-        raise SessionOver(f"{self.workspace.path.name} is a past session and cannot {what}; start a new one.")
 
 
 def runs_elsewhere(folder: Path) -> bool:

@@ -20,7 +20,7 @@ from core.agent.turn import TurnOutcome
 from core.bus import Bus
 from core.concurrency.spawn import Handle, Spawn, spawn_task
 from core.errors import AgentError, AgentUnavailable, UniversalAgentError
-from core.events.continuation import GO_ON
+from core.events.continuation import AUTH_COMPLETE
 from core.events.types import (
     AuthRequired,
     BudgetReached,
@@ -345,7 +345,7 @@ class Session:
 
     def _continue(self) -> None:
         if not self._finished:
-            self._queue.add_first(GO_ON)
+            self._queue.add_first(AUTH_COMPLETE)
             self._runner.wake()
 
     async def _connect_or_fail(self) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from functools import lru_cache
 
 from markdown_it import MarkdownIt
@@ -23,6 +23,7 @@ from tui.render.layout import PLAIN, Line, Piece, line_width, merge, plain, widt
 from tui.render.markdown_stream import split_stable
 from tui.render.source_map import Unit
 from tui.render.tables import Align, Cell, TableTheme, table_lines
+from tui.render.theme import component_classes, read_theme
 
 __all__ = [
     "MARKDOWN_COMPONENTS",
@@ -67,18 +68,11 @@ class MarkdownTheme:
     @classmethod
     def read(cls, style: Callable[[str], Style]) -> MarkdownTheme:
         """Build a theme from `style`, which returns the style of a component class such as `md--h1`."""
-        code = CodeTheme(**{each.name: style(f"md--code-{each.name}") for each in fields(CodeTheme)})
-        parts = {
-            each.name: style(f"md--{each.name.replace('_', '-')}")
-            for each in fields(cls)
-            if each.name != "block"
-        }
-        return cls(**parts, block=code)
+        return read_theme(cls, "md-", style, block=read_theme(CodeTheme, "md--code", style))
 
 
 MARKDOWN_COMPONENTS = frozenset(
-    [f"md--{each.name.replace('_', '-')}" for each in fields(MarkdownTheme) if each.name != "block"]
-    + [f"md--code-{each.name}" for each in fields(CodeTheme)]
+    [*component_classes(MarkdownTheme, "md-").values(), *component_classes(CodeTheme, "md--code").values()]
 )
 
 

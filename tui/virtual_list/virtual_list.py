@@ -93,11 +93,9 @@ class VirtualList(ScrollView, Generic[EntryT], can_focus=True):
         self,
         source: RowSource[EntryT],
         *,
-        name: str | None = None,
         id: str | None = None,
-        classes: str | None = None,
     ) -> None:
-        super().__init__(name=name, id=id, classes=classes)
+        super().__init__(id=id)
         self.source = source
         self.highlighter: Highlighter[EntryT] | None = None
         self._cache = LineCache()

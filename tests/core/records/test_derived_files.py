@@ -12,7 +12,7 @@ import pytest
 from core.bus import Bus
 from core.errors import WorkspaceError
 from core.events import types as ev
-from core.events.continuation import GO_ON
+from core.events.continuation import AUTH_COMPLETE
 from core.observation import McpObservation, TextContent
 from core.records.digest import DigestRecorder, SessionRecord, record_of
 from core.records.journal import DeltaJoiner, Journal
@@ -268,11 +268,11 @@ def test_the_transcript_says_what_the_program_asked_by_itself() -> None:
     told = Script()
     told.at(0, started())
     told.at(1, ev.QueryReceived(query_id="q1", text="Read my mail"))
-    told.at(2, ev.QueryReceived(query_id="q2", text=GO_ON))
+    told.at(2, ev.QueryReceived(query_id="q2", text=AUTH_COMPLETE))
     transcript = build_transcript(told.record)
     assert transcript.count("Sent automatically by the program") == 1
     assert transcript.index("Read my mail") < transcript.index("Sent automatically by the program")
-    assert transcript.index("Sent automatically by the program") < transcript.index(GO_ON)
+    assert transcript.index("Sent automatically by the program") < transcript.index(AUTH_COMPLETE)
 
 
 def test_tool_text_cannot_break_out_of_its_block() -> None:

@@ -5,7 +5,7 @@ from typing import Any, Literal
 
 import pytest
 
-from core.events.continuation import GO_ON
+from core.events.continuation import AUTH_COMPLETE
 from core.events.types import (
     ApiRetry,
     AuthFinished,
@@ -141,7 +141,7 @@ async def test_an_agent_that_dies_of_a_query_is_told_once() -> None:
 async def test_what_the_program_tells_the_agent_is_not_said_to_be_the_persons() -> None:
     view = pane()
     async with PaneHost(view).run_test(size=(90, 24)):
-        view.handle_events([*asked("Read my mail"), said("Sign in first."), *asked(GO_ON)])
+        view.handle_events([*asked("Read my mail"), said("Sign in first."), *asked(AUTH_COMPLETE)])
         rows = [row for row in text_of(view).split("\n") if row.strip()]
         speakers = [row.split()[0] for row in rows if row.split()[0] in ("You", "Agent", "ua-tui")]
         assert speakers[:3] == ["You", "Agent", "ua-tui"]

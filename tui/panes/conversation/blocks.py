@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import Enum
 from typing import assert_never
@@ -13,6 +13,7 @@ from rich.style import Style
 
 from tui.render.layout import PLAIN, Line, line_width, spread, wrap
 from tui.render.markdown import MarkdownTheme, render_markdown
+from tui.render.theme import component_classes, read_theme
 
 __all__ = [
     "CONVERSATION_COMPONENTS",
@@ -127,7 +128,6 @@ class ConversationTheme:
     thinking: Style = PLAIN
     caret: Style = PLAIN
     app: Style = PLAIN
-    detail: Style = PLAIN
     good: Style = PLAIN
     warning: Style = PLAIN
     bad: Style = PLAIN
@@ -136,25 +136,10 @@ class ConversationTheme:
     @classmethod
     def read(cls, style: Callable[[str], Style]) -> ConversationTheme:
         """Build a theme from `style`, which gives the style of a component class."""
-        names = (
-            "you",
-            "you_text",
-            "agent",
-            "facts",
-            "fold",
-            "thinking",
-            "caret",
-            "app",
-            "good",
-            "warning",
-            "bad",
-        )
-        found = {name: style(f"conversation--{name.replace('_', '-')}") for name in names}
-        return cls(**found, markdown=MarkdownTheme.read(style))
+        return read_theme(cls, "conversation-", style, markdown=MarkdownTheme.read(style))
 
 
-PARTS = tuple(each.name for each in fields(ConversationTheme) if each.name != "markdown")
-CONVERSATION_COMPONENTS = frozenset(f"conversation--{name.replace('_', '-')}" for name in PARTS)
+CONVERSATION_COMPONENTS = frozenset(component_classes(ConversationTheme, "conversation-").values())
 
 
 def gap_after(previous: Block | None, block: Block) -> int:
@@ -260,5 +245,5 @@ def _notice(block: Notice, width: int, theme: ConversationTheme) -> list[Line]:
     inside = max(1, width - 2)
     lines = wrap([(block.text, text)], inside)
     for detail in block.details:
-        lines.extend(wrap([(detail, theme.app if block.tone is Tone.BAD else theme.detail)], inside))
+        lines.extend(wrap([(detail, theme.app if block.tone is Tone.BAD else PLAIN)], inside))
     return [[Segment(f"{'' if number else block.mark:<2}", mark), *line] for number, line in enumerate(lines)]

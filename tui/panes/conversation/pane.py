@@ -72,15 +72,13 @@ class ConversationPane(VirtualList[Block]):
     def __init__(
         self,
         *,
-        name: str | None = None,
         id: str | None = None,
-        classes: str | None = None,
         zone: tzinfo | None = None,
         suggestions: Sequence[str] = SUGGESTIONS,
     ) -> None:
         """Make an empty conversation; times are shown in `zone`, or else in that of this machine."""
         self.block_source = BlockRows(suggestions)
-        super().__init__(self.block_source, name=name, id=id, classes=classes)
+        super().__init__(self.block_source, id=id)
         self.zone = zone
         self.dialogue = Dialogue(Page(self, self.block_source), zone)
         self.search = self.highlighter = Search(self, self.set_open, "Conversation")

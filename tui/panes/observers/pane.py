@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
@@ -28,6 +28,7 @@ from core.text import clean, clean_line
 from tui.panes.observers.table import BRIEFLY, TableStyles, render_table
 from tui.render.format import Mark, middle_cut, tail_cut
 from tui.render.layout import PLAIN, Line, cut_line, spread, width_of, wrap
+from tui.render.theme import component_classes, read_theme
 from tui.virtual_list.source import RowSource
 from tui.virtual_list.virtual_list import VirtualList
 
@@ -105,12 +106,6 @@ class ObserversTheme:
     good: Style = PLAIN
     warning: Style = PLAIN
     bad: Style = PLAIN
-
-    @classmethod
-    def read(cls, style: Callable[[str], Style]) -> ObserversTheme:
-        """Build a theme from `style`, which gives the style of a component class."""
-        names = ("name", "what", "counts", "number", "quiet", "running", "good", "warning", "bad")
-        return cls(**{name: style(f"observers--{name}") for name in names})
 
 
 def render_run(run: Run, width: int, theme: ObserversTheme, names: int = NAME_CELLS) -> list[Line]:
@@ -203,7 +198,7 @@ class RunRows(RowSource[Run]):
 
     def restyle(self, palette: Mapping[str, Style]) -> None:
         """Read the styles of the feed from a new palette."""
-        self._theme = ObserversTheme.read(palette.__getitem__)
+        self._theme = read_theme(ObserversTheme, "observers-", palette.__getitem__)
         self._muted = palette["lines--muted"]
 
     def render(self, entry: Run, width: int) -> Sequence[Line]:
@@ -236,10 +231,7 @@ class ObserversPane(VirtualList[Run]):
         Binding("m", "toggle_table", "Statistics", id="observers.numbers", show=False),
         Binding("p", "call", "The call it came from", id="call.origin", show=False),
     ]
-    COMPONENT_CLASSES: ClassVar[set[str]] = {
-        f"observers--{name}"
-        for name in ("name", "what", "counts", "number", "quiet", "running", "good", "warning", "bad")
-    }
+    COMPONENT_CLASSES: ClassVar[set[str]] = set(component_classes(ObserversTheme, "observers-").values())
     HELP = (
         "What was saved from each result. Enter goes to the file, or shows why a run failed; "
         "p goes to the call, m shows statistics."
@@ -259,9 +251,9 @@ class ObserversPane(VirtualList[Run]):
             super().__init__()
             self.tool_use_id = tool_use_id
 
-    def __init__(self, *, name: str | None = None, id: str | None = None, classes: str | None = None) -> None:
+    def __init__(self, *, id: str | None = None) -> None:
         self.run_source = RunRows()
-        super().__init__(self.run_source, name=name, id=id, classes=classes)
+        super().__init__(self.run_source, id=id)
         self._known = _Known()
         self.show_counts()
 

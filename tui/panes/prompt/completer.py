@@ -28,13 +28,16 @@ class Completer:
 
     Files are listed in a thread, again each second while they are offered. What was closed with Esc stays
     closed until another name is begun. `choose` is called with the offer that was clicked.
+
+    Attributes:
+        commands: those that are offered.
     """
 
     def __init__(self, area: TextArea, choose: Callable[[Offer], None]) -> None:
         self._area = area
         self._choose = choose
         self._list: CompletionList | None = None
-        self._commands: Sequence[Command] = ()
+        self.commands: Sequence[Command] = ()
         self._index: FileIndex | None = None
         self._files: Sequence[FoundFile] | None = None
         self._scanning = False
@@ -44,15 +47,6 @@ class Completer:
         self._closed_at: tuple[int, int] | None = None
 
     # -- what there is to offer -------------------------------------------------------------------
-
-    @property
-    def commands(self) -> Sequence[Command]:
-        """The commands that are offered."""
-        return self._commands
-
-    def offer_commands(self, commands: Sequence[Command]) -> None:
-        """Offer these commands from now on."""
-        self._commands = commands
 
     def offer_files(self, index: FileIndex) -> None:
         """Offer the files of `index` from now on."""
@@ -77,7 +71,7 @@ class Completer:
         row, column = self._area.cursor_location
         before = self._area.document.get_line(row)[:column] if self._area.is_mounted else ""
         sought = sought_at(row, before)
-        if sought is not None and sought.kind == "command" and not self._commands:
+        if sought is not None and sought.kind == "command" and not self.commands:
             sought = None
         place = (row, sought.column) if sought is not None else None
         if place != self._closed_at:
@@ -134,7 +128,7 @@ class Completer:
     def _show_commands(self, typed: str) -> None:
         from tui.widgets.command import commands_for
 
-        found = commands_for(typed, self._commands)
+        found = commands_for(typed, self.commands)
         if not found:
             self._hide()
             return

@@ -106,7 +106,7 @@ class Prompt(TextArea):
 
     def offer_commands(self, commands: Sequence[Command]) -> None:
         """Offer these commands after a slash at the beginning."""
-        self._completer.offer_commands(commands)
+        self._completer.commands = commands
 
     def offer_files(self, folder: Path) -> None:
         """Offer the files of the session's folder, and the saved reports beside it, after an `@`."""

@@ -14,9 +14,10 @@ from textual.timer import Timer
 
 from core.events.types import Event
 from core.events.units import quantity
-from tui.panes.trace.rows import CallNode, LiveCalls, Record, TraceRows
+from tui.panes.trace.rows import CallNode, LiveCalls, Record, TraceRows, TraceTheme
 from tui.panes.trace.tree import CallTree
 from tui.panes.trace.tree_rows import TreeRows
+from tui.render.theme import component_classes
 from tui.virtual_list.virtual_list import VirtualList
 
 __all__ = ["TracePane"]
@@ -39,10 +40,7 @@ class TracePane(VirtualList[CallNode]):
         tree_rows: puts those rows into the list that no fold and no filter hides.
     """
 
-    COMPONENT_CLASSES: ClassVar[set[str]] = {
-        f"trace--{name}"
-        for name in ("query", "name", "argument", "note", "number", "running", "good", "warning", "bad")
-    }
+    COMPONENT_CLASSES: ClassVar[set[str]] = set(component_classes(TraceTheme, "trace-").values())
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("left,h", "fold", "Fold", id="move.fold", show=False),
         Binding("right,l", "unfold", "Unfold", id="move.unfold", show=False),
@@ -65,17 +63,10 @@ class TracePane(VirtualList[CallNode]):
             super().__init__()
             self.tool_use_id = tool_use_id
 
-    def __init__(
-        self,
-        *,
-        name: str | None = None,
-        id: str | None = None,
-        classes: str | None = None,
-        monotonic: Callable[[], float] = time.monotonic,
-    ) -> None:
+    def __init__(self, *, id: str | None = None, monotonic: Callable[[], float] = time.monotonic) -> None:
         """Make an empty trace; `monotonic` is the clock of live rows, in seconds."""
         self.trace_source = TraceRows()
-        super().__init__(self.trace_source, name=name, id=id, classes=classes)
+        super().__init__(self.trace_source, id=id)
         self.tree_rows = TreeRows(self, self.show_counts)
         self.calls = CallTree(self.tree_rows, LiveCalls(monotonic))
         self.trace_source.now = self.calls.now

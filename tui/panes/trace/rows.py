@@ -26,6 +26,7 @@ from core.text import clean, clean_line
 from tui.render.format import Mark, middle_cut, spinner, tail_cut
 from tui.render.layout import PLAIN, Line, cut_line, spread, width_of, wrap
 from tui.render.subagent_progress import Progress
+from tui.render.theme import read_theme
 from tui.render.wait_time import Wait
 from tui.virtual_list.source import RowSource
 
@@ -319,12 +320,6 @@ class TraceTheme:
     warning: Style = PLAIN
     bad: Style = PLAIN
 
-    @classmethod
-    def read(cls, style: Callable[[str], Style]) -> TraceTheme:
-        """Build a theme from `style`, which gives the style of a component class."""
-        names = ("query", "name", "argument", "note", "number", "running", "good", "warning", "bad")
-        return cls(**{name: style(f"trace--{name}") for name in names})
-
     def of(self, mark: Mark) -> Style:
         """Return the style of a mark."""
         match mark:
@@ -483,7 +478,7 @@ class TraceRows(RowSource[CallNode]):
 
     def restyle(self, palette: Mapping[str, Style]) -> None:
         """Read the styles of the trace from a new palette."""
-        self._theme = TraceTheme.read(palette.__getitem__)
+        self._theme = read_theme(TraceTheme, "trace-", palette.__getitem__)
         self._muted = palette["lines--muted"]
 
     def render(self, entry: CallNode, width: int) -> Sequence[Line]:
