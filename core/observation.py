@@ -79,6 +79,11 @@ class Observation(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", t
         return "\n".join(block.text for block in self.content if isinstance(block, TextContent))
 
     @property
+    def text(self) -> str:
+        """The error, if there is one, and the output below it."""
+        return "\n".join(dict.fromkeys(part for part in (self.error, self.output) if part))
+
+    @property
     def images(self) -> tuple[ImageContent, ...]:
         """The pictures among the content blocks."""
         return tuple(block for block in self.content if isinstance(block, ImageContent))

@@ -11,6 +11,8 @@ from pathlib import Path
 from shutil import rmtree
 from typing import Any
 
+from core.storage.files import is_gone
+
 __all__ = ["PrivateFolder", "cli_environment"]
 
 _KEPT = frozenset(
@@ -80,18 +82,8 @@ def _sweep(base: Path) -> None:
                 found
                 and path.lstat().st_uid == os.getuid()
                 and not path.is_symlink()
-                and _is_dead(int(found[1]))
+                and is_gone(int(found[1]))
             ):
                 rmtree(path, ignore_errors=True)
         except OSError:
             continue
-
-
-def _is_dead(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return True
-    except OSError:
-        return False
-    return False

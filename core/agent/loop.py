@@ -23,11 +23,11 @@ from core.agent.messages.translate import (
     RawToolResult,
     SteeringAccepted,
     Translator,
-    TurnResult,
+    TurnOutcome,
     TurnStarted,
 )
 from core.agent.permissions.gate import PermissionGate
-from core.agent.turn import Stopping, Turn, TurnOutcome
+from core.agent.turn import Stopping, Turn
 from core.errors import AgentUnavailable
 from core.events.types import (
     ApiRetry,
@@ -219,12 +219,12 @@ class AgentLoop:
                     log.warning("the model could not be switched back: %s", error)
 
     async def _handle_item(
-        self, item: Event | RawToolResult | TurnResult | SteeringAccepted | TurnStarted
+        self, item: Event | RawToolResult | TurnOutcome | SteeringAccepted | TurnStarted
     ) -> None:
         match item:
             case RawToolResult():
                 await self._finish_call(item)
-            case TurnResult():
+            case TurnOutcome():
                 self._end_turn(item)
             case TurnStarted():
                 if self._turn is not None and self._turn.steering_timeout is not None:
@@ -242,7 +242,7 @@ class AgentLoop:
         if (text := turn.steering.accept(message_id)) is not None:
             self._publish(QuerySteered(query_id=turn.query_id, text=clean(text)))
 
-    def _end_turn(self, result: TurnResult) -> None:
+    def _end_turn(self, result: TurnOutcome) -> None:
         turn = self._turn
         if turn is None or turn.done.done():
             return
@@ -363,7 +363,7 @@ class AgentLoop:
             )
         )
 
-    def _outcome(self, turn: Turn, result: TurnResult) -> TurnOutcome:
+    def _outcome(self, turn: Turn, result: TurnOutcome) -> TurnOutcome:
         # The agent counts the cost of the whole conversation, and adds to it at the end of each turn.
         cost = None
         if result.cost_usd is not None:

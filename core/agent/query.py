@@ -8,7 +8,8 @@ from dataclasses import replace
 
 from core.agent.classifier import Classification, Classifier
 from core.agent.loop import AgentLoop
-from core.agent.turn import TurnFailed, TurnOutcome
+from core.agent.messages.translate import TurnOutcome
+from core.agent.turn import TurnFailed
 from core.errors import AgentError, UniversalAgentError
 from core.events.types import Event, QueryClassified
 from core.pipelines import (

@@ -7,15 +7,13 @@ import logging
 import uuid
 from collections.abc import Coroutine
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, Protocol
+from typing import Any, Protocol
 
-from core.agent.messages.translate import TurnResult
+from core.agent.messages.translate import TurnOutcome
 from core.errors import AgentError
-from core.events.types import Usage
 from core.observation import ToolCall
-from core.provider.error_messages import AT_LIMIT
 
-__all__ = ["Steering", "StoppableAgent", "Stopping", "Turn", "TurnFailed", "TurnOutcome"]
+__all__ = ["Steering", "StoppableAgent", "Stopping", "Turn", "TurnFailed"]
 
 
 @dataclass
@@ -27,7 +25,7 @@ class Steering:
     """
 
     waiting: dict[str, str] = field(default_factory=dict)
-    _before: TurnResult | None = None
+    _before: TurnOutcome | None = None
 
     @property
     def continued(self) -> bool:
@@ -44,7 +42,7 @@ class Steering:
         """Record that the agent accepted a message; returns its text, None if it is unknown."""
         return self.waiting.pop(message_id, None)
 
-    def end(self, result: TurnResult) -> TurnResult | None:
+    def end(self, result: TurnOutcome) -> TurnOutcome | None:
         """The result of the complete turn; None while the agent has yet to accept a message."""
         before = self._before
         if before is not None:
@@ -52,28 +50,9 @@ class Steering:
         self._before = result
         return None if self.waiting else result
 
-    def pending_result(self) -> TurnResult | None:
+    def pending_result(self) -> TurnOutcome | None:
         """The result so far, for when the agent does not continue; None when there is none."""
         return self._before
-
-
-@dataclass(frozen=True)
-class TurnOutcome:
-    """How one query went; `cost_usd` is of this query alone."""
-
-    status: Literal["success", "error", "interrupted"]
-    text: str = ""
-    error: str | None = None
-    turns: int = 0
-    cost_usd: float | None = None
-    usage: Usage | None = None
-    context_window: int | None = None
-    tool_calls: tuple[ToolCall, ...] = ()
-
-    @property
-    def at_limit(self) -> bool:
-        """Whether it was stopped at the spending limit."""
-        return self.error == AT_LIMIT
 
 
 class TurnFailed(AgentError):
@@ -96,7 +75,7 @@ class Turn:
     query_id: str
     query: str
     simple: bool
-    done: asyncio.Future[TurnResult]
+    done: asyncio.Future[TurnOutcome]
     links: set[str] = field(default_factory=set)
     calls: list[ToolCall] = field(default_factory=list)
     interrupted: bool = False
@@ -110,23 +89,14 @@ class Turn:
         """Whether it is being stopped, by a person or for its refusal."""
         return self.interrupted or self.refusal is not None
 
-    def outcome(self, result: TurnResult, cost_usd: float | None) -> TurnOutcome:
+    def outcome(self, result: TurnOutcome, cost_usd: float | None) -> TurnOutcome:
         """The outcome of the query for a person, given the agent's result."""
         status, error = result.status, result.error
         if self.refusal is not None and status != "success":
             status, error = "error", self.refusal
         if self.interrupted and status == "error":
             status, error = "interrupted", None
-        return TurnOutcome(
-            status=status,
-            text=result.text,
-            error=error,
-            turns=result.turns,
-            cost_usd=cost_usd,
-            usage=result.usage,
-            context_window=result.context_window,
-            tool_calls=tuple(self.calls),
-        )
+        return replace(result, status=status, error=error, cost_usd=cost_usd, tool_calls=tuple(self.calls))
 
 
 log = logging.getLogger(__name__)

@@ -10,7 +10,7 @@ import msgspec
 
 from core.events.types import Event, UnknownEvent
 
-__all__ = ["ANY_EVENT", "EVENT_TYPES", "decode_event", "encode_event"]
+__all__ = ["ANY_EVENT", "EVENT_TYPES", "decode_event", "encode_event", "to_json"]
 
 EVENT_TYPES: tuple[type[Event], ...] = tuple(
     kind
@@ -28,6 +28,14 @@ _DECODER = msgspec.json.Decoder(ANY_EVENT)
 def encode_event(event: Event) -> bytes:
     """Encode an event as one JSON object, without a line break."""
     return _ENCODER.encode(event)
+
+
+def to_json(value: Any, otherwise: str = "{}") -> str:
+    """Encode data of any kind, such as the arguments of a call; `otherwise` if it is not plain JSON."""
+    try:
+        return msgspec.json.encode(value).decode()
+    except (TypeError, ValueError, RecursionError):
+        return otherwise
 
 
 def decode_event(line: bytes | str) -> Event:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from core.events import types as ev
+from core.events.codec import to_json
 from core.events.describe import describe
 from core.records.counters import RunMetrics
 from core.redaction.redactor import Redactor, mask_link, preview
@@ -24,7 +25,6 @@ __all__ = [
     "QueryEntry",
     "RecordEntry",
     "SessionRecord",
-    "record_of",
 ]
 
 _PREVIEW = 1_000
@@ -281,7 +281,7 @@ class DigestRecorder:
     def _begin_call(self, event: ev.ToolCallStarted) -> None:
         query = self._entries.get(("q", event.query_id))
         iteration = query.iteration if isinstance(query, QueryEntry) else max(self._queries, 1)
-        encoded = _encode(event.input)
+        encoded = to_json(event.input)
         self._entries["t", event.tool_use_id] = CallEntry(
             at=event.at,
             tool_use_id=event.tool_use_id,
@@ -289,16 +289,14 @@ class DigestRecorder:
             iteration=iteration,
             offset=self._offset(),
             depth=self._depth(event.parent_tool_use_id),
-            input_size=len(encoded),
-            input_preview=self._preview(encoded.decode()),
+            input_size=len(encoded.encode()),
+            input_preview=self._preview(encoded),
         )
         if isinstance(query, QueryEntry):
             self._change(("q", event.query_id), tool_calls=query.tool_calls + 1)
 
     def _end_call(self, event: ev.ToolCallFinished) -> None:
         found = event.observation
-        texts = (found.error, found.output) if found is not None else ()
-        text = "\n".join(dict.fromkeys(part for part in texts if part))
         stored = found.stored_at if found is not None else None
         size = self._stored_size(stored) if stored else None
         self._change(
@@ -307,7 +305,7 @@ class DigestRecorder:
             ended_offset=self._offset(),
             duration_ms=event.duration_ms,
             content_size=size if size is not None else found.size if found is not None else 0,
-            content_preview=self._preview(text),
+            content_preview=self._preview(found.text if found is not None else ""),
             stored_at=stored,
         )
 
@@ -324,14 +322,6 @@ class DigestRecorder:
         return clean(preview(text, _PREVIEW, self._redactor))
 
 
-def record_of(events: Iterable[ev.Event], redactor: Redactor) -> SessionRecord:
-    """Make the record of a session from its events, as a journal gives them."""
-    recorder = DigestRecorder(redactor)
-    for event in events:
-        recorder(event)
-    return recorder.snapshot()
-
-
 def _note_of(event: ev.Event) -> tuple[str, ...] | None:
     """Return the kind, the text and the files of the note an event makes; None when it makes none."""
     match event:
@@ -346,10 +336,3 @@ def _note_of(event: ev.Event) -> tuple[str, ...] | None:
             return None
     description = describe(event)
     return description.kind, description.sentence
-
-
-def _encode(value: Any) -> bytes:
-    try:
-        return msgspec.json.encode(value)
-    except (TypeError, ValueError, RecursionError):
-        return b"{}"

@@ -20,13 +20,13 @@ from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
-from typing import Any
 
 import msgspec
 
 from core.concurrency.threads import in_loop
 from core.errors import WorkspaceError
 from core.events import types as ev
+from core.events.codec import to_json
 from core.events.describe import describe
 from core.redaction.redactor import Redactor, mask_link, preview
 from core.storage.append_file import AppendFile
@@ -156,33 +156,19 @@ class SessionLog:
         """What only the log has: the ids, arguments and results of calls, cut to a preview."""
         match event:
             case ev.ToolCallStarted():
-                return f"[{event.tool_use_id}] {self._log.cut(_json(event.input))}"
+                return f"[{event.tool_use_id}] {self._log.cut(to_json(event.input, '{…}'))}"
             case ev.ToolCallFinished():
-                return f"[{event.tool_use_id}]\n{self._log.cut(_outcome(event))}"
+                text = event.observation.text if event.observation is not None else ""
+                return f"[{event.tool_use_id}]\n{self._log.cut(text)}"
             case ev.PermissionAsked():
-                return self._log.cut(_json(event.input))
+                return self._log.cut(to_json(event.input, "{…}"))
             case ev.UnknownEvent():
-                return self._log.cut(_json(event.fields))
+                return self._log.cut(to_json(event.fields, "{…}"))
             case _:
                 return ""
 
     def _write(self, event: ev.Event, kind: str, text: str) -> None:
         self._log.write(event.at, kind, middle_truncate(text, _MESSAGE))
-
-
-def _outcome(event: ev.ToolCallFinished) -> str:
-    if event.observation is None:
-        return ""
-    return "\n".join(
-        dict.fromkeys(part for part in (event.observation.error, event.observation.output) if part)
-    )
-
-
-def _json(value: Any) -> str:
-    try:
-        return msgspec.json.encode(value).decode()
-    except (TypeError, ValueError, RecursionError):
-        return "{…}"
 
 
 class RootHandler(logging.Handler):

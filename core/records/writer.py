@@ -1,4 +1,4 @@
-"""Keeps a session's trace.json, transcript.md and summary.txt up to date, and rebuilds them after a crash."""
+"""Keeps a session's trace.json, transcript.md and summary.txt up to date."""
 
 from __future__ import annotations
 
@@ -7,19 +7,16 @@ import logging
 import time
 from collections.abc import Callable
 
-import msgspec
-
 from core.concurrency.threads import Coalesced, in_loop
 from core.errors import WorkspaceError
 from core.events.types import Event, QueryFinished, SessionFinished
-from core.records.digest import DigestRecorder, SessionRecord, record_of
-from core.records.journal import iter_journal
+from core.records.digest import DigestRecorder, SessionRecord
 from core.records.summary import build_summary
 from core.records.trace import TraceInfo, build_trace
 from core.records.transcript import build_transcript
 from core.storage.workspace import Workspace
 
-__all__ = ["JOURNAL", "SUMMARY", "TRACE", "TRANSCRIPT", "DerivedFiles", "rebuild", "write_derived"]
+__all__ = ["JOURNAL", "SUMMARY", "TRACE", "TRANSCRIPT", "DerivedFiles", "write_derived"]
 
 JOURNAL = "journal.jsonl"
 TRACE = "trace.json"
@@ -39,7 +36,6 @@ class DerivedFiles:
         workspace: where the files go.
         info: returns what no event has; called for each write.
         on_failure: called once when the files cannot be written, until they can be written again.
-        clock: monotonic time in seconds.
         recorder: has the earlier events of a resumed session, and is ready for live ones.
     """
 
@@ -49,7 +45,6 @@ class DerivedFiles:
         info: Callable[[], TraceInfo] = TraceInfo,
         *,
         on_failure: Callable[[WorkspaceError], object] | None = None,
-        clock: Callable[[], float] = time.monotonic,
         recorder: DigestRecorder | None = None,
     ) -> None:
         self._workspace = workspace
@@ -57,7 +52,7 @@ class DerivedFiles:
         self._on_failure = on_failure
         self._report: Callable[[WorkspaceError], None] | None = None
         self._failing = False
-        self._recorder = recorder or DigestRecorder(workspace.redactor, clock, self._stored_size)
+        self._recorder = recorder or DigestRecorder(workspace.redactor, time.monotonic, self._stored_size)
         self._latest: tuple[SessionRecord, TraceInfo] | None = None
         self._writer = Coalesced(self._write_latest, "derived files")
 
@@ -107,40 +102,3 @@ def write_derived(workspace: Workspace, record: SessionRecord, info: TraceInfo) 
     workspace.write_json(TRACE, build_trace(record, info))
     workspace.write(TRANSCRIPT, build_transcript(record))
     workspace.write(SUMMARY, build_summary(record))
-
-
-def rebuild(workspace: Workspace) -> None:
-    """Rebuild the derived files from the journal, as after a crash.
-
-    What the journal does not have is read from the existing trace.json.
-
-    Raises:
-        JournalError: the journal cannot be read.
-        WorkspaceError: a file cannot be written.
-    """
-    events = (event for event in iter_journal(workspace.path / JOURNAL) if event is not None)
-    write_derived(workspace, record_of(events, workspace.redactor), _info_of(workspace))
-
-
-class _OldInfo(msgspec.Struct):
-    url: str | None = None
-    user_id: str | None = None
-
-
-class _OldTrace(msgspec.Struct):
-    session_info: _OldInfo = msgspec.field(default_factory=_OldInfo)
-    logfire_enabled: bool = False
-    trace_id: str | None = None
-
-
-def _info_of(workspace: Workspace) -> TraceInfo:
-    try:
-        old = msgspec.json.decode(workspace.read(TRACE, 64 << 20), type=_OldTrace)
-    except (WorkspaceError, msgspec.DecodeError, RecursionError):
-        return TraceInfo()
-    return TraceInfo(
-        url=old.session_info.url,
-        user_id=old.session_info.user_id,
-        logfire_enabled=old.logfire_enabled,
-        trace_id=old.trace_id,
-    )

@@ -14,9 +14,9 @@ from core.agent.auth.wait import AuthOutcome, AuthWait
 from core.agent.classifier import Classifier
 from core.agent.connection import AgentConnection
 from core.agent.mcp.servers import Servers
+from core.agent.messages.translate import TurnOutcome
 from core.agent.permissions.gate import PermissionReply
 from core.agent.query import QueryPath
-from core.agent.turn import TurnOutcome
 from core.bus import Bus
 from core.concurrency.spawn import Handle, Spawn, spawn_task
 from core.errors import AgentError, AgentUnavailable, UniversalAgentError

@@ -21,7 +21,7 @@ from pathlib import Path
 from core.errors import PathRefused, WorkspaceError
 from core.storage.paths import TEMPORARY, refused, shown, split_path
 
-__all__ = ["AlreadyThere", "FolderEntry", "Root", "Written"]
+__all__ = ["AlreadyThere", "FolderEntry", "Root", "Written", "is_gone"]
 
 _FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _CREATE_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -370,10 +370,13 @@ def _entry(item: os.DirEntry[str]) -> FolderEntry | None:
 
 def _is_orphan(name: str) -> bool:
     process = name[1:].partition("-")[0]
-    if not process.isdecimal():
-        return False
+    return process.isdecimal() and is_gone(int(process))
+
+
+def is_gone(pid: int) -> bool:
+    """Whether there is no process of this id."""
     try:
-        os.kill(int(process), 0)
+        os.kill(pid, 0)
     except ProcessLookupError:
         return True
     except (OSError, OverflowError):

@@ -13,7 +13,7 @@ from core.redaction.redactor import Redactor, preview
 from core.storage.names import safe_name
 from core.storage.workspace import Workspace
 
-__all__ = ["FOLDER", "INLINE_LIMIT", "read_large_result", "store_large_result"]
+__all__ = ["FOLDER", "INLINE_LIMIT", "store_large_result"]
 
 log = logging.getLogger(__name__)
 
@@ -59,19 +59,6 @@ def store_large_result(
     if hasattr(observation, "structured"):
         changes["structured"] = None
     return whole, msgspec.structs.replace(whole, **changes)
-
-
-def read_large_result(observation: AnyObservation, workspace: Workspace) -> AnyObservation:
-    """Put a stored result back into its observation; unchanged if it is not stored or no longer there."""
-    if observation.stored_at is None:
-        return observation
-    try:
-        data = workspace.read_artifact(observation.stored_at)
-        content = msgspec.json.decode(data, type=tuple[TextContent | ImageContent, ...])
-    except (WorkspaceError, msgspec.DecodeError, RecursionError) as error:
-        log.warning("the stored result %s could not be read: %s", observation.stored_at, error)
-        return observation
-    return msgspec.structs.replace(observation, content=content)
 
 
 def _weight(observation: AnyObservation) -> int:

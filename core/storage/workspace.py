@@ -201,12 +201,10 @@ class Workspace:
         self.root.remove(other)
         return written
 
-    def write_json_artifact(
-        self, relative: str, value: Any, *, replace: bool = True, indent: int = 2
-    ) -> Written:
+    def write_json_artifact(self, relative: str, value: Any) -> Written:
         """Write a value as `write_json` does, packed above 1 MiB as in `write_artifact`."""
-        text = escape_unsafe(_encode_json(relative, value, indent, self.redactor))
-        return self.write_artifact(relative, f"{text}\n", replace=replace, redacted=True)
+        text = escape_unsafe(_encode_json(relative, value, 2, self.redactor))
+        return self.write_artifact(relative, f"{text}\n", redacted=True)
 
     def read_artifact(self, relative: str, limit: int | None = None) -> bytes:
         """Read a text that `write_artifact` wrote, or its first `limit` bytes, whichever form it has.

@@ -21,6 +21,7 @@ from opentelemetry.trace import (
 )
 
 from core.events import types as ev
+from core.events.codec import to_json
 from core.redaction.redactor import Redactor, preview
 from core.telemetry.http import ServiceRequest
 from core.text import clean
@@ -296,7 +297,7 @@ class SpanTree:
             tool_id=event.tool_use_id,
             iteration=event.iteration,
             query_id=event.query_id,
-            input_preview=_json(event.input),
+            input_preview=to_json(event.input),
         )
         self._calls[event.tool_use_id] = (span, now)
 
@@ -356,10 +357,3 @@ class SpanTree:
 def _fields(source: msgspec.Struct, *names: str) -> dict[str, Any]:
     """Fields of an event, as attributes of the same names."""
     return {name: getattr(source, name) for name in names}
-
-
-def _json(value: Any) -> str:
-    try:
-        return msgspec.json.encode(value).decode()
-    except (TypeError, ValueError, RecursionError):
-        return "{}"

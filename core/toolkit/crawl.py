@@ -18,8 +18,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 import msgspec
 
@@ -29,7 +28,7 @@ from core.toolkit.articles import Article, article_path, canonical_url, count_wo
 from core.toolkit.context import ToolContext
 from core.toolkit.extract import extract_page
 
-__all__ = ["MAX_IN_FLIGHT", "MAX_URLS", "Crawled", "Failed", "Progress", "crawl_parallel"]
+__all__ = ["MAX_IN_FLIGHT", "MAX_URLS", "Crawled", "Failed", "crawl_parallel"]
 
 logger = logging.getLogger(__name__)
 
@@ -63,23 +62,11 @@ class _Answer(msgspec.Struct, frozen=True):
     saved: int
 
 
-@dataclass(frozen=True)
-class Progress:
-    """The progress of a crawl: `done` pages of `total`; `outcome` is that of the latest page."""
-
-    done: int
-    total: int
-    outcome: Crawled | Failed
-
-
-async def crawl_parallel(
-    context: ToolContext, urls: Sequence[str], progress: Callable[[Progress], None] | None = None
-) -> str:
+async def crawl_parallel(context: ToolContext, urls: Sequence[str]) -> str:
     """Fetch pages, at most ten at a time, and save the article of each in `search_results/`.
 
     A URL that is given twice, in any spelling, is fetched once. A page that fails is listed with its reason, and the
-    others continue; a page whose site is on the web reader's blacklist is not fetched. `progress` is called on the
-    event loop after each page.
+    others continue; a page whose site is on the web reader's blacklist is not fetched.
 
     Returns:
         Compact JSON: articles (title, url, path, words, date) and failed (url, error, code), both in the
@@ -100,15 +87,10 @@ async def crawl_parallel(
             "split them into several calls"
         )
     slots = asyncio.Semaphore(MAX_IN_FLIGHT)
-    outcomes: list[Crawled | Failed] = []
 
     async def crawl(url: str) -> Crawled | Failed:
         async with slots:
-            outcome = await _crawl_one(context, url)
-        outcomes.append(outcome)
-        if progress is not None:
-            progress(Progress(len(outcomes), len(wanted), outcome))
-        return outcome
+            return await _crawl_one(context, url)
 
     async with asyncio.TaskGroup() as group:
         tasks = [group.create_task(crawl(url)) for url in wanted.values()]

@@ -176,10 +176,6 @@ class Blacklist:
             return None
         return _listing(host, site)
 
-    def is_listed(self, url: str) -> bool:
-        """Whether a page's site is listed."""
-        return self.find(url) is not None
-
     def strike(self, url: str, code: str, tool_use_id: str, at: datetime | None = None) -> Listing | None:
         """Count an error against the site of `url`; returns the new state of the site.
 

@@ -140,7 +140,6 @@ class SessionRenewal:
         connection_of: returns the connection of a server, if there is one.
         reconnect: reconnects a server; returns why that cannot be tried.
         report: reports an error and where it occurred.
-        clock: monotonic seconds.
     """
 
     def __init__(
@@ -148,12 +147,10 @@ class SessionRenewal:
         connection_of: Callable[[str], Connection | None],
         reconnect: Callable[[str], str],
         report: Callable[[str, Exception], None],
-        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._connection_of = connection_of
         self._reconnect = reconnect
         self._report = report
-        self._clock = clock
         self._tried: dict[str, float] = {}
 
     def check_result(self, result: ToolResult) -> None:
@@ -167,12 +164,12 @@ class SessionRenewal:
         if connection is None or connection.expiry is None or not connection.expiry.matches(error):
             return
         last = self._tried.get(server)
-        if last is not None and self._clock() - last < _MIN_INTERVAL:
+        if last is not None and time.monotonic() - last < _MIN_INTERVAL:
             return
         if refusal := self._reconnect(server):
             log.info("the session of %s seems to be over: %s", server, refusal)
             return
-        self._tried[server] = self._clock()
+        self._tried[server] = time.monotonic()
         self._report(
             server,
             ConnectionFailed(

@@ -14,7 +14,7 @@ from core.agent.mcp.error_messages import problem_in
 from core.agent.mcp.reconnect import MAX_ATTEMPTS, CallLater, ReconnectSchedule, call_later
 from core.agent.mcp.states import ServerOperation, ServerStates
 from core.agent.mcp.status_poll import StatusPoll
-from core.concurrency.spawn import Handle, Spawn, spawn_task
+from core.concurrency.spawn import Handle, spawn_task
 from core.errors import ConnectionFailed, UniversalAgentError
 from core.events.types import Event, McpServer, McpStatus
 from core.text import clean_line
@@ -71,7 +71,6 @@ class Servers:
         publish: publishes an event.
         reopen: returns the configuration of a server that could not be opened before; raises UniversalAgentError.
         renew: returns a new one for a server whose session is over, None otherwise; raises UniversalAgentError.
-        spawn: starts the work.
         report: reports an error and where it occurred.
         later: calls a function after some seconds.
     """
@@ -82,7 +81,6 @@ class Servers:
         publish: Callable[[Event], Event],
         reopen: Callable[[str], Awaitable[Mapping[str, dict[str, Any]]]],
         *,
-        spawn: Spawn = spawn_task,
         renew: Callable[[str], Awaitable[Mapping[str, dict[str, Any]] | None]] = _never,
         report: Callable[[str, Exception], None] = _ignore,
         later: CallLater = call_later,
@@ -91,7 +89,6 @@ class Servers:
         self._publish = publish
         self._reopen = reopen
         self._renew = renew
-        self._spawn = spawn
         self._report = report
         self._schedule = ReconnectSchedule(self._restart, self._give_up, later=later)
         self._poller = StatusPoll(self.refresh, states.mark_dead, self._note_alive, states.is_remote, later)
@@ -313,4 +310,4 @@ class Servers:
             finally:
                 self._work.pop(number, None)
 
-        self._work[number] = self._spawn(kept(), "servers", "agent")
+        self._work[number] = spawn_task(kept(), "servers", "agent")

@@ -19,6 +19,7 @@ from typing import Any
 
 import msgspec
 
+from core.events.codec import to_json
 from core.observation import (
     AnyObservation,
     ContentBlock,
@@ -182,7 +183,7 @@ def _blocks(content: Any) -> tuple[ContentBlock, ...]:
         case Mapping() if "type" in content and ("text" in content or "source" in content):
             return tuple(_block(content))
         case _:
-            return (TextContent(_as_json(content)),)
+            return (TextContent(to_json(content, repr(content))),)
 
 
 def _block(item: Any) -> list[ContentBlock]:
@@ -200,14 +201,7 @@ def _block(item: Any) -> list[ContentBlock]:
         case {"type": "tool_reference"}:
             return []
         case _:
-            return [TextContent(_as_json(item))]
-
-
-def _as_json(value: Any) -> str:
-    try:
-        return msgspec.json.encode(value).decode()
-    except (TypeError, ValueError, RecursionError):
-        return repr(value)
+            return [TextContent(to_json(item, repr(item)))]
 
 
 def _text(blocks: tuple[ContentBlock, ...]) -> str:

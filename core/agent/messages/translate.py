@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Literal
@@ -27,6 +27,7 @@ from core.events.types import (
     ToolCallStarted,
     Usage,
 )
+from core.observation import ToolCall
 from core.provider.error_messages import AT_LIMIT, describe_failure
 from core.redaction.redactor import Redactor
 from core.text import clean
@@ -34,7 +35,7 @@ from core.text import clean
 if TYPE_CHECKING:
     import claude_agent_sdk as sdk
 
-__all__ = ["OpenCall", "RawToolResult", "SteeringAccepted", "Translator", "TurnResult", "TurnStarted"]
+__all__ = ["OpenCall", "RawToolResult", "SteeringAccepted", "Translator", "TurnOutcome", "TurnStarted"]
 
 log = logging.getLogger(__name__)
 
@@ -63,16 +64,22 @@ class RawToolResult:
 
 
 @dataclass(frozen=True)
-class TurnResult:
-    """How a turn ended, as the agent reports it."""
+class TurnOutcome:
+    """How a turn ended: for the agent, whose `cost_usd` is of the whole conversation, or for one query alone."""
 
     status: Literal["success", "error", "interrupted"]
-    text: str
-    error: str | None
-    turns: int
-    cost_usd: float | None
-    usage: Usage | None
+    text: str = ""
+    error: str | None = None
+    turns: int = 0
+    cost_usd: float | None = None
+    usage: Usage | None = None
     context_window: int | None = None
+    tool_calls: tuple[ToolCall, ...] = ()
+
+    @property
+    def at_limit(self) -> bool:
+        """Whether it was stopped at the spending limit."""
+        return self.error == AT_LIMIT
 
 
 @dataclass(frozen=True)
@@ -110,7 +117,6 @@ class Translator:
         servers: ServerStates | None = None,
         server: str | None = None,
         prices: Prices | None = None,
-        now: Callable[[], datetime] | None = None,
     ) -> None:
         self._redactor = redactor or Redactor()
         self.query_id = ""
@@ -120,7 +126,6 @@ class Translator:
         self.model: str | None = None
         self.calls: dict[str, OpenCall] = {}
         self.last_text = ""
-        self._now = now or (lambda: datetime.now(UTC))
         self.tasks = SubagentTasks()
         self._servers = servers or ServerStates()
         self._server = server or "the model's service"
@@ -138,7 +143,7 @@ class Translator:
 
     def feed(
         self, message: sdk.Message
-    ) -> Iterator[Event | RawToolResult | TurnResult | SteeringAccepted | TurnStarted]:
+    ) -> Iterator[Event | RawToolResult | TurnOutcome | SteeringAccepted | TurnStarted]:
         """Translate one message, in order."""
         import claude_agent_sdk as sdk
 
@@ -277,7 +282,7 @@ class Translator:
             input=block.input,
             query_id=self.query_id,
             parent_tool_use_id=parent,
-            started_at=self._now(),
+            started_at=datetime.now(UTC),
             started=time.monotonic(),
         )
         yield ToolCallStarted(
@@ -330,7 +335,7 @@ class Translator:
             return f"no connection to {clean(self._server)}"
         return error
 
-    def _result(self, message: sdk.ResultMessage) -> TurnResult:
+    def _result(self, message: sdk.ResultMessage) -> TurnOutcome:
         text = self._sanitize(message.result or "").strip() or self.last_text
         self.prices.measure(message.model_usage)
         aborted = str(message.terminal_reason or "").startswith("aborted")
@@ -340,7 +345,7 @@ class Translator:
             status = "interrupted"
         elif message.is_error or message.subtype != "success":
             status, error = "error", _failure(message, text)
-        return TurnResult(
+        return TurnOutcome(
             status=status,
             text=text if status == "success" else self.last_text,
             error=error,

@@ -5,7 +5,13 @@ from typing import Any
 import claude_agent_sdk as sdk
 
 from core.agent.mcp.states import ServerStates
-from core.agent.messages.translate import RawToolResult, SteeringAccepted, Translator, TurnResult, TurnStarted
+from core.agent.messages.translate import (
+    RawToolResult,
+    SteeringAccepted,
+    Translator,
+    TurnOutcome,
+    TurnStarted,
+)
 from core.events.types import (
     ApiRetry,
     Event,
@@ -22,7 +28,7 @@ from core.events.types import (
 )
 from core.redaction.redactor import Redactor
 
-Item = Event | RawToolResult | TurnResult | SteeringAccepted | TurnStarted
+Item = Event | RawToolResult | TurnOutcome | SteeringAccepted | TurnStarted
 
 
 def fed(translator: Translator, *messages: Any) -> list[Item]:
@@ -184,9 +190,9 @@ def test_what_a_sub_agent_was_asked_is_known_by_its_task() -> None:
 def test_ends_of_turns_are_told_apart() -> None:
     translator = Translator()
 
-    def end(**changes: Any) -> TurnResult:
+    def end(**changes: Any) -> TurnOutcome:
         (ended,) = fed(translator, result(**changes))
-        assert isinstance(ended, TurnResult)
+        assert isinstance(ended, TurnOutcome)
         return ended
 
     assert (end().status, end().text) == ("success", "answer")

@@ -7,7 +7,7 @@ from typing import Any
 import claude_agent_sdk as sdk
 import pytest
 
-from core.agent.messages.translate import Translator, TurnResult
+from core.agent.messages.translate import Translator, TurnOutcome
 from core.agent.messages.usage import Prices
 from core.events.types import TokensSpent, Usage
 from tests.core.agent.test_translate import begin, fed, result, stream
@@ -146,6 +146,6 @@ def test_the_end_of_a_turn_tells_how_much_the_model_takes_in() -> None:
         "claude-x": used(inputTokens=10, costUSD=0.1, contextWindow=1_000_000),
     }
     items = fed(translator, begin(), stream("message_stop"), result(model_usage=told))
-    (end,) = [item for item in items if isinstance(item, TurnResult)]
+    (end,) = [item for item in items if isinstance(item, TurnOutcome)]
     assert end.context_window == 1_000_000
     assert translator.prices.cost_of("claude-x", Usage(input_tokens=10)) == pytest.approx(0.1)

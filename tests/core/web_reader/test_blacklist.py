@@ -69,12 +69,12 @@ def test_three_strikes_of_three_calls_list_a_site(blacklist: Blacklist) -> None:
         blacklist.strike(PAGE, "1214", call)
     (entry,) = blacklist.entries()
     assert (len(entry.strikes), entry.listed) == (2, False)
-    assert not blacklist.is_listed(PAGE)
+    assert not blacklist.find(PAGE)
     standing = blacklist.strike("http://papers.example/three", "1214", "t3")
     assert standing is not None
     assert standing.expires == NOW + LIFETIME
-    assert blacklist.is_listed("https://papers.example/another")
-    assert not blacklist.is_listed("https://blog.papers.example/")
+    assert blacklist.find("https://papers.example/another")
+    assert not blacklist.find("https://blog.papers.example/")
     found = blacklist.find(PAGE)
     assert found is not None
     assert "2026-04-09" in found.reason
@@ -88,9 +88,9 @@ def test_strikes_and_listings_end_after_their_time(blacklist: Blacklist, clock: 
     blacklist.strike(PAGE, "1214", "late")
     assert len(blacklist.entries()[0].strikes) == 1
     listed(blacklist, prefix="new", count=2)
-    assert blacklist.is_listed(PAGE)
+    assert blacklist.find(PAGE)
     clock.now += LIFETIME
-    assert not blacklist.is_listed(PAGE)
+    assert not blacklist.find(PAGE)
     assert blacklist.entries() == []
 
 
@@ -139,9 +139,9 @@ def test_a_damaged_list_is_set_aside_and_begins_anew(
     blacklist: Blacklist, tmp_path: Path, content: bytes, caplog: pytest.LogCaptureFixture
 ) -> None:
     (tmp_path / BLACKLIST).write_bytes(content)
-    assert not blacklist.is_listed(PAGE)
+    assert not blacklist.find(PAGE)
     listed(blacklist)
-    assert blacklist.is_listed(PAGE)
+    assert blacklist.find(PAGE)
     (aside,) = tmp_path.glob(f"{BLACKLIST}.corrupt-*")
     assert aside.read_bytes() == content
     assert "damaged" in caplog.text
@@ -159,7 +159,7 @@ def test_what_is_no_file_is_set_aside(blacklist: Blacklist, tmp_path: Path, kind
         case _:
             path.mkdir()
     listed(blacklist)
-    assert blacklist.is_listed(PAGE)
+    assert blacklist.find(PAGE)
     assert outside.read_text() == "mine"
 
 
@@ -176,11 +176,11 @@ def test_a_list_that_cannot_be_locked_is_told_of_and_looked_past(
 
 def test_a_change_by_another_program_is_seen(tmp_path: Path, clock: Clock) -> None:
     mine, theirs = Blacklist(tmp_path, now=clock), Blacklist(tmp_path, now=clock)
-    assert not mine.is_listed(PAGE)
+    assert not mine.find(PAGE)
     listed(theirs)
-    assert mine.is_listed(PAGE)
+    assert mine.find(PAGE)
     theirs.clear("papers.example")
-    assert not mine.is_listed(PAGE)
+    assert not mine.find(PAGE)
 
 
 def test_hostile_text_and_secrets_do_not_stay(tmp_path: Path, clock: Clock) -> None:

@@ -92,7 +92,7 @@ def test_wrong_usage_changes_nothing(
     blacklist = fill(base, ("a.example", 3))
     assert command(*arguments) == 2
     assert capsys.readouterr().err.startswith("ua-tui blacklist: ")
-    assert blacklist.is_listed("https://a.example/")
+    assert blacklist.find("https://a.example/")
 
 
 def test_a_list_that_cannot_be_locked_is_an_error_in_words(
