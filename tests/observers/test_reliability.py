@@ -28,7 +28,7 @@ from core.web_reader.blacklist import Blacklist
 from observers.base import ObserverContext, Outcome, Saved
 from observers.catalogue import default_observers
 from observers.corpus import Corpus
-from observers.decoding.decode import decode_bytes
+from observers.decoding.decode import MAX_TEXT, decode_bytes
 from observers.execution.offload import ResultOffload
 from observers.execution.run import Run, perform
 from observers.execution.runner import ObserverRunner
@@ -191,7 +191,7 @@ def test_of_reports_of_one_name_every_version_is_kept(
     started = threading.Event()
 
     def rewrite() -> None:
-        for part in range(8):
+        for part in range(4):
             path.write_bytes(b"part %d" % part)
             started.set()
             threading.Event().wait(0.25)
@@ -225,7 +225,7 @@ def aside(context: ObserverContext, monkeypatch: pytest.MonkeyPatch) -> Iterator
     aside.close()
 
 
-async def test_what_cannot_be_read_is_told_of_and_stops_nobody(
+async def test_what_cannot_be_read_is_reported_and_stops_nobody(
     context: ObserverContext, result: Make, aside: WorkerProcess
 ) -> None:
     observers = [*default_observers(plugins=False), Probe(write_down)]
@@ -237,7 +237,7 @@ async def test_what_cannot_be_read_is_told_of_and_stops_nobody(
         "lists": "[" * 100_000,
         "objects": '{"a":' * 5_000,
         "braces": "{" * 100_000,
-        "long": "[" + "1," * (52 << 20) + "1]",
+        "long": "[" + "1," * (MAX_TEXT // 2) + "1]",
     }
     for name, text in hostile.items():
         runner.submit(result(SEARCH, text, name))
@@ -379,11 +379,11 @@ def test_two_sessions_of_one_second_keep_apart_and_share_the_blacklist(tmp_path:
     )
 
 
-async def test_what_twenty_slow_observers_are_at_is_waited_for(
+async def test_the_work_of_twenty_slow_observers_is_waited_for(
     context: ObserverContext, result: Make
 ) -> None:
     def slowly(given_result: ToolResult, given_context: ObserverContext) -> Outcome:
-        threading.Event().wait(0.5)
+        threading.Event().wait(0.1)
         return write_down(given_result, given_context)
 
     events: list[Event] = []

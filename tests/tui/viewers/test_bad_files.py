@@ -6,11 +6,13 @@ import os
 import shutil
 import socket
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
+from textual import events
 
-from tests.tui.files_host import hosted, screen_text, until
+from tests.tui.files_host import Host, hosted, screen_text, until
 from tests.tui.tree_host import cursor, laid_session, rows
 from tui.panes.workspace.pane import WorkspacePane
 from tui.panes.workspace.preview import PreviewPane
@@ -33,7 +35,7 @@ def _loop(path: Path) -> None:
 
 
 def _table(path: Path) -> None:
-    path.write_text("|h" * 20 + "|\n" + "|-" * 20 + "|\n" + ("|cell" * 20 + "|\n") * 500)
+    path.write_text("|h" * 20 + "|\n" + "|-" * 20 + "|\n" + ("|cell" * 20 + "|\n") * 80)
 
 
 ODD: dict[str, tuple[str, Callable[[Path], object], str]] = {
@@ -50,54 +52,58 @@ ODD: dict[str, tuple[str, Callable[[Path], object], str]] = {
     "no text": ("\udcff\udcfe.txt", lambda path: path.write_text("bytes\n"), "bytes"),
     "empty": ("a.json", lambda path: path.write_text(""), "This file is empty."),
 }
+KEYS = ("down", "end", "m", "home", "r")
 SMALL = [(20, 5), (1, 1), (3, 40), (200, 1), (80, 24)]
 
 
 def odd(folder: Path, which: str, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, str]:
-    name, make, told = ODD[which]
+    name, make, expected = ODD[which]
+    folder = folder / which.replace(" ", "_")
+    folder.mkdir()
     monkeypatch.chdir(folder)
     make(folder / name)
-    return folder / name, told
+    return folder / name, expected
 
 
-def flat(text: str) -> str:
-    """The text on the screen without breaks: messages are folded to the width."""
-    return " ".join(text.split())
+def is_shown(app: Host, expected: str) -> bool:
+    """Whether the screen has a text; messages are folded to the width."""
+    return expected in " ".join(screen_text(app).split())
 
 
-@pytest.mark.parametrize("which", ODD)
-async def test_the_preview_has_a_view_or_a_message(
-    tmp_path: Path, which: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path, told = odd(tmp_path, which, monkeypatch)
+async def test_the_preview_has_a_view_or_a_message(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     preview = PreviewPane()
     async with hosted(preview) as (app, pilot):
-        preview.show_path(path)
-        await until(lambda: told in flat(screen_text(app)))
-        for size in SMALL:
-            await pilot.resize_terminal(*size)
-            await pilot.pause()
-        await until(lambda: told in flat(screen_text(app)))
-        assert not any(character in screen_text(app) for character in "\x1b\u202e\r")
+        for which in ODD:
+            path, expected = odd(tmp_path, which, monkeypatch)
+            preview.show_path(path)
+            await until(partial(is_shown, app, expected))
+            for size in SMALL:
+                await pilot.resize_terminal(*size)
+                await pilot.pause()
+            await until(partial(is_shown, app, expected))
+            assert not any(character in screen_text(app) for character in "\x1b\u202e\r"), which
 
 
-@pytest.mark.parametrize("which", ODD)
+@pytest.mark.parametrize("first", range(4))
 async def test_the_viewer_has_a_view_or_a_message(
-    tmp_path: Path, which: str, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, first: int
 ) -> None:
-    path, told = odd(tmp_path, which, monkeypatch)
-    screen = ViewerScreen(path, tmp_path)
-    async with hosted(screen=screen) as (app, pilot):
-        await until(lambda: told in flat(screen_text(app)))
-        for size in SMALL:
-            await pilot.resize_terminal(*size)
-            await pilot.press("down", "end", "m", "home", "r")
-            await pilot.pause()
-        await until(lambda: told in flat(screen_text(app)))
-        assert not any(character in screen_text(app) for character in "\x1b\u202e\r")
+    async with hosted() as (app, pilot):
+        for which in list(ODD)[first::4]:
+            path, expected = odd(tmp_path, which, monkeypatch)
+            await app.push_screen(ViewerScreen(path, tmp_path))
+            await until(partial(is_shown, app, expected))
+            for size in SMALL:
+                await pilot.resize_terminal(*size)
+                for key in KEYS:
+                    app.post_message(events.Key(key, key if len(key) == 1 else None))
+                await pilot.pause()
+            await until(partial(is_shown, app, expected))
+            assert not any(character in screen_text(app) for character in "\x1b\u202e\r"), which
+            await app.pop_screen()
 
 
-async def test_what_vanishes_while_it_is_previewed_is_told_of(tmp_path: Path) -> None:
+async def test_what_vanishes_while_it_is_previewed_is_reported(tmp_path: Path) -> None:
     session = laid_session(tmp_path)
     folder = session / "work_products"
     report, kept = folder / "b_report.txt", folder / "a_kept.txt"

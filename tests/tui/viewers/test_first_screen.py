@@ -79,12 +79,12 @@ def held(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
 
 
 class TestViewer:
-    @pytest.mark.parametrize("size", [20_000, 120_000], ids=["1 MB", "6 MB"])
+    @pytest.mark.parametrize("size", [2_000, 12_000], ids=["1 MB", "6 MB"])
     @pytest.mark.parametrize(
         ("name", "write"),
         [
-            ("a.csv", lambda count: "n,text\n" + "".join(f"{n},{'x' * 40}\n" for n in range(count))),
-            ("a.json", lambda count: json.dumps([f"{n} {'x' * 40}" for n in range(count)])),
+            ("a.csv", lambda count: "n,text\n" + "".join(f"{n},{'x' * 500}\n" for n in range(count))),
+            ("a.json", lambda count: json.dumps([f"{n} {'x' * 500}" for n in range(count)])),
         ],
     )
     async def test_the_cursor_stays_when_the_rest_is_there(
@@ -98,13 +98,15 @@ class TestViewer:
             beginning = screen.view.cursor_body
             assert beginning is not None
             assert beginning.entries < size
-            await pilot.press(*["down"] * 30)
+            await pilot.press("pagedown", "pagedown", "pagedown")
+            cursor = beginning.cursor
+            assert cursor > 24
             held.set()
             await until(lambda: screen.view.cursor_body is not beginning and screen.view.row_count >= size)
             whole = screen.view.cursor_body
             assert whole is not None
-            assert (whole.cursor, whole.entries) == (30, size)
-            await until(lambda: "30  " in screen_text(app) or " 30 " in screen_text(app))
+            assert (whole.cursor, whole.entries) == (cursor, size)
+            await until(lambda: f"{cursor} " in screen_text(app))
 
     async def test_text_stays_where_it_was_scrolled_to(self, tmp_path: Path, held: threading.Event) -> None:
         path = tmp_path / "a.txt"

@@ -21,14 +21,18 @@ from tui.viewers.contract import FULL_LIMIT
 from tui.viewers.registry import load
 
 SCALARS = (
-    st.none() | st.booleans() | st.integers() | st.text() | st.floats(allow_nan=False, allow_infinity=False)
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.text(max_size=40)
+    | st.floats(allow_nan=False, allow_infinity=False)
 )
 VALUES = st.recursive(
     SCALARS,
-    lambda inner: st.lists(inner, max_size=20) | st.dictionaries(st.text(), inner, max_size=20),
-    max_leaves=60,
+    lambda inner: st.lists(inner, max_size=8) | st.dictionaries(st.text(max_size=20), inner, max_size=8),
+    max_leaves=25,
 )
-CONTAINERS = st.lists(VALUES, max_size=30) | st.dictionaries(st.text(), VALUES, max_size=30)
+CONTAINERS = st.lists(VALUES, max_size=12) | st.dictionaries(st.text(max_size=20), VALUES, max_size=12)
 
 
 @pytest.fixture

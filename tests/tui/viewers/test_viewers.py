@@ -580,18 +580,18 @@ class TestTables:
         assert "→" not in lines(table, 80)[0]
         assert "←" in lines(table, 80)[0]
 
-    def test_a_million_rows_are_sorted_and_filtered_in_a_thread(self, tmp_path: Path) -> None:
+    def test_very_many_rows_are_sorted_and_filtered_in_a_thread(self, tmp_path: Path) -> None:
         path = tmp_path / "a.csv"
         with path.open("w") as file:
             file.write("n,name\n")
-            file.writelines(f"{i * 7919 % 1000000},row {i}\n" for i in range(1_000_000))
+            file.writelines(f"{i * 7919 % 100000},row {i}\n" for i in range(100_000))
         document = load(path, FULL_LIMIT)
-        assert document.facts == ("1,000,000 rows", "2 columns")
+        assert document.facts == ("100,000 rows", "2 columns")
         table = document.rendered
         assert isinstance(table, Table)
-        assert table.records[999_999][1] == "row 999999"
-        do(table, BodyCommand("filter", "row 99999"))
-        assert [table.records[number][1] for number in table.order][:2] == ["row 99999", "row 999990"]
+        assert table.records[99_999][1] == "row 99999"
+        do(table, BodyCommand("filter", "row 9999"))
+        assert [table.records[number][1] for number in table.order][:2] == ["row 9999", "row 99990"]
         do(table, BodyCommand("sort", column=0))
         values = [int(table.records[number][0]) for number in table.order]
         assert values == sorted(values)
