@@ -29,6 +29,7 @@ class Host(App[None]):
     """Shows `widgets`, then `screen`; keeps the messages and the requests that reach an application."""
 
     CSS_PATH = [  # noqa: RUF012
+        STYLES / "lines.tcss",
         STYLES / "workspace.tcss",
         STYLES / "viewer.tcss",
         STYLES / "tool_call.tcss",

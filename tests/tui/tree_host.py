@@ -22,27 +22,24 @@ def laid_session(folder: Path, name: str = "session_20261121_050000") -> Path:
 
 def rows(pane: WorkspacePane) -> list[str]:
     """The names on the tree, indented by depth, in the order they stand."""
-    model = pane.tree_view.model
     return [
         "  " * row.depth + (Path(row.path).name if row.entry is not None else row.note)
-        for row in (model.rows if model is not None else [])
+        for row in pane.tree_view.model.rows.items
     ]
 
 
 def cursor(pane: WorkspacePane) -> str | None:
-    row = pane.tree_view.cursor_row
+    row = pane.tree_view.cursor
     return None if row is None else Path(row.path).name
 
 
 def on_screen(pane: WorkspacePane) -> int:
     """The line of the screen that the cursor is on, within the tree."""
-    assert pane.tree_view.model is not None
     return pane.tree_view.model.place(pane.tree_view.model.cursor) - int(pane.tree_view.scroll_offset.y)
 
 
 def model_of(pane: WorkspacePane) -> FolderTree:
     """The tree that is shown."""
-    assert pane.tree_view.model is not None
     return pane.tree_view.model
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from itertools import count
 from typing import Generic, Protocol, TypeVar
 
@@ -35,10 +35,10 @@ class EntryList(Generic[EntryT]):
 
     __slots__ = ("heights", "index", "items")
 
-    def __init__(self) -> None:
-        self.items: list[EntryT] = []
-        self.index: dict[Hashable, int] = {}
-        self.heights = Heights()
+    def __init__(self, entries: Iterable[EntryT] = (), heights: Iterable[int] = ()) -> None:
+        self.items: list[EntryT] = list(entries)
+        self.index: dict[Hashable, int] = {entry.key: at for at, entry in enumerate(self.items)}
+        self.heights = Heights(heights)
 
     def append(self, entry: EntryT, height: int) -> None:
         """Add an entry at the end."""
@@ -91,8 +91,8 @@ class RowSource(ABC, Generic[EntryT]):
         """Whether the entry is counted among the new ones below the screen."""
         return True
 
-    def render_empty(self, width: int, *, focused: bool) -> Sequence[Line]:
-        """Render what an empty list shows."""
+    def render_below(self, width: int, *, focused: bool) -> Sequence[Line]:
+        """Render what follows the last entry where there is room, such as a hint in an empty list."""
         return []
 
     def render_head(self, width: int, height: int) -> Sequence[Line]:

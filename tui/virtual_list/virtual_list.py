@@ -1,13 +1,14 @@
 """A list of any length, drawn line by line: no widget per entry, and nothing rendered that is not on screen.
 
 The lines on screen are held as strips, and only lines whose strip changed are painted again. The position is kept
-as an entry and an offset inside it, so that nothing moves under the reader when heights above change. The list
-follows its end until the reader moves up; then the lower border counts what came below, until End.
+as an entry and an offset inside it, so that nothing moves under the reader when heights above change. A list that
+grows at its end follows it until the reader moves up; then the lower border counts what came below, until End.
 """
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from itertools import zip_longest
 from typing import ClassVar, Generic, NamedTuple, Protocol, Self, TypeVar
 
 from rich.segment import Segment
@@ -21,7 +22,7 @@ from textual.selection import Selection
 from textual.strip import Strip
 from textual.widget import Widget
 
-from tui.render.layout import PLAIN
+from tui.render.layout import PLAIN, Line
 from tui.virtual_list.cache import LineCache, Rendered
 from tui.virtual_list.heights import Heights
 from tui.virtual_list.source import EntryList, EntryT, RowSource
@@ -86,6 +87,9 @@ class VirtualList(ScrollView, Generic[EntryT], can_focus=True):
     GUTTER: ClassVar[int] = 0
     """Cells kept free at the left, where the cursor is then a bar; without them it is a highlighted row."""
 
+    FOLLOWS_END: ClassVar[bool] = True
+    """Whether the list stays at its end as it grows. If not, no entry has the cursor before it is moved."""
+
     off_screen = False
     """Whether the list only gathers entries for another one, which will adopt them."""
 
@@ -104,6 +108,7 @@ class VirtualList(ScrollView, Generic[EntryT], can_focus=True):
         # What is on screen
         self._lines: list[ScreenLine] = []
         self._head: list[Strip] = []
+        self._foot: list[Strip] = []
         self._top = (0, 0)
         self._seen_size = Size(0, 0)
         self._stale = True
@@ -118,7 +123,7 @@ class VirtualList(ScrollView, Generic[EntryT], can_focus=True):
         self._base = PLAIN
         # The reader
         self._cursor: Hashable | None = None
-        self._following = True
+        self._following = self.FOLLOWS_END
         self._new = 0
         self._grew = False
         self._mark = ""
@@ -195,6 +200,11 @@ class VirtualList(ScrollView, Generic[EntryT], can_focus=True):
         if not self._following and lines and index > lines[-1].position:
             self._grew = True
 
+    def touch_all(self) -> None:
+        """Note that any entry may look different without a higher revision, but is as high as it was."""
+        self._generation += 1
+        self._stale = True
+
     def invalidate(self) -> None:
         """Have the lines on screen made again with the next update: their marks changed, not their entries."""
         self._stale = True
@@ -207,7 +217,7 @@ class VirtualList(ScrollView, Generic[EntryT], can_focus=True):
 
     def update_rows(self) -> None:
         """Bring the screen up to date after changes; does nothing while the list is hidden."""
-        if not self._hidden and self.is_attached and self._area():
+        if self._is_shown:
             self._fill()
             self._publish()
 
@@ -252,8 +262,7 @@ class VirtualList(ScrollView, Generic[EntryT], can_focus=True):
     @property
     def visible_entries(self) -> Sequence[EntryT]:
         """The entries of which a line is on screen, in order."""
-        first, last = (self._lines[0].position, self._lines[-1].position) if self._lines else (0, -1)
-        return self.entries[max(0, first) : last + 1]
+        return self.entries[self._lines[0].position : self._lines[-1].position + 1] if self._lines else ()
 
     @property
     def following(self) -> bool:
@@ -298,6 +307,10 @@ class VirtualList(ScrollView, Generic[EntryT], can_focus=True):
         width, rows = self.entry_width, self.source.rows
         rows.heights = Heights([self.source.estimate(entry, width) for entry in rows.items])
 
+    @property
+    def _is_shown(self) -> bool:
+        return not self._hidden and self.is_attached and bool(self._area())
+
     def _area(self) -> Size:
         """The room for entries: what the head leaves."""
         width, height = self.scrollable_content_region.size
@@ -307,10 +320,13 @@ class VirtualList(ScrollView, Generic[EntryT], can_focus=True):
         width, height = self.scrollable_content_region.size
         lines = self.source.render_head(max(1, width - self.GUTTER - 1), height // 2)[: height // 2]
         margin = [Segment(" " * self.GUTTER)] if self.GUTTER else []
-        strips = [Strip([*margin, *line]).adjust_cell_length(width).apply_style(self._base) for line in lines]
-        # Lines that look as before stay the same objects: they are not painted again.
-        old = self._head
-        self._head = [old[y] if y < len(old) and old[y] == strip else strip for y, strip in enumerate(strips)]
+        self._head = self._fixed_lines([[*margin, *line] for line in lines], self._head)
+
+    def _fixed_lines(self, lines: Sequence[Line], before: Sequence[Strip]) -> list[Strip]:
+        """Make strips of lines that do not scroll; one that looks as before stays, and is not painted again."""
+        width = self.scrollable_content_region.width
+        strips = [Strip(line).adjust_cell_length(width).apply_style(self._base) for line in lines]
+        return [old if old == new else new for new, old in zip_longest(strips, before[: len(strips)])]
 
     def _fill(self) -> None:
         self._read_palette()
@@ -330,6 +346,9 @@ class VirtualList(ScrollView, Generic[EntryT], can_focus=True):
         else:
             self._fill_downwards(area.height)
         self._lines = list(self._visible(area))
+        room = area.height - len(self._lines)
+        below = self.source.render_below(self.entry_width, focused=self.has_focus) if room else ()
+        self._foot = self._fixed_lines(below[:room], self._foot)
 
     def _fill_upwards(self, height: int) -> None:
         index = len(self.entries)
@@ -376,11 +395,6 @@ class VirtualList(ScrollView, Generic[EntryT], can_focus=True):
                 if shown == area.height:
                     return
             index, line = index + 1, 0
-        if not entries:
-            for segments in source.render_empty(self.entry_width, focused=self.has_focus)[: area.height]:
-                yield ScreenLine(
-                    Strip(segments).adjust_cell_length(area.width).apply_style(self._base), -1, 0
-                )
 
     def _paint(self, rendered: Rendered, line: int, width: int, *, has_cursor: bool) -> Strip:
         strip = rendered.strips[line]
@@ -409,7 +423,7 @@ class VirtualList(ScrollView, Generic[EntryT], can_focus=True):
         self._show_new_below()
 
     def _repaint(self) -> None:
-        old, new = self._painted, [*self._head, *(line.strip for line in self._lines)]
+        old, new = self._painted, [*self._head, *(line.strip for line in self._lines), *self._foot]
         self._painted = new
         height = max(len(old), len(new))
         start: int | None = None
@@ -502,7 +516,8 @@ class VirtualList(ScrollView, Generic[EntryT], can_focus=True):
             return self._head[y]
         y -= len(self._head)
         if y >= len(self._lines):
-            return Strip.blank(width, self._base)
+            y -= len(self._lines)
+            return self._foot[y] if y < len(self._foot) else Strip.blank(width, self._base)
         strip = self._lines[y].strip
         line = round(self.scroll_y) + y
         selection = self.text_selection
@@ -583,7 +598,7 @@ class VirtualList(ScrollView, Generic[EntryT], can_focus=True):
     # -- scrolling --------------------------------------------------------------------------------
 
     def _at_end(self) -> bool:
-        if not self._lines or not self.entries or len(self._lines) < self._seen_size.height:
+        if len(self._lines) < max(1, self._seen_size.height):
             return True
         last = self._lines[-1]
         return last.position == len(self.entries) - 1 and last.line == self.heights[last.position] - 1
@@ -601,7 +616,7 @@ class VirtualList(ScrollView, Generic[EntryT], can_focus=True):
             self._move(change)
         else:
             self.place_at(*self.heights.at(round(new_value)))
-        if self._at_end():
+        if self.FOLLOWS_END and self._at_end():
             self.action_cursor_end()
 
     def scroll_to(self, x: float | None = None, y: float | None = None, **options: object) -> None:
@@ -612,9 +627,10 @@ class VirtualList(ScrollView, Generic[EntryT], can_focus=True):
         """Put a line of an entry at the top, as far as the end allows; the list follows from the last entry."""
         self._top = (index, offset)
         self._following = False
-        self._fill()
-        self._following = self._at_end() and self._on_last()
-        self._publish()
+        if self._is_shown:
+            self._fill()
+            self._following = self.FOLLOWS_END and self._at_end() and self._on_last()
+            self._publish()
 
     def reveal_line(self, index: int, line: int) -> None:
         """Bring a line of an entry into view, unless it is there already."""
@@ -660,12 +676,14 @@ class VirtualList(ScrollView, Generic[EntryT], can_focus=True):
 
     @property
     def cursor_index(self) -> int:
-        """The index of the entry under the cursor, -1 when there is no entry."""
+        """The index of the entry under the cursor, -1 when there is none."""
         found = self.index_of(self._cursor) if self._cursor is not None else None
-        return len(self.entries) - 1 if found is None else found
+        if found is None:
+            return len(self.entries) - 1 if self.FOLLOWS_END else -1
+        return found
 
     def set_cursor(self, key: Hashable | None) -> None:
-        """Put the cursor on an entry, wherever that is; None lets it follow the end."""
+        """Put the cursor on an entry, wherever that is; None lets it follow the end, or removes it."""
         self._cursor = key
 
     def show_entry(self, key: Hashable) -> None:
@@ -673,7 +691,7 @@ class VirtualList(ScrollView, Generic[EntryT], can_focus=True):
         index = self.index_of(key)
         if index is None:
             return
-        self._cursor = key
+        self.set_cursor(key)
         if not self._area():
             return
         first, last = self.span(index)
@@ -695,11 +713,11 @@ class VirtualList(ScrollView, Generic[EntryT], can_focus=True):
         return first, last
 
     def _select(self, index: int) -> None:
-        self._cursor = self.entries[index].key
+        self.set_cursor(self.entries[index].key)
 
     def action_cursor_down(self) -> None:
         """Move to the next entry, or read on in one that is taller than the screen."""
-        if not self._lines or not self.entries:
+        if not self._lines:
             return
         top, bottom = self._lines[0].position, self._lines[-1]
         first, last = self.span(self.cursor_index)
@@ -741,7 +759,7 @@ class VirtualList(ScrollView, Generic[EntryT], can_focus=True):
 
     def action_cursor_up(self) -> None:
         """Move to the previous entry, or read back in one that is taller than the screen."""
-        if not self._lines or not self.entries:
+        if not self._lines:
             return
         top, bottom = self._lines[0], self._lines[-1].position
         first, last = self.span(self.cursor_index)
@@ -768,7 +786,7 @@ class VirtualList(ScrollView, Generic[EntryT], can_focus=True):
 
     def action_cursor_page(self, direction: int) -> None:
         """Move a screen up or down, the cursor with it."""
-        if not self._lines or not self.entries:
+        if not self._lines:
             return
         before = self._top
         chosen = self.cursor_index
@@ -801,9 +819,13 @@ class VirtualList(ScrollView, Generic[EntryT], can_focus=True):
             self.place_at(0, 0)
 
     def action_cursor_end(self) -> None:
-        """Go to the end, and follow it again."""
-        self._follow_end()
-        self.update_rows()
+        """Go to the end, and follow it again if the list does that."""
+        if self.FOLLOWS_END:
+            self._follow_end()
+            self.update_rows()
+        elif self.entries:
+            self._select(len(self.entries) - 1)
+            self.place_at(len(self.entries) - 1, 0)
 
     def action_open(self) -> None:
         """Open the entry under the cursor."""
@@ -815,15 +837,19 @@ class VirtualList(ScrollView, Generic[EntryT], can_focus=True):
         """Move the cursor to what was clicked; a double click opens it."""
         # The default of a double click is to select the text of every entry.
         event.prevent_default()
-        offset = event.get_content_offset(self)
-        y = -1 if offset is None else offset.y - len(self._head)
-        if offset is None or not 0 <= y < len(self._lines) or not self.entries:
+        offset, line = event.get_content_offset(self), self.line_at(event)
+        if offset is None or line is None:
             return
-        line = self._lines[y]
         entry = self.entries[line.position]
-        self._cursor = entry.key
+        self.set_cursor(entry.key)
         self.place_at(*self._top)
         if event.chain == 2:
             self.open_entry(entry)
         else:
             self.click_entry(entry, offset.x, line.line)
+
+    def line_at(self, event: events.MouseEvent) -> ScreenLine | None:
+        """Return the line of an entry below the mouse."""
+        offset = event.get_content_offset(self)
+        y = -1 if offset is None else offset.y - len(self._head)
+        return self._lines[y] if 0 <= y < len(self._lines) else None

@@ -143,7 +143,7 @@ async def test_a_file_that_becomes_a_folder_is_shown_as_one(tmp_path: Path) -> N
         thing.unlink()
         thing.mkdir()
         (thing / "inner").write_text("x")
-        await until(lambda: rows(pane) and is_folder(model_of(pane).rows[0]))
+        await until(lambda: rows(pane) and is_folder(model_of(pane).rows.items[0]))
         pane.reveal(thing / "inner")
         await until(lambda: cursor(pane) == "inner")
         await pilot.pause()
@@ -299,7 +299,7 @@ async def test_links_are_shown_as_links_and_never_entered(tmp_path: Path) -> Non
     pane = WorkspacePane(tmp_path)
     async with hosted(pane) as (app, pilot):
         await until(lambda: len(rows(pane)) == 2)
-        assert not any(map(is_folder, model_of(pane).rows))
+        assert not any(map(is_folder, model_of(pane).rows.items))
         await pilot.pause()
         assert screen_text(app).count("link") == 2
 
@@ -349,7 +349,7 @@ def test_leaving_never_hangs(tmp_path: Path, busy: bool) -> None:
                 self.run_worker(self.leave)
             async def leave(self):
                 pane = self.query_one(WorkspacePane)
-                while len(pane.tree_view.model.rows) < 50:
+                while len(pane.tree_view.model.rows.items) < 50:
                     await asyncio.sleep(0.01)
                 if {busy}:
                     for number in range(50):

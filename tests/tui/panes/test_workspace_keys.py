@@ -185,9 +185,9 @@ async def test_the_cursor_passing_over_files_does_not_count_as_seeing_them(sessi
             (session / "work_products" / f"{number}.md").write_text("x")
         await until(lambda: len(pane.new_files) == 9)
         pane.focus()
-        pane.tree_view.action_edge(-1)
+        pane.tree_view.action_cursor_home()
         for _ in range(len(rows(pane))):
-            pane.tree_view.action_cursor(1)
+            pane.tree_view.action_cursor_down()
         await pilot.pause(0.4)
         assert len(pane.new_files) == 9
 

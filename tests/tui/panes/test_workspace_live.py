@@ -158,7 +158,7 @@ def entries(*names: str) -> tuple[FileEntry, ...]:
 
 def shown(tree: FolderTree) -> list[str]:
     tree.build()
-    return ["  " * row.depth + os.path.basename(row.path) for row in tree.rows]
+    return ["  " * row.depth + os.path.basename(row.path) for row in tree.rows.items]
 
 
 def test_the_cursor_goes_to_the_nearest_row_that_stays() -> None:
@@ -199,10 +199,10 @@ def test_what_a_folder_does_not_list_is_told_on_a_row_that_no_file_can_be() -> N
     tree = FolderTree("/s")
     tree.update(Listing("/s", entries("a"), more=12_345))
     tree.build()
-    assert [(row.note, row.key) for row in tree.rows] == [("", "/s/a"), ("… 12,345 more", "/s/")]
+    assert [(row.note, row.key) for row in tree.rows.items] == [("", "/s/a"), ("… 12,345 more", "/s/")]
     tree.update(Listing("/s", error="Permission denied"))
     tree.build()
-    assert [row.note for row in tree.rows] == ["cannot be read: Permission denied"]
+    assert [row.note for row in tree.rows.items] == ["cannot be read: Permission denied"]
 
 
 def test_unseen_files_are_counted_for_the_folders_above_them() -> None:

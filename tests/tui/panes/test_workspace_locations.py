@@ -131,7 +131,7 @@ async def test_a_folder_that_cannot_be_read_says_so_on_a_row_of_its_own(session:
         bad.rmdir()
         bad.write_text("no folder")
         model_of(pane).dirty.clear()
-        pane.tree_view.action_choose()
+        pane.tree_view.action_open()
         await until(lambda: "cannot be read" in screen_text(app) or rows(pane) == [])
 
 

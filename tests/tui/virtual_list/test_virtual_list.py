@@ -39,8 +39,8 @@ class ItemRows(RowSource[Item]):
         self.rendered.append(entry.key)
         return wrap([(entry.text, Style.null())], width)
 
-    def render_empty(self, width: int, *, focused: bool) -> Sequence[Line]:
-        return wrap([("nothing yet", Style.null())], width)
+    def render_below(self, width: int, *, focused: bool) -> Sequence[Line]:
+        return [] if self.rows.items else wrap([("nothing yet", Style.null())], width)
 
 
 class Items(VirtualList[Item]):

@@ -80,8 +80,10 @@ class BlockRows(RowSource[Block]):
             case _:
                 return True
 
-    def render_empty(self, width: int, *, focused: bool) -> Sequence[Line]:
-        """Say what to do here, with three things to try."""
+    def render_below(self, width: int, *, focused: bool) -> Sequence[Line]:
+        """Say what to do in an empty conversation, with three things to try."""
+        if self.rows.items:
+            return []
         palette = self._palette
         muted, key, text = palette["lines--muted"], palette["lines--key"], palette["md--text"]
         lines: list[Line] = [

@@ -213,8 +213,10 @@ class RunRows(RowSource[Run]):
             return render_table(self.metrics, width, height, styles)
         return render_table(self.metrics, width, height * 3 // 4, styles, BRIEFLY)
 
-    def render_empty(self, width: int, *, focused: bool) -> Sequence[Line]:
+    def render_below(self, width: int, *, focused: bool) -> Sequence[Line]:
         """Say what will be here."""
+        if self.rows.items:
+            return []
         text = (
             "What is saved from each tool result appears here: search results, reports, code output, media."
         )

@@ -491,6 +491,6 @@ class TraceRows(RowSource[CallNode]):
         """Count calls, but neither their queries nor the messages between them."""
         return entry.record is not None
 
-    def render_empty(self, width: int, *, focused: bool) -> Sequence[Line]:
+    def render_below(self, width: int, *, focused: bool) -> Sequence[Line]:
         """Say why there is no row."""
-        return [[], *wrap([(self.empty_text, self._muted)], width)]
+        return [] if self.rows.items else [[], *wrap([(self.empty_text, self._muted)], width)]

@@ -81,7 +81,7 @@ class FileActions(Widget):
 
     def _here(self) -> tuple[Place, Row] | None:
         """The file or folder under the cursor."""
-        place, row = self.tree_view.place, self.tree_view.cursor_row
+        place, row = self.tree_view.place, self.tree_view.cursor
         if place is None or row is None or row.entry is None:
             return None
         return place, row

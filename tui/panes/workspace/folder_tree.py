@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from core.storage.compression import SUFFIX, inner_name
 from tui.panes.workspace.scan import FileEntry, Listing, Order, Request
+from tui.virtual_list.source import EntryList
 
 __all__ = ["FOLDER_CAP", "Folder", "FolderTree", "Row", "is_ignored", "matcher"]
 
@@ -41,6 +42,11 @@ class Row(NamedTuple):
     def key(self) -> str:
         """What identifies the row."""
         return self.path if self.entry is not None else f"{self.path}{os.sep}"
+
+    @property
+    def revision(self) -> int:
+        """Never rises: a row that looks different is another one, or the whole tree is drawn again."""
+        return 0
 
 
 @dataclass(slots=True)
@@ -82,7 +88,7 @@ class FolderTree:
         self.hidden = False
         self.cursor: str | None = None
         self.top = 0
-        self.rows: list[Row] = []
+        self.rows: EntryList[Row] = EntryList()
         self.matches: list[int] = []
         self.matched: set[int] = set()
         self.folders: dict[str, Folder] = {base: Folder(base, -1, open=True)}
@@ -92,7 +98,6 @@ class FolderTree:
         self._only = only
         self._pattern = ""
         self._match: Match | None = None
-        self._places: dict[str, int] | None = None
 
     # -- what is known ----------------------------------------------------------------------------
 
@@ -229,27 +234,25 @@ class FolderTree:
 
     def place(self, key: str | None) -> int:
         """The line of a row, -1 when it is not shown."""
-        if self._places is None:
-            self._places = {
-                row.path if row.entry is not None else row.key: line for line, row in enumerate(self.rows)
-            }
-        return -1 if key is None else self._places.get(key, -1)
+        return self.rows.index.get(key, -1)
 
     def build(self) -> None:
         """Make the rows again. The cursor stays on its row, or goes to the nearest one that stays."""
-        before, line = self.rows, self.place(self.cursor)
-        self.rows, self.matches, self._places = [], [], None
-        self._walk(self.folders[self.base], kept=self._match is None)
+        before, line = self.rows.items, self.place(self.cursor)
+        rows: list[Row] = []
+        self.matches = []
+        self._walk(self.folders[self.base], rows, kept=self._match is None)
+        self.rows = EntryList(rows, [1] * len(rows))
         self.matched = set(self.matches)
         if self.cursor is not None and self.place(self.cursor) < 0:
             self.cursor = self._nearest(before, line)
 
-    def _walk(self, folder: Folder, *, kept: bool) -> None:
+    def _walk(self, folder: Folder, rows: list[Row], *, kept: bool) -> None:
         listing = folder.listing
         if listing is None or folder.depth > _DEEPEST:
             return
         depth = folder.depth + 1
-        match, rows, start = self._match, self.rows, len(self.base) + 1
+        match, start = self._match, len(self.base) + 1
         for entry in listing.entries:
             path = f"{folder.path}{os.sep}{entry.name}"
             place = len(rows)
@@ -261,9 +264,9 @@ class FolderTree:
             if inner is not None:
                 if kept or matched:
                     if inner.open:
-                        self._walk(inner, kept=True)
+                        self._walk(inner, rows, kept=True)
                 else:
-                    self._walk(inner, kept=False)
+                    self._walk(inner, rows, kept=False)
             if not kept and not matched and len(rows) == place + 1:
                 del rows[place:]
         if kept and listing.error:
@@ -273,15 +276,31 @@ class FolderTree:
 
     def is_unfolded(self, row: Row) -> bool:
         """Whether the entries of a folder are shown below it."""
-        place = self.place(row.key)
-        below = place + 1 < len(self.rows) and self.rows[place + 1].depth > row.depth
+        place, rows = self.place(row.key), self.rows.items
+        below = place + 1 < len(rows) and rows[place + 1].depth > row.depth
         folder = self.folders.get(row.path)
         return below or (folder is not None and folder.open)
 
+    def file_count(self, path: str) -> int | None:
+        """How many files a folder has, as far as that is known; 0 only if there are none further down either."""
+        folder = self.folders.get(path)
+        if folder is None or folder.listing is None:
+            return None
+        files = sum(not entry.is_folder for entry in folder.listing.entries) + folder.listing.more
+        return files if files or self._is_empty(folder) else None
+
+    def _is_empty(self, folder: Folder) -> bool:
+        listing = folder.listing
+        if listing is None or listing.more or listing.error:
+            return False
+        inner = [self.folders.get(os.path.join(folder.path, entry.name)) for entry in listing.entries]
+        return all(each is not None and self._is_empty(each) for each in inner)
+
     def above(self, place: int) -> int:
         """The line of the folder that a row is in, -1 at the top."""
-        depth = self.rows[place].depth
-        while place >= 0 and self.rows[place].depth >= depth:
+        rows = self.rows.items
+        depth = rows[place].depth
+        while place >= 0 and rows[place].depth >= depth:
             place -= 1
         return place
 
@@ -295,16 +314,18 @@ class FolderTree:
                 line -= 1
             if line >= 0 and self.place(before[line].key) >= 0:
                 return before[line].key
-        return self.rows[0].key if self.rows and self.filtered else None
+        return self.rows.items[0].key if self.rows.items and self.filtered else None
 
-    def step(self, by: int) -> int:
-        """The line of the next or the previous match from the cursor, around the ends; -1 when there is none."""
+    def step(self, by: int) -> str | None:
+        """The key of the next or the previous match from the cursor, around the ends; None when there is none."""
         if not self.matches:
-            return -1
+            return None
         here = self.place(self.cursor)
         if by > 0:
-            return next((place for place in self.matches if place > here), self.matches[0])
-        return next((place for place in reversed(self.matches) if place < here), self.matches[-1])
+            line = next((place for place in self.matches if place > here), self.matches[0])
+        else:
+            line = next((place for place in reversed(self.matches) if place < here), self.matches[-1])
+        return self.rows.items[line].key
 
     def follow_wanted(self) -> str | None:
         """Unfold the known part of the way to the wanted path; its row's key once it is there."""

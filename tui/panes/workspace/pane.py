@@ -188,7 +188,7 @@ class WorkspacePane(FileActions, Vertical):
         self._resting = self.set_timer(_SEEN_AFTER, partial(self._rested, os.fspath(path)))
 
     def _rested(self, path: str) -> None:
-        row = self.tree_view.cursor_row
+        row = self.tree_view.cursor
         if row is not None and row.path == path:
             self.tree_view.mark_seen(path)
 
@@ -251,7 +251,7 @@ class WorkspacePane(FileActions, Vertical):
         if self.place is None:
             return
         if not self.place.model.filtered:
-            self._left_at = (self.place.model.cursor, int(self.tree_view.scroll_offset.y))
+            self._left_at = (self.place.model.cursor, self.tree_view.bookmark.top[0])
         self._show_line(shown=True)
         self._line.focus()
 
@@ -268,14 +268,14 @@ class WorkspacePane(FileActions, Vertical):
         event.stop()
         model = self.place.model if self.place is not None else None
         if model is not None and model.filtered and model.place(model.cursor) not in model.matched:
-            self.tree_view.point_at(model.step(1))
+            self.tree_view.show_entry(model.step(1))
         self._show_line(shown=bool(event.value))
         self.focus()
 
     def action_match(self, by: int) -> None:
         """Go to the next match, or to the one before."""
         if self.place is not None and self.place.model.filtered:
-            self.tree_view.point_at(self.place.model.step(by))
+            self.tree_view.show_entry(self.place.model.step(by))
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Leave Esc to other actions while there is no filter."""
@@ -295,7 +295,7 @@ class WorkspacePane(FileActions, Vertical):
             place.model.filter_by("")
             self.tree_view.changed()
             if from_line and left_at is not None:
-                self.tree_view.scroll_to(y=left_at[1], animate=False, immediate=True)
+                self.tree_view.place_at(left_at[1], 0)
         self.focus()
         self._show_counts()
 

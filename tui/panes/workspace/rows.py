@@ -1,22 +1,31 @@
-"""One row of the workspace tree: mark, name cut to fit, size or age at the right edge."""
+"""The rows of the workspace tree: mark, name cut to fit, size or age at the right edge, and a hint below them."""
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+import time
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
 from rich.segment import Segment
 from rich.style import Style
 
 from core.events.units import size
+from core.storage.workspace import RECORDS
 from core.text import clean_line
-from tui.panes.workspace.scan import FileEntry
+from tui.panes.workspace.folder_tree import FolderTree, Row
+from tui.panes.workspace.scan import FileEntry, Order
+from tui.panes.workspace.watch import Unseen
 from tui.render.format import middle_cut
-from tui.render.layout import PLAIN, Line
+from tui.render.layout import PLAIN, Line, wrap
+from tui.virtual_list.source import RowSource
 
-__all__ = ["NEW", "RowLook", "render_entry", "render_note", "when"]
+if TYPE_CHECKING:
+    from tui.panes.workspace.locations import Place
+
+__all__ = ["NEW", "FileRows"]
 
 NEW = "●"
 _OPEN, _CLOSED = "▾ ", "▸ "
@@ -28,56 +37,94 @@ _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct",
 _NAME_CHARACTERS = 400
 
 
-@dataclass(frozen=True, slots=True)
-class RowLook:
-    """The look of a row.
+class FileRows(RowSource[Row]):
+    """Draws the rows of a `FolderTree` over the full width.
 
-    `unfolded` is None for a file. `held` is how many files a closed folder holds, None when that is not known; an
-    empty folder is dim. `fresh` marks a file that nobody has seen, or a closed folder with one in it; `found` marks a
-    match of the filter. `detail` is shown at the edge instead of the size.
+    A file that nobody has seen is marked, and so is a closed folder with one in it; matches of the filter are bold and
+    underlined; empty folders and links are dim.
     """
 
-    depth: int = 0
-    unfolded: bool | None = None
-    held: int | None = None
-    fresh: bool = False
-    found: bool = False
-    detail: str | None = None
-    dim: Style = PLAIN
-    accent: Style = PLAIN
+    single_lines = True
+
+    def __init__(self, unseen: Unseen) -> None:
+        super().__init__()
+        self.place: Place | None = None
+        self.model = FolderTree("")
+        self._unseen = unseen
+        self._dim = self._accent = self._hint_style = PLAIN
+
+    def restyle(self, palette: Mapping[str, Style]) -> None:
+        """Read the styles."""
+        self._dim, self._accent = palette["workspace--dim"], palette["workspace--new"]
+        self._hint_style = palette["workspace--hint"]
+
+    def render(self, entry: Row, width: int) -> Sequence[Line]:
+        """Draw an entry of a folder, or a note about the folder."""
+        return [self._render_note(entry, width) if entry.entry is None else self._render_entry(entry, width)]
+
+    def _render_entry(self, row: Row, width: int) -> Line:
+        entry, model, dim = row.entry, self.model, self._dim
+        assert entry is not None
+        indent = min(row.depth, max(0, (width - 8) // _INDENT)) * _INDENT
+        width -= indent
+        line: Line = [Segment(" " * indent)] if indent else []
+        mark = ""
+        detail, empty = _detail(entry, model.order), False
+        if entry.is_folder:
+            unfolded, held = model.is_unfolded(row), model.file_count(row.path)
+            line.append(Segment(_OPEN if unfolded else _CLOSED, dim))
+            mark = f" {NEW}" if not unfolded and self._unseen.beneath(row.path) else ""
+            empty = held == 0
+            if not detail:
+                detail = f"{held:,}" if held and not unfolded else ""
+        elif row.path in self._unseen:
+            line.append(Segment(f"{NEW} ", self._accent))
+        else:
+            line.append(Segment("  "))
+        detail = detail if width >= _NARROW else ""
+        room = max(1, width - 2 - (len(detail) + 1 if detail else 0) - len(mark))
+        name = _fitted(clean_line(entry.name, _NAME_CHARACTERS) or "(no name)", room)
+        style = dim if entry.is_link or empty else PLAIN
+        found = model.filtered and model.place(row.key) in model.matched
+        line.append(Segment(name, style + Style(bold=True, underline=True) if found else style))
+        if mark:
+            line.append(Segment(mark, self._accent))
+        line.append(Segment(" " * max(0, width - 2 - cell_len(name) - len(mark) - len(detail))))
+        if detail:
+            line.append(Segment(detail, dim))
+        return line
+
+    def _render_note(self, row: Row, width: int) -> Line:
+        indent = 2 + row.depth * _INDENT
+        text = middle_cut(clean_line(row.note, _NAME_CHARACTERS), max(1, width - indent))
+        return [Segment(" " * indent + text, self._dim)]
+
+    def render_below(self, width: int, *, focused: bool) -> Sequence[Line]:
+        """Draw a hint while there are no files, or no matches."""
+        hint = self._hint()
+        if width <= 4 or not hint:
+            return []
+        style = self._hint_style
+        return [[Segment(" ", style), *line] for line in wrap([(hint, style)], max(1, width - 2))]
+
+    def _hint(self) -> str:
+        model, place = self.model, self.place
+        if place is None:
+            return ""
+        if model.filtered:
+            return "" if model.matches else "No matches. Esc shows everything."
+        base = model.folders[model.base]
+        if base.listing is None or base.listing.error:
+            return ""
+        waits = not any(
+            not entry.is_folder and not (folder is base and entry.name in RECORDS)
+            for folder in model.folders.values()
+            for entry in folder.by_name.values()
+        )
+        return place.hint if waits and (place.marks or not model.rows.items) else ""
 
 
-def render_entry(entry: FileEntry, width: int, look: RowLook) -> Line:
-    """Lay an entry out in exactly `width` cells."""
-    depth = min(look.depth, max(0, (width - 8) // _INDENT))
-    width -= depth * _INDENT
-    line: Line = [Segment(" " * depth * _INDENT)] if depth else []
-    if look.unfolded is None:
-        line.append(Segment(f"{NEW} " if look.fresh else "  ", look.accent if look.fresh else PLAIN))
-    else:
-        line.append(Segment(_OPEN if look.unfolded else _CLOSED, look.dim))
-    detail = _detail(entry, look) if width >= _NARROW else ""
-    mark = f" {NEW}" if look.fresh and look.unfolded is False else ""
-    room = max(1, width - 2 - (len(detail) + 1 if detail else 0) - len(mark))
-    name = _fitted(clean_line(entry.name, _NAME_CHARACTERS) or "(no name)", room)
-    empty = look.unfolded is not None and look.held == 0
-    style = look.dim if entry.is_link or empty else PLAIN
-    line.append(Segment(name, style + Style(bold=True, underline=True) if look.found else style))
-    if mark:
-        line.append(Segment(mark, look.accent))
-    line.append(Segment(" " * max(0, width - 2 - cell_len(name) - len(mark) - len(detail))))
-    if detail:
-        line.append(Segment(detail, look.dim))
-    return line
-
-
-def render_note(note: str, depth: int, width: int, dim: Style) -> Line:
-    """Lay out a note."""
-    text = middle_cut(clean_line(note, _NAME_CHARACTERS), max(1, width - 2 - depth * _INDENT))
-    return [Segment(" " * (2 + depth * _INDENT) + text, dim)]
-
-
-def when(at_ns: int, now_ns: int) -> str:
+def _when(at_ns: int, now_ns: int) -> str:
     """Write a time in nanoseconds as `14:02`, on another day as `21 Nov`, in another year as `2025`."""
     at, now = (datetime.fromtimestamp(each / 1e9, UTC).astimezone() for each in (at_ns, now_ns))
     if at.date() == now.date():
@@ -92,13 +139,10 @@ def _fitted(name: str, room: int) -> str:
     return middle_cut(name, room)
 
 
-def _detail(entry: FileEntry, look: RowLook) -> str:
+def _detail(entry: FileEntry, order: Order) -> str:
+    """What is at the right edge of a row: the time if that is the order, else the size of a file."""
     if entry.is_link:
         return "link"
-    if look.detail is not None:
-        return look.detail
-    if look.unfolded is None:
-        return size(entry.size)
-    if look.unfolded or not look.held:
-        return ""
-    return f"{look.held:,}"
+    if order is Order.TIME and entry.changed_ns:
+        return _when(entry.changed_ns, time.time_ns())
+    return "" if entry.is_folder else size(entry.size)
