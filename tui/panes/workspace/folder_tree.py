@@ -127,8 +127,8 @@ class FolderTree:
         if folder is None:
             return None
         if folder.listing is not None and replace(folder.listing, stamp=listing.stamp) == listing:
-            # Nothing changed; only the stamp that shows a later change is new.
-            folder.listing, folder.grown = listing, False
+            # Only the stamp that shows a later change is new. A larger listing that was requested may still be to come.
+            folder.listing = listing
             return None
         first = folder.listing is None or folder.listing.missing or folder.grown
         folder.grown = False
