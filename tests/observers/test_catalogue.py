@@ -104,7 +104,7 @@ def test_a_broken_plug_in_is_a_line_for_the_person_and_no_traceback(tmp_path: Pa
 
 
 @pytest.mark.parametrize(
-    ("body", "told"),
+    ("body", "expected"),
     [
         ("name = 'x'\n    def wants(self, call): return True\n", "no method observe"),
         ("def wants(self, call): return True\n", "no name"),
@@ -117,13 +117,13 @@ def test_a_broken_plug_in_is_a_line_for_the_person_and_no_traceback(tmp_path: Pa
         (f"{QUIET}    @property\n    def name(self): raise KeyError('x')\n", "no name"),
     ],
 )
-def test_what_is_no_observer_is_left_out_and_said(
-    plugged: Callable[..., tuple[list[Observer], list[PluginProblem]]], body: str, told: str
+def test_what_is_no_observer_is_skipped_and_reported(
+    plugged: Callable[..., tuple[list[Observer], list[PluginProblem]]], body: str, expected: str
 ) -> None:
     observers, (problem,) = plugged(f"class It:\n    {body}", odd="here:It")
     assert observers == []
     assert problem.plugin == "odd"
-    assert told in problem.message
+    assert expected in problem.message
     first, last = load_failure_events(problem)
     assert isinstance(first, ObserverStarted)
     assert isinstance(last, ObserverFinished)
@@ -152,7 +152,7 @@ def test_a_plug_in_that_never_finishes_loading_is_left_behind(
 
 
 @pytest.mark.parametrize(
-    ("wants", "observe", "told"),
+    ("wants", "observe", "expected"),
     [
         ("raise ValueError('bad luck')", "return Outcome()", "bad luck"),
         ("return 'perhaps'", "return Outcome()", "a value of the type str"),
@@ -176,7 +176,7 @@ async def test_what_a_plug_in_does_wrong_is_a_failed_run(
     result: Make,
     wants: str,
     observe: str,
-    told: str,
+    expected: str,
 ) -> None:
     source = f"""
 class It:
@@ -187,7 +187,7 @@ class It:
     (observer,), _ = plugged(source, it="here:It")
     finished, _ = run_once(observer, context, result("mcp__a__b", "x"))
     assert finished.status == "failed"
-    assert told in (finished.error or "")
+    assert expected in (finished.error or "")
     events: list[Event] = []
     runner = ObserverRunner([observer], context, events.append)
     runner.start(_spawn)

@@ -120,7 +120,7 @@ def test_a_condition_that_would_take_for_ever_elsewhere_answers_at_once(context:
 
 
 @pytest.mark.parametrize(
-    ("value", "told"),
+    ("value", "expected"),
     [
         ("corpus", "not a list"),
         (["corpus"], "not a mapping"),
@@ -143,8 +143,8 @@ def test_a_condition_that_would_take_for_ever_elsewhere_answers_at_once(context:
         (rules() * 60, "at most 50"),
     ],
 )
-def test_a_wrong_rule_names_the_file_and_what_to_do(value: Any, told: str) -> None:
-    with pytest.raises(SettingsError, match=told) as caught:
+def test_a_wrong_rule_names_the_file_and_what_to_do(value: Any, expected: str) -> None:
+    with pytest.raises(SettingsError, match=expected) as caught:
         read_rules(value, "expert", origin="expert.md")
     assert str(caught.value).startswith("expert.md: ")
 

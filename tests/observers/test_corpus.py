@@ -76,7 +76,7 @@ def crawl(context: ObserverContext, url: str, text: str = "Crawled text.") -> di
         ("Read", Interest.NONE),
     ],
 )
-def test_which_tools_are_looked_at(name: str, interest: Interest, result: Make) -> None:
+def test_which_tools_are_observed(name: str, interest: Interest, result: Make) -> None:
     assert Corpus().wants(result(name, "").call) is interest
 
 
@@ -150,7 +150,7 @@ def test_a_list_that_cannot_be_written_does_not_hide_the_error(
     assert "could not be counted: cannot lock the blacklist" in (outcome.note or "")
 
 
-def test_other_failures_are_told_by_their_code(context: ObserverContext, result: Make) -> None:
+def test_other_failures_are_reported_by_their_code(context: ObserverContext, result: Make) -> None:
     outcome = observe(result(READER, transport("1302"), error=transport("1302"), url=PAGE), context)
     assert outcome.note == "the web reader failed (code 1302)"
 

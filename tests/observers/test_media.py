@@ -106,7 +106,7 @@ def test_names_that_only_resemble_it_are_kept(context: ObserverContext, result: 
         ({"path": "a.mp4"}, False),
     ],
 )
-def test_any_tool_with_an_output_path_is_looked_at(arguments: dict[str, Any], wanted: bool) -> None:
+def test_any_tool_with_an_output_path_is_observed(arguments: dict[str, Any], wanted: bool) -> None:
     assert bool(Media().wants(ToolCall(tool_use_id="t", name="mcp__x__run", input=arguments))) is wanted
 
 

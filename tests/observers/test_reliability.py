@@ -63,7 +63,7 @@ def artifacts(workspace: Workspace, folder: str = "search_results") -> list[Any]
 
 
 def observe(context: ObserverContext, result: ToolResult) -> list[Run]:
-    """Have every observer of a session look at a result."""
+    """Run every observer of a session on a result."""
     return [
         perform(Run(each.name, result.call.name, result.call.tool_use_id), each, result, context)
         for each in default_observers(plugins=False)
@@ -396,7 +396,7 @@ async def test_the_work_of_twenty_slow_observers_is_waited_for(
     assert len(context.workspace.list("probe")) == 20
 
 
-async def test_a_second_request_to_end_says_what_is_lost(context: ObserverContext, result: Make) -> None:
+async def test_a_second_request_to_end_names_what_is_lost(context: ObserverContext, result: Make) -> None:
     gate = threading.Event()
 
     def hang(_: ToolResult, __: ObserverContext) -> Outcome:

@@ -40,7 +40,7 @@ def index(folder: Path) -> list[Any]:
     return [json.loads(line) for line in (folder / "index.jsonl").read_text().splitlines()]
 
 
-def test_a_version_replaced_before_it_was_looked_at_is_kept(
+def test_a_version_replaced_before_it_was_observed_is_kept(
     context: ObserverContext, result: Make, tmp_path: Path
 ) -> None:
     first = write(context, result, "work_products/report.html", "one")
@@ -136,19 +136,19 @@ def test_a_write_by_way_of_a_link_to_the_workspace_is_found(
     assert observe(context, call).items == 1
 
 
-def test_a_file_that_others_go_on_writing_is_copied_at_its_end(
+def test_a_file_that_others_continue_to_write_is_copied_at_its_end(
     context: ObserverContext, result: Make
 ) -> None:
     path = context.workspace.path / "work_products/slow.md"
     path.write_bytes(b"begun")
 
-    def go_on() -> None:
+    def continue_writing() -> None:
         for part in range(4):
             threading.Event().wait(0.4)
             with path.open("ab") as file:
                 file.write(b" part %d" % part)
 
-    writer = threading.Thread(target=go_on)
+    writer = threading.Thread(target=continue_writing)
     writer.start()
     outcome = observe(context, result("Write", "ok", file_path=str(path)))
     writer.join()

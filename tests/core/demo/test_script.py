@@ -164,7 +164,7 @@ def test_refused_tool_ends_the_turn_with_the_reason(script: Script) -> None:
     assert "Permission denied by the user" in turn.text
 
 
-def test_mail_waits_for_the_link_and_goes_on_afterwards(script: Script) -> None:
+def test_mail_waits_for_the_link_and_continues_afterwards(script: Script) -> None:
     dialogue = Dialogue(script)
     dialogue.say("Email the report to the team")
     link = "https://connect.composio.dev/link/lk_x"

@@ -95,7 +95,7 @@ def test_prose_that_begins_with_a_bracket_stays_prose(text: str) -> None:
         "[{title: 1}]",
     ],
 )
-def test_a_document_that_cannot_be_read_is_told_of_and_kept_as_it_is(text: str) -> None:
+def test_a_document_that_cannot_be_read_is_reported_and_unchanged(text: str) -> None:
     decoded = decode_text(text)
     assert (decoded.values, decoded.prose) == ((), text)
     assert decoded.problem == "the result looks like JSON but cannot be read"

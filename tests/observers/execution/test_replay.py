@@ -231,10 +231,10 @@ def test_a_past_session_is_observed_and_twice_changes_nothing(
     journal_of(workspace)
     workspace.close()
     assert observe("--session", str(workspace.path)) == 0
-    told = capsys.readouterr()
-    assert "search_results/web_search_" in told.out
-    assert "SAVED_REPORTS" in told.out
-    assert "lines of the journal that cannot be read: 1" in told.err
+    printed = capsys.readouterr()
+    assert "search_results/web_search_" in printed.out
+    assert "SAVED_REPORTS" in printed.out
+    assert "lines of the journal that cannot be read: 1" in printed.err
     (artifact,) = (workspace.path / "search_results").glob("*.json")
     found = json.loads(artifact.read_bytes())
     assert found["query"] == "find"
@@ -264,20 +264,20 @@ def test_saved_results_are_calls_of_their_own(tmp_path: Path, capsys: pytest.Cap
     saved, asked = tmp_path / "r.txt", tmp_path / "i.json"
     saved.write_text('MCP error -500: "{"error":{"code":"1214","message":"no"}}"')
     arguments = ["--tool", "mcp__web_reader__webReader", "--input", str(asked), "--result", str(saved)]
-    for page, told in (("a", "strike 1 of 3"), ("b", "strike 2 of 3"), ("b", "no further strike")):
+    for page, printed in (("a", "strike 1 of 3"), ("b", "strike 2 of 3"), ("b", "no further strike")):
         asked.write_text(json.dumps({"url": f"https://papers.example/{page}"}))
         assert observe(*arguments, "--workspace", str(tmp_path / "ws")) == 0
-        assert told in capsys.readouterr().out
+        assert printed in capsys.readouterr().out
 
 
-def test_it_says_why_nothing_was_saved(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_it_reports_why_nothing_was_saved(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     saved = tmp_path / "r.txt"
     saved.write_text("just words \x1b[2J")
     for tool, reason in ((SEARCH, "no search results"), ("Bash", "no observer handles this tool")):
         assert observe("--tool", tool, "--result", str(saved), "--workspace", str(tmp_path / "ws")) == 0
-        told = capsys.readouterr()
-        assert reason in told.out
-        assert "\x1b" not in told.out
+        printed = capsys.readouterr()
+        assert reason in printed.out
+        assert "\x1b" not in printed.out
 
 
 def test_the_reason_is_that_of_the_observers_concerned(
@@ -318,9 +318,9 @@ def test_bad_input_is_one_clear_line(
     monkeypatch.chdir(tmp_path)
     (tmp_path / "FILE").write_text("[no json")
     assert observe(*arguments) == code
-    told = capsys.readouterr()
-    assert told.out == ""
-    assert len(told.err.splitlines()) == 1
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert len(printed.err.splitlines()) == 1
     assert not (tmp_path / "ws").exists()
 
 

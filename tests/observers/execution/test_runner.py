@@ -104,7 +104,7 @@ class Nosy(Probe):
 
 
 @pytest.mark.parametrize(
-    ("outcome", "told"),
+    ("outcome", "expected"),
     [
         (Outcome(note="no search results"), []),
         (Outcome(), []),
@@ -113,8 +113,8 @@ class Nosy(Probe):
         (Outcome(rejected=1), [ObserverStarted, ObserverFinished]),
     ],
 )
-async def test_a_curious_run_is_told_of_only_when_it_found_something(
-    context: ObserverContext, result: Make, outcome: Outcome, told: list[type[Event]]
+async def test_a_curious_run_is_reported_only_if_it_found_something(
+    context: ObserverContext, result: Make, outcome: Outcome, expected: list[type[Event]]
 ) -> None:
     probe = Nosy(work=lambda r: outcome)
     context.workspace.write("a.json", b"{}\n")
@@ -122,16 +122,18 @@ async def test_a_curious_run_is_told_of_only_when_it_found_something(
     runner.submit(result("mcp__a__b", "x"))
     runner.submit(result("unwanted", "x"))
     assert await runner.drain() == []
-    assert [type(event) for event in events] == told
+    assert [type(event) for event in events] == expected
     assert len({getattr(event, "run_id", None) for event in events} - {None}) <= 1
     assert len(probe.seen) == runner.metrics["probe"].runs == 1
     by_hand: list[Event] = []
     runs = observe_result(result("mcp__a__b", "x"), [probe], context, by_hand.append)
-    assert [type(event) for event in by_hand] == told
+    assert [type(event) for event in by_hand] == expected
     assert [run.outcome for run in runs] == [outcome]
 
 
-async def test_a_curious_run_that_fails_or_is_lost_is_told_of(context: ObserverContext, result: Make) -> None:
+async def test_a_curious_run_that_fails_or_is_lost_is_reported(
+    context: ObserverContext, result: Make
+) -> None:
     gate, failed = threading.Event(), asyncio.Event()
 
     def work(given: ToolResult) -> Outcome:
@@ -254,7 +256,7 @@ async def test_every_default_observer_judges_any_call(
     assert all(event.status != "failed" for event in finished(events))
 
 
-async def test_the_last_work_is_over_with_the_runner_and_its_failure_is_told(
+async def test_the_last_work_ends_with_the_runner_and_its_failure_is_reported(
     context: ObserverContext, result: Make, caplog: pytest.LogCaptureFixture
 ) -> None:
     def publish(event: Event) -> None:

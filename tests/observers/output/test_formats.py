@@ -49,7 +49,7 @@ def validator(kind: str, prepared: Callable[[Any], Any] = lambda schema: schema)
     return jsonschema.Draft202012Validator(prepared(artifact_schema(kind)))
 
 
-def fields_told(heading: str) -> list[set[str]]:
+def documented_fields(heading: str) -> list[set[str]]:
     """The fields in each table of one section of the page about artifacts."""
     page = (DOCS / "artifacts.md").read_text(encoding="utf-8")
     (section,) = re.findall(rf"^## {heading}\n(.*?)(?=^## |\Z)", page, flags=re.MULTILINE | re.DOTALL)
@@ -79,8 +79,8 @@ def test_the_command_prints_every_schema(kind: str, capsys: pytest.CaptureFixtur
 def test_the_command_takes_no_other_format(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit, match="2"):
         main(["schema", "pictures"])
-    said = capsys.readouterr().err
-    assert all(kind in said for kind in ("journal", *FORMATS))
+    printed = capsys.readouterr().err
+    assert all(kind in printed for kind in ("journal", *FORMATS))
 
 
 @pytest.mark.parametrize("kind", FORMATS)
@@ -94,11 +94,11 @@ def test_schemas_are_schemas_and_describe_what_they_are_of(kind: str) -> None:
 
 
 def test_the_page_about_artifacts_has_every_field_and_no_other() -> None:
-    search, row = fields_told("Search results")
+    search, row = documented_fields("Search results")
     assert search == set(artifact_schema("search_results")["properties"])
     assert row == set(ResultRow.__annotations__)
-    assert fields_told("Articles")[0] == set(artifact_schema("article")["properties"])
-    (run,) = fields_told("Runs in the workbench")
+    assert documented_fields("Articles")[0] == set(artifact_schema("article")["properties"])
+    (run,) = documented_fields("Runs in the workbench")
     parts = artifact_schema("workbench_activity")
     inner = {
         f"{name}.{field}"
@@ -116,8 +116,8 @@ def test_the_example_on_the_page_about_artifacts_follows_the_schema() -> None:
 
 def test_the_page_about_artifacts_has_every_kind_of_results() -> None:
     page = (DOCS / "artifacts.md").read_text(encoding="utf-8")
-    (told,) = re.findall(r"^\| `type` \| string \| (.+) \|$", page, flags=re.MULTILINE)
-    assert set(re.findall(r"`(\w+)`", told)) == {*KINDS.values(), "error"}
+    (documented,) = re.findall(r"^\| `type` \| string \| (.+) \|$", page, flags=re.MULTILINE)
+    assert set(re.findall(r"`(\w+)`", documented)) == {*KINDS.values(), "error"}
 
 
 @pytest.mark.parametrize(

@@ -132,14 +132,14 @@ def test_a_native_write_is_copied_once_it_rests(context: ObserverContext, result
     path.write_bytes(b"begun")
     started = threading.Event()
 
-    def go_on() -> None:
+    def continue_writing() -> None:
         for part in range(8):
             path.write_bytes(b"part %d" % part)
             started.set()
             threading.Event().wait(0.05)
         path.write_bytes(b"whole")
 
-    writer = threading.Thread(target=go_on)
+    writer = threading.Thread(target=continue_writing)
     writer.start()
     started.wait()
     outcome = WorkProducts().observe(result("Write", "ok", file_path=str(path)), context)

@@ -86,7 +86,7 @@ def items_alike(draw: st.DrawFn) -> list[dict[str, Any]]:
 
 
 def one_by_one(items: list[Any], kind: str) -> list[dict[str, Any]]:
-    """The rows of items that are too few to be looked at in columns, each at its place in the list."""
+    """The rows of items that are too few to be read in columns, each at its place in the list."""
     return [
         row for place, item in enumerate(items) for row in normalise([*[None] * place, item], kind, NOON).rows
     ]

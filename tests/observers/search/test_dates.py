@@ -180,7 +180,7 @@ def test_hours_count_across_the_change_to_summer_time() -> None:
     )
 
 
-def test_what_was_read_once_counts_from_each_present_anew() -> None:
+def test_a_cached_reading_counts_from_each_present() -> None:
     later = NOW.astimezone(UTC) + timedelta(days=1)
     for text in ("2 hours ago", "hace 2 horas"):
         assert iso_date(text, NOW) == "2026-03-31T10:00:00+01:00"

@@ -337,7 +337,7 @@ def test_empty_pages_and_errors_are_recorded(context: ObserverContext, result: M
     assert (refused["type"], refused["error"]) == ("error", "MCP error -32603")
 
 
-def test_a_cut_off_result_keeps_its_rows_and_says_so(context: ObserverContext, result: Make) -> None:
+def test_a_truncated_result_keeps_its_rows_and_is_marked(context: ObserverContext, result: Make) -> None:
     text = json.dumps(
         {
             "data": {

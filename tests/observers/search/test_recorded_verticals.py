@@ -70,7 +70,7 @@ SHAPES: dict[str, tuple[str, Any, dict[str, list[Row]]]] = {
         {"data": {"value": [{"name": "Pie", "thumbnailUrl": ICON, "contentUrl": ICON, "hostPageUrl": A}]}},
         {"images": [("Pie", A, None, None)]},
     ),
-    "jobs that tell when they were posted": (
+    "jobs with the time they were posted": (
         "serpapi__search",
         {
             "search_parameters": {"engine": "google_jobs"},
@@ -138,7 +138,7 @@ SHAPES: dict[str, tuple[str, Any, dict[str, list[Row]]]] = {
         },
         {"scholar": [("On bread", A, "Journal of Bread", "2022-07-26"), ("On oats", B, None, "2019-03")]},
     ),
-    "works told by their fields": (
+    "works recognised by their fields": (
         "library__search_works",
         {"results": [{"id": A, "doi": None, "title": "On rye", "publication_year": 2024, "authorships": []}]},
         {"scholar": [("On rye", A, None, "2024")]},
@@ -235,7 +235,7 @@ SHAPES: dict[str, tuple[str, Any, dict[str, list[Row]]]] = {
         },
         {"events": [("Fair", A, "Hall", None), ("Market", B, None, "2025-11-22")]},
     ),
-    "films told by the server's name": (
+    "videos recognised by the server's name": (
         "youtube__search",
         {"items": [{"url": A, "duration": "PT1M", "title": "Film", "published": "3 weeks ago · 12K views"}]},
         {"videos": [("Film", A, None, "2026-02-17")]},

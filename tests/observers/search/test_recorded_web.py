@@ -116,7 +116,7 @@ SHAPES: dict[str, tuple[str, Any, dict[str, list[tuple[Any, ...]]]]] = {
         {"status": "success", "results": [{"title": "One", "link": A, "pubDate": "2026-03-09 22:00:00"}]},
         {"news": [ONE]},
     ),
-    "pages that an answer looked at": (
+    "pages that an answer visited": (
         "mcp__model__web_search",
         {"output": [{"type": "web_search_call", "action": {"sources": [{"type": "url", "url": A}]}}]},
         {"web": [(None, A)]},
@@ -229,7 +229,7 @@ def test_blocks_written_as_text_inside_a_call_of_several(context: ObserverContex
     assert pages_of(context, made) == {"web": [ONE], "videos": [TWO]}
 
 
-def test_words_that_tell_of_nothing_found_in_a_wrapping(context: ObserverContext, result: Make) -> None:
+def test_a_wrapped_text_that_reports_no_results(context: ObserverContext, result: Make) -> None:
     text = 'Web search results for query: "x"\n\nNo links found.\n\nThere is nothing.'
     [artifact] = observe(context, result("WebSearch", {"result": text}))
     assert (artifact["type"], artifact["results"]) == ("web", [])

@@ -602,7 +602,7 @@ def test_shapes_of_text(context: ObserverContext, result: Make, name: str) -> No
     assert pages_of(context, result("mcp__x__web_search", text)) == pages
 
 
-def test_what_is_said_of_a_result_stays_with_it(context: ObserverContext, result: Make) -> None:
+def test_the_text_about_a_result_stays_with_it(context: ObserverContext, result: Make) -> None:
     text = (
         f"Title: One\nURL: {A}\nPublished: 2026-01-02\nHighlights:\nfirst\n\n1. a list\n2. in it\nsee {C}\n\n---\n\n"
         f"Title: Two\nURL: {B}\nText: second"

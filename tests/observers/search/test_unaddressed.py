@@ -50,7 +50,7 @@ SHAPES: dict[str, tuple[str, Any, str, list[tuple[str, str | None]]]] = {
         "jobs",
         [("Baker", None)],
     ),
-    "papers told by a part": (
+    "papers recognised by a part": (
         "search_papers",
         {
             "data": [

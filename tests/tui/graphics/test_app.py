@@ -41,7 +41,7 @@ class Sent(list[str]):
 
     @property
     def live(self) -> set[str]:
-        """The pictures the terminal holds; what it was told must make sense."""
+        """The pictures the terminal holds; what it received must make sense."""
         held: set[str] = set()
         for keys, _ in self.commands:
             if keys.get("a") == "T":

@@ -82,7 +82,7 @@ class TestKitty:
         (piece,) = transmission(1, png(colourful(3, 3)), 1, 1)
         assert "m=0;" in piece
 
-    def test_every_cell_tells_number_row_and_column_by_itself(self) -> None:
+    def test_every_cell_has_number_row_and_column(self) -> None:
         # The protocol's own example: 0 is U+0305, 1 is U+030D, 2 is U+030E.
         strip = row_of(2, 1, 3)
         assert strip.text == "".join(f"{PLACEHOLDER}\u030d{mark}\u030e" for mark in "\u0305\u030d\u030e")
@@ -93,7 +93,7 @@ class TestKitty:
         assert image_id(2) == 2 << 24 | PLACEHOLDER_COLOUR
         assert strip.crop(1, 2).text == f"{PLACEHOLDER}\u030d\u030d\u030e"
 
-    def test_the_largest_rows_and_columns_can_be_told(self) -> None:
+    def test_the_largest_rows_and_columns_have_a_mark(self) -> None:
         assert MAX_CELLS == 297
         assert row_of(PICTURE_KEYS[-1], MAX_CELLS - 1, MAX_CELLS).cell_length == MAX_CELLS
 
@@ -155,7 +155,7 @@ class TestMeans:
             ({}, "blocks"),
         ],
     )
-    def test_the_environment_tells(self, environment: dict[str, str], means: str) -> None:
+    def test_the_environment_identifies_the_terminal(self, environment: dict[str, str], means: str) -> None:
         assert detect_graphics("auto", environment, colours=1 << 24) == means
 
     def test_the_person_decides_but_not_against_colours(self) -> None:
@@ -174,7 +174,7 @@ class TestMeans:
             ((1, 1, 60000, 60000), (DEFAULT_CELL.width, DEFAULT_CELL.height)),
         ],
     )
-    def test_the_system_tells_the_size_of_a_cell(
+    def test_the_system_knows_the_size_of_a_cell(
         self, answer: tuple[int, ...], size: tuple[int, int], monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr("fcntl.ioctl", lambda *_: struct.pack("HHHH", *answer))
@@ -246,7 +246,7 @@ class TestSixel:
         difference = ImageChops.difference(joined(encode_rows(picture.convert("RGBA"), 20)), picture)
         assert max(high for _, high in difference.getextrema()) <= 12  # type: ignore[misc]
 
-    def test_no_more_than_256_colours_are_told(self) -> None:
+    def test_no_more_than_256_colours_are_sent(self) -> None:
         rows = encode_rows(colourful(300, 120).convert("RGBA"), 20)
         registers = {int(number) for row in rows for number in re.findall(r"#(\d+);2;", row)}
         assert len(registers) > 16
@@ -266,7 +266,7 @@ class TestSixel:
         assert result.getpixel((0, 0)) == (0, 255, 0)
         assert result.getpixel((10, 10)) == (1, 2, 3)
 
-    def test_runs_are_told_by_their_length(self) -> None:
+    def test_runs_are_sent_as_their_length(self) -> None:
         (row,) = encode_rows(Image.new("RGBA", (700, 6), (0, 0, 0, 255)), 6)
         assert len(row) < 60
         assert joined((row,)).getcolors() == [(4200, (0, 0, 0))]
@@ -303,7 +303,7 @@ class TestPainting:
         assert self.rows(Region(4, 2, 10, 4), Region(0, 3, 80, 2), lambda row: row.y != 3) == ["\x1b[5;5Hc"]
         assert self.rows(Region(4, 2, 10, 4), Region(0, 0, 12, 24), lambda _: True) == []
 
-    def test_a_frame_tells_what_it_wrote_over(self) -> None:
+    def test_a_frame_reports_what_it_overwrote(self) -> None:
         row = Region(10, 5, 20, 1)
         for span, over in (
             ((5, 0, 10), False),

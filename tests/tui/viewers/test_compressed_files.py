@@ -65,7 +65,7 @@ def test_a_packed_artifact_is_shown_as_what_it_is(artifact: Path) -> None:
     assert (same.size, same.kind, shown(same)) == (document.size, document.kind, shown(document))
 
 
-def test_a_name_that_was_told_before_the_form_changed_still_opens(artifact: Path) -> None:
+def test_a_name_reported_before_the_form_changed_still_opens(artifact: Path) -> None:
     assert load(artifact.with_suffix(""), FULL_LIMIT).kind == "Search results"
     plain = put(artifact.parent, "b.json", b'{"a": 1}')
     assert load(plain.with_name("b.json.zst")).kind == "JSON"
@@ -106,7 +106,7 @@ def test_files_of_other_programs_open_too(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "data", "told"),
+    ("name", "data", "expected"),
     [
         (
             "cut.json.zst",
@@ -122,11 +122,13 @@ def test_files_of_other_programs_open_too(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_what_cannot_be_unpacked_is_told_plainly(tmp_path: Path, name: str, data: bytes, told: str) -> None:
+def test_what_cannot_be_unpacked_is_reported_plainly(
+    tmp_path: Path, name: str, data: bytes, expected: str
+) -> None:
     path = put(tmp_path, name, data)
     with pytest.raises(FileUnviewable) as caught:
         load(path)
-    assert str(caught.value).startswith(told)
+    assert str(caught.value).startswith(expected)
 
 
 def test_a_link_to_a_packed_file_is_not_followed(artifact: Path, tmp_path: Path) -> None:
@@ -150,7 +152,7 @@ def test_a_browser_is_given_what_is_in_a_packed_page_and_no_packed_text(tmp_path
         outside_target(put(tmp_path, "a.json.zst", pack(b"{}")), tmp_path / "copies")
 
 
-async def test_the_viewer_tells_both_sizes(artifact: Path) -> None:
+async def test_the_viewer_shows_both_sizes(artifact: Path) -> None:
     async with hosted(screen=ViewerScreen(artifact, artifact.parents[1]), size=(120, 30)) as (app, _):
         await until(lambda: "Copper story 1" in screen_text(app))
         text = screen_text(app)

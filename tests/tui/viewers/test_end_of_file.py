@@ -32,14 +32,14 @@ def shows(app: Host, text: str) -> bool:
 
 
 @pytest.mark.parametrize(("key", "other", "seen"), [("end", "", 1999), ("G", "", 1999), ("G", "home", 0)])
-async def test_the_end_is_kept_in_mind_while_rows_are_laid_out(
+async def test_the_end_is_remembered_while_rows_are_laid_out(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, key: str, other: str, seen: int
 ) -> None:
-    may_go_on = threading.Event()
+    released = threading.Event()
     lay_out = MarkdownBody.lay_out
 
     def slow(self: MarkdownBody, width: int, theme: MarkdownTheme) -> ListRows:
-        assert may_go_on.wait(60)
+        assert released.wait(60)
         return lay_out(self, width, theme)
 
     monkeypatch.setattr(MarkdownBody, "lay_out", slow)
@@ -47,7 +47,7 @@ async def test_the_end_is_kept_in_mind_while_rows_are_laid_out(
     async with hosted(screen=ViewerScreen(tmp_path / "a.md")) as (app, pilot):
         await until(partial(shows, app, "Paragraph 0"))
         await pilot.press(*filter(None, (key, other)))
-        may_go_on.set()
+        released.set()
         await until(lambda: app.screen.query_one("#viewer-view").virtual_size.height > 3_000)
         await until(partial(shows, app, f"Paragraph {seen}"))
 
@@ -55,32 +55,32 @@ async def test_the_end_is_kept_in_mind_while_rows_are_laid_out(
 @pytest.mark.parametrize(
     ("name", "text", "last"), [("a.md", PARAGRAPHS, "Paragraph 1999"), ("a.jsonl", LINES, "number: 299")]
 )
-async def test_the_end_is_kept_in_mind_while_the_file_is_read(
+async def test_the_end_is_remembered_while_the_file_is_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, text: str, last: str
 ) -> None:
-    may_go_on = threading.Event()
+    released = threading.Event()
 
     def slow(*args: object, **named: object) -> object:
-        assert may_go_on.wait(60)
+        assert released.wait(60)
         return load(*args, **named)  # type: ignore[arg-type]  # passed on as they are
 
     monkeypatch.setattr(viewer, "load", slow)
     (tmp_path / name).write_text(text)
     async with hosted(screen=ViewerScreen(tmp_path / name)) as (app, pilot):
         await pilot.press("end")
-        may_go_on.set()
+        released.set()
         await until(partial(shows, app, last))
 
 
 @pytest.mark.parametrize("others", [(), ("up",), ("home",), ("slash", "7", "enter")])
 @pytest.mark.parametrize("name", ["a.log", "a.md", "a.jsonl"])
-async def test_the_end_is_kept_in_mind_until_the_whole_file_is_there(
+async def test_the_end_is_remembered_until_the_whole_file_is_there(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, others: tuple[str, ...]
 ) -> None:
-    may_go_on, tail_may_come = threading.Event(), threading.Event()
+    released, tail_may_come = threading.Event(), threading.Event()
 
     def slow(path: Path, limit: int = PREVIEW_LIMIT, *more: object) -> Document:
-        assert limit == PREVIEW_LIMIT or may_go_on.wait(60)
+        assert limit == PREVIEW_LIMIT or released.wait(60)
         return load(path, limit, *more)  # type: ignore[arg-type]  # passed on as they are
 
     def slow_page(*args: object, **named: object) -> Document:
@@ -97,7 +97,7 @@ async def test_the_end_is_kept_in_mind_until_the_whole_file_is_there(
         await until(lambda: screen.view.row_count > 1_000 and shows(app, "number 0"))
         beginning = screen.document
         await pilot.press("end", *others)
-        may_go_on.set()
+        released.set()
         await until(lambda: screen.document is not beginning)
         assert screen.document is not None
         assert screen.document.complete

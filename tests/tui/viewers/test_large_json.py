@@ -37,7 +37,7 @@ CONTAINERS = st.lists(VALUES, max_size=12) | st.dictionaries(st.text(max_size=20
 
 @pytest.fixture
 def piecemeal(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Take everything for large, and look at it through small windows."""
+    """Treat everything as large, and read it through small windows."""
     monkeypatch.setattr(json_values, "_LARGE_LEVEL", 0)
     monkeypatch.setattr(json_members, "_WINDOW", 40)
     monkeypatch.setattr(json_members, "_MIN_SCANNED", 10)

@@ -65,7 +65,7 @@ def test_a_column_at_once_has_the_keys_of_its_cells(rows: list[list[str]], colum
     ]
 
 
-async def test_sorting_is_told_of_and_given_up_with_esc(
+async def test_sorting_is_shown_and_cancelled_with_esc(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     held = threading.Event()

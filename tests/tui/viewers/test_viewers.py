@@ -107,7 +107,9 @@ class TestReading:
         with pytest.raises(FileUnviewable, match="name"):
             load(tmp_path / "nul\0name")
 
-    def test_a_file_without_permission_says_so(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_a_file_without_permission_has_a_message(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         path = write(tmp_path, "secret.txt", "x")
         path.chmod(0)
 
@@ -155,7 +157,7 @@ class TestReading:
             stop.set()
             thread.join()
 
-    def test_text_and_bytes_are_told_apart(self) -> None:
+    def test_text_and_bytes_are_distinguished(self) -> None:
         assert not looks_binary("Grüße, 世界 🙂".encode())
         assert not looks_binary("世".encode()[:2])
         assert not looks_binary("plain".encode("utf-16"))
@@ -234,7 +236,7 @@ class TestText:
 
 
 class TestJson:
-    """JSON is a tree that folds and changes nothing of what it says."""
+    """JSON is a tree that folds and changes nothing of its content."""
 
     def test_numbers_duplicates_and_order_stay_as_written(self, tmp_path: Path) -> None:
         path = write(tmp_path, "a.json", '{"b":12345678901234567890123,"a":1.10,"a":[]}')
@@ -415,7 +417,7 @@ class TestSearchResults:
         assert narrow[3] == "1  Foundries grow"
         assert narrow[4].rstrip() == "   News · 2026-11-20  news.example/a"
         assert narrow[6] == "2  A snippet"
-        # What little of an address there is room for would tell nothing.
+        # What little of an address there is room for would be of no use.
         assert lines(document.best, 30)[4].rstrip() == "   News · 2026-11-20"
         for width in (1, 5, 20, 55, 80):
             assert all(cell_len(line.rstrip()) <= max(width, 22) for line in lines(document.best, width))
@@ -456,7 +458,7 @@ class TestSearchResults:
         assert isinstance(table, ResultsTable)
         return table
 
-    def test_the_head_tells_query_tool_time_and_counts(self, tmp_path: Path) -> None:
+    def test_the_head_has_query_tool_time_and_counts(self, tmp_path: Path) -> None:
         table = self.full(tmp_path)
         text = lines(table, 150)
         assert text[0] == "chips"
@@ -526,7 +528,7 @@ class TestSearchResults:
         ):
             assert article_path(artifact, None, evil) is None
 
-    def test_an_empty_search_says_so(self, tmp_path: Path) -> None:
+    def test_an_empty_search_has_a_message(self, tmp_path: Path) -> None:
         document = load(write(tmp_path, "none.json", '{"query": "x", "results": []}'))
         assert document.kind == "Search results"
         assert "No results." in shown(document)
@@ -793,10 +795,10 @@ class TestBinary:
             (b"\0\0\0\x18ftypmp42", "MP4 video or audio"),
         ],
     )
-    def test_kinds_are_told_by_magic_not_by_name(self, tmp_path: Path, head: bytes, kind: str) -> None:
+    def test_kinds_are_recognised_by_magic_not_by_name(self, tmp_path: Path, head: bytes, kind: str) -> None:
         assert load(write(tmp_path, "x.txt", head)).kind == kind
 
-    def test_pictures_tell_their_size(self, tmp_path: Path) -> None:
+    def test_pictures_show_their_size(self, tmp_path: Path) -> None:
         png = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + struct.pack(">II", 1920, 1080) + b"\x08\x06\0\0\0"
         gif = b"GIF89a" + struct.pack("<HH", 10, 20)
         jpeg = (
@@ -851,7 +853,7 @@ class TestRegistry:
             return
         raise AssertionError("no viewer took it")
 
-    def test_an_empty_file_says_so(self, tmp_path: Path) -> None:
+    def test_an_empty_file_has_a_message(self, tmp_path: Path) -> None:
         for name in ("a.txt", "a.json", "a.md", "a.html", "a.csv", "a.log"):
             assert load(write(tmp_path, name, "")).notice == "This file is empty.", name
 
@@ -879,7 +881,7 @@ class TestRegistry:
 
 
 class TestPicturesSoundAndFilm:
-    """Media show what they are, and what cannot be decoded says so."""
+    """Media show what they are, and what cannot be decoded has a message."""
 
     def png(self, size: tuple[int, int]) -> bytes:
         target = io.BytesIO()
@@ -911,7 +913,7 @@ class TestPicturesSoundAndFilm:
         assert "too many pixels" in shown(load(write(tmp_path, "bomb.png", bomb)))
         assert "is damaged" in shown(load(write(tmp_path, "cut.png", whole[:60])))
 
-    def test_a_film_tells_length_size_and_codecs(self, tmp_path: Path) -> None:
+    def test_a_video_shows_duration_size_and_codecs(self, tmp_path: Path) -> None:
         def box(kind: bytes, body: bytes) -> bytes:
             return struct.pack(">I4s", len(body) + 8, kind) + body
 
@@ -939,7 +941,7 @@ class TestPicturesSoundAndFilm:
         assert document.facts == ("5.0s", "640 × 480 pixels")
         assert "VP9" in shown(document)
 
-    def test_sound_tells_its_length(self, tmp_path: Path) -> None:
+    def test_sound_shows_its_duration(self, tmp_path: Path) -> None:
         target = io.BytesIO()
         with wave.open(target, "wb") as file:
             file.setnchannels(2)
