@@ -280,7 +280,7 @@ class AgentAssembly:
     def _mcp_config(self, servers: Mapping[str, dict[str, Any]]) -> McpConfig:
         here = {name: config for name, config in servers.items() if config.get("type") == "sdk"}
         others = {name: config for name, config in servers.items() if name not in here}
-        return McpConfig(self._private.write_servers(others), here)
+        return McpConfig(self._private.write("mcp.json", {"mcpServers": others}), here)
 
     def _on_result(self, result: ToolResult) -> None:
         self._parts.on_result(result)

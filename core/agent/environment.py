@@ -55,10 +55,6 @@ class PrivateFolder:
         _sweep(base)
         self.path = Path(tempfile.mkdtemp(prefix=f"ua-tui-{os.getpid()}-", dir=base))
 
-    def write_servers(self, servers: Mapping[str, Mapping[str, Any]]) -> Path:
-        """Write MCP server configurations, headers and all, readable by this user only."""
-        return self.write("mcp.json", {"mcpServers": servers})
-
     def write(self, name: str, value: Any) -> Path:
         """Write a value as JSON, readable by this user only; the file is replaced atomically."""
         path = self.path / name

@@ -123,14 +123,13 @@ class Journal:
 
     Appending never raises once the journal is open. If the disk fails, lines wait in memory (up to 16 MiB, then the
     oldest are dropped) and are written, in order, as soon as writing works again; `on_failure` is called once at the
-    beginning of such a period and `on_recovery` at its end. The journal's own thread syncs results and ends of queries
+    beginning of such a period. The journal's own thread syncs results and ends of queries
     to the disk.
 
     Args:
         path: the file; it is created if it is missing.
         redactor: masks secrets in every line.
         on_failure: called with the reason why lines cannot be written.
-        on_recovery: called with the number of lines that were lost in the meantime.
         on_line: called with every line that was written or waits to be written.
 
     Raises:
@@ -143,13 +142,11 @@ class Journal:
         redactor: Redactor,
         *,
         on_failure: Callable[[JournalError], None] | None = None,
-        on_recovery: Callable[[int], None] | None = None,
         on_line: Callable[[bytes], None] | None = None,
     ) -> None:
         self.path = path
         self._redactor = redactor
         self._on_failure = on_failure
-        self._on_recovery = on_recovery
         self._on_line = on_line
         self._backlog: deque[bytes] = deque()
         self._backlog_size = 0
@@ -228,9 +225,8 @@ class Journal:
             self._backlog_size -= len(line)
         if self._failing:
             self._failing = False
-            lost, self._lost = self._lost, 0
-            if self._on_recovery is not None:
-                self._on_recovery(lost)
+            _log.warning("the journal is written again; %d events are lost", self._lost)
+            self._lost = 0
 
     def _note_failure(self, error: OSError) -> None:
         if self._failing:

@@ -17,7 +17,7 @@ from core.settings import parsers as values
 from core.settings.files import SettingsFile, UserFile
 from core.settings.keymap import key_choices
 from core.settings.model import ENVIRONMENT, SPECS, Places, Settings, load_settings
-from core.settings.sources import SourcedValue, ended, is_empty, without_secrets
+from core.settings.sources import SourcedValue, ended, is_empty, winner, without_secrets
 
 __all__ = [
     "Origin",
@@ -179,13 +179,13 @@ def store_setting(name: str, text: str | None, places: Places, *, in_project: bo
         elif in_project:
             value = ""
     # A file may have it as the key of a table.
-    written = next((each for each in _spellings(name) if each in _written(file)), name)
-    stood = written in file.names() or written in _written(file)
+    there = file.names()
+    written = next((each for each in _spellings(name) if each in there), name)
     stored = StoredSetting(
         file.store({written: value}),
         default=_default(name, places) if is_empty(text) else "",
         empty=value == "",
-        changed=stood or value is not None,
+        changed=written in there or value is not None,
     )
     return replace(stored, warning=_warning(name, file, places))
 
@@ -197,18 +197,9 @@ def _default(name: str, places: Places) -> str:
 def _warning(name: str, file: SettingsFile, places: Places) -> str:
     """Why a file's setting does not apply; empty if it does."""
     try:
-        layers = places.layers()
-    except SettingsError as error:
-        return f"The next start from this folder will fail: {error}"
-    holds = next((layer[name] for layer in layers if name in layer), None)
-    mine = file.path if holds is not None else None
-    if holds is not None and holds.path != mine:
-        return f"{holds.origin} wins over it: remove it there for this to apply."
-    return _fails(places)
-
-
-def _fails(places: Places) -> str:
-    try:
+        holds = winner(places.layers(), name)
+        if holds is not None and holds.path != file.path:
+            return f"{holds.origin} wins over it: remove it there for this to apply."
         load_settings(**vars(places))
     except SettingsError as error:
         return f"The next start from this folder will fail: {error}"
@@ -218,10 +209,6 @@ def _fails(places: Places) -> str:
 def _spellings(name: str) -> list[str]:
     parts = name.split("_")
     return [f"{'_'.join(parts[:at])}.{'_'.join(parts[at:])}" for at in range(1, len(parts))]
-
-
-def _written(file: SettingsFile) -> frozenset[str]:
-    return frozenset(f"{name}.{each}" for name, table in file.tables().items() for each in table)
 
 
 def _as_toml(value: Any, text: str) -> Any:

@@ -24,19 +24,13 @@ class SettingsFile:
         self.path = path
 
     def names(self) -> frozenset[str]:
-        """The settings in the file, a table counted as one; none if it cannot be read."""
-        try:
-            return frozenset(tomllib.loads(self._read()))
-        except (SettingsError, tomllib.TOMLDecodeError, RecursionError):
-            return frozenset()
-
-    def tables(self) -> dict[str, Mapping[str, Any]]:
-        """The top-level tables of the file; none if it cannot be read."""
+        """The settings in the file, also each key of a table with the table's name; none if it cannot be read."""
         try:
             found = tomllib.loads(self._read())
         except (SettingsError, tomllib.TOMLDecodeError, RecursionError):
-            return {}
-        return {name: value for name, value in found.items() if isinstance(value, dict)}
+            return frozenset()
+        tables = ((name, value) for name, value in found.items() if isinstance(value, dict))
+        return frozenset(found).union(f"{name}.{key}" for name, table in tables for key in table)
 
     def store(self, changes: Mapping[str, Any]) -> Path:
         """Set settings, or remove those whose value is None; returns the file that was written.

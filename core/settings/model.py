@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import KW_ONLY, dataclass, fields
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args, get_type_hints
 
@@ -69,7 +69,7 @@ PROJECT_FILE = "ua-tui.toml"
 USER_FILE = "config.toml"
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Spec:
     """How a setting is read.
 
@@ -84,6 +84,7 @@ class Spec:
 
     parse: values.Parse = values.text
     variables: tuple[str, ...] = ()
+    _: KW_ONLY
     secret: bool = False
     user_only: bool = False
     unset: str = "none"
@@ -102,19 +103,6 @@ class Spec:
         return "anything"
 
 
-def _spec(
-    parse: values.Parse = values.text,
-    *variables: str,
-    secret: bool = False,
-    user_only: bool = False,
-    unset: str = "none",
-    table: str = "",
-) -> Spec:
-    return Spec(
-        parse=parse, variables=variables, secret=secret, user_only=user_only, unset=unset, table=table
-    )
-
-
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Settings:
     """All settings of a session, complete and checked.
@@ -123,110 +111,106 @@ class Settings:
     field, the first paragraph as its summary.
     """
 
-    model: Annotated[str | None, _spec(values.text, "ANTHROPIC_MODEL", unset="the agent chooses")] = None
+    model: Annotated[str | None, Spec(values.text, ("ANTHROPIC_MODEL",), unset="the agent chooses")] = None
     """The model that answers; without one the agent chooses."""
-    simple_model: Annotated[str | None, _spec(unset="the same as model")] = None
+    simple_model: Annotated[str | None, Spec(unset="the same as model")] = None
     """The model for simple queries and for the classifier's question; without one it is `model`."""
-    fallback_model: Annotated[str | None, _spec()] = None
+    fallback_model: Annotated[str | None, Spec()] = None
     """The model to use while the first one is overloaded."""
-    effort: Annotated[Effort | None, _spec(values.choice(*get_args(Effort)), unset="the model decides")] = (
-        None
-    )
+    effort: Annotated[Effort | None, Spec(values.choice(*get_args(Effort)), unset="the model decides")] = None
     """How hard the model thinks: low, medium, high, xhigh or max; if it is not set, the model decides."""
-    api_key: Annotated[str | None, _spec(values.text, "ANTHROPIC_API_KEY", secret=True)] = None
+    api_key: Annotated[str | None, Spec(values.text, ("ANTHROPIC_API_KEY",), secret=True)] = None
     """The key for the Messages API, sent as x-api-key."""
-    auth_token: Annotated[str | None, _spec(values.text, "ANTHROPIC_AUTH_TOKEN", secret=True)] = None
+    auth_token: Annotated[str | None, Spec(values.text, ("ANTHROPIC_AUTH_TOKEN",), secret=True)] = None
     """The bearer token for the Messages API or a gateway in front of it."""
-    base_url: Annotated[str | None, _spec(values.url, "ANTHROPIC_BASE_URL", unset="Anthropic's own")] = None
+    base_url: Annotated[str | None, Spec(values.url, ("ANTHROPIC_BASE_URL",), unset="Anthropic's own")] = None
     """The server that speaks the Messages API; without one it is Anthropic's own."""
     claude_config_dir: Annotated[
-        Path | None, _spec(values.path, "CLAUDE_CONFIG_DIR", user_only=True, unset="~/.claude")
+        Path | None, Spec(values.path, ("CLAUDE_CONFIG_DIR",), user_only=True, unset="~/.claude")
     ] = None
     """The folder in which to look for a login of the Claude command line."""
-    workspace_base: Annotated[Path, _spec(values.path, unset="the current folder")] = Path()
+    workspace_base: Annotated[Path, Spec(values.path, unset="the current folder")] = Path()
     """The folder that holds AGENT_RUN_WORKSPACES and SAVED_REPORTS; by default the current one."""
-    permission_mode: Annotated[PermissionMode, _spec(values.choice(*get_args(PermissionMode)))] = "default"
+    permission_mode: Annotated[PermissionMode, Spec(values.choice(*get_args(PermissionMode)))] = "default"
     """What happens to calls that no rule decides: default (ask), acceptEdits or plan."""
-    dangerously_skip_permissions: Annotated[bool, _spec(values.flag, user_only=True)] = False
+    dangerously_skip_permissions: Annotated[bool, Spec(values.flag, user_only=True)] = False
     """Run every tool without asking; the only way to the mode bypassPermissions."""
-    allow: Annotated[tuple[str, ...], _spec(values.patterns, user_only=True)] = ()
+    allow: Annotated[tuple[str, ...], Spec(values.patterns, user_only=True)] = ()
     """Patterns of tool calls that run without asking, separated by commas."""
-    extra_tools: Annotated[tuple[str, ...], _spec(values.subset(*EXTRA_TOOLS), user_only=True)] = ()
+    extra_tools: Annotated[tuple[str, ...], Spec(values.subset(*EXTRA_TOOLS), user_only=True)] = ()
     """Built-in tools to offer although they are off by default."""
-    composio_api_key: Annotated[str | None, _spec(values.text, "COMPOSIO_API_KEY", secret=True)] = None
+    composio_api_key: Annotated[str | None, Spec(values.text, ("COMPOSIO_API_KEY",), secret=True)] = None
     """The key for Composio; without it a session has no Composio tools."""
     composio_base_url: Annotated[
-        str | None, _spec(values.url, "COMPOSIO_BASE_URL", user_only=True, unset="Composio's own")
+        str | None, Spec(values.url, ("COMPOSIO_BASE_URL",), user_only=True, unset="Composio's own")
     ] = None
     """The server of Composio; without one it is Composio's own."""
     composio_user_id: Annotated[
-        str | None, _spec(values.text, "COMPOSIO_USER_ID", unset="the same as user_id")
+        str | None, Spec(values.text, ("COMPOSIO_USER_ID",), unset="the same as user_id")
     ] = None
     """Whose connected accounts Composio uses; without one those of `user_id`.
 
     In a file it can also be written as `user_id` in a table `[composio]`."""
-    composio_mode: Annotated[ComposioMode, _spec(values.choice(*get_args(ComposioMode)))] = "mcp"
+    composio_mode: Annotated[ComposioMode, Spec(values.choice(*get_args(ComposioMode)))] = "mcp"
     """How the agent reaches Composio's tools: mcp (directly) or native (through this process, with modifiers)."""
-    composio_toolkits: Annotated[tuple[str, ...], _spec(values.slugs, unset="all but the disabled ones")] = ()
+    composio_toolkits: Annotated[tuple[str, ...], Spec(values.slugs, unset="all but the disabled ones")] = ()
     """The only toolkits of Composio that a session has, separated by commas; by default all but the disabled ones."""
-    composio_disabled_toolkits: Annotated[tuple[str, ...], _spec(values.slugs)] = ("exa", "firecrawl")
+    composio_disabled_toolkits: Annotated[tuple[str, ...], Spec(values.slugs)] = ("exa", "firecrawl")
     """Toolkits of Composio that a session does without, unless `composio_toolkits` names its toolkits.
 
     `none` disables no toolkit. The default ones do what the local toolkit does."""
-    web_reader_key: Annotated[str | None, _spec(values.text, "Z_AI_API_KEY", "ZAI_API_KEY", secret=True)] = (
+    web_reader_key: Annotated[str | None, Spec(values.text, ("Z_AI_API_KEY", "ZAI_API_KEY"), secret=True)] = (
         None
     )
     """The key for Z.AI's web reader; without it a session reads pages only with its own crawler."""
-    web_reader_url: Annotated[str | None, _spec(values.url, user_only=True, unset="Z.AI's own")] = None
+    web_reader_url: Annotated[str | None, Spec(values.url, user_only=True, unset="Z.AI's own")] = None
     """The MCP server of the web reader; without one it is Z.AI's own."""
-    logfire_token: Annotated[str | None, _spec(values.text, "LOGFIRE_TOKEN", secret=True)] = None
+    logfire_token: Annotated[str | None, Spec(values.text, ("LOGFIRE_TOKEN",), secret=True)] = None
     """The write token for Logfire; without it nothing is sent there."""
-    skills: Annotated[tuple[str, ...], _spec(values.skills, user_only=True)] = ()
+    skills: Annotated[tuple[str, ...], Spec(values.skills, user_only=True)] = ()
     """The skills that the agent may load: their names separated by commas, or all for those of the user."""
-    plugins: Annotated[bool, _spec(values.flag, user_only=True)] = True
+    plugins: Annotated[bool, Spec(values.flag, user_only=True)] = True
     """Load the observers and pipeline handlers of other installed packages; they have the rights of the user."""
-    max_cost_usd: Annotated[float | None, _spec(values.number(above=0), unset="no limit")] = None
+    max_cost_usd: Annotated[float | None, Spec(values.number(above=0), unset="no limit")] = None
     """The spending limit of a session in US dollars."""
-    max_turns: Annotated[int | None, _spec(values.integer(least=1), unset="no limit")] = None
+    max_turns: Annotated[int | None, Spec(values.integer(least=1), unset="no limit")] = None
     """How many model turns one query may take."""
-    demo: Annotated[bool, _spec(values.flag)] = False
+    demo: Annotated[bool, Spec(values.flag)] = False
     """Play a session with a scripted model, without network and keys."""
-    demo_pace: Annotated[float | None, _spec(values.number(least=0), unset="1 on the screen, else 0")] = None
+    demo_pace: Annotated[float | None, Spec(values.number(least=0), unset="1 on the screen, else 0")] = None
     """How slowly the demo streams: 1 is slow enough to follow, 0 is as fast as possible."""
-    user_id: Annotated[str, _spec()] = "local-user"
+    user_id: Annotated[str, Spec()] = "local-user"
     """Who the session belongs to, as traces and Composio name them."""
-    theme: Annotated[str | None, _spec(values.theme, unset="dark")] = None
+    theme: Annotated[str | None, Spec(values.theme, unset="dark")] = None
     """The colour theme of the screen: dark, light, ansi (the terminal's 16 colours) or one of Textual's, such as nord.
 
     A theme chosen on the screen with Ctrl+P is stored in the user's own file."""
-    pictures: Annotated[Pictures, _spec(values.choice(*get_args(Pictures)))] = "auto"
+    pictures: Annotated[Pictures, Spec(values.choice(*get_args(Pictures)))] = "auto"
     """How pictures are drawn: with the terminal's graphics (kitty, sixel), as half blocks (blocks), or auto.
 
     `auto` uses `kitty` in Kitty and Ghostty, `sixel` in foot, mlterm, WezTerm, contour and Windows Terminal, and
     `blocks` in other terminals and inside tmux, screen and Zellij."""
-    notify: Annotated[Notify, _spec(values.choice(*get_args(Notify)))] = "auto"
+    notify: Annotated[Notify, Spec(values.choice(*get_args(Notify)))] = "auto"
     """How you are notified when you are not looking: bell, a terminal notification (osc9, osc777), off, or auto.
 
     `auto` uses `osc9` in iTerm2, Kitty, Ghostty and WezTerm, `osc777` in foot and Contour, and the bell in other
     terminals and inside tmux, screen and Zellij."""
-    log_level: Annotated[LogLevel, _spec(values.choice(*get_args(LogLevel)))] = "INFO"
+    log_level: Annotated[LogLevel, Spec(values.choice(*get_args(LogLevel)))] = "INFO"
     """The least severe level of message that is written to run.log."""
     cli_path: Annotated[
-        Path | None, _spec(values.path, user_only=True, unset="the one that comes with the SDK")
+        Path | None, Spec(values.path, user_only=True, unset="the one that comes with the SDK")
     ] = None
     """A Claude command line to use instead of the one that comes with the SDK."""
-    classifier: Annotated[Classifier, _spec(values.choice(*get_args(Classifier), words=True))] = "rules+model"
+    classifier: Annotated[Classifier, Spec(values.choice(*get_args(Classifier), words=True))] = "rules+model"
     """How simple queries are distinguished from complex ones: off (not at all), rules, or rules+model (both)."""
     mcp_servers: Annotated[
         tuple[SourcedValue, ...],
-        _spec(
-            secret=True, table="tables [mcp_servers.NAME] in a settings file, each with a command or a url"
-        ),
+        Spec(secret=True, table="tables [mcp_servers.NAME] in a settings file, each with a command or a url"),
     ] = ()
     """Your own MCP servers, by name; all files count, and your own config.toml wins for a name in two of them."""
     keys: Annotated[
         tuple[KeyChoice, ...],
-        _spec(table='a table [keys] in a settings file, with lines such as pane.maximise = "f9"'),
+        Spec(table='a table [keys] in a settings file, with lines such as pane.maximise = "f9"'),
     ] = ()
     """Your own keys; all files count, and the folder's ua-tui.toml wins for an action in two of them."""
 

@@ -83,9 +83,16 @@ class KnownNames:
     settings: Sequence[str]
     variables: Mapping[str, tuple[str, ...]]
 
-    def of_variable(self, variable: str) -> str | None:
-        """The setting of a variable."""
-        return next((name for name, names in self.variables.items() if variable in names), None)
+    @property
+    def every_variable(self) -> list[str]:
+        """The variables of all settings."""
+        return [each for names in self.variables.values() for each in names]
+
+    def set_by(self, variables: Mapping[str, str]) -> Iterable[tuple[str, str]]:
+        """Each setting that `variables` set, with the variable that counts."""
+        for name, candidates in self.variables.items():
+            if (variable := next((each for each in candidates if each in variables), None)) is not None:
+                yield name, variable
 
 
 Layer = dict[str, SourcedValue]
@@ -146,8 +153,7 @@ def from_variables(variables: Mapping[str, str], known: KnownNames) -> Layer:
     _refuse_unknown(variables, known, "environment variable", "")
     return {
         name: SourcedValue(variables[variable], "environment", variable)
-        for name, candidates in known.variables.items()
-        if (variable := next((each for each in candidates if each in variables), None)) is not None
+        for name, variable in known.set_by(variables)
     }
 
 
@@ -166,16 +172,14 @@ def from_dotenv(path: Path, known: KnownNames) -> Layer:
             variables[name] = value
             continue
         # Lines for other programs may be anything; a broken line with one of our variables is an error.
-        every = (each for names in known.variables.values() for each in names)
-        if (ours := next((each for each in every if each in text), None)) is not None:
+        if (ours := next((each for each in known.every_variable if each in text), None)) is not None:
             raise SettingsError(
                 f"Line {number} of {path} sets {ours} but cannot be read: write NAME=value, with quotes closed."
             )
     _refuse_unknown(variables, known, "variable", f" of {path}")
     return {
         name: SourcedValue(variables[variable], ".env", variable, path, content, in_folder=True)
-        for name, candidates in known.variables.items()
-        if (variable := next((each for each in candidates if each in variables), None)) is not None
+        for name, variable in known.set_by(variables)
     }
 
 
@@ -227,8 +231,7 @@ def _flat(table: Mapping[str, Any], settings: Sequence[str]) -> Iterable[tuple[s
 
 def _refuse_unknown(variables: Iterable[str], known: KnownNames, what: str, where: str) -> None:
     for variable in variables:
-        if variable.startswith("UA_") and known.of_variable(variable) is None:
-            every = [each for names in known.variables.values() for each in names]
+        if variable.startswith("UA_") and variable not in (every := known.every_variable):
             raise SettingsError(
                 ended(f"There is no setting for the {what} {variable}{where}{_hint(variable, every)}")
             )

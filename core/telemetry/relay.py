@@ -9,11 +9,13 @@ from __future__ import annotations
 import logging
 import secrets
 import threading
-import zlib
 from collections.abc import Callable
 from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
+
+from core.errors import UniversalAgentError
+from core.net.bodies import Inflater
 
 __all__ = ["SpanRelay"]
 
@@ -69,7 +71,7 @@ class _Handler(BaseHTTPRequestHandler):
             return
         try:
             body = self._body()
-        except (ValueError, zlib.error, OSError) as error:
+        except (ValueError, OSError, UniversalAgentError) as error:
             _log.info("spans of a child process could not be read: %s", error)
             self._answer(400)
             return
@@ -80,20 +82,8 @@ class _Handler(BaseHTTPRequestHandler):
         length = int(self.headers.get("content-length") or 0)
         if not 0 < length <= _MOST_BYTES:
             raise ValueError(f"a body of {length} bytes")
-        body = self.rfile.read(length)
-        match self.headers.get("content-encoding", "").lower():
-            case "" | "identity":
-                return body
-            case "gzip":
-                inflater = zlib.decompressobj(16 + zlib.MAX_WBITS)
-            case "deflate":
-                inflater = zlib.decompressobj()
-            case other:
-                raise ValueError(f"an encoding {other!r}")
-        body = inflater.decompress(body, _MOST_BYTES)
-        if inflater.unconsumed_tail:
-            raise ValueError(f"more than {_MOST_BYTES} bytes")
-        return body
+        inflater = Inflater(self.headers.get("content-encoding", ""), _MOST_BYTES)
+        return inflater.feed(self.rfile.read(length))
 
     def _answer(self, status: int) -> None:
         self.send_response(status)

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
+from core.agent.permissions.patterns import server_of
 from core.connections.base import Connection
 from core.errors import ConnectionFailed
 from core.observation import ToolResult
@@ -156,12 +157,14 @@ class SessionRenewal:
     def check_result(self, result: ToolResult) -> None:
         """Reconnect the server if the result says that its session is over, at most once in 30 seconds."""
         error = result.observation.error
-        parts = result.call.name.split("__", 2)
-        if not error or len(parts) != 3 or parts[0] != "mcp":
-            return
-        server = parts[1]
+        server = server_of(result.call.name)
         connection = self._connection_of(server)
-        if connection is None or connection.expiry is None or not connection.expiry.matches(error):
+        if (
+            not error
+            or connection is None
+            or connection.expiry is None
+            or not connection.expiry.matches(error)
+        ):
             return
         last = self._tried.get(server)
         if last is not None and time.monotonic() - last < _MIN_INTERVAL:

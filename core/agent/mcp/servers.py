@@ -146,12 +146,9 @@ class Servers:
             if (known := agent()) is not None:
                 try:
                     await asyncio.wait_for(known.switch_server(name, on=False), _SWITCH_TIMEOUT)
-                except ConnectionFailed as error:
-                    self._publish_all(self._states.note_failure(name, str(error)))
-                except TimeoutError:
-                    self._publish_all(
-                        self._states.note_failure(name, f"it was not disabled within {_SWITCH_TIMEOUT:g} s")
-                    )
+                except (ConnectionFailed, TimeoutError) as error:
+                    why = str(error) or f"it was not disabled within {_SWITCH_TIMEOUT:g} s"
+                    self._publish_all(self._states.note_failure(name, why))
 
     async def watch_startup(self) -> None:
         """Poll the servers of the attached agent until none is connecting."""

@@ -33,7 +33,7 @@ def test_servers_are_written_where_only_this_user_can_read_them() -> None:
     folder = PrivateFolder()
     try:
         servers = {"composio": {"type": "http", "url": "http://127.0.0.1/", "headers": {"x-api-key": "k"}}}
-        path = folder.write_servers(servers)
+        path = folder.write("mcp.json", {"mcpServers": servers})
         assert json.loads(path.read_text()) == {"mcpServers": servers}
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
         assert stat.S_IMODE(folder.path.stat().st_mode) == 0o700

@@ -188,10 +188,11 @@ def test_a_link_in_the_way_is_not_followed(path: Path, tmp_path: Path) -> None:
     assert target.read_text() == "precious"
 
 
-def test_a_full_disk_is_reported_once_and_writing_resumes_without_loss(path: Path) -> None:
+def test_a_full_disk_is_reported_once_and_writing_resumes_without_loss(
+    path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     failures: list[JournalError] = []
-    recoveries: list[int] = []
-    journal = Journal(path, Redactor(), on_failure=failures.append, on_recovery=recoveries.append)
+    journal = Journal(path, Redactor(), on_failure=failures.append)
     journal.append(query(1))
     size = path.stat().st_size
     with file_size_limit(size + 30):
@@ -203,7 +204,7 @@ def test_a_full_disk_is_reported_once_and_writing_resumes_without_loss(path: Pat
     assert isinstance(failures[0].__cause__, OSError)
     journal.append(query(6))
     journal.close()
-    assert recoveries == [0]
+    assert caplog.messages == ["the journal is written again; 0 events are lost"]
     reading = read_journal(path)
     assert [event.seq for event in reading.events] == [1, 2, 3, 4, 5, 6]
     assert reading.skipped == 0
@@ -218,16 +219,17 @@ def test_what_waited_is_written_on_closing(path: Path) -> None:
     assert [event.seq for event in read_journal(path).events] == [1]
 
 
-def test_the_oldest_waiting_lines_are_given_up_and_counted(path: Path) -> None:
-    recoveries: list[int] = []
-    journal = Journal(path, Redactor(), on_recovery=recoveries.append)
+def test_the_oldest_waiting_lines_are_given_up_and_counted(
+    path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    journal = Journal(path, Redactor())
     with file_size_limit(0):
         for seq in range(1, 41):
             journal.append(query(seq, "x" * (1 << 20)))
     journal.close()
     kept = [event.seq for event in read_journal(path).events]
     assert kept == list(range(41 - len(kept), 41))
-    assert recoveries == [40 - len(kept)]
+    assert caplog.messages == [f"the journal is written again; {40 - len(kept)} events are lost"]
     assert 10 <= len(kept) <= 16
 
 
