@@ -5,22 +5,28 @@ from __future__ import annotations
 import importlib
 import inspect
 import pkgutil
-from collections.abc import Iterator
+import textwrap
+from collections.abc import Iterable, Iterator
 from functools import cache
 
 from textual.binding import Binding
 from textual.dom import DOMNode
 
 import tui
+from tui.app.app import UaTuiApp
+from tui.app.main_screen import MainScreen
+from tui.keys.keymap import Keys
 from tui.keys.names import shown_key
-from tui.keys.table import HANDLED, PLACES, Row
+from tui.keys.places import bindings_of, sections_of
+from tui.layout.frame import Frame
+from tui.panes.spec import pane_specs
+from tui.screens.application.help import screen_places
+from tui.widgets.modal import Modal
 
-__all__ = ["classes_with_keys", "keys_page", "named_bindings", "standard_keys", "standard_module"]
+__all__ = ["classes_with_keys", "every_place", "keys_page", "named_bindings", "standard_module", "together"]
 
 OWN_PROGRAMS = {"tui.viewers.types.pdf_child", "tui.cli.served_tab"}
 """Modules that only run in processes of their own."""
-FIXED_CLASSES = {"SetupScreen"}
-"""Classes whose keys cannot be changed."""
 
 
 @cache
@@ -39,23 +45,54 @@ def classes_with_keys() -> frozenset[type[DOMNode]]:
 def named_bindings() -> Iterator[tuple[type[DOMNode], Binding]]:
     """Every binding whose keys can be changed."""
     for each in sorted(classes_with_keys(), key=lambda each: (each.__module__, each.__name__)):
-        if each.__name__ not in FIXED_CLASSES:
-            yield from ((each, binding) for binding in vars(each)["BINDINGS"] if binding.id is not None)
+        yield from ((each, binding) for binding in vars(each)["BINDINGS"] if binding.id is not None)
 
 
 def standard_keys() -> dict[str, str]:
-    """The keys of each action, as its bindings have them, in the order of the places."""
+    """The keys of each action, as its bindings have them, in the order of the help."""
     bound = {binding.id or "": binding.key for _, binding in named_bindings()}
-    bound.update(HANDLED)
-    names = dict.fromkeys(name for place in PLACES.values() for row in place.rows for name in row.ids)
-    return {name: bound.pop(name) for name in names if name in bound} | dict(sorted(bound.items()))
+    shown = dict.fromkeys(binding.id or "" for each in every_place() for _, binding in bindings_of(each))
+    return {name: bound.pop(name) for name in shown} | dict(sorted(bound.items()))
+
+
+def every_place() -> list[type[DOMNode]]:
+    """The classes with a section of the help, in its order."""
+    running: list[type[DOMNode]] = [MainScreen, Frame, *(spec.load() for spec in pane_specs()), UaTuiApp]
+    return [each for each in (*running, *screen_places()) if hasattr(each, "PLACE")]
+
+
+def together() -> dict[str, list[str]]:
+    """The actions that are active at the same time, by the place that has the focus."""
+    around: tuple[type[DOMNode], ...] = (Frame, MainScreen, UaTuiApp)
+    return {
+        each.PLACE.title: sorted(  # type: ignore[attr-defined]
+            {
+                binding.id or ""
+                for node in (each, *(() if issubclass(each, Modal) else around))
+                for _, binding in bindings_of(node)
+            }
+        )
+        for each in every_place()
+        if each not in around
+    }
 
 
 def standard_module(text: str) -> str:
-    """The text of the module with its table made again."""
-    start = text.index("{\n") + 2
-    rows = "".join(f'    "{name}": "{keys}",\n' for name, keys in standard_keys().items())
-    return text[:start] + rows + text[text.index("}\n", start) :]
+    """The text of the module with its tables made again."""
+    text = text[: text.index("{\n") + 2]
+    text += "".join(f'    "{name}": "{keys}",\n' for name, keys in standard_keys().items())
+    text += f"}}\n\nTOGETHER = (\n{''.join(map(_names, together().values()))})\n{_MEANING}"
+    return text
+
+
+_MEANING = '"""The actions that are active at the same time, for each place that may have the focus."""\n'
+
+
+def _names(names: list[str]) -> str:
+    """A string of one line, or of as many as the formatter leaves."""
+    text = " ".join(names)
+    lines = [text] if len(text) <= 103 else textwrap.wrap(text, 101, break_on_hyphens=False)
+    return "".join(f'    "{line} "\n' for line in lines[:-1]) + f'    "{lines[-1]}",\n'
 
 
 def keys_page(text: str) -> str:
@@ -70,34 +107,25 @@ def keys_page(text: str) -> str:
 
 def _places_table() -> str:
     rows = ["| where | keys | what |", "|---|---|---|"]
-    for place in PLACES.values():
-        title = place.title
-        for row in place.rows:
-            rows.append(f"| {title} | {_row_keys(row)} | {_cell(row.what)} |")
-            title = ""
+    for place, lines in sections_of(every_place(), Keys()).items():
+        cells = [(", ".join(map(_written, keys.values())), what) for what, keys in lines.items()]
+        cells += [(f"`{keys}`", what) for keys, what in place.fixed]
+        for title, (keys, what) in zip((place.title, *[""] * len(cells)), cells, strict=False):
+            rows.append(f"| {title} | {keys} | {what} |")
     return "\n".join(rows)
-
-
-def _row_keys(row: Row) -> str:
-    if row.fixed:
-        return f"`{_cell(row.fixed)}`"
-    standard = standard_keys()
-    return ", ".join(_written(standard[name]) for name in row.ids)
 
 
 def _actions_table() -> str:
-    described = {binding.id: binding.description for _, binding in named_bindings() if binding.description}
-    alone = {row.names: row.what for place in PLACES.values() for row in place.rows if len(row.ids) == 1}
+    described: dict[str, list[str]] = {}
+    for _, binding in named_bindings():
+        described.setdefault(binding.id or "", []).append(binding.description)
     rows = ["| action | keys | what |", "|---|---|---|"]
     for name, keys in standard_keys().items():
-        what = alone.get(name) or described.get(name) or ""
-        rows.append(f"| `{name}` | {_written(keys)} | {_cell(what[:1].lower() + what[1:])} |")
+        rows.append(
+            f"| `{name}` | {_written(keys.split(','))} | {min(filter(None, described[name]), key=len)} |"
+        )
     return "\n".join(rows)
 
 
-def _written(keys: str) -> str:
-    return " ".join(f"`{shown_key(key)}`" for key in keys.split(","))
-
-
-def _cell(text: str) -> str:
-    return text.replace("|", "\\|")
+def _written(keys: Iterable[str]) -> str:
+    return " ".join(f"`{shown_key(key)}`" for key in keys)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual import events
 from textual.app import ComposeResult, SystemCommand
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.content import Content
 from textual.driver import Driver
 from textual.screen import Screen
@@ -37,6 +37,7 @@ from tui.app.main_screen import MainScreen
 from tui.app.open_session import open_read_only
 from tui.graphics.app import GraphicsApp
 from tui.keys.keymap import choose_keys
+from tui.keys.places import key_binding
 from tui.layout.frame import Frame
 from tui.layout.store import LayoutStore
 from tui.panes.spec import pane_specs
@@ -82,13 +83,13 @@ class UaTuiApp(GraphicsApp, BaseApp):
     AUTO_FOCUS = "#prompt"
     ENABLE_COMMAND_PALETTE = True
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("ctrl+q", "quit", "Quit", id="quit", show=False, priority=True),
-        Binding("ctrl+c", "copy_or_quit", "Copy", id="copy", show=False, priority=True),
-        Binding("ctrl+p", "command_palette", "Commands", id="commands", show=False, priority=True),
-        Binding("ctrl+r", "restart", "Restart the agent", id="restart", show=False),
-        Binding("escape", "escape", "Stop", id="stop", show=False),
-        Binding("f1", "help", "All keys", id="help.all", show=False),
-        Binding("question_mark", "keys_here", "Keys", id="help.here", show=False),
+        key_binding("quit", "ctrl+q", "quit", "quit", priority=True),
+        key_binding("copy", "ctrl+c", "copy_or_quit", "copy the selection; twice: quit", priority=True),
+        key_binding("commands", "ctrl+p", "command_palette", "every command by name", priority=True),
+        key_binding("restart", "ctrl+r", "restart", "restart the agent after it failed"),
+        key_binding("stop", "escape", "escape", "stop the agent; else toggle prompt and pane"),
+        key_binding("help.all", "f1", "help", "every key"),
+        key_binding("help.here", "question_mark", "keys_here", "keys for this pane"),
     ]
 
     def __init__(

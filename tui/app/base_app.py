@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, ClassVar
 
 from textual import events
 from textual.app import SuspendNotSupported
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.filter import LineFilter
 from textual.worker import Worker
 
 from core.text import clean_line
 from tui.keys.keymap import ActiveBindings, Keys
 from tui.keys.ordering import KeyQueue
+from tui.keys.places import ANYWHERE, KeyPlace, key_binding
 from tui.terminal.browser import BrowsingApp
 from tui.terminal.copy import CopyingApp
 from tui.terminal.output_filter import ControlFilter
@@ -52,8 +53,9 @@ class BaseApp(CopyingApp, BrowsingApp):
         SettingsError: there is no such theme.
     """
 
+    PLACE: ClassVar[KeyPlace] = ANYWHERE
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("ctrl+z", "suspend_process", "Suspend", id="app.suspend", show=False, priority=True),
+        key_binding("app.suspend", "ctrl+z", "suspend_process", "suspend (fg resumes)", priority=True),
     ]
     stylesheet: CachedStylesheet
     CSS_PATH: ClassVar[list[str | Path]] = [STYLES / name for name in FIRST_STYLES]  # type: ignore[assignment]  # a list of paths

@@ -11,20 +11,25 @@ from textual.screen import Screen
 from textual.scrollbar import ScrollBar
 from textual.widget import Widget
 
+from tui.keys.places import ANYWHERE, KeyPlace, key_binding
 from tui.layout.frame import Frame
 from tui.panes.spec import tab_specs
 
 __all__ = ["MainScreen"]
 
+_STEPS = Binding.Group("next, previous pane")
+_SHOW = Binding.Group("show a pane")
+
 
 class MainScreen(Screen[None], inherit_bindings=False):
     """Holds the frame."""
 
+    PLACE: ClassVar[KeyPlace] = ANYWHERE
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("tab", "step(1)", "Next pane", id="next_pane", show=False),
-        Binding("shift+tab", "step(-1)", "Previous pane", id="previous_pane", show=False),
+        key_binding("next_pane", "tab", "step(1)", "next pane", _STEPS),
+        key_binding("previous_pane", "shift+tab", "step(-1)", "previous pane", _STEPS),
         *(
-            Binding(spec.keys, f"show('{spec.name}')", spec.title, id=f"show.{spec.name}", show=False)
+            key_binding(f"show.{spec.name}", spec.keys, f"show('{spec.name}')", f"show {spec.title}", _SHOW)
             for spec in tab_specs()
         ),
     ]

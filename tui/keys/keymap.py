@@ -5,7 +5,6 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Protocol, runtime_checkable
 
 from textual.app import App
@@ -17,8 +16,7 @@ from core.settings.keymap import KeyChoice
 from core.settings.sources import ended
 from core.text import clean_line
 from tui.keys.names import is_typed, key_name, shown_key
-from tui.keys.standard import STANDARD
-from tui.keys.table import HANDLED, together
+from tui.keys.standard import STANDARD, TOGETHER
 
 __all__ = ["ActiveBindings", "HasKeys", "Keys", "choose_keys", "keys_of", "written_key"]
 
@@ -47,15 +45,6 @@ class Keys:
         """Return the keys of an action, the first one first."""
         chosen = self.chosen.get(name)
         return tuple(STANDARD[name].split(",")) if chosen is None else chosen
-
-    def action(self, place: str, key: str) -> str | None:
-        """Return what a key does in a place that handles its keys itself: the part of its name after the place."""
-        return self._actions.get((place, key))
-
-    @cached_property
-    def _actions(self) -> Mapping[tuple[str, str], str]:
-        names = [name for name in STANDARD if name in HANDLED]
-        return {(name.split(".")[0], key): name.split(".")[1] for name in names for key in self.of(name)}
 
     def shown(self, name: str) -> str:
         """Return the label of the first key of an action; that of the command palette if it has none."""
@@ -191,11 +180,11 @@ def _keys_for(choice: KeyChoice) -> tuple[str, ...]:
 
 def _clashes(chosen: Mapping[str, tuple[str, ...]]) -> Iterator[tuple[str, str, str]]:
     """The actions with a chosen key that another action of the same place has: name, key, other name."""
-    keys, places = Keys(chosen), together()
+    keys, places = Keys(chosen), [names.split() for names in TOGETHER]
     for name in reversed(tuple(chosen)):
         added = [key for key in chosen[name] if key not in STANDARD[name].split(",")]
         for key in added:
-            for names in places.values():
+            for names in places:
                 if name not in names:
                     continue
                 for other in sorted(names):

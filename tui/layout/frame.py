@@ -22,6 +22,7 @@ from textual.widget import Widget
 
 from core.events.types import Event
 from tui.keys.keymap import keys_of
+from tui.keys.places import IN_PANE, KeyPlace, key_binding
 from tui.layout.column import Column
 from tui.layout.pane_requests import PaneRequests
 from tui.layout.splitters import Splitters
@@ -38,6 +39,8 @@ __all__ = ["BREAKPOINTS", "Frame", "Pane", "SessionSource"]
 BREAKPOINTS = [(0, "-narrow"), (100, "-medium"), (140, "-wide")]
 LEAST_FRAMED = 10
 """The lines of a terminal below which panes and prompt have no border: there is hardly room for what is in them."""
+_WIDTH = Binding.Group("narrower, wider; or drag the border")
+_HEIGHT = Binding.Group("lower, higher; or drag the border")
 CELLS_A_STEP = 4
 LINES_A_STEP = 2
 NOTE_SECONDS = 3.0
@@ -79,13 +82,14 @@ class Frame(PaneRequests):
         layout: stores the sizes of the panes, and the one at the side; None stores them nowhere.
     """
 
+    PLACE: ClassVar[KeyPlace] = IN_PANE
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("z", "maximise", "Maximise the pane", id="pane.maximise", show=False),
-        Binding("greater_than_sign", "widen(1)", "Wider", id="pane.wider", show=False),
-        Binding("less_than_sign", "widen(-1)", "Narrower", id="pane.narrower", show=False),
-        Binding("plus,equals_sign", "heighten(1)", "Higher", id="pane.higher", show=False),
-        Binding("minus", "heighten(-1)", "Lower", id="pane.lower", show=False),
-        Binding("0", "reset_sizes", "Standard sizes", id="pane.standard", show=False),
+        key_binding("pane.maximise", "z", "maximise", "maximise the pane, and back"),
+        key_binding("pane.narrower", "less_than_sign", "widen(-1)", "narrower", _WIDTH),
+        key_binding("pane.wider", "greater_than_sign", "widen(1)", "wider", _WIDTH),
+        key_binding("pane.lower", "minus", "heighten(-1)", "lower", _HEIGHT),
+        key_binding("pane.higher", "plus,equals_sign", "heighten(1)", "higher", _HEIGHT),
+        key_binding("pane.standard", "0", "reset_sizes", "standard sizes of all panes"),
     ]
 
     def __init__(self, width: int, source: SessionSource, layout: LayoutStore | None = None) -> None:

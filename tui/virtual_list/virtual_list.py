@@ -14,7 +14,7 @@ from typing import ClassVar, Generic, NamedTuple, Protocol, Self, TypeVar
 from rich.segment import Segment
 from rich.style import Style
 from textual import events
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.content import Content
 from textual.geometry import Region, Size
 from textual.scroll_view import ScrollView
@@ -22,6 +22,7 @@ from textual.selection import Selection
 from textual.strip import Strip
 from textual.widget import Widget
 
+from tui.keys.places import moving
 from tui.render.layout import PLAIN, Line
 from tui.virtual_list.cache import LineCache, Rendered
 from tui.virtual_list.heights import Heights
@@ -76,13 +77,15 @@ class VirtualList(ScrollView, Generic[EntryT], can_focus=True):
         "lines--key",
     }
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("up,k", "cursor_up", "Up", id="move.up", show=False),
-        Binding("down,j", "cursor_down", "Down", id="move.down", show=False),
-        Binding("pageup", "cursor_page(-1)", "Page up", id="move.page_up", show=False),
-        Binding("pagedown", "cursor_page(1)", "Page down", id="move.page_down", show=False),
-        Binding("home,g", "cursor_home", "Start", id="move.first", show=False),
-        Binding("end,G", "cursor_end", "End", id="move.last", show=False),
-        Binding("enter", "open", "Open", id="move.open", show=False),
+        *moving(
+            up="cursor_up",
+            down="cursor_down",
+            page_up="cursor_page(-1)",
+            page_down="cursor_page(1)",
+            first="cursor_home",
+            last="cursor_end",
+            opening="open",
+        ),
     ]
     GUTTER: ClassVar[int] = 0
     """Cells kept free at the left, where the cursor is then a bar; without them it is a highlighted row."""

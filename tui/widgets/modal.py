@@ -8,9 +8,12 @@ from textual.await_complete import AwaitComplete
 from textual.binding import Binding, BindingType
 from textual.screen import ModalScreen
 
+from tui.keys.places import KeyPlace, key_binding
+
 __all__ = ["Modal"]
 
 Answer = TypeVar("Answer")
+_HELP = Binding.Group("keys of the screen; every key")
 
 
 class Modal(ModalScreen[Answer]):
@@ -20,9 +23,10 @@ class Modal(ModalScreen[Answer]):
     fails to mount. This class waits until the screen is mounted and on top, and ignores a second `dismiss`.
     """
 
+    PLACE: ClassVar[KeyPlace] = KeyPlace("On other screens")
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("question_mark", "app.keys_here", "Keys", id="help.here", show=False),
-        Binding("f1", "app.help", "All keys", id="help.all", show=False),
+        key_binding("help.here", "question_mark", "app.keys_here", "keys of the screen", _HELP),
+        key_binding("help.all", "f1", "app.help", "every key", _HELP),
     ]
 
     _pending: tuple[Answer | None] | None = None

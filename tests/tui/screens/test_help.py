@@ -13,7 +13,7 @@ from tests.tui.files_host import screen_text, until
 from tests.tui.panes.test_trace import SESSION
 from tui.app.app import UaTuiApp
 from tui.app.commands import commands_of
-from tui.keys.table import PLACES
+from tui.keys.places import sections_of
 from tui.screens.application.help import HelpScreen
 from tui.screens.files.viewer import ViewerScreen
 from tui.screens.requests.permission import PermissionScreen
@@ -23,11 +23,19 @@ from tui.screens.tool_call.screen import ToolCallScreen
 from tui.widgets.command import typed_command
 
 WIDE = (200, 50)
+MOVING = "Moving in a pane or a file"
 
 
 def help_of(app: UaTuiApp) -> HelpScreen:
     assert isinstance(app.screen, HelpScreen)
     return app.screen
+
+
+def titles(app: UaTuiApp) -> list[str]:
+    """The titles of the sections for where one came from."""
+    here = help_of(app).here
+    assert here is not None
+    return [place.title for place in sections_of(here, app.keys)]
 
 
 @pytest.mark.parametrize(
@@ -39,9 +47,9 @@ async def test_of_a_pane_its_own_keys_come_first(tmp_path: Path, key: str, place
         await settled(app, pilot)
         await pilot.press(key, "question_mark")
         await pilot.pause()
-        assert help_of(app).here == (place, "moving", "pane", "anywhere")
+        assert titles(app) == [f"In the {place}", MOVING, "In a pane", "Anywhere"]
         text = screen_text(app)
-        assert text.index(PLACES[place].title) < text.index("In a pane") < text.index("Anywhere")
+        assert text.index(f"In the {place}") < text.index("In a pane") < text.index("Anywhere")
         assert "In the prompt" not in text
         await pilot.press("f1")
         await pilot.pause()
@@ -64,7 +72,7 @@ async def test_where_there_are_few_rows_all_but_three_are_for_the_keys(tmp_path:
         await pilot.pause()
         rows = screen_text(app).splitlines()
         assert rows[0].startswith("╭─ Keys for this")
-        assert rows[1].strip("│ ") == PLACES["trace"].title
+        assert rows[1].strip("│ ") == "In the trace"
         assert "Esc close" in rows[-2]
         assert rows[-1].startswith("╰")
         assert sum(not row.strip("│ ") for row in rows) <= 3
@@ -88,7 +96,9 @@ async def test_the_command_tells_the_keys_of_the_prompt_from_there(tmp_path: Pat
         assert command is not None
         command.run()
         await pilot.pause()
-        assert help_of(app).here == ("prompt", "anywhere")
+        text = screen_text(app)
+        assert text.index("In the prompt") < text.index("Anywhere")
+        assert "In a pane" not in text
         assert "send to the running query now" in screen_text(app)
 
 
@@ -100,14 +110,14 @@ async def test_a_preview_and_screens_of_their_own_tell_their_keys(tmp_path: Path
         await settled(app, pilot)
         await pilot.press("f5", "tab", "question_mark")
         await pilot.pause()
-        assert help_of(app).here == PLACES_OF["preview"]
+        assert titles(app)[:2] == ["In the preview", MOVING]
         await pilot.press("escape")
         app.push_screen(ViewerScreen(session.workspace.path / "notes.md"))
         await until(lambda: isinstance(app.screen, ViewerScreen) and app.screen.document is not None)
         for key, everything in (("question_mark", False), ("f1", True)):
             await pilot.press(key)
             await pilot.pause()
-            assert help_of(app).here == (None if everything else PLACES_OF["file"])
+            assert help_of(app).here is None if everything else titles(app)[0] == "In a file"
             await pilot.press("q")
             await pilot.pause()
         await pilot.press("slash", "question_mark")
@@ -124,13 +134,10 @@ async def test_a_preview_and_screens_of_their_own_tell_their_keys(tmp_path: Path
             await until(lambda kind=kind: isinstance(app.screen, kind))  # type: ignore[misc]
             await pilot.press("question_mark")
             await pilot.pause()
-            assert help_of(app).here == PLACES_OF[place]
+            assert titles(app)[0] == f"In the {place}"
             await pilot.press("escape")
             app.screen.dismiss()
             await pilot.pause()
-
-
-PLACES_OF = {name: (name, *place.also) for name, place in PLACES.items()}
 
 
 async def test_a_tool_call_and_a_question_tell_their_keys_and_wait(tmp_path: Path) -> None:
@@ -145,7 +152,7 @@ async def test_a_tool_call_and_a_question_tell_their_keys_and_wait(tmp_path: Pat
         await until(lambda: isinstance(app.screen, ToolCallScreen))
         await pilot.press("question_mark")
         await pilot.pause()
-        assert help_of(app).here == PLACES_OF["call"]
+        assert titles(app) == ["In a tool call", "On other screens", MOVING]
         await pilot.press("escape", "escape")
         await pilot.pause()
         session.bus.publish(PermissionAsked(request_id="r", tool_name="Bash", input={}))

@@ -25,7 +25,7 @@ EDITING = {
     "ctrl+u": "delete_to_start_of_line",
 }
 TYPED = frozenset({"enter", "ctrl+j"})
-SENDS = frozenset({"send", "steer"})
+SENDS = ("prompt.send", "prompt.steer")
 
 
 class TypedAhead:
@@ -77,4 +77,4 @@ class TypedAhead:
         return dialog.passes_typing_on
 
     def _sends(self, event: events.Key) -> bool:
-        return (keys_of(self._app).action("prompt", event.key) or "") in SENDS
+        return any(event.key in keys_of(self._app).of(name) for name in SENDS)

@@ -9,12 +9,13 @@ from datetime import tzinfo
 from typing import ClassVar, Self
 
 from textual import events
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.message import Message
 from textual.selection import Selection
 
 from core.concurrency.garbage_collection import deferred
 from core.events.types import Event
+from tui.keys.places import SEARCH, KeyPlace, key_binding
 from tui.panes.conversation.blocks import CONVERSATION_COMPONENTS, Block, Fold, Heading
 from tui.panes.conversation.copy import name_of, selected_text, text_of_answer, text_of_group
 from tui.panes.conversation.dialogue import Dialogue
@@ -46,12 +47,14 @@ class ConversationPane(VirtualList[Block]):
         "lines--found-current",
     }
     GUTTER = 2
+    PLACE: ClassVar[KeyPlace] = KeyPlace("In the conversation", fixed=(("Esc", "clear search"),))
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("y", "copy", "Copy", id="message.copy", show=False),
-        Binding("o", "follow", "Follow a link", id="message.follow", show=False),
-        Binding("slash", "find", "Search", id="find.search", show=False),
-        Binding("n", "find_next(1)", "Next match", id="find.next", show=False),
-        Binding("N", "find_next(-1)", "Previous match", id="find.previous", show=False),
+        key_binding("message.copy", "y", "copy", "copy the message as Markdown"),
+        key_binding("message.follow", "o", "follow", "open its first link; a click opens any"),
+        key_binding("find.search", "slash", "find", "search", SEARCH),
+        key_binding("find.next", "n", "find_next(1)", "next match", SEARCH),
+        key_binding("find.previous", "N", "find_next(-1)", "previous match", SEARCH),
+        key_binding("move.open", "enter", "open", "fold and unfold thinking, sub-agents"),
     ]
     HELP = "The dialogue. Up and down move by message, y copies one, / searches, Enter unfolds, End follows again."
 

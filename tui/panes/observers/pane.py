@@ -8,7 +8,7 @@ from typing import ClassVar, Self
 
 from rich.segment import Segment
 from rich.style import Style
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.content import Content
 from textual.message import Message
 
@@ -25,6 +25,7 @@ from core.events.types import (
 from core.events.units import milliseconds, quantity
 from core.records.counters import RunMetrics
 from core.text import clean, clean_line
+from tui.keys.places import KeyPlace, key_binding
 from tui.panes.observers.table import BRIEFLY, TableStyles, render_table
 from tui.render.format import Mark, middle_cut, tail_cut
 from tui.render.layout import PLAIN, Line, cut_line, spread, width_of, wrap
@@ -229,9 +230,11 @@ class ObserversPane(VirtualList[Run]):
     Above the rows is a line per observer: its runs, its failures, and how long they took; `m` shows more.
     """
 
+    PLACE: ClassVar[KeyPlace] = KeyPlace("In the observers")
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("m", "toggle_table", "Statistics", id="observers.numbers", show=False),
-        Binding("p", "call", "The call it came from", id="call.origin", show=False),
+        key_binding("observers.numbers", "m", "toggle_table", "observer statistics"),
+        key_binding("call.origin", "p", "call", "the tool call of the run"),
+        key_binding("move.open", "enter", "open", "go to the file; why it failed"),
     ]
     COMPONENT_CLASSES: ClassVar[set[str]] = set(component_classes(ObserversTheme, "observers-").values())
     HELP = (

@@ -19,6 +19,7 @@ from textual.widgets import TextArea
 from textual.widgets.text_area import Edit, EditResult
 
 from tui.keys.keymap import keys_of
+from tui.keys.places import KeyPlace, key_binding
 from tui.panes.prompt.completer import Completer
 from tui.panes.prompt.completion import Offer
 from tui.panes.prompt.history import PromptHistory
@@ -44,9 +45,23 @@ class Prompt(TextArea):
         of_agent: returns the names of the agent's own commands, which are sent like queries.
     """
 
+    PLACE: ClassVar[KeyPlace] = KeyPlace(
+        "In the prompt",
+        fixed=(
+            ("↑ ↓", "older and newer prompts, at the edges"),
+            ("↑ when empty", "take back the last queued query"),
+            ("@", "name a file; Tab takes, Esc closes"),
+            ("/ at the start", "run a command"),
+        ),
+    )
     BINDINGS: ClassVar[list[BindingType]] = [
+        key_binding("prompt.send", "enter", "send", "send or queue; when empty, send queued queries"),
+        key_binding("prompt.new_line", "ctrl+j,shift+enter,alt+enter,ctrl+enter", "new_line", "new line"),
+        key_binding("prompt.steer", "ctrl+s", "steer", "send to the running query now"),
+        key_binding("prompt.queue", "alt+up", "open_queue", "queue: move, delete, take back"),
+        key_binding("prompt.edit", "ctrl+g", "edit_outside", "continue in $VISUAL or $EDITOR"),
         # Ctrl+Z, which Textual takes for this, stops the program.
-        Binding("ctrl+underscore", "undo", "Undo", id="prompt.undo", show=False),
+        key_binding("prompt.undo", "ctrl+underscore", "undo", "undo"),
     ]
 
     @dataclass
@@ -165,6 +180,10 @@ class Prompt(TextArea):
         self._pastes.clear()
         self.post_message(self.Steered(text) if steer else self.Sent(text))
 
+    def action_steer(self) -> None:
+        """Send what was typed to the running query."""
+        self.action_send(steer=True)
+
     def action_open_queue(self) -> None:
         """Show the queue."""
         self.post_message(self.OpenQueue())
@@ -255,25 +274,20 @@ class Prompt(TextArea):
                 return False
         return True
 
+    def _action_of(self, key: str) -> str | None:
+        keys = keys_of(self.app)
+        bindings = (each for each in self.BINDINGS if isinstance(each, Binding))
+        return next((each.action for each in bindings if key in keys.of(each.id or "")), None)
+
     async def _on_key(self, event: events.Key) -> None:
         if self._completer.is_open and self._handle_offer_key(event.key):
             event.stop()
             event.prevent_default()
-        elif (action := keys_of(self.app).action("prompt", event.key)) is not None:
-            # Not a binding: its action would run after the keys that were typed behind it.
+        elif (action := self._action_of(event.key)) is not None:
+            # Here, because Textual would run the action after the keys that were typed behind it.
             event.stop()
             event.prevent_default()
-            match action:
-                case "send":
-                    self.action_send()
-                case "new_line":
-                    self.action_new_line()
-                case "steer":
-                    self.action_send(steer=True)
-                case "edit":
-                    self.action_edit_outside()
-                case "queue":
-                    self.action_open_queue()
+            getattr(self, f"action_{action}")()
         elif event.key.startswith("alt+"):
             # Textual gives Alt+2 the character 2, but it is a command.
             event.character = None

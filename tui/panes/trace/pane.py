@@ -14,6 +14,7 @@ from textual.timer import Timer
 
 from core.events.types import Event
 from core.events.units import quantity
+from tui.keys.places import FOLD, MATCHES, KeyPlace, key_binding
 from tui.panes.trace.rows import CallNode, LiveCalls, Record, TraceRows, TraceTheme
 from tui.panes.trace.tree import CallTree
 from tui.panes.trace.tree_rows import TreeRows
@@ -30,6 +31,7 @@ _EMPTY = (
     "Every tool call appears here as it happens: which tool, with what, how it ended and how long it took."
 )
 _NO_MATCH = "No call matches. Esc shows all of them."
+_FAILURES = Binding.Group("next, previous failure")
 
 
 class TracePane(VirtualList[CallNode]):
@@ -41,15 +43,17 @@ class TracePane(VirtualList[CallNode]):
     """
 
     COMPONENT_CLASSES: ClassVar[set[str]] = set(component_classes(TraceTheme, "trace-").values())
+    PLACE: ClassVar[KeyPlace] = KeyPlace("In the trace", fixed=(("Esc", "clear filter"),))
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("left,h", "fold", "Fold", id="move.fold", show=False),
-        Binding("right,l", "unfold", "Unfold", id="move.unfold", show=False),
-        Binding("slash", "filter", "Filter", id="find.search", show=False),
-        Binding("f", "filter", "Filter", id="trace.filter", show=False),
-        Binding("n", "match(1)", "Next match", id="find.next", show=False),
-        Binding("N", "match(-1)", "Previous match", id="find.previous", show=False),
-        Binding("e", "failure(1)", "Next failure", id="trace.next_failure"),
-        Binding("E", "failure(-1)", "Previous failure", id="trace.previous_failure", show=False),
+        key_binding("move.fold", "left,h", "fold", "fold", FOLD),
+        key_binding("move.unfold", "right,l", "unfold", "unfold", FOLD),
+        key_binding("find.search", "slash", "filter", "filter: words, tool:news, state:failed"),
+        key_binding("trace.filter", "f", "filter", "filter: words, tool:news, state:failed"),
+        key_binding("find.next", "n", "match(1)", "next match", MATCHES),
+        key_binding("find.previous", "N", "match(-1)", "previous match", MATCHES),
+        key_binding("trace.next_failure", "e", "failure(1)", "next failure", _FAILURES),
+        key_binding("trace.previous_failure", "E", "failure(-1)", "previous failure", _FAILURES),
+        key_binding("move.open", "enter", "open", "full call"),
     ]
     HELP = (
         "Tool calls. Left and right fold, Enter shows a call in full, e and E go to the next and the previous "

@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.message import Message
 from textual.widget import Widget
 
@@ -20,6 +20,7 @@ from core.events.units import size
 from core.storage.compression import inner_name
 from core.storage.workspace import RECORDS
 from core.text import clean_line
+from tui.keys.places import COPY_FILE, key_binding
 from tui.panes.workspace.folder_tree import Row
 from tui.terminal.copy import copy_text
 from tui.widgets.workers import start_job
@@ -42,12 +43,12 @@ class FileActions(Widget):
     """What a pane with a `WorkspaceTree` can do with its files; every problem is reported in a sentence."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("p", "origin", "The call it came from", id="call.origin", show=False),
-        Binding("y", "copy_path", "Copy path", id="file.copy_path", show=False),
-        Binding("Y", "copy_text", "Copy text", id="file.copy_text", show=False),
-        Binding("e", "edit", "Edit", id="file.edit", show=False),
-        Binding("o", "open_outside", "Open outside", id="file.open_outside", show=False),
-        Binding("d", "delete", "Delete", id="file.delete", show=False),
+        key_binding("call.origin", "p", "origin", "the call that made the file"),
+        key_binding("file.copy_path", "y", "copy_path", "copy the path", COPY_FILE),
+        key_binding("file.copy_text", "Y", "copy_text", "copy the text", COPY_FILE),
+        key_binding("file.edit", "e", "edit", "edit in $VISUAL or $EDITOR"),
+        key_binding("file.open_outside", "o", "open_outside", "open externally (HTML without scripts)"),
+        key_binding("file.delete", "d", "delete", "delete (asks first)"),
     ]
 
     tree_view: WorkspaceTree

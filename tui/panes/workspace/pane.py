@@ -26,6 +26,7 @@ from core.events.types import (
 )
 from core.events.units import quantity
 from core.storage.workspace import saved_reports_of
+from tui.keys.places import MATCHES, KeyPlace, key_binding
 from tui.panes.workspace.file_actions import FileActions
 from tui.panes.workspace.locations import Place, PlaceTabs, place_of, places_of
 from tui.panes.workspace.provenance import Origins
@@ -34,6 +35,7 @@ from tui.panes.workspace.tree import WorkspaceTree
 __all__ = ["WorkspacePane"]
 
 _SEEN_AFTER = 0.25
+_FOLDERS = Binding.Group("this session, saved reports, other sessions")
 
 
 class WorkspacePane(FileActions, Vertical):
@@ -43,15 +45,16 @@ class WorkspacePane(FileActions, Vertical):
     it was opened, or the cursor rested on it while its preview was shown, which `previewed` reports.
     """
 
+    PLACE: ClassVar[KeyPlace] = KeyPlace("In the workspace", parts=(WorkspaceTree,))
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("s", "sort", "Sort", id="workspace.sort", show=False),
-        Binding("slash", "filter", "Filter", id="find.search", show=False),
-        Binding("n", "match(1)", "Next match", id="find.next", show=False),
-        Binding("N", "match(-1)", "Previous match", id="find.previous", show=False),
-        Binding("t", "place(1)", "Next folder", id="workspace.next_place", show=False),
-        Binding("T", "place(-1)", "Previous folder", id="workspace.previous_place", show=False),
-        Binding("full_stop", "toggle_hidden", "Hidden files", id="workspace.hidden", show=False),
-        Binding("escape", "leave_filter", "Show everything", id="workspace.leave_filter", show=False),
+        key_binding("workspace.sort", "s", "sort", "sort by name, time, size"),
+        key_binding("find.search", "slash", "filter", "filter by a part of a name or *.json"),
+        key_binding("find.next", "n", "match(1)", "next match", MATCHES),
+        key_binding("find.previous", "N", "match(-1)", "previous match", MATCHES),
+        key_binding("workspace.next_place", "t", "place(1)", "next folder", _FOLDERS),
+        key_binding("workspace.previous_place", "T", "place(-1)", "previous folder", _FOLDERS),
+        key_binding("workspace.hidden", "full_stop", "toggle_hidden", "hidden files"),
+        key_binding("workspace.leave_filter", "escape", "leave_filter", "clear filter"),
     ]
 
     class Opened(Message):

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import ClassVar
 
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.content import Content, Span
 from textual.message import Message
 
@@ -18,6 +18,7 @@ from core.events.types import ArtifactSaved, Event
 from core.events.units import quantity, size
 from core.storage.compression import inner_name
 from core.text import clean_line
+from tui.keys.places import COPY_FILE, KeyPlace, key_binding
 from tui.panes.workspace.file_actions import FileAction
 from tui.panes.workspace.scan import list_folder
 from tui.terminal.copy import copy_text
@@ -41,13 +42,16 @@ _NAME = 120
 class PreviewPane(DocumentView):
     """Shows the beginning of a file, rendered; `show_path` replaces it and cancels what was being read."""
 
+    PLACE: ClassVar[KeyPlace] = KeyPlace("In the preview")
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("m", "toggle_raw", "Rendered or raw", id="file.raw", show=False),
-        Binding("y", "copy_path", "Copy the path", id="file.copy_path", show=False),
-        Binding("Y", "copy_text", "Copy the text", id="file.copy_text", show=False),
-        Binding("o", "file('open_outside')", "Open outside", id="file.open_outside", show=False),
-        Binding("e", "file('edit')", "Edit", id="file.edit", show=False),
-        Binding("d", "file('delete')", "Delete", id="file.delete", show=False),
+        key_binding("file.raw", "m", "toggle_raw", "rendered or raw"),
+        key_binding("file.copy_path", "y", "copy_path", "copy the path", COPY_FILE),
+        key_binding("file.copy_text", "Y", "copy_text", "copy the text", COPY_FILE),
+        key_binding(
+            "file.open_outside", "o", "file('open_outside')", "open externally (HTML without scripts)"
+        ),
+        key_binding("file.edit", "e", "file('edit')", "edit in $VISUAL or $EDITOR"),
+        key_binding("file.delete", "d", "file('delete')", "delete (asks first)"),
     ]
 
     class ActionRequested(Message):

@@ -10,12 +10,13 @@ from typing import ClassVar
 
 from rich.segment import Segment
 from textual import events
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.message import Message
 from textual.strip import Strip
 from textual.timer import Timer
 
 from core.storage.workspace import RECORDS
+from tui.keys.places import FOLD, key_binding
 from tui.panes.workspace.folder_tree import FOLDER_CAP, Folder, FolderTree, Row, is_ignored
 from tui.panes.workspace.locations import Place
 from tui.panes.workspace.rows import FileRows
@@ -49,8 +50,8 @@ class WorkspaceTree(VirtualList[Row]):
         "workspace--hint",
     }
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("right,l", "open_folder", "Open folder", id="move.unfold", show=False),
-        Binding("left,h", "close_folder", "Close folder", id="move.fold", show=False),
+        key_binding("move.fold", "left,h", "close_folder", "close folder", FOLD),
+        key_binding("move.unfold", "right,l", "open_folder", "open folder", FOLD),
     ]
 
     class CountsChanged(Message):

@@ -7,11 +7,12 @@ from collections.abc import Callable, Sequence
 from typing import ClassVar, Literal
 
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.containers import Grid
 from textual.content import Content
 from textual.widgets import Button, Static
 
+from tui.keys.places import KeyPlace, key_binding
 from tui.screens.requests.arguments import reveal
 from tui.widgets.dialog import Box, Choice, Dialog, Foot
 
@@ -40,10 +41,11 @@ class ErrorScreen(Dialog[Answer | None]):
     """Shows a failure in full; `r` restarts, Esc closes. The result None means that the agent recovered by itself."""
 
     UNREQUESTED = True
+    PLACE: ClassVar[KeyPlace] = KeyPlace("When the agent failed")
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("r", "choose('restart')", "Restart", id="error.restart", show=False),
-        Binding("q", "choose('quit')", "Quit", id="error.quit", show=False),
-        Binding("escape", "choose('close')", "Close", id="error.close", show=False),
+        key_binding("error.restart", "r", "choose('restart')", "restart"),
+        key_binding("error.quit", "q", "choose('quit')", "quit"),
+        key_binding("error.close", "escape", "choose('close')", "close"),
     ]
 
     def __init__(

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import pkgutil
+from collections.abc import Sequence
+from importlib import import_module
 from typing import Any, ClassVar
 
 from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
 from textual.content import Content
+from textual.dom import DOMNode
 from textual.widgets import Static
 
-from tui.keys.keymap import Keys, keys_of
-from tui.keys.names import is_typed, shown_key
-from tui.keys.table import PLACES, Row
+import tui.screens
+from tui.keys.keymap import keys_of
+from tui.keys.places import classes_with_place, key_binding, sections_of, shown_line
 from tui.widgets.dialog import NARROW, Box, Foot
 from tui.widgets.modal import Modal
 
-__all__ = ["HelpScreen", "places_at", "row_of", "show_help"]
-
+__all__ = ["HelpScreen", "screen_places", "show_help"]
 
 FEW_ROWS = [(0, "-few-rows"), (30, "-many-rows")]
 
@@ -26,25 +28,27 @@ class HelpScreen(Modal[None]):
     """Shows the active keys, grouped by where they work.
 
     Args:
-        here: the places to show, the nearest first; None shows all.
+        here: the classes whose keys to show, the nearest first; None shows those of all classes.
+        typing: whether keys that are text are left out of them.
     """
 
     HORIZONTAL_BREAKPOINTS = NARROW
     VERTICAL_BREAKPOINTS = FEW_ROWS
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,q", "close", "Close", id="screen.back", show=False),
-        Binding("enter", "close", "Close", show=False),
-        Binding("question_mark", "close", "Close", id="help.here", show=False),
-        Binding("f1", "show_all", "All keys", id="help.all", show=False),
+        key_binding("screen.back", "escape,q", "close", "back"),
+        Binding("enter", "close", show=False),
+        key_binding("help.here", "question_mark", "close"),
+        key_binding("help.all", "f1", "show_all", "every key"),
         Binding("up", "scroll_box(-1)", show=False),
         Binding("down", "scroll_box(1)", show=False),
         Binding("pageup", "scroll_box(-10)", show=False),
         Binding("pagedown", "scroll_box(10)", show=False),
     ]
 
-    def __init__(self, here: Sequence[str] | None = None) -> None:
+    def __init__(self, here: Sequence[type[DOMNode]] | None = None, *, typing: bool = False) -> None:
         super().__init__()
         self.here = here
+        self._typing = typing
 
     def compose(self) -> ComposeResult:
         """Create the box."""
@@ -57,9 +61,16 @@ class HelpScreen(Modal[None]):
         self._show_keys()
 
     def _show_keys(self) -> None:
-        keys = keys_of(self.app)
-        places = tuple(PLACES) if self.here is None else self.here
-        groups = [(PLACES[place].title, list(_rows(place, keys))) for place in places]
+        keys, app = keys_of(self.app), self.app
+        places = self.here
+        if places is None:
+            running = app.screen_stack[0].walk_children(with_self=True)
+            places = [*classes_with_place([*running, app]), *screen_places()]
+        sections = sections_of(places, keys, typing=self.here is not None and self._typing)
+        groups = [
+            (place.title, [*(shown_line(each.values(), what) for what, each in lines.items()), *place.fixed])
+            for place, lines in sections.items()
+        ]
         width = max(len(key) for _, rows in groups for key, _ in rows)
         parts: list[tuple[str, str]] = []
         if self.here is None and keys.problems:
@@ -72,7 +83,8 @@ class HelpScreen(Modal[None]):
                 parts += [(f"  {key:<{width}}  ", "$accent"), (f"{what}\n", "")]
             parts.append(("\n", ""))
         box = self.query_one(Box)
-        where = "" if self.here is None else " for this pane" if "pane" in self.here else " for this screen"
+        is_screen = any(issubclass(each, Modal) for each in places)
+        where = "" if self.here is None else " for this screen" if is_screen else " for this pane"
         box.border_title = Content(f"Keys{where}")
         self.query_one(".facts", Static).update(Content.assemble(*parts[:-1]))
         every = "" if self.here is None else f"{keys.shown('help.all')} all keys   "
@@ -99,44 +111,19 @@ class HelpScreen(Modal[None]):
 
 def show_help(app: App[Any], *, everything: bool = False) -> None:
     """Show the keys of the focused pane or screen, or every key; nothing happens if the help is open already."""
-    if not isinstance(app.screen, HelpScreen):
-        app.push_screen(HelpScreen(None if everything else places_at(app)))
-
-
-def places_at(app: App[Any]) -> tuple[str, ...]:
-    """Return the places whose keys are active where the focus is, the nearest first."""
+    if isinstance(app.screen, HelpScreen):
+        return
     focused = app.focused
-    for node in (*(focused.ancestors_with_self if focused is not None else ()), app.screen):
-        classes = {each.__name__ for each in type(node).__mro__}
-        for name, place in PLACES.items():
-            if classes & set(place.classes) and name not in ("screen", "pane"):
-                return (name, *place.also)
-    return ("pane", "anywhere") if len(app.screen_stack) == 1 else ("screen",)
+    nodes = (focused or app.screen).ancestors_with_self
+    here = classes_with_place(node for node in nodes if node is not app or not isinstance(app.screen, Modal))
+    typing = focused is not None and focused.check_consume_key("a", "a")
+    app.push_screen(HelpScreen(None if everything else here, typing=typing))
 
 
-def _rows(place: str, keys: Keys) -> Iterator[tuple[str, str]]:
-    for row in PLACES[place].rows:
-        found = row_of(row, place, keys)
-        if found is not None:
-            yield found
-
-
-def row_of(row: Row, place: str, keys: Keys) -> tuple[str, str] | None:
-    """Return the keys of a row and what they do, as shown; None if no key is left of it."""
-    if row.fixed:
-        return row.fixed, row.what
-    first: list[str] = []
-    others: list[str] = []
-    for name in row.ids:
-        active = keys.of(name)
-        # Panes are shown by digits too, but not where text is typed.
-        if place == "anywhere":
-            active = tuple(key for key in active if not is_typed(key))
-        elif name.startswith("show."):
-            active = tuple(key for key in active if is_typed(key))
-        first += active[:1]
-        others += active[1:]
-    if not first:
-        return None
-    also = f"; also {' '.join(map(shown_key, others))}" if others else ""
-    return " ".join(map(shown_key, first)), row.what + also
+def screen_places() -> list[type[DOMNode]]:
+    """Return the screens above the panes that have keys of their own; imports all screens."""
+    names = (module.name for module in pkgutil.walk_packages(tui.screens.__path__, "tui.screens."))
+    classes = (each for name in names for each in vars(import_module(name)).values())
+    return [
+        each for each in classes if isinstance(each, type) and "PLACE" in vars(each) and each is not Modal
+    ]

@@ -7,10 +7,11 @@ from collections.abc import Callable
 from typing import ClassVar
 
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.content import Content
 from textual.widgets import Button, Static
 
+from tui.keys.places import KeyPlace, key_binding
 from tui.widgets.dialog import Box, Choice, Dialog, Foot
 
 __all__ = ["DeleteScreen"]
@@ -24,9 +25,10 @@ class DeleteScreen(Dialog[bool]):
         facts: details, such as its size.
     """
 
+    PLACE: ClassVar[KeyPlace] = KeyPlace("Before something is deleted")
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("d", "answer(True)", "Delete", id="delete.confirm", show=False),
-        Binding("n,escape,q", "answer(False)", "Keep", id="delete.keep", show=False),
+        key_binding("delete.confirm", "d", "answer(True)", "delete"),
+        key_binding("delete.keep", "n,escape,q", "answer(False)", "keep"),
     ]
 
     def __init__(self, name: str, facts: str, clock: Callable[[], float] = time.monotonic) -> None:

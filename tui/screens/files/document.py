@@ -6,10 +6,11 @@ from abc import abstractmethod
 from functools import partial
 from typing import ClassVar, TypeVar
 
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.widgets import Input
 
 from core.text import clean_line
+from tui.keys.places import SEARCH, key_binding
 from tui.screens.files.link import follow_link
 from tui.screens.files.links import LinksScreen
 from tui.terminal.copy import copy_text
@@ -32,11 +33,11 @@ class DocumentScreen(Modal[Answer]):
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "leave", "Close", id="screen.leave", show=False),
-        Binding("q", "close", "Close", id="screen.close", show=False),
-        Binding("slash", "search", "Search", id="find.search", show=False),
-        Binding("n", "match(1)", "Next match", id="find.next", show=False),
-        Binding("N", "match(-1)", "Previous match", id="find.previous", show=False),
+        key_binding("screen.leave", "escape", "leave", "back"),
+        key_binding("screen.close", "q", "close", "back"),
+        key_binding("find.search", "slash", "search", "search", SEARCH),
+        key_binding("find.next", "n", "match(1)", "next match", SEARCH),
+        key_binding("find.previous", "N", "match(-1)", "previous match", SEARCH),
     ]
 
     # What a subclass provides

@@ -7,11 +7,12 @@ from collections.abc import Callable
 from typing import ClassVar, Literal
 
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.content import Content
 from textual.dom import DOMNode
 from textual.widgets import Button, Static
 
+from tui.keys.places import LINK, KeyPlace, key_binding
 from tui.screens.requests.arguments import reveal
 from tui.terminal.copy import copy_text
 from tui.terminal.links import browser_link
@@ -25,10 +26,11 @@ Answer = Literal["open", "copy"]
 class LinkScreen(Dialog[Answer | None]):
     """Shows where a link leads; web links can be opened or copied, others only copied."""
 
+    PLACE: ClassVar[KeyPlace] = KeyPlace("When a link is opened")
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("o", "choose('open')", "Open in the browser", id="link.open", show=False),
-        Binding("y", "choose('copy')", "Copy", id="link.copy", show=False),
-        Binding("escape,q", "leave", "Close", id="screen.back", show=False),
+        key_binding("link.open", "o", "choose('open')", "open in the browser", LINK),
+        key_binding("link.copy", "y", "choose('copy')", "copy the link", LINK),
+        key_binding("screen.back", "escape,q", "leave", "back"),
     ]
 
     def __init__(self, url: str, clock: Callable[[], float] = time.monotonic) -> None:

@@ -13,6 +13,7 @@ from textual.widgets.option_list import Option
 
 from core.text import clean_line
 from tui.keys.keymap import keys_of
+from tui.keys.places import KeyPlace, key_binding
 from tui.render.format import tail_cut
 from tui.terminal.links import browser_link
 from tui.viewers.view.links import FoundLink
@@ -34,10 +35,11 @@ class LinksScreen(Modal[str | None]):
     """
 
     HORIZONTAL_BREAKPOINTS = NARROW
+    PLACE: ClassVar[KeyPlace] = KeyPlace("Among links", fixed=(("Enter", "open it (asks first)"),))
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("j", "step('down')", "Down", show=False),
         Binding("k", "step('up')", "Up", show=False),
-        Binding("escape,q", "close", "Close", id="screen.back", show=False),
+        key_binding("screen.back", "escape,q", "close", "back"),
     ]
 
     def __init__(self, links: Sequence[FoundLink], at: int) -> None:

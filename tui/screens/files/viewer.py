@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.content import Content
 from textual.widgets import Input, Static
 
@@ -21,6 +21,7 @@ from core.storage.compression import inner_name
 from core.storage.files import Root
 from core.storage.workspace import RECORDS
 from core.text import clean_line
+from tui.keys.places import COPY_FILE, KeyPlace, key_binding
 from tui.screens.files.document import DocumentScreen
 from tui.terminal.copy import copy_text
 from tui.viewers.bodies.hex import HexBody
@@ -57,15 +58,16 @@ class ViewerScreen(DocumentScreen[None]):
         read_only: whether the file belongs to a past session, so that it cannot be edited or deleted.
     """
 
+    PLACE: ClassVar[KeyPlace] = KeyPlace("In a file", parts=(DocumentView,))
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("m", "toggle_raw", "Rendered or raw", id="file.raw", show=False),
-        Binding("r", "reload", "Read again", id="file.reload", show=False),
-        Binding("f", "ask_filter", "Filter", id="table.filter", show=False),
-        Binding("o", "open_outside", "Open externally", id="file.open_outside", show=False),
-        Binding("e", "edit", "Edit", id="file.edit", show=False),
-        Binding("d", "delete", "Delete", id="file.delete", show=False),
-        Binding("y", "copy_path", "Copy the path", id="file.copy_path", show=False),
-        Binding("Y", "copy_text", "Copy the text", id="file.copy_text", show=False),
+        key_binding("file.raw", "m", "toggle_raw", "rendered or raw"),
+        key_binding("file.reload", "r", "reload", "read the file again"),
+        key_binding("table.filter", "f", "ask_filter", "in a table: only rows with a text"),
+        key_binding("file.open_outside", "o", "open_outside", "open externally (HTML without scripts)"),
+        key_binding("file.edit", "e", "edit", "edit in $VISUAL or $EDITOR"),
+        key_binding("file.delete", "d", "delete", "delete (asks first)"),
+        key_binding("file.copy_path", "y", "copy_path", "copy the path", COPY_FILE),
+        key_binding("file.copy_text", "Y", "copy_text", "copy the text", COPY_FILE),
     ]
     AUTO_FOCUS = "#viewer-view"
 

@@ -9,12 +9,13 @@ from datetime import UTC, datetime
 from typing import ClassVar, Literal
 
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.widgets import Button, Static
 
 from core.events.types import AuthRequired
+from tui.keys.places import LINK, KeyPlace, key_binding
 from tui.screens.requests.arguments import reveal
 from tui.screens.requests.qr import QrCode, qr_rows
 from tui.terminal.copy import copy_text
@@ -44,11 +45,12 @@ class AuthScreen(Dialog[Outcome | None]):
     """
 
     UNREQUESTED = True
+    PLACE: ClassVar[KeyPlace] = KeyPlace("When an account needs to be connected")
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("o", "open", "Open in the browser", id="link.open", show=False),
-        Binding("y", "copy", "Copy the link", id="link.copy", show=False),
-        Binding("d,enter", "done", "Done", id="auth.done", show=False),
-        Binding("escape", "cancel", "Cancel", id="auth.cancel", show=False),
+        key_binding("link.open", "o", "open", "open in the browser", LINK),
+        key_binding("link.copy", "y", "copy", "copy the link", LINK),
+        key_binding("auth.done", "d,enter", "done", "done"),
+        key_binding("auth.cancel", "escape", "cancel", "cancel"),
     ]
 
     def __init__(

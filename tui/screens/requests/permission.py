@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.content import Content
 from textual.widgets import Button, Static
 
@@ -23,6 +23,7 @@ from core.agent.permissions.patterns import (
 )
 from core.agent.permissions.policy import can_be_remembered, short_name
 from core.events.types import PermissionAsked
+from tui.keys.places import KeyPlace, key_binding
 from tui.screens.requests.arguments import ArgumentsView, call_lines, inner_tools, reveal
 from tui.screens.requests.text_answer import TextAnswer
 from tui.widgets.dialog import Box, Choice, Dialog, Foot, fields
@@ -56,12 +57,13 @@ class PermissionScreen(Dialog[PermissionAnswer | None]):
     """
 
     UNREQUESTED = True
+    PLACE: ClassVar[KeyPlace] = KeyPlace("When a tool needs permission")
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("d", "deny", "Deny", id="permission.deny", show=False),
-        Binding("r", "reason", "Deny with a reason", id="permission.reason", show=False),
-        Binding("a", "once", "Allow once", id="permission.once", show=False),
-        Binding("s", "session", "Allow for this session", id="permission.session", show=False),
-        Binding("escape", "back", "Deny", id="permission.back", show=False),
+        key_binding("permission.deny", "d", "deny", "deny"),
+        key_binding("permission.reason", "r", "reason", "deny with a reason for the model"),
+        key_binding("permission.once", "a", "once", "allow once"),
+        key_binding("permission.session", "s", "session", "allow for this session, by a pattern"),
+        key_binding("permission.back", "escape", "back", "deny"),
     ]
 
     def __init__(

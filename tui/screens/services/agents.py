@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from rich.cells import set_cell_size
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.widgets import OptionList, Static
@@ -23,6 +23,7 @@ from core.events.units import quantity
 from core.settings.model import Places, Settings
 from core.text import clean_line
 from tui.keys.keymap import Keys, keys_of
+from tui.keys.places import KeyPlace, key_binding, moving
 from tui.ports import ScreenHost, SessionPort
 from tui.render.format import middle_cut, tail_cut
 from tui.viewers.view.chrome import KeyLine, TitleLine
@@ -59,10 +60,7 @@ class AgentList(ChoiceList, inherit_bindings=False):
     """The files, one per line."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("up,k", "cursor_up", "Up", id="move.up", show=False),
-        Binding("down,j", "cursor_down", "Down", id="move.down", show=False),
-        Binding("home,g", "first", "First", id="move.first", show=False),
-        Binding("end,G", "last", "Last", id="move.last", show=False),
+        *moving(up="cursor_up", down="cursor_down", first="first", last="last"),
     ]
 
 
@@ -76,11 +74,11 @@ class AgentsScreen(Modal[None]):
     """
 
     HORIZONTAL_BREAKPOINTS = NARROW
+    PLACE: ClassVar[KeyPlace] = KeyPlace("In the sub-agents", parts=(AgentList,))
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("r", "read", "Read again", id="agents.read", show=False),
-        Binding("pageup", "scroll_facts(-1)", "Scroll up", id="move.page_up", show=False),
-        Binding("pagedown", "scroll_facts(1)", "Scroll down", id="move.page_down", show=False),
-        Binding("escape,q", "close", "Close", id="screen.back", show=False),
+        key_binding("agents.read", "r", "read", "read the files again"),
+        *moving(page_up="scroll_facts(-1)", page_down="scroll_facts(1)"),
+        key_binding("screen.back", "escape,q", "close", "back"),
     ]
 
     def __init__(

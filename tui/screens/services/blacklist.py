@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import ClassVar
 
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.content import Content
 from textual.widgets import Button, OptionList, Static
 from textual.widgets.option_list import Option
@@ -17,6 +17,7 @@ from core.errors import UniversalAgentError
 from core.storage.workspace import WORKSPACES
 from core.text import clean_line
 from core.web_reader.blacklist import STRIKES, Blacklist, Listing
+from tui.keys.places import KeyPlace, key_binding
 from tui.ports import ScreenHost
 from tui.widgets.choice_list import ChoiceList
 from tui.widgets.command import CommandSpec
@@ -42,10 +43,11 @@ def open_screen(app: ScreenHost) -> None:
 class BlacklistScreen(Dialog[None]):
     """Lists the sites with their errors; clearing a site deletes its errors, too."""
 
+    PLACE: ClassVar[KeyPlace] = KeyPlace("In the blacklist")
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("c,delete", "clear", "Clear", id="blacklist.clear", show=False),
-        Binding("a", "clear_all", "Clear all", id="blacklist.clear_all", show=False),
-        Binding("escape,q", "close", "Close", id="screen.back", show=False),
+        key_binding("blacklist.clear", "c,delete", "clear", "clear the site"),
+        key_binding("blacklist.clear_all", "a", "clear_all", "clear all"),
+        key_binding("screen.back", "escape,q", "close", "back"),
     ]
 
     def __init__(self, blacklist: Blacklist, clock: Callable[[], float] = time.monotonic) -> None:

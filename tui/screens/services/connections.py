@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.containers import Container, VerticalScroll
 from textual.content import Content
 from textual.widgets import OptionList, Static
@@ -26,6 +26,7 @@ from core.telemetry.export_errors import Destination
 from core.telemetry.tracer import trace_targets
 from core.text import clean_line
 from tui.keys.keymap import Keys, keys_of
+from tui.keys.places import KeyPlace, key_binding, moving
 from tui.ports import ScreenHost, SessionPort
 from tui.screens.services import connection_rows as rows
 from tui.viewers.view.chrome import KeyLine, TitleLine
@@ -56,10 +57,7 @@ class ServerList(ChoiceList, inherit_bindings=False):
     """The servers, one per line."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("up,k", "cursor_up", "Up", id="move.up", show=False),
-        Binding("down,j", "cursor_down", "Down", id="move.down", show=False),
-        Binding("home,g", "first", "First", id="move.first", show=False),
-        Binding("end,G", "last", "Last", id="move.last", show=False),
+        *moving(up="cursor_up", down="cursor_down", first="first", last="last"),
     ]
 
 
@@ -73,13 +71,13 @@ class ConnectionsScreen(Modal[None]):
     """
 
     HORIZONTAL_BREAKPOINTS = NARROW
+    PLACE: ClassVar[KeyPlace] = KeyPlace("In the connections", parts=(ServerList,))
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("r", "reconnect", "Reconnect", id="connections.reconnect", show=False),
-        Binding("e,space", "switch", "Enable, disable", id="connections.switch", show=False),
-        Binding("t", "test", "Test", id="connections.test", show=False),
-        Binding("pageup", "scroll_facts(-1)", "Scroll up", id="move.page_up", show=False),
-        Binding("pagedown", "scroll_facts(1)", "Scroll down", id="move.page_down", show=False),
-        Binding("escape,q", "close", "Close", id="screen.back", show=False),
+        key_binding("connections.reconnect", "r", "reconnect", "connect the server again"),
+        key_binding("connections.switch", "e,space", "switch", "disable or enable its tools"),
+        key_binding("connections.test", "t", "test", "test everything"),
+        *moving(page_up="scroll_facts(-1)", page_down="scroll_facts(1)"),
+        key_binding("screen.back", "escape,q", "close", "back"),
     ]
 
     def __init__(

@@ -7,11 +7,12 @@ from collections.abc import Callable
 from typing import ClassVar
 
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.content import Content
 from textual.widgets import Button, Static
 
 from core.events.units import money, quantity, spent_of
+from tui.keys.places import KeyPlace, key_binding
 from tui.ports import ScreenHost
 from tui.screens.requests.text_answer import TextAnswer
 from tui.widgets.command import CommandSpec
@@ -50,9 +51,10 @@ class BudgetScreen(Dialog[float | None]):
     """
 
     UNREQUESTED = True
+    PLACE: ClassVar[KeyPlace] = KeyPlace("At the spending limit")
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("r", "write", "Set the limit", id="budget.raise", show=False),
-        Binding("escape,q", "back", "Close", id="budget.leave", show=False),
+        key_binding("budget.raise", "r", "write", "raise the limit"),
+        key_binding("budget.leave", "escape,q", "back", "close"),
     ]
 
     def __init__(

@@ -7,11 +7,12 @@ from collections.abc import Callable
 from typing import ClassVar
 
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.content import Content
 from textual.widgets import Button, Static
 
 from core.text import clean
+from tui.keys.places import KeyPlace, key_binding
 from tui.widgets.dialog import Box, Choice, Dialog, Foot
 
 __all__ = ["FreshScreen"]
@@ -25,9 +26,10 @@ ADVICE = (
 class FreshScreen(Dialog[bool]):
     """Asks whether to start a new conversation; `why` says what happened to the earlier one."""
 
+    PLACE: ClassVar[KeyPlace] = KeyPlace("When a conversation cannot be resumed")
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("f", "answer(True)", "New conversation", id="fresh.begin", show=False),
-        Binding("escape,q", "answer(False)", "Quit", id="fresh.quit", show=False),
+        key_binding("fresh.begin", "f", "answer(True)", "start a new one"),
+        key_binding("fresh.quit", "escape,q", "answer(False)", "quit"),
     ]
 
     def __init__(self, why: str, clock: Callable[[], float] = time.monotonic) -> None:

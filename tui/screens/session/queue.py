@@ -12,6 +12,7 @@ from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
 from tui.keys.keymap import keys_of
+from tui.keys.places import KeyPlace, key_binding
 from tui.ports import ScreenHost
 from tui.render.format import first_line
 from tui.widgets.choice_list import ChoiceList
@@ -29,6 +30,9 @@ def open_screen(app: ScreenHost) -> None:
     app.queries.open()
 
 
+_MOVE = Binding.Group("move the query")
+
+
 class QueueScreen(Modal[str | None]):
     """Lists the queued queries, the next one first; closes with the query that was taken back, or with None.
 
@@ -38,11 +42,12 @@ class QueueScreen(Modal[str | None]):
     """
 
     HORIZONTAL_BREAKPOINTS = NARROW
+    PLACE: ClassVar[KeyPlace] = KeyPlace("In the queue", fixed=(("Enter", "take it back"),))
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("shift+up,K", "move(-1)", "Earlier", id="queue.earlier", show=False),
-        Binding("shift+down,J", "move(1)", "Later", id="queue.later", show=False),
-        Binding("d,delete", "delete", "Delete", id="queue.delete", show=False),
-        Binding("escape,q", "close", "Close", id="screen.back", show=False),
+        key_binding("queue.earlier", "shift+up,K", "move(-1)", "earlier", _MOVE),
+        key_binding("queue.later", "shift+down,J", "move(1)", "later", _MOVE),
+        key_binding("queue.delete", "d,delete", "delete", "delete it"),
+        key_binding("screen.back", "escape,q", "close", "back"),
     ]
 
     def __init__(

@@ -7,11 +7,12 @@ from collections.abc import Callable
 from typing import ClassVar, Literal
 
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.content import Content
 from textual.widgets import Button, Static
 
 from tui.keys.keymap import keys_of
+from tui.keys.places import KeyPlace, key_binding
 from tui.render.activity import CurrentActivity
 from tui.widgets.dialog import Box, Choice, Dialog, Foot, fields
 
@@ -28,10 +29,11 @@ class QuitScreen(Dialog[QuitAnswer]):
         at_work: describes what runs; it is read again every second.
     """
 
+    PLACE: ClassVar[KeyPlace] = KeyPlace("When you quit while work runs")
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("n,escape", "choose('stay')", "Stay", id="quit.stay", show=False),
-        Binding("w", "choose('wait')", "Quit when done", id="quit.wait", show=False),
-        Binding("y", "choose('stop')", "Stop and quit", id="quit.stop", show=False),
+        key_binding("quit.stay", "n,escape", "choose('stay')", "stay"),
+        key_binding("quit.wait", "w", "choose('wait')", "quit when done"),
+        key_binding("quit.stop", "y", "choose('stop')", "stop it and quit"),
     ]
 
     def __init__(

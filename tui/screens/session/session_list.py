@@ -9,7 +9,7 @@ from typing import ClassVar
 from rich.cells import set_cell_size
 from rich.segment import Segment
 from textual import events
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.geometry import Region, Size
 from textual.message import Message
 from textual.scroll_view import ScrollView
@@ -17,6 +17,7 @@ from textual.strip import Strip
 
 from core.events.units import duration, money
 from core.history.headline import Summary
+from tui.keys.places import key_binding, moving
 from tui.render.format import tail_cut
 
 __all__ = ["MARKS", "SessionList"]
@@ -38,13 +39,15 @@ class SessionList(ScrollView, can_focus=True):
     """Shows summaries in columns under a header; the cursor stays on its session when rows are added above it."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("up,k", "move(-1)", "Up", id="move.up", show=False),
-        Binding("down,j", "move(1)", "Down", id="move.down", show=False),
-        Binding("pageup", "page(-1)", "Page up", id="move.page_up", show=False),
-        Binding("pagedown", "page(1)", "Page down", id="move.page_down", show=False),
-        Binding("home,g", "go(0)", "First", id="move.first", show=False),
-        Binding("end,G", "go(-1)", "Last", id="move.last", show=False),
-        Binding("enter", "open", "Open", id="move.open", show=False),
+        *moving(
+            up="move(-1)",
+            down="move(1)",
+            page_up="page(-1)",
+            page_down="page(1)",
+            first="go(0)",
+            last="go(-1)",
+        ),
+        key_binding("move.open", "enter", "open", "read the session"),
     ]
     COMPONENT_CLASSES: ClassVar[set[str]] = {
         "sessions--header",

@@ -12,7 +12,7 @@ from typing import ClassVar, TypeVar
 
 from textual import on
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.content import Content
 from textual.widgets import Input, Static
 
@@ -22,6 +22,7 @@ from core.history.headline import Summary
 from core.history.index import SessionIndex
 from core.text import clean_line
 from tui.keys.keymap import keys_of
+from tui.keys.places import KeyPlace, key_binding
 from tui.ports import ScreenHost
 from tui.render.format import tail_cut
 from tui.screens.files.confirm_delete import DeleteScreen
@@ -64,14 +65,15 @@ class SessionsScreen(Modal[Path | None]):
         zone: the time zone of the times shown; by default that of this machine.
     """
 
+    PLACE: ClassVar[KeyPlace] = KeyPlace("In the sessions", parts=(SessionList,))
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("r", "resume", "Resume", id="sessions.resume", show=False),
-        Binding("n", "rename", "Rename", id="sessions.rename", show=False),
-        Binding("d,delete", "delete", "Delete", id="sessions.delete", show=False),
-        Binding("s", "sort", "Sort", id="sessions.sort", show=False),
-        Binding("slash", "search", "Search", id="find.search", show=False),
-        Binding("escape", "leave", "Close", id="screen.leave", show=False),
-        Binding("q", "close", "Close", id="screen.close", show=False),
+        key_binding("sessions.resume", "r", "resume", "resume it"),
+        key_binding("sessions.rename", "n", "rename", "give it a title"),
+        key_binding("sessions.delete", "d,delete", "delete", "delete it (asks first)"),
+        key_binding("sessions.sort", "s", "sort", "change the order"),
+        key_binding("find.search", "slash", "search", "search titles, queries, answers"),
+        key_binding("screen.leave", "escape", "leave", "back"),
+        key_binding("screen.close", "q", "close", "back"),
     ]
 
     def __init__(

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.content import Content
 from textual.widgets import Button
 
+from tui.keys.places import KeyPlace, key_binding
 from tui.ports import ScreenHost
 from tui.screens.application.error import FactRows
 from tui.widgets.command import CommandSpec
@@ -28,9 +29,8 @@ def open_screen(app: ScreenHost) -> None:
 class StatusScreen(Dialog[None]):
     """Shows the status at the time it was opened: a label and a sentence for each item."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,q", "close", "Close", id="status.close", show=False)
-    ]
+    PLACE: ClassVar[KeyPlace] = KeyPlace("In the session status")
+    BINDINGS: ClassVar[list[BindingType]] = [key_binding("status.close", "escape,q", "close", "back")]
 
     def __init__(self, rows: Sequence[tuple[str, str]]) -> None:
         super().__init__(requested=True)

@@ -20,6 +20,7 @@ from core.events.tool_names import tool_label, tool_name
 from core.events.types import UNSTAMPED, ArtifactSaved, Event, ToolCallFinished, ToolCallStarted
 from core.events.units import duration, milliseconds, size
 from core.text import clean_line
+from tui.keys.places import KeyPlace, key_binding
 from tui.render.format import Mark, clock
 from tui.render.subagent_progress import Progress
 from tui.screens.files.artifact_list import ArtifactList, files_of_call, missing_reason
@@ -44,12 +45,15 @@ _MARKS = {
 }
 
 
+_COPY = Binding.Group("copy the result, the arguments")
+
+
 class CallView(DocumentView):
     """Shows the sections of a call; an update replaces them without flicker."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         # In a table of results these keys have another meaning.
-        Binding("a", "screen.copy_arguments", id="call.copy_arguments", show=False),
+        key_binding("call.copy_arguments", "a", "screen.copy_arguments", "copy the arguments", _COPY),
     ]
 
     class Passed(Message):
@@ -85,11 +89,17 @@ class ToolCallScreen(DocumentScreen[str | None]):
         zone: the time zone of times shown; that of this machine by default.
     """
 
+    PLACE: ClassVar[KeyPlace] = KeyPlace(
+        "In a tool call",
+        parts=(CallView,),
+        without=("table.", "results.", "file.page_", "file.links"),
+        fixed=(("Tab, Enter", "its files; go to one in the workspace"),),
+    )
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("m", "toggle_text", "Tree or text", id="call.text", show=False),
-        Binding("y", "copy_result", "Copy the result", id="call.copy_result", show=False),
-        Binding("a", "copy_arguments", "Copy the arguments", id="call.copy_arguments", show=False),
-        Binding("P", "page", "Open in $PAGER", id="call.page", show=False),
+        key_binding("call.text", "m", "toggle_text", "as a tree or as text"),
+        key_binding("call.copy_result", "y", "copy_result", "copy the result", _COPY),
+        key_binding("call.copy_arguments", "a", "copy_arguments", "copy the arguments", _COPY),
+        key_binding("call.page", "P", "page", "read it in $PAGER"),
     ]
     AUTO_FOCUS = "CallView"
 

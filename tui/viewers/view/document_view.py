@@ -21,6 +21,7 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 from textual.style import Style as VisualStyle
 
+from tui.keys.places import key_binding, moving
 from tui.render.markdown import MARKDOWN_COMPONENTS, MarkdownTheme
 from tui.viewers.bodies.picture import Drawable
 from tui.viewers.bodies.text import TextBody
@@ -45,6 +46,12 @@ __all__ = ["DetailPanel", "DocumentView"]
 _CACHED_ROWS = 512
 _BUSY_AFTER_SECONDS = 0.1
 _MIN_DETAIL_ROWS = 2
+_FOLD = Binding.Group("in a tree: fold and unfold; in a table: change the column")
+_FOLD_ALL = Binding.Group("in a tree: unfold all, fold all")
+_PAGE = Binding.Group("a page down, up")
+_SORT = Binding.Group("in a table: sort, reverse")
+_RESULT = Binding.Group("of a result: the article; the answer")
+_COPY = Binding.Group("copy the value or cell, its path")
 
 
 class DocumentView(ScrollView, can_focus=True):
@@ -57,28 +64,30 @@ class DocumentView(ScrollView, can_focus=True):
     )
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("up,k", "scroll_up", "Up", id="move.up", show=False),
-        Binding("down,j", "scroll_down", "Down", id="move.down", show=False),
-        Binding("pageup", "page_up", "Page up", id="move.page_up", show=False),
-        Binding("pagedown", "page_down", "Page down", id="move.page_down", show=False),
+        *moving(
+            up="scroll_up",
+            down="scroll_down",
+            page_up="page_up",
+            page_down="page_down",
+            first="scroll_home",
+            last="scroll_end",
+            opening="command('open')",
+        ),
         # Space pages down where nothing folds: the first binding of a key that applies wins.
-        Binding("space", "toggle_or_page", id="file.toggle", show=False),
-        Binding("b,ctrl+b", "page_up", "Page up", id="file.page_up", show=False),
-        Binding("space,ctrl+f", "page_down", "Page down", id="file.page_down", show=False),
-        Binding("home,g", "scroll_home", "Top", id="move.first", show=False),
-        Binding("end,G", "scroll_end", "End", id="move.last", show=False),
-        Binding("L", "links", "Links", id="file.links", show=False),
-        Binding("left,h", "command('fold')", id="move.fold", show=False),
-        Binding("right,l", "command('unfold')", id="move.unfold", show=False),
-        Binding("enter", "command('open')", id="move.open", show=False),
-        Binding("E", "command('unfold_all')", id="file.unfold_all", show=False),
-        Binding("F", "command('fold_all')", id="file.fold_all", show=False),
-        Binding("s", "command('sort')", id="table.sort", show=False),
-        Binding("S", "command('turn')", id="table.turn", show=False),
-        Binding("a", "command('article')", id="results.article", show=False),
-        Binding("A", "command('answer')", id="results.answer", show=False),
-        Binding("c", "command('copy')", id="file.copy_value", show=False),
-        Binding("p", "command('copy_place')", id="file.copy_place", show=False),
+        key_binding("file.toggle", "space", "toggle_or_page", "fold or unfold", _FOLD),
+        key_binding("move.fold", "left,h", "command('fold')", "fold", _FOLD),
+        key_binding("move.unfold", "right,l", "command('unfold')", "unfold", _FOLD),
+        key_binding("file.unfold_all", "E", "command('unfold_all')", "unfold all", _FOLD_ALL),
+        key_binding("file.fold_all", "F", "command('fold_all')", "fold all", _FOLD_ALL),
+        key_binding("file.page_down", "space,ctrl+f", "page_down", "page down", _PAGE),
+        key_binding("file.page_up", "b,ctrl+b", "page_up", "page up", _PAGE),
+        key_binding("file.links", "L", "links", "choose a link (asks first)"),
+        key_binding("table.sort", "s", "command('sort')", "sort", _SORT),
+        key_binding("table.turn", "S", "command('turn')", "reverse the order", _SORT),
+        key_binding("results.article", "a", "command('article')", "article", _RESULT),
+        key_binding("results.answer", "A", "command('answer')", "answer", _RESULT),
+        key_binding("file.copy_value", "c", "command('copy')", "copy the value", _COPY),
+        key_binding("file.copy_place", "p", "command('copy_place')", "copy its path", _COPY),
     ]
 
     ALLOW_SELECT = False

@@ -1,0 +1,158 @@
+"""Where keys are active, and what they do there: read from the bindings of classes, for the help and the documents.
+
+A class with keys that have a section in the help has a `PLACE`. Each binding with an `id` and a description is a line
+of that section; those with the same description, or of one group, share a line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import chain
+
+from textual.binding import Binding
+from textual.dom import DOMNode
+
+from tui.keys.keymap import Keys
+from tui.keys.names import is_typed, shown_key
+
+__all__ = [
+    "ANYWHERE",
+    "COPY_FILE",
+    "FOLD",
+    "IN_PANE",
+    "LINK",
+    "MATCHES",
+    "SEARCH",
+    "KeyPlace",
+    "Lines",
+    "bindings_of",
+    "classes_with_place",
+    "key_binding",
+    "moving",
+    "sections_of",
+    "shown_line",
+]
+
+
+@dataclass(frozen=True)
+class KeyPlace:
+    """A section of the help.
+
+    Attributes:
+        parts: the classes of its parts, whose keys are active there, too.
+        without: the beginnings of the names of actions that do nothing there, though a part has keys for them.
+        fixed: keys that the class handles without a binding, and what they do.
+    """
+
+    title: str
+    parts: tuple[type[DOMNode], ...] = ()
+    without: tuple[str, ...] = ()
+    fixed: tuple[tuple[str, str], ...] = ()
+
+
+Lines = dict[str, dict[str, tuple[str, ...]]]
+"""The lines of a section: what is done, by which actions, and the keys of each."""
+
+
+ANYWHERE = KeyPlace("Anywhere")
+IN_PANE = KeyPlace("In a pane")
+_MOVING = KeyPlace("Moving in a pane or a file")
+_MOVE = Binding.Group("move")
+_EDGES = Binding.Group("first, last (last follows new output)")
+_OPEN = Binding.Group("open")
+_MOVING_GROUPS = (_MOVE, _EDGES, _OPEN)
+
+COPY_FILE = Binding.Group("copy the path, the text")
+FOLD = Binding.Group("fold and unfold")
+LINK = Binding.Group("open the link, copy it")
+MATCHES = Binding.Group("next, previous match")
+SEARCH = Binding.Group("search, next, previous")
+
+
+def key_binding(
+    name: str,
+    keys: str,
+    action: str,
+    description: str = "",
+    group: Binding.Group | None = None,
+    *,
+    priority: bool = False,
+) -> Binding:
+    """Return a binding whose keys can be changed under this name; it is shown in the help, not in a footer."""
+    return Binding(keys, action, description, show=False, priority=priority, id=name, group=group)
+
+
+def moving(
+    *,
+    up: str = "",
+    down: str = "",
+    page_up: str = "",
+    page_down: str = "",
+    first: str = "",
+    last: str = "",
+    opening: str = "",
+) -> list[Binding]:
+    """Return the bindings that move a cursor, for the actions that are given."""
+    bindings = (
+        key_binding("move.up", "up,k", up, "up", _MOVE),
+        key_binding("move.down", "down,j", down, "down", _MOVE),
+        key_binding("move.page_up", "pageup", page_up, "page up", _MOVE),
+        key_binding("move.page_down", "pagedown", page_down, "page down", _MOVE),
+        key_binding("move.first", "home,g", first, "first", _EDGES),
+        key_binding("move.last", "end,G", last, "last", _EDGES),
+        key_binding("move.open", "enter", opening, "open", _OPEN),
+    )
+    return [each for each in bindings if each.action]
+
+
+def bindings_of(node: type[DOMNode]) -> Iterator[tuple[KeyPlace, Binding]]:
+    """Give the named bindings of a class and of its parts, each with the place it belongs to."""
+    own: KeyPlace = node.PLACE  # type: ignore[attr-defined]  # `classes_with_place` has checked it
+    for each in (node, *own.parts):
+        place, bound = own, set[str]()
+        for base in each.__mro__:
+            if each is node:
+                place = vars(base).get("PLACE", place)
+            bindings = [binding for binding in vars(base).get("BINDINGS", ()) if isinstance(binding, Binding)]
+            for binding in bindings:
+                is_left_out = not binding.id or not binding.description or binding.id.startswith(own.without)
+                if not is_left_out and not bound.issuperset(binding.key.split(",")):
+                    yield _MOVING if binding.group in _MOVING_GROUPS else place, binding
+            bound.update(key for binding in bindings for key in binding.key.split(","))
+
+
+def classes_with_place(nodes: Iterable[DOMNode]) -> list[type[DOMNode]]:
+    """Return the classes of `nodes` that have a place."""
+    return [type(node) for node in nodes if hasattr(node, "PLACE")]
+
+
+def sections_of(
+    classes: Iterable[type[DOMNode]], keys: Keys, *, typing: bool = False
+) -> dict[KeyPlace, Lines]:
+    """Return the sections of the help for these classes, in their order.
+
+    With `typing`, keys that are text where the focus is are left out.
+    """
+    found: dict[KeyPlace, Lines] = {}
+    for place, binding in chain.from_iterable(map(bindings_of, classes)):
+        active = keys.of(binding.id or "")
+        typed = tuple(key for key in active if is_typed(key))
+        parts = [(place, active)]
+        if place == ANYWHERE:
+            # Keys that are text work in a pane, but not in the prompt.
+            parts = [(ANYWHERE, tuple(key for key in active if key not in typed)), (IN_PANE, typed)]
+        for section, part in parts:
+            lines = found.setdefault(section, {})
+            shown = tuple(key for key in part if not typing or key not in typed)
+            if shown:
+                what = binding.group.description if binding.group is not None else binding.description
+                lines.setdefault(what, {})[binding.id or ""] = shown
+    return {place: lines for place, lines in found.items() if lines or place.fixed}
+
+
+def shown_line(keys: Iterable[tuple[str, ...]], what: str) -> tuple[str, str]:
+    """Return the first key of each action of a line, and what they do, with the other keys."""
+    others = [shown_key(key) for each in keys for key in each[1:]]
+    also = f"; also {' '.join(others)}" if others else ""
+    return " ".join(shown_key(each[0]) for each in keys), what + also
