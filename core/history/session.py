@@ -11,16 +11,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, NoReturn
 
-import msgspec
-
 from core.bus import Bus
-from core.errors import SettingsError, UniversalAgentError
+from core.errors import SettingsError, UniversalAgentError, WorkspaceError
 from core.events.types import Event, McpServer, QueryReceived, SessionFinished, SessionStarted
 from core.history.event_replay import EventReplay
 from core.history.journal_reader import PastJournal
 from core.history.stats import SessionStats, Totals, known_at_end
 from core.provider.models import KnownModel, ModelChoice
-from core.storage.queue_file import QUEUE_FILE, StoredQueue
+from core.storage.files import Root
+from core.storage.queue_file import read_queue
 
 __all__ = ["JOURNAL", "PastFolder", "PastSession", "SessionOver", "runs_elsewhere"]
 
@@ -31,7 +30,6 @@ POLL_SECONDS = 0.25
 """Seconds between two checks for new events of a session that runs in another program."""
 FEWEST = 50
 """Events; if the end of the journal has this many from a query on, it is shown from that query on."""
-_LARGEST_QUEUE = 16 << 20
 _NO_AGENT = "This session is read-only: it has no agent and no servers."
 
 
@@ -278,9 +276,6 @@ def runs_elsewhere(folder: Path) -> bool:
 
 def _read_queue(folder: Path) -> tuple[str, ...]:
     """The queries that were never sent; none if the file is missing or has another format."""
-    with suppress(OSError, ValueError):
-        file = os.open(folder / QUEUE_FILE, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-        with os.fdopen(file, "rb") as opened:
-            data = opened.read(_LARGEST_QUEUE)
-        return msgspec.json.decode(data, type=StoredQueue).queries
+    with suppress(WorkspaceError):
+        return read_queue(Root(folder))
     return ()

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
+
+import msgspec
 
 from core.agent.transcripts import transcript_of
 from core.errors import ConversationGone, JournalError, SettingsError, WorkspaceError
@@ -43,14 +46,39 @@ __all__ = ["PreviousState", "Resume", "conversation_to_resume", "prepare_resume"
 log = logging.getLogger(__name__)
 
 ENDED = "The program ended before this did."
-_SPANS: tuple[tuple[str, str, type[Event], type[Event]], ...] = (
-    ("query", "query_id", QueryReceived, QueryFinished),
-    ("call", "tool_use_id", ToolCallStarted, ToolCallFinished),
-    ("agent", "task_id", SubagentStarted, SubagentFinished),
-    ("observer", "run_id", ObserverStarted, ObserverFinished),
-    ("permission", "request_id", PermissionAsked, PermissionAnswered),
+
+
+@dataclass(frozen=True, slots=True)
+class _Span:
+    """What begins with one event and ends with another.
+
+    The end of what the program left unfinished has some fields of the start, of which the first identifies it, and
+    some that say why it ended.
+    """
+
+    start: type[Event]
+    end: type[Event]
+    same: tuple[str, ...]
+    why: Mapping[str, Any]
+
+
+_SPANS = (
+    _Span(QueryReceived, QueryFinished, ("query_id",), {"status": "interrupted", "error": ENDED}),
+    _Span(ToolCallStarted, ToolCallFinished, ("tool_use_id",), {"status": "cancelled"}),
+    _Span(SubagentStarted, SubagentFinished, ("task_id", "tool_use_id", "name"), {"status": "cancelled"}),
+    _Span(
+        ObserverStarted,
+        ObserverFinished,
+        ("run_id", "observer", "tool_use_id"),
+        {"status": "failed", "error": ENDED},
+    ),
+    _Span(
+        PermissionAsked,
+        PermissionAnswered,
+        ("request_id", "tool_name", "subjects"),
+        {"decision": "deny", "scope": "interrupted", "reason": ENDED},
+    ),
 )
-"""What begins and ends: a name, the field that identifies it, and the events of its start and end."""
 
 _NUMBER = re.compile(r"q(\d{1,9})(?: |$)")
 
@@ -85,7 +113,7 @@ class PreviousState:
     tally: Tally = field(default_factory=Tally)
     queue: tuple[str, ...] = ()
     overrides: Overrides = field(default_factory=Overrides)
-    _open: dict[tuple[str, str], Event] = field(default_factory=dict)
+    _open: dict[tuple[int, str], Event] = field(default_factory=dict)
     _estimates: dict[str, float] = field(default_factory=dict)
     _run: tuple[float, float] = (0.0, 0.0)
 
@@ -104,43 +132,12 @@ class PreviousState:
         They must be published before the `session_started` of the resumed session.
         """
         # What began last ends first: calls before the queries they belong to.
-        for event in reversed(self._open.values()):
-            match event:
-                case ToolCallStarted():
-                    yield ToolCallFinished(tool_use_id=event.tool_use_id, status="cancelled")
-                case SubagentStarted():
-                    yield SubagentFinished(
-                        task_id=event.task_id,
-                        tool_use_id=event.tool_use_id,
-                        name=event.name,
-                        status="cancelled",
-                    )
-                case ObserverStarted():
-                    yield ObserverFinished(
-                        run_id=event.run_id,
-                        observer=event.observer,
-                        tool_use_id=event.tool_use_id,
-                        status="failed",
-                        error=ENDED,
-                    )
-                case PermissionAsked():
-                    yield PermissionAnswered(
-                        request_id=event.request_id,
-                        tool_name=event.tool_name,
-                        decision="deny",
-                        subjects=event.subjects,
-                        scope="interrupted",
-                        reason=ENDED,
-                    )
-                case QueryReceived():
-                    yield QueryFinished(
-                        query_id=event.query_id,
-                        status="interrupted",
-                        error=ENDED,
-                        cost_usd=self._estimates.get(event.query_id),
-                    )
-                case _:
-                    continue
+        for (number, _), event in reversed(self._open.items()):
+            span = _SPANS[number]
+            end = span.end(**{name: getattr(event, name) for name in span.same}, **span.why)
+            if isinstance(end, QueryFinished):
+                end = msgspec.structs.replace(end, cost_usd=self._estimates.get(end.query_id))
+            yield end
 
     def _handle_event(self, event: Event) -> None:
         self.overrides.handle_event(event)
@@ -174,11 +171,11 @@ class PreviousState:
 
     def _track_unfinished(self, event: Event) -> None:
         """Keep what has begun until its end comes."""
-        for kind, key, start, end in _SPANS:
-            if isinstance(event, start):
-                self._open[kind, getattr(event, key)] = event
-            elif isinstance(event, end):
-                self._open.pop((kind, getattr(event, key)), None)
+        for number, span in enumerate(_SPANS):
+            if isinstance(event, span.start):
+                self._open[number, getattr(event, span.same[0])] = event
+            elif isinstance(event, span.end):
+                self._open.pop((number, getattr(event, span.same[0])), None)
 
     def _end_run(self) -> None:
         """Add the duration of a run that was cut off, estimated from its events."""
@@ -234,7 +231,7 @@ def read_previous_state(workspace: Workspace) -> PreviousState:
         )
     previous.finish()
     try:
-        previous.queue = read_queue(workspace)
+        previous.queue = read_queue(workspace.root)
     except WorkspaceError as error:
         log.warning("%s", error)
     return previous

@@ -12,6 +12,7 @@ import msgspec
 from core.errors import WorkspaceError
 
 if TYPE_CHECKING:
+    from core.storage.files import Root
     from core.storage.workspace import Workspace
 
 __all__ = ["QUEUE_FILE", "QueryQueue", "StoredQueue", "read_queue"]
@@ -29,16 +30,16 @@ class StoredQueue(msgspec.Struct, frozen=True, kw_only=True):
     queries: tuple[str, ...] = ()
 
 
-def read_queue(workspace: Workspace) -> tuple[str, ...]:
-    """The queries that a session left in its queue, oldest first; none if there is no such file.
+def read_queue(folder: Root) -> tuple[str, ...]:
+    """The queries that the session of a folder left in its queue, oldest first; none if there is no such file.
 
     Raises:
         WorkspaceError: the file cannot be read or has another format.
     """
-    if not workspace.exists(QUEUE_FILE):
+    if not folder.exists(QUEUE_FILE):
         return ()
     try:
-        kept = msgspec.json.decode(workspace.read(QUEUE_FILE, _LARGEST), type=StoredQueue)
+        kept = msgspec.json.decode(folder.read(QUEUE_FILE, _LARGEST), type=StoredQueue)
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise WorkspaceError(
             f"'{QUEUE_FILE}' cannot be read: {error}; what waited is in the prompt's history"

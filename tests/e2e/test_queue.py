@@ -80,7 +80,7 @@ async def test_what_waits_survives_the_death_of_the_agent_and_an_end(tmp_path: P
             asked = of(events, QueryReceived)
         assert asked[1].text == "What is the capital of Italy?"
         assert len(session.queued) == 2
-    assert read_queue(session.workspace) == (
+    assert read_queue(session.workspace.root) == (
         "What is the capital of France?",
         "What is the capital of Spain?",
     )

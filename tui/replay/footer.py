@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from core.events.units import size
+from core.events.units import quantity, size
 from core.history.stats import SessionStats
 from core.text import clean
 from tui.panes.conversation.blocks import Tone
@@ -47,23 +47,20 @@ def _unread(stats: SessionStats) -> Iterator[str]:
     if stats.left_out:
         yield f"The first {size(stats.left_out)} of its journal are omitted: it is too long to be shown in full."
     if stats.skipped:
-        lines = (
-            "1 line of its journal is"
-            if stats.skipped == 1
-            else f"{stats.skipped:,} lines of its journal are"
-        )
-        yield f"{lines} damaged and omitted."
+        are = "is" if stats.skipped == 1 else "are"
+        yield f"{quantity(stats.skipped, 'line')} of its journal {are} damaged and omitted."
     if stats.torn:
         yield "The last line of its journal was cut off."
     if stats.unknown:
-        events = "1 event is" if stats.unknown == 1 else f"{stats.unknown:,} events are"
-        yield f"{events} from a later version of ua-tui and omitted."
+        are = "is" if stats.unknown == 1 else "are"
+        yield f"{quantity(stats.unknown, 'event')} {are} from a later version of ua-tui and omitted."
 
 
 def _unsent(unsent: Sequence[str]) -> Iterator[str]:
     if not unsent:
         return
-    yield "1 query was never sent:" if len(unsent) == 1 else f"{len(unsent):,} queries were never sent:"
+    were = "was" if len(unsent) == 1 else "were"
+    yield f"{quantity(len(unsent), 'query', 'queries')} {were} never sent:"
     for text in unsent[:MOST_UNSENT]:
         yield "› " + clean(text[:LONGEST_UNSENT]).strip() + (" …" if len(text) > LONGEST_UNSENT else "")
     if len(unsent) > MOST_UNSENT:

@@ -22,7 +22,7 @@ def workspace(tmp_path: Path) -> Workspace:
 async def kept(queue: QueryQueue, workspace: Workspace) -> tuple[str, ...]:
     if queue._keeper is not None:
         await queue._keeper
-    return read_queue(workspace)
+    return read_queue(workspace.root)
 
 
 async def test_what_waits_is_on_the_disk_until_it_is_taken(workspace: Workspace) -> None:
@@ -55,7 +55,7 @@ async def test_what_waits_at_the_end_stays_for_the_next_time(workspace: Workspac
     await queue.close()
     assert queue.pop_next() is None
     assert not queue.change(["never run"], [])
-    assert read_queue(workspace) == ("never run",)
+    assert read_queue(workspace.root) == ("never run",)
 
 
 async def test_a_held_queue_gives_nothing_out_until_it_is_let_go(workspace: Workspace) -> None:
@@ -109,7 +109,7 @@ async def test_a_disk_that_fails_costs_the_file_and_not_the_queue(workspace: Wor
 
 
 def test_a_file_of_others_is_refused(workspace: Workspace) -> None:
-    assert read_queue(workspace) == ()
+    assert read_queue(workspace.root) == ()
     workspace.write(QUEUE_FILE, '{"queries": [1]}')
     with pytest.raises(WorkspaceError, match=r"queue\.json"):
-        read_queue(workspace)
+        read_queue(workspace.root)

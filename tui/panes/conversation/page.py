@@ -151,12 +151,6 @@ class Page:
         else:
             self._view.splice(index + 1, 0, [block])
 
-    def replace(self, first: Block, count: int, blocks: Sequence[Block]) -> None:
-        """Put `blocks` in the place of `count` blocks from `first` on."""
-        index = self.index_of(first.key)
-        assert index is not None
-        self._view.splice(index, count, blocks)
-
     def splice(self, start: int, removed: int, blocks: Iterable[Block]) -> None:
         """Replace `removed` blocks from `start` on."""
         self._view.splice(start, removed, blocks)

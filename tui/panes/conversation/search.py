@@ -253,20 +253,29 @@ class Search:
 
     async def _search(self) -> None:
         """Search from where the reader was: down to the end, then up from there."""
-        findings, view = self._findings, self._view
-        assert findings is not None
+        view = self._view
         start = min(self._origin.top[0], len(view.entries))
         if self._origin.following and view.lines:
             start = max(0, view.lines[0].position)
+        above = view.entries[start - 1 :: -1] if start else []
+        await self._search_in([*view.entries[start:], *above], show_first=True)
+
+    async def _search_news(self) -> None:
+        await self._search_in(list(self._view.entries), show_first=False)
+
+    async def _search_in(self, blocks: Sequence[Block], *, show_first: bool) -> None:
+        """Search blocks; with `show_first`, go to the first match, and show the count as it grows."""
+        findings = self._findings
+        assert findings is not None
         turn = time.perf_counter()
-        for blocks in (view.entries[start:], view.entries[start - 1 :: -1] if start else []):
-            for block in findings.search(blocks):
-                if block is not None and self._hit is None:
-                    self._go_to(block, 0)
-                if time.perf_counter() - turn > TURN_SECONDS:
+        for block in findings.search(blocks):
+            if show_first and block is not None and self._hit is None:
+                self._go_to(block, 0)
+            if time.perf_counter() - turn > TURN_SECONDS:
+                if show_first:
                     self.show()
-                    await asyncio.sleep(0)
-                    turn = time.perf_counter()
+                await asyncio.sleep(0)
+                turn = time.perf_counter()
         self._finish()
 
     def update(self) -> None:
@@ -274,16 +283,6 @@ class Search:
         if self._findings is not None and not self._busy:
             self._busy = True
             start_job(self._view, self._search_news, "find")
-
-    async def _search_news(self) -> None:
-        findings = self._findings
-        assert findings is not None
-        turn = time.perf_counter()
-        for _ in findings.search(list(self._view.entries)):
-            if time.perf_counter() - turn > TURN_SECONDS:
-                await asyncio.sleep(0)
-                turn = time.perf_counter()
-        self._finish()
 
     def _finish(self) -> None:
         self._busy = False

@@ -87,7 +87,9 @@ class MessageStream:
         elif "".join(self._parts) != text:
             pieces = pieces_of(text, self._group, self._numbers)
             pieces[0].gap = self._pieces[0].gap
-            self._page.replace(self._pieces[0], len(self._pieces), pieces)
+            start = self._page.index_of(self._pieces[0].key)
+            assert start is not None
+            self._page.splice(start, len(self._pieces), pieces)
             self._pieces = pieces
         links = definitions(text)
         for piece in self._pieces:
