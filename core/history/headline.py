@@ -310,11 +310,11 @@ def _lines(file: int, beginning: bytes, at: int = 0) -> Iterator[tuple[bytes, in
             rest = rest + block if len(rest) < _LONGEST_LINE else b""
             continue
         # With a line break before the first line, all lines begin alike.
-        whole = b"\n" + rest + block[: end + 1]
+        lines = b"\n" + rest + block[: end + 1]
         behind = at - len(block) + end + 1
         rest = block[end + 1 :]
-        place = whole.find(marked)
+        place = lines.find(marked)
         while place >= 0:
-            stop = whole.find(b"\n", place + 1)
-            yield whole[place + 1 : stop], behind - len(whole) + stop + 1
-            place = whole.find(marked, stop)
+            stop = lines.find(b"\n", place + 1)
+            yield lines[place + 1 : stop], behind - len(lines) + stop + 1
+            place = lines.find(marked, stop)

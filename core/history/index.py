@@ -99,19 +99,19 @@ class SessionIndex:
         return self._with_state(found)
 
     def search(
-        self, words: str, among: Sequence[Summary], stopped: Callable[[], bool] = lambda: False
+        self, text: str, among: Sequence[Summary], stopped: Callable[[], bool] = lambda: False
     ) -> Iterator[Summary | None]:
-        """Give the sessions whose title, queries or answers contain all the words, in upper or lower case.
+        """Give the sessions whose title, queries or answers contain all words of `text`, in upper or lower case.
 
         For a session that does not match it gives None, so that the caller can stop.
         """
-        needles = words.casefold().split()
+        needles = text.casefold().split()
         for summary in among:
             if stopped():
                 return
             left = set(needles)
-            for text in self._texts(summary):
-                folded = text.casefold()
+            for searched in self._texts(summary):
+                folded = searched.casefold()
                 left = {needle for needle in left if needle not in folded}
                 if not left:
                     break

@@ -100,7 +100,7 @@ class PastJournal:
         """The event of the first line, None if it is not an event."""
         head = self._read(0, min(BLOCK, self.size))
         try:
-            return _whole(decode_event(head.partition(b"\n")[0]))
+            return _with_zone(decode_event(head.partition(b"\n")[0]))
         except ValueError:
             return None
 
@@ -173,7 +173,7 @@ class PastJournal:
                 break
             line += block
         try:
-            return _whole(decode_event(line.partition(b"\n")[0]))
+            return _with_zone(decode_event(line.partition(b"\n")[0]))
         except ValueError as error:
             raise JournalError(f"The journal {self.path} was changed: the line is gone.") from error
 
@@ -198,7 +198,7 @@ class PastJournal:
         if isinstance(event, UnknownEvent):
             self.unknown += 1
             return None
-        return _placed(_whole(event), place)
+        return _placed(_with_zone(event), place)
 
     def _lines(self, start: int) -> Iterator[tuple[int, int, list[bytes]]]:
         """Yield the bytes read so far, the place of the first line, and the lines."""
@@ -252,7 +252,7 @@ def unreadable(error: OSError) -> str:
             return f"its journal cannot be read: {error.strerror or error}"
 
 
-def _whole(event: Event) -> Event:
+def _with_zone(event: Event) -> Event:
     # A time without a zone cannot be compared with the others, which are all UTC.
     return event if event.at.tzinfo else msgspec.structs.replace(event, at=event.at.replace(tzinfo=UTC))
 

@@ -79,9 +79,9 @@ class PastFolder:
 class PastSession:
     """A session read from its journal, for a read-only screen; nothing is ever written.
 
-    `start` publishes the end of the journal on the bus. If that is not the complete journal, `whole` then gives all
-    events from the first one on. Streamed text is left out if a finished message repeats it. If the session runs in
-    another program, `follow` then gives its new events. All of them read in a thread.
+    `start` publishes the end of the journal on the bus. If that is not the complete journal, `all_events` then gives
+    all events from the first one on. Streamed text is left out if a finished message repeats it. If the session runs
+    in another program, `follow` then gives its new events. All of them read in a thread.
 
     Args:
         folder: the session's folder.
@@ -118,7 +118,7 @@ class PastSession:
         """Whether `start` published the complete session."""
         return self.stats.read >= 1.0
 
-    async def whole(self) -> AsyncIterator[list[Event]]:
+    async def all_events(self) -> AsyncIterator[list[Event]]:
         """Give all events from the first one on, some hundred at a time; `stats` is complete at the end.
 
         Raises:

@@ -1,4 +1,4 @@
-"""The stats about a past session as a whole, and the sums behind them."""
+"""Statistics of a past session: how it ended, what it cost, how long it took, and what could not be read."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["SessionStats", "Totals", "known_at_end"]
 
 @dataclass(slots=True)
 class SessionStats:
-    """The stats about a past session as a whole; costs, tokens and times are complete when `read` is 1.
+    """Statistics of a past session; costs, tokens and times are complete when `read` is 1.
 
     Attributes:
         seconds: how long the session took, or, if that is unknown, all of its queries.

@@ -150,7 +150,7 @@ class PreviousState:
                 if event.provider_session_id != self.conversation:
                     self.conversation, self.spoken = event.provider_session_id, False
             case SessionFinished():
-                # Its sums are those of the whole session until then.
+                # Its sums are those of the complete session until then.
                 self.tally.earlier_ms = event.duration_ms
                 self._run = (0.0, 0.0)
             case QueryReceived():

@@ -71,10 +71,10 @@ class Session:
         self._assembly = AgentAssembly(
             settings, parts.agent, pipelines, bus.publish, self._report, lambda: self._budget.left_usd
         )
-        asks = parts.ask_model if settings.classifier == "rules+model" else None
+        ask_model = parts.ask_model if settings.classifier == "rules+model" else None
         self._path = QueryPath(
             pipelines=pipelines,
-            classifier=None if settings.classifier == "off" else Classifier(asks),
+            classifier=None if settings.classifier == "off" else Classifier(ask_model),
             publish=bus.publish,
             simple_model=settings.simple_model,
         )

@@ -55,7 +55,7 @@ def test_numbers_from_a_pipe_answer_questions_and_the_end_of_it_is_a_no(tmp_path
     assert done.code == 0, done.stderr
     assert_plain(done.stdout)
     assert "Open this link, then come back: https://" in done.stdout
-    assert "Answer: Yes, the agent goes on" in done.stdout
+    assert "Answer: Yes, the agent continues" in done.stdout
     assert "Permission needed: GMAIL_SEND_EMAIL" in done.stdout
     assert "recipient_email: team@northwindsilicon.example" in done.stdout
     assert [event.decision for event in done.of(PermissionAnswered)] == ["deny"]
@@ -65,7 +65,7 @@ def test_numbers_from_a_pipe_answer_questions_and_the_end_of_it_is_a_no(tmp_path
 
     # A line that is no number is the next query, and no answer.
     mixed = run(tmp_path / "mixed", "--plain", "--demo", stdin=f"{MAIL}\nWhat is the capital of France?\n")
-    assert "Answer: No, go on without it" in mixed.stdout
+    assert "Answer: No, continue without it" in mixed.stdout
     assert "You: What is the capital of France?" in mixed.stdout
 
 

@@ -300,7 +300,7 @@ class UaTuiApp(GraphicsApp, BaseApp):
         """Send a message to the running query."""
         self.queries.steer(event.text)
 
-    def on_prompt_take_back(self) -> None:
+    def on_prompt_edit_queued(self) -> None:
         """Move the newest queued query back into the prompt."""
         self.queries.edit_last()
 

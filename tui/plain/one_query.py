@@ -43,11 +43,11 @@ class ProgressPrinter:
 async def run_headless(settings: Settings, query: str, *, as_json: bool, resume: Resume | None = None) -> int:
     """Run one query to its end; the exit code is 0, 1 if it failed, 128 + the signal if interrupted.
 
-    With `resume` it is asked in a past session, whose conversation goes on.
+    With `resume` it is asked in a past session, whose conversation continues.
 
     Raises:
-        ConversationGone: that conversation is not known any more.
-        OSError: standard output did not take everything.
+        ConversationGone: that conversation no longer exists.
+        OSError: not everything could be written to standard output.
     """
     from tui.compose import compose_session
 

@@ -19,7 +19,7 @@ class PlainOutput:
     Args:
         at_terminal: whether somebody types into a terminal, and is to be prompted.
         rings: whether the bell may be rung.
-        send: takes what is written; standard output by default.
+        send: writes bytes; to standard output by default.
     """
 
     def __init__(
@@ -31,13 +31,13 @@ class PlainOutput:
         self._send = send or self.lines.send
         self._encoding = sys.stdout.encoding or "utf-8"
         self._prompt = ""
-        self._stands = False
+        self._is_prompting = False
 
     def write(self, line: str) -> None:
         """Write a line; below a prompt if there is one, which is written again when no more lines follow."""
-        if self._stands:
+        if self._is_prompting:
             self._put("\n")
-            self._stands = False
+            self._is_prompting = False
             asyncio.get_running_loop().call_later(_AGAIN_SECONDS, self._prompt_again)
         self._put(line + "\n")
 
@@ -50,19 +50,19 @@ class PlainOutput:
     def answered(self) -> None:
         """Note that the prompt was answered, or is no longer needed."""
         self._prompt = ""
-        self._stands = False
+        self._is_prompting = False
 
     def interrupt_line(self) -> None:
         """Start a new line after what the terminal shows for a key such as Ctrl+C."""
-        if self._at_terminal and not self._stands:
+        if self._at_terminal and not self._is_prompting:
             self._put("\n")
 
     def give_up(self) -> None:
         """End the line of an unanswered prompt."""
-        if self._stands:
+        if self._is_prompting:
             self._put("\n")
         self._prompt = ""
-        self._stands = False
+        self._is_prompting = False
 
     def ring(self) -> None:
         """Ring the bell for a user who is not looking."""
@@ -70,9 +70,9 @@ class PlainOutput:
             self._put("\a")
 
     def _prompt_again(self) -> None:
-        if self._prompt and not self._stands:
+        if self._prompt and not self._is_prompting:
             self._put(self._prompt)
-            self._stands = True
+            self._is_prompting = True
 
     def _put(self, text: str) -> None:
         self._send(text.encode(self._encoding, "replace"))

@@ -27,7 +27,7 @@ def unmarked(source: str) -> str:
 
     tokens = _parser().parse(clean(source))
     if any(token.level >= _MOST_LEVELS - 1 for token in tokens):
-        # What stands deeper the parser leaves out.
+        # The parser omits what is nested more deeply.
         return clean(source)
     tree = SyntaxTreeNode(tokens)
     # Entities were decoded by the parser: what they stand for is as untrusted as the source.
@@ -110,7 +110,7 @@ def _inline(node: SyntaxTreeNode) -> str:
             return "".join(map(_inline, node.children)) if node.children else node.content
 
 
-def _with_address(words: str, address: str) -> str:
-    if not address or words.strip() in {address, address.removeprefix("mailto:")}:
-        return words
-    return f"{words} ({address})"
+def _with_address(text: str, address: str) -> str:
+    if not address or text.strip() in {address, address.removeprefix("mailto:")}:
+        return text
+    return f"{text} ({address})"

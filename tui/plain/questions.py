@@ -31,12 +31,12 @@ class Question:
     """A question as lines, and the answers by number from 1; the first one is the default.
 
     Attributes:
-        takes_words: whether other words than a number are a no with a reason.
+        accepts_text: whether a text that is no number is a no with a reason.
     """
 
     lines: Sequence[str]
     answers: Sequence[tuple[str, Answer]]
-    takes_words: bool
+    accepts_text: bool
 
     @property
     def all_lines(self) -> list[str]:
@@ -59,7 +59,7 @@ class Question:
         if not typed.strip():
             return self.answers[0][1]
         found = self.numbered(typed)
-        if found is None and self.takes_words and not typed.strip().isdigit():
+        if found is None and self.accepts_text and not typed.strip().isdigit():
             return Answer(reason=typed.strip())
         return found
 
@@ -92,7 +92,7 @@ def _permission(event: PermissionAsked) -> Question:
             *(f"  {line}" for line in argument_lines(event.input)),
         ],
         answers,
-        takes_words=True,
+        accepts_text=True,
     )
 
 
@@ -100,8 +100,8 @@ def _account(event: AuthRequired) -> Question:
     until = f" until {event.expires_at.astimezone():%H:%M}" if event.expires_at is not None else ""
     return Question(
         [f"Sign in behind the link above{until}, then come back. Was the account connected?"],
-        [("No, go on without it", DENIED), ("Yes, the agent goes on", Answer(outcome="completed"))],
-        takes_words=False,
+        [("No, continue without it", DENIED), ("Yes, the agent continues", Answer(outcome="completed"))],
+        accepts_text=False,
     )
 
 
@@ -121,5 +121,5 @@ def _trust(event: ServerTrustAsked) -> Question:
             ("Trust it", Answer(decision="trusted")),
             ("Never", Answer(decision="refused")),
         ],
-        takes_words=False,
+        accepts_text=False,
     )

@@ -47,14 +47,14 @@ _ANSWER = "Number of the answer: "
 
 
 async def run_plain(settings: Settings, first_query: str | None, resume: Resume | None = None) -> int:
-    """Take queries until their end or until somebody quits; with `resume` a past session goes on.
+    """Run queries until their end or until somebody quits; with `resume` in a past session.
 
     The exit code is 0; 1 when the output ended or a query failed that nobody typed at a terminal; 128 + the
     signal when one ended it.
 
     Raises:
         UniversalAgentError: the session cannot be made, or its conversation is gone.
-        OSError: standard output did not take everything.
+        OSError: not everything could be written to standard output.
     """
     from tui.compose import compose_session
 

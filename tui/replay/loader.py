@@ -117,7 +117,7 @@ class SessionLoader:
         # The objects made here stay; a collector that visited them would take longer and longer.
         pause_collection()
         try:
-            async for events in self._past.whole():
+            async for events in self._past.all_events():
                 conversation.gather_for(self._conversation)
                 trace.gather_for(self._trace)
                 observers.gather_for(self._observers)

@@ -67,7 +67,7 @@ def listed(of: SessionIndex) -> list[Summary]:
     return [summary for batch in of.refresh() for summary in batch]
 
 
-def test_a_session_with_an_end_is_told_by_the_two_ends_of_its_journal(
+def test_a_session_with_an_end_is_read_from_the_two_ends_of_its_journal(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     middle = [TextDelta(query_id="q1", message_id="m1", text="x" * 1000) for _ in range(400)]
@@ -104,7 +104,7 @@ def test_a_session_without_an_end_is_added_up_and_running_only_while_its_lock_is
     assert listed(of)[0].state == "crashed"
 
 
-def test_the_cost_of_a_query_without_an_end_is_estimated_until_its_end_tells_it(tmp_path: Path) -> None:
+def test_the_cost_of_a_query_without_an_end_is_estimated_until_its_end_states_it(tmp_path: Path) -> None:
     def spent(cost: float | None) -> Event:
         return TokensSpent(query_id="q1", message_id="m1", usage=Usage(), cost_usd=cost)
 
@@ -112,10 +112,10 @@ def test_the_cost_of_a_query_without_an_end_is_estimated_until_its_end_tells_it(
         return QueryFinished(query_id="q1", status="error", cost_usd=cost)
 
     def costs() -> tuple[float | None, float]:
-        # Read on from what is remembered, and all anew.
-        (found,), (anew,) = listed(of), listed(SessionIndex(tmp_path, tmp_path / "no cache"))
-        assert found.cost == pytest.approx(anew.cost)
-        assert found.estimate == pytest.approx(anew.estimate)
+        # Read on from what is remembered, and everything again.
+        (found,), (again,) = listed(of), listed(SessionIndex(tmp_path, tmp_path / "no cache"))
+        assert found.cost == pytest.approx(again.cost)
+        assert found.estimate == pytest.approx(again.estimate)
         return found.cost and round(found.cost, 6), round(found.estimate, 6)
 
     of = index(tmp_path)
@@ -167,7 +167,7 @@ def test_what_cannot_be_read_is_marked_and_hides_nothing_else(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("at", ["session_20261121_000001", "session_20261121_000001/journal.jsonl", ""])
-def test_what_may_not_be_read_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at: str) -> None:
+def test_what_may_not_be_read_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at: str) -> None:
     lay(tmp_path, 1, asked("Hidden"))
     lay(tmp_path, 2, asked("Open"))
     hidden = tmp_path / WORKSPACES / at
@@ -215,10 +215,10 @@ def test_a_session_of_a_later_version_says_so_whether_it_can_be_read_or_not(tmp_
     later_event = b'{"event":"dreamt","seq":99,"at":"2027-01-01T00:00:00Z","of":["sheep"]}\n'
     lay(tmp_path, 4, asked("Dreams"), more=later_event)
     dreams, opened, reshaped, first = listed(index(tmp_path))
-    told = "it was written by ua-tui 99.1.0, which is later than this one"
-    assert (first.state, first.query, first.why) == ("finished", "What is new?", told)
-    assert (reshaped.state, reshaped.query, reshaped.why) == ("corrupt", "What is new?", told)
-    assert (opened.state, opened.why) == ("corrupt", told)
+    why = "it was written by ua-tui 99.1.0, which is later than this one"
+    assert (first.state, first.query, first.why) == ("finished", "What is new?", why)
+    assert (reshaped.state, reshaped.query, reshaped.why) == ("corrupt", "What is new?", why)
+    assert (opened.state, opened.why) == ("corrupt", why)
     assert (dreams.state, dreams.query, dreams.why) == ("crashed", "Dreams", "")
 
 
@@ -277,12 +277,12 @@ def test_only_what_changed_is_read_again(tmp_path: Path, monkeypatch: pytest.Mon
     assert again[2].state == "crashed"
 
 
-@pytest.mark.parametrize("kept", [b"", b"nonsense", b'{"version":99,"sessions":[]}', b'[1,{"name":3}]'])
-def test_a_broken_memory_is_passed_over(tmp_path: Path, kept: bytes) -> None:
+@pytest.mark.parametrize("cached", [b"", b"nonsense", b'{"version":99,"sessions":[]}', b'[1,{"name":3}]'])
+def test_a_broken_cache_is_ignored(tmp_path: Path, cached: bytes) -> None:
     lay(tmp_path, 1, asked("Still here"))
     of = index(tmp_path)
     (tmp_path / "cache").mkdir()
-    (tmp_path / "cache" / of._file).write_bytes(kept)
+    (tmp_path / "cache" / of._file).write_bytes(cached)
     assert listed(of)[0].query == "Still here"
     assert b"Still here" in (tmp_path / "cache" / of._file).read_bytes()
 

@@ -62,7 +62,7 @@ def delta(text: str, message: str = "m1", parent: str | None = None) -> TextDelt
     return TextDelta(query_id="q1", message_id=message, text=text, parent_tool_use_id=parent)
 
 
-def said(text: str, message: str = "m1") -> MessageFinished:
+def message(text: str, message: str = "m1") -> MessageFinished:
     return MessageFinished(query_id="q1", message_id=message, text=text, usage=Usage(output_tokens=5))
 
 
@@ -89,8 +89,8 @@ async def opened(folder: Path, tail: int = 1 << 20) -> tuple[PastSession, list[E
     return session, events
 
 
-async def whole(session: PastSession) -> list[Event]:
-    return [event async for batch in session.whole() for event in batch]
+async def all_of(session: PastSession) -> list[Event]:
+    return [event async for batch in session.all_events() for event in batch]
 
 
 def kinds(events: Sequence[Event]) -> list[str]:
@@ -99,7 +99,7 @@ def kinds(events: Sequence[Event]) -> list[str]:
 
 async def test_a_short_session_is_published_whole_with_its_folder_as_it_is_now(folder: Path) -> None:
     over = SessionFinished(reason="quit", cost_usd=0.25, duration_ms=9_000.0)
-    write(folder, [begun(), QueryReceived(query_id="q1", text="why?"), said("Because."), ended(), over])
+    write(folder, [begun(), QueryReceived(query_id="q1", text="why?"), message("Because."), ended(), over])
     session, events = await opened(folder)
     assert kinds(events) == [
         "session_started",
@@ -130,7 +130,7 @@ async def test_streamed_text_is_given_only_where_no_message_repeats_it(folder: P
             ThinkingDelta(query_id="q1", message_id="m1", text="hm"),
             delta("Be"),
             delta("cause"),
-            said("Because."),
+            message("Because."),
             delta("cut", "m2"),
             delta(" off", "m2"),
             delta("after a new try", "m3"),
@@ -141,7 +141,7 @@ async def test_streamed_text_is_given_only_where_no_message_repeats_it(folder: P
     )
     _, events = await opened(folder)
     texts = [event.text for event in events if isinstance(event, TextDelta)]
-    # The empty one tells when the thought was over.
+    # The empty one shows when the thought was over.
     assert texts == ["", "cut off", "of a sub-agent", "after a new try"]
     assert kinds(events).index("subagent_finished") > kinds(events).index("message_finished")
     assert kinds(events)[-1] == "query_finished"
@@ -156,8 +156,8 @@ async def test_the_end_comes_first_and_the_whole_is_read_behind_it(folder: Path)
     assert not session.complete
     assert kinds(events)[:2] == ["session_started", "query_received"]
     assert [event.query_id for event in events if isinstance(event, QueryReceived)] == ["q2"]
-    assert session.stats.cost is None, "a part does not tell what the whole cost"
-    everything = await whole(session)
+    assert session.stats.cost is None, "a part does not state the total cost"
+    everything = await all_of(session)
     assert kinds(everything) == kinds([*first, *second])
     assert session.complete
     assert session.stats.cost == 0.5
@@ -170,7 +170,7 @@ async def test_a_single_long_query_is_shown_from_within(folder: Path) -> None:
     found = [event.tool_use_id for event in events if isinstance(event, ToolCallStarted)]
     assert 10 < len(found) < 400
     assert found[-1] == "toolu_499"
-    assert len(await whole(session)) == 1_002
+    assert len(await all_of(session)) == 1_002
     assert session.stats.state == "crashed"
 
 
@@ -191,7 +191,7 @@ async def test_damage_is_passed_over_and_counted(folder: Path, monkeypatch: pyte
     ]
     (folder / "journal.jsonl").write_bytes(b"".join(parts))
     session, _ = await opened(folder, tail=10_000)
-    events = await whole(session)
+    events = await all_of(session)
     assert len(events) == 2_002
     stats = session.stats
     assert (stats.skipped, stats.unknown, stats.torn, stats.state) == (4, 1, True, "crashed")
@@ -209,8 +209,8 @@ async def test_a_last_line_without_its_line_break_counts_if_it_is_whole(folder: 
     assert not session.stats.torn
 
 
-async def test_queries_of_one_id_are_told_apart(folder: Path) -> None:
-    again = [QueryReceived(query_id="q1", text="again"), said("No."), ended()]
+async def test_queries_of_one_id_are_distinguished(folder: Path) -> None:
+    again = [QueryReceived(query_id="q1", text="again"), message("No."), ended()]
     write(folder, [begun(), *calls(1), *again, begun(), *again, QueryReceived(query_id="q2", text="else")])
     _, events = await opened(folder)
     named = [getattr(event, "query_id", None) for event in events]
@@ -232,7 +232,7 @@ async def test_a_journal_that_is_too_long_is_read_from_within(
     monkeypatch.setattr(past_journal, "LARGEST", 40_000)
     write(folder, [begun(), *calls(1_000), ended()])
     session, events = await opened(folder, tail=8_000)
-    everything = await whole(session)
+    everything = await all_of(session)
     assert kinds(everything[:1]) == ["session_started"]
     assert kinds(events[:1]) == ["session_started"]
     assert 50 < len(everything) < 500
@@ -244,14 +244,14 @@ async def test_an_empty_journal_is_an_empty_session(folder: Path) -> None:
     write(folder, [])
     session, events = await opened(folder)
     assert (events, session.complete, session.stats.events) == ([], True, 0)
-    assert await whole(session) == []
+    assert await all_of(session) == []
 
 
 async def test_a_journal_that_shrinks_meanwhile_ends_where_it_ends(folder: Path) -> None:
     write(folder, [begun(), *calls(3_000)])
     session, _ = await opened(folder, tail=4_000)
     os.truncate(folder / "journal.jsonl", 100_000)
-    assert 100 < len(await whole(session)) < 2_000
+    assert 100 < len(await all_of(session)) < 2_000
     with pytest.raises(JournalError, match="was changed"):
         session.journal.event_at(900_000)
 
@@ -284,7 +284,7 @@ async def test_the_folder_is_left_as_it_is(folder: Path) -> None:
 
     before = look()
     session, _ = await opened(folder, tail=4_000)
-    await whole(session)
+    await all_of(session)
     await session.close("quit")
     assert look() == before
     assert session.unsent == ("one", "two")
@@ -298,7 +298,7 @@ async def test_a_queue_that_cannot_be_read_is_none(folder: Path, content: str) -
     assert session.unsent == ()
 
 
-async def test_a_session_of_another_program_is_told_from_one_that_crashed(tmp_path: Path) -> None:
+async def test_a_session_of_another_program_is_distinguished_from_one_that_crashed(tmp_path: Path) -> None:
     workspace = Workspace.create(tmp_path, START)
     write(workspace.path, [begun(), ended()])
     (workspace.path / QUEUE_FILE).write_text('{"version":1,"queries":["still to come"]}')
@@ -330,7 +330,7 @@ async def test_nothing_can_be_asked_of_it(folder: Path) -> None:
 async def test_closing_ends_the_reading(folder: Path) -> None:
     write(folder, [begun(), *calls(5_000)])
     session, _ = await opened(folder, tail=4_000)
-    batches = session.whole()
+    batches = session.all_events()
     await anext(batches)
     await session.close("quit")
     assert [batch async for batch in batches] == []
@@ -349,7 +349,7 @@ def test_places_are_right_across_blocks(folder: Path) -> None:
     journal.close()
 
 
-def test_files_tell_their_places_too(folder: Path) -> None:
+def test_files_have_their_places_too(folder: Path) -> None:
     saved = ArtifactSaved(path="a.json", kind="x", size=1, sha256="0", observer="o", tool_use_id="toolu_0")
     write(folder, [begun(), saved])
     journal = PastJournal(folder / "journal.jsonl")
@@ -378,7 +378,7 @@ def test_a_session_is_found_by_its_folder_its_name_or_as_the_latest(
 
 
 @pytest.mark.parametrize(
-    ("wanted", "told"),
+    ("wanted", "why"),
     [
         ("latest", "there is no session in"),
         ("session_20200101_000000", "neither a folder here nor a session in"),
@@ -390,14 +390,14 @@ def test_a_session_is_found_by_its_folder_its_name_or_as_the_latest(
         ("\x1b]0;x\x07", "there is no session"),
     ],
 )
-def test_what_is_no_session_is_told_in_a_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wanted: str, told: str
+def test_what_is_no_session_is_described_in_a_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wanted: str, why: str
 ) -> None:
     base = tmp_path / "work"
     base.mkdir()
     monkeypatch.chdir(base)
     (base / "a file").touch()
-    with pytest.raises(SettingsError, match=told) as raised:
+    with pytest.raises(SettingsError, match=why) as raised:
         find_session(base, wanted)
     assert str(raised.value).isprintable()
 
@@ -425,7 +425,7 @@ async def test_what_happens_elsewhere_is_followed_to_its_end(folder: Path, tail:
         session.bus.subscribe(given.append)
         await session.start()
         if not session.complete:
-            given = [event async for events in session.whole() for event in events]
+            given = [event async for events in session.all_events() for event in events]
         assert session.runs_elsewhere
         assert [event.text for event in given if isinstance(event, TextDelta)] == ["Streamed "]
         following = asyncio.create_task(followed(session))
@@ -456,7 +456,7 @@ async def test_what_happens_elsewhere_is_followed_to_its_end(folder: Path, tail:
     await session.close("quit")
 
 
-async def test_a_followed_session_that_is_killed_has_crashed_and_tells_what_waited(folder: Path) -> None:
+async def test_a_followed_session_that_is_killed_has_crashed_and_has_what_waited(folder: Path) -> None:
     write(folder, [begun(), QueryReceived(query_id="q1", text="Ask")])
     with (folder / ".lock").open("wb") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)

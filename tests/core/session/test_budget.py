@@ -18,13 +18,13 @@ class Account:
         self.spent: float | None = None
         self.stops = 0
         self.budget = Budget(limit, lambda: self.spent, self.bus.publish, self._stop)
-        self.told: list[BudgetReached | BudgetRaised] = []
+        self.published: list[BudgetReached | BudgetRaised] = []
         self.bus.subscribe(self.budget.handle_event)
         self.bus.subscribe(self._note)
 
     def _note(self, event: Event) -> None:
         if isinstance(event, BudgetReached | BudgetRaised):
-            self.told.append(event)
+            self.published.append(event)
 
     def _stop(self) -> None:
         self.stops += 1
@@ -41,7 +41,7 @@ class Account:
 
     @property
     def levels(self) -> list[str]:
-        return [event.level for event in self.told if isinstance(event, BudgetReached)]
+        return [event.level for event in self.published if isinstance(event, BudgetReached)]
 
 
 def test_the_warning_comes_once_while_the_query_still_runs() -> None:
@@ -52,7 +52,7 @@ def test_the_warning_comes_once_while_the_query_still_runs() -> None:
     account.request(0.35)
     account.request(0.05)
     assert account.levels == ["warning"]
-    (warning,) = account.told
+    (warning,) = account.published
     assert isinstance(warning, BudgetReached)
     assert (warning.spent_usd, warning.limit_usd, warning.refused) == (0.85, 1.0, False)
 
@@ -79,12 +79,12 @@ def test_an_estimate_alone_does_not_end_the_budget() -> None:
     assert account.budget.left_usd == 0.0
 
 
-def test_a_query_that_may_not_begin_is_told_of_each_time() -> None:
+def test_a_query_that_may_not_begin_is_reported_each_time() -> None:
     account = Account(1.0)
     account.finish(1.5)
     account.budget.report_refusal()
     account.budget.report_refusal()
-    assert [event.refused for event in account.told if isinstance(event, BudgetReached)] == [
+    assert [event.refused for event in account.published if isinstance(event, BudgetReached)] == [
         False,
         True,
         True,
@@ -97,8 +97,8 @@ def test_a_higher_limit_counts_from_the_beginning() -> None:
     account.budget.raise_to(3.0)
     assert not account.budget.is_spent
     assert account.budget.left_usd == 1.5
-    assert account.told[-1] == BudgetRaised(
-        seq=account.told[-1].seq, at=account.told[-1].at, spent_usd=1.5, limit_usd=3.0
+    assert account.published[-1] == BudgetRaised(
+        seq=account.published[-1].seq, at=account.published[-1].at, spent_usd=1.5, limit_usd=3.0
     )
     account.finish(1.0)
     assert account.levels == ["spent", "warning"]
@@ -120,12 +120,12 @@ def test_a_limit_that_is_spent_already_is_refused(limit: float) -> None:
     assert account.budget.limit_usd == 1.0
 
 
-def test_without_a_limit_nothing_is_told() -> None:
+def test_without_a_limit_nothing_is_reported() -> None:
     account = Account(None)
     account.request(1e6)
     account.finish(1e6)
     account.budget.report_refusal()
-    assert account.told == []
+    assert account.published == []
     assert account.budget.left_usd is None
     account.budget.raise_to(2e6)
     assert account.budget.left_usd == 1e6
@@ -151,7 +151,7 @@ def test_what_sub_agents_are_estimated_to_spend_stops_the_query_once() -> None:
     assert (account.stops, account.levels) == (1, [])
     account.budget.note_stop()
     account.finish(1.1)
-    assert [(each.level, each.stopped) for each in account.told if isinstance(each, BudgetReached)] == [
+    assert [(each.level, each.stopped) for each in account.published if isinstance(each, BudgetReached)] == [
         ("spent", True)
     ]
 
@@ -176,8 +176,8 @@ def test_each_query_is_stopped_at_what_the_ones_before_left() -> None:
     assert account.stops == 2
 
 
-def test_a_query_that_ended_before_it_could_be_stopped_leaves_the_telling_to_the_budget() -> None:
+def test_a_query_that_ended_before_it_could_be_stopped_leaves_the_report_to_the_budget() -> None:
     account = Account(1.0)
     account.request(1.2, "call")
     account.finish(1.2)
-    assert [event.stopped for event in account.told if isinstance(event, BudgetReached)] == [False]
+    assert [event.stopped for event in account.published if isinstance(event, BudgetReached)] == [False]

@@ -10,29 +10,29 @@ OPUS = ModelChosen(model="opus", fallback_model="haiku", effort="low")
 HALF = BudgetRaised(spent_usd=0.1, limit_usd=0.5)
 
 
-def kept(*events: Event) -> Overrides:
+def overrides(*events: Event) -> Overrides:
     found = Overrides()
     for event in events:
         found.handle_event(event)
     return found
 
 
-def terms(held: ResumedSettings) -> tuple[str | None, str | None, str | None, float | None]:
-    settings = held.settings
+def terms(resumed: ResumedSettings) -> tuple[str | None, str | None, str | None, float | None]:
+    settings = resumed.settings
     return settings.model, settings.fallback_model, settings.effort, settings.max_cost_usd
 
 
 def test_what_was_chosen_last_holds_and_nothing_else_changes() -> None:
     older = ModelChosen(model="sonnet", effort="max")
-    held = kept(older, OPUS, HALF).apply(Settings(model="fable", max_turns=3), ())
-    assert terms(held) == ("opus", "haiku", "low", 0.5)
-    assert (held.settings.max_turns, held.overruled) == (3, {})
-    assert kept().apply(Settings(model="fable"), ()) == ResumedSettings(Settings(model="fable"))
+    resumed = overrides(older, OPUS, HALF).apply(Settings(model="fable", max_turns=3), ())
+    assert terms(resumed) == ("opus", "haiku", "low", 0.5)
+    assert (resumed.settings.max_turns, resumed.overruled) == (3, {})
+    assert overrides().apply(Settings(model="fable"), ()) == ResumedSettings(Settings(model="fable"))
 
 
 def test_the_choice_of_the_agent_is_a_choice_too() -> None:
-    held = kept(OPUS, ModelChosen()).apply(Settings(model="fable", effort="max"), ())
-    assert terms(held) == (None, None, None, None)
+    resumed = overrides(OPUS, ModelChosen()).apply(Settings(model="fable", effort="max"), ())
+    assert terms(resumed) == (None, None, None, None)
 
 
 @pytest.mark.parametrize(
@@ -48,18 +48,18 @@ def test_the_choice_of_the_agent_is_a_choice_too() -> None:
 def test_what_is_named_for_this_run_wins_alone(
     named: set[str], settings: Settings, overruled: dict[str, object]
 ) -> None:
-    held = kept(OPUS, HALF).apply(settings, named)
-    assert held.overruled == overruled
-    whole = {"model": "opus", "fallback_model": "haiku", "effort": "low", "max_cost_usd": 0.5}
-    expected = whole | {name: getattr(settings, name) for name in named}
-    assert terms(held) == tuple(expected.values())
+    resumed = overrides(OPUS, HALF).apply(settings, named)
+    assert resumed.overruled == overruled
+    chosen = {"model": "opus", "fallback_model": "haiku", "effort": "low", "max_cost_usd": 0.5}
+    expected = chosen | {name: getattr(settings, name) for name in named}
+    assert terms(resumed) == tuple(expected.values())
 
 
 def test_what_was_named_instead_is_the_choice_from_then_on() -> None:
     again = SessionStarted(
         session_id="s", workspace="/w", cwd="/", version="1", model="sonnet", overruled={"model": "opus"}
     )
-    assert terms(kept(OPUS, HALF, again).apply(Settings(), ())) == ("sonnet", "haiku", "low", 0.5)
+    assert terms(overrides(OPUS, HALF, again).apply(Settings(), ())) == ("sonnet", "haiku", "low", 0.5)
 
 
 @pytest.mark.parametrize(
@@ -71,13 +71,13 @@ def test_what_was_named_instead_is_the_choice_from_then_on() -> None:
     ],
 )
 def test_what_makes_no_sense_any_more_gives_way(event: Event, overruled: object) -> None:
-    held = kept(event).apply(Settings(model="fable", max_cost_usd=1.0), ())
-    assert set(held.overruled) == set(overruled)  # type: ignore[call-overload]  # a set or a dict
-    assert held.settings.effort is None
-    assert held.settings.max_cost_usd == 1.0
+    resumed = overrides(event).apply(Settings(model="fable", max_cost_usd=1.0), ())
+    assert set(resumed.overruled) == set(overruled)  # type: ignore[call-overload]  # a set or a dict
+    assert resumed.settings.effort is None
+    assert resumed.settings.max_cost_usd == 1.0
 
 
 def test_the_agent_is_never_given_a_model_to_fall_back_on_from_itself() -> None:
-    held = kept(OPUS).apply(Settings(model="haiku"), {"model"})
-    assert terms(held) == ("haiku", None, "low", None)
-    assert held.overruled == {"model": "opus", "fallback_model": "haiku"}
+    resumed = overrides(OPUS).apply(Settings(model="haiku"), {"model"})
+    assert terms(resumed) == ("haiku", None, "low", None)
+    assert resumed.overruled == {"model": "opus", "fallback_model": "haiku"}

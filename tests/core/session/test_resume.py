@@ -91,7 +91,7 @@ def test_what_a_query_without_an_end_cost_is_what_was_estimated(workspace: Works
     assert (end.query_id, end.cost_usd) == ("q3", 0.625)
 
 
-def test_a_run_that_was_cut_off_lasted_until_its_last_event_and_not_until_its_ends_were_told(
+def test_a_run_that_was_cut_off_lasted_until_its_last_event_and_not_until_its_ends_were_published(
     workspace: Workspace,
 ) -> None:
     open_ = [QueryReceived(query_id="q1", text="?"), *query(2, None)[1:2]]
@@ -134,7 +134,7 @@ def test_everything_without_an_end_gets_one_calls_before_their_query(workspace: 
     ]
 
 
-def test_a_torn_journal_goes_on_and_one_without_a_beginning_does_not(workspace: Workspace) -> None:
+def test_a_torn_journal_is_resumed_and_one_without_a_beginning_does_not(workspace: Workspace) -> None:
     assert previous(workspace, begun(), more=b'nonsense\n{"event":"query_rec').session_id == "session_1"
     with pytest.raises(JournalError, match="lacks its start"):
         previous(workspace, QueryReceived(query_id="q1", text="?"))
@@ -147,7 +147,7 @@ def test_what_is_no_queue_of_ours_holds_nothing_up(workspace: Workspace) -> None
 
 
 @pytest.mark.parametrize("demo", [True, False])
-def test_whether_it_was_the_demo_is_told_by_its_first_line(workspace: Workspace, demo: bool) -> None:
+def test_whether_it_was_the_demo_is_known_from_its_first_line(workspace: Workspace, demo: bool) -> None:
     first = SessionStarted(session_id="s", workspace="/", cwd="/", version="1", demo=demo)
     (workspace.path / "journal.jsonl").write_bytes(encode_event(first) + b"\n")
     settings, resume = prepare_resume(Settings(), workspace.path)
@@ -166,15 +166,15 @@ def test_whether_it_was_the_demo_is_told_by_its_first_line(workspace: Workspace,
         (None, "it holds no journal"),
     ],
 )
-def test_what_does_not_tell_how_it_began_is_refused_before_all_else(
+def test_a_journal_without_its_start_is_refused_before_all_else(
     tmp_path: Path, settings: Settings, content: bytes | None, why: str
 ) -> None:
     if content is not None:
         (tmp_path / "journal.jsonl").write_bytes(content)
-    with pytest.raises(SettingsError, match=why) as told:
+    with pytest.raises(SettingsError, match=why) as raised:
         prepare_resume(settings, tmp_path)
-    assert str(tmp_path / "journal.jsonl") in str(told.value)
-    assert "`ua-tui open` shows" in str(told.value)
+    assert str(tmp_path / "journal.jsonl") in str(raised.value)
+    assert "`ua-tui open` shows" in str(raised.value)
     # The list has it in the same words.
     assert read_summary(tmp_path, stamp_of(tmp_path)).why == why
 
@@ -191,7 +191,9 @@ def keep(home: Path, folder: Path, conversation: str, *lines: object) -> Path:
     return path
 
 
-def test_a_conversation_goes_on_only_while_the_agent_knows_it(workspace: Workspace, tmp_path: Path) -> None:
+def test_a_conversation_is_resumed_only_while_the_agent_knows_it(
+    workspace: Workspace, tmp_path: Path
+) -> None:
     home = tmp_path / "home"
     spoken = previous(workspace, begun(), *query(1, None))
     with pytest.raises(ConversationGone, match="was not found in"):

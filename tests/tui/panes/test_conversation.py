@@ -56,7 +56,7 @@ def delta(text: str, message: str = "m", parent: str | None = None) -> TextDelta
     return TextDelta(query_id="q", message_id=message, text=text, parent_tool_use_id=parent, at=at(1))
 
 
-def said(text: str, message: str = "m", parent: str | None = None) -> MessageFinished:
+def written(text: str, message: str = "m", parent: str | None = None) -> MessageFinished:
     return MessageFinished(query_id="q", message_id=message, text=text, parent_tool_use_id=parent, at=at(1))
 
 
@@ -98,10 +98,10 @@ async def test_queries_of_one_id_are_answered_one_by_one() -> None:
     view = pane()
     async with PaneHost(view).run_test(size=(60, 24)):
         view.handle_events(
-            [*asked("One?"), said("First.", "m1"), QueryFinished(query_id="q", status="success")]
+            [*asked("One?"), written("First.", "m1"), QueryFinished(query_id="q", status="success")]
         )
         view.handle_events(
-            [*asked("Two?"), said("Second.", "m2"), QueryFinished(query_id="q", status="success")]
+            [*asked("Two?"), written("Second.", "m2"), QueryFinished(query_id="q", status="success")]
         )
         told = [row.split()[0] for row in text_of(view).split("\n") if row]
         assert told == ["You", "One?", "Agent", "First.", "You", "Two?", "Agent", "Second."]
@@ -109,7 +109,7 @@ async def test_queries_of_one_id_are_answered_one_by_one() -> None:
         assert [view.index_of(key) for key in keys] == list(range(len(keys)))
 
 
-async def test_that_all_is_spent_is_told_once_by_the_query_that_was_stopped_for_it() -> None:
+async def test_that_all_is_spent_is_reported_once_by_the_query_that_was_stopped_for_it() -> None:
     spent: dict[str, Any] = {"level": "spent", "spent_usd": 1.2, "limit_usd": 1.0}
     view = pane()
     async with PaneHost(view).run_test(size=(120, 24)):
@@ -122,7 +122,7 @@ async def test_that_all_is_spent_is_told_once_by_the_query_that_was_stopped_for_
         assert "failed" not in shown
 
 
-async def test_an_agent_that_dies_of_a_query_is_told_once() -> None:
+async def test_an_agent_that_dies_of_a_query_is_reported_once() -> None:
     died = "the agent died (ended by SIGKILL)"
     causes = [
         "ProcessError: Command failed with exit code -9 (exit code: -9)\nError output: Check stderr output"
@@ -138,20 +138,20 @@ async def test_an_agent_that_dies_of_a_query_is_told_once() -> None:
         assert "stderr" not in shown
 
 
-async def test_what_the_program_tells_the_agent_is_not_said_to_be_the_persons() -> None:
+async def test_a_message_of_the_program_is_not_shown_as_the_persons() -> None:
     view = pane()
     async with PaneHost(view).run_test(size=(90, 24)):
-        view.handle_events([*asked("Read my mail"), said("Sign in first."), *asked(AUTH_COMPLETE)])
+        view.handle_events([*asked("Read my mail"), written("Sign in first."), *asked(AUTH_COMPLETE)])
         rows = [row for row in text_of(view).split("\n") if row.strip()]
         speakers = [row.split()[0] for row in rows if row.split()[0] in ("You", "Agent", "ua-tui")]
         assert speakers[:3] == ["You", "Agent", "ua-tui"]
         assert "automatic message" in next(row for row in rows if row.split()[0] == "ua-tui")
 
 
-async def test_question_and_answer_are_told_apart_by_words() -> None:
+async def test_question_and_answer_are_distinguished_by_words() -> None:
     view = pane()
     async with PaneHost(view).run_test(size=(60, 24)):
-        view.handle_events([*asked("Line one\nline two"), said("**Yes**, it is.")])
+        view.handle_events([*asked("Line one\nline two"), written("**Yes**, it is.")])
         shown = text_of(view).split("\n")
         assert shown[0].split() == ["You", "14:02"]
         assert shown[1:4] == ["Line one", "line two", ""]
@@ -178,10 +178,10 @@ async def test_streamed_text_reads_as_the_whole_does() -> None:
         for start in range(0, len(source), 3):
             streamed.handle_events([delta(source[start : start + 3])])
         assert text_of(streamed).endswith("The end.▍")
-        streamed.handle_events([said(source)])
+        streamed.handle_events([written(source)])
         seen = text_of(streamed)
     async with PaneHost(whole).run_test(size=(60, 30)):
-        whole.handle_events([*asked(), said(source)])
+        whole.handle_events([*asked(), written(source)])
         assert text_of(whole) == seen
     assert "▍" not in seen
 
@@ -214,7 +214,7 @@ async def test_a_long_table_is_abridged_while_it_grows_and_whole_at_the_end() ->
         view.handle_events([*asked(), delta(table)])
         growing = view.virtual_size.height
         assert "399" in text_of(view)
-        view.handle_events([said(table)])
+        view.handle_events([written(table)])
         assert growing < 50 < view.virtual_size.height
         assert "… 200 more rows" in text_of(view)
 
@@ -223,7 +223,7 @@ async def test_the_final_text_replaces_what_was_streamed() -> None:
     view = pane()
     async with PaneHost(view).run_test(size=(60, 30)):
         view.handle_events([*asked(), delta("Wrong start\n\nsecond "), delta("part")])
-        view.handle_events([said("Right start\n\nsecond part\n\nthird")])
+        view.handle_events([written("Right start\n\nsecond part\n\nthird")])
         assert "Wrong" not in text_of(view)
         assert text_of(view).endswith("Right start\n\nsecond part\n\nthird")
 
@@ -250,7 +250,7 @@ async def test_thinking_is_one_line_until_it_is_unfolded() -> None:
         assert "▸ Thought" in text_of(view)
         assert "16 characters · 2.4s" in text_of(view)
         assert "let me see" not in text_of(view)
-        view.handle_events([said("Answer")])
+        view.handle_events([written("Answer")])
         assert "16 characters · 2.4s" in text_of(view)
         await pilot.press("up", "enter")
         assert "▾ Thought" in text_of(view)
@@ -282,11 +282,11 @@ async def test_a_subagents_text_is_folded_under_its_name() -> None:
         assert "articles" not in text_of(view)
         await pilot.press("end", "enter")
         assert "I read ten articles." in text_of(view)
-        view.handle_events([delta("\n\nThen I wrote.", "s1", "a"), said("Done.", "s2", "a")])
+        view.handle_events([delta("\n\nThen I wrote.", "s1", "a"), written("Done.", "s2", "a")])
         assert "Then I wrote." in text_of(view)
         assert text_of(view).endswith("Done.")
         view.handle_events(
-            [SubagentFinished(task_id="k", tool_use_id="a", name="report-creation-expert"), said("Back.")]
+            [SubagentFinished(task_id="k", tool_use_id="a", name="report-creation-expert"), written("Back.")]
         )
         assert "done · 2 messages" in text_of(view)
         assert text_of(view).endswith("Back.")
@@ -296,13 +296,13 @@ async def test_a_subagents_text_is_folded_under_its_name() -> None:
     ("outcome", "said_then"),
     [("completed", "✓ gmail is connected."), ("cancelled", "⊘ gmail was not connected: cancelled.")],
 )
-async def test_how_a_login_ended_stands_below_what_the_agent_said_before(
+async def test_how_a_login_ended_is_shown_below_what_the_agent_wrote_before(
     outcome: Literal["completed", "cancelled"], said_then: str
 ) -> None:
     view = pane()
     async with PaneHost(view).run_test(size=(90, 40)):
         view.handle_events([*asked(), AuthRequired(toolkit="gmail", url="https://connect.example/link/x")])
-        view.handle_events([said("Gmail is not connected yet.")])
+        view.handle_events([written("Gmail is not connected yet.")])
         view.handle_events([AuthFinished(toolkit="gmail", outcome=outcome)])
         shown = text_of(view)
         assert "https://connect" not in shown
@@ -428,7 +428,7 @@ async def test_untrusted_text_is_shown_and_never_acts() -> None:
                 *asked(nasty),
                 ThinkingDelta(query_id="q", message_id="m", text=nasty),
                 delta(nasty),
-                said(nasty, "s", "call\x1b[2J"),
+                written(nasty, "s", "call\x1b[2J"),
                 ErrorRaised(where=nasty, message=nasty, causes=[nasty]),
                 PipelineFailed(pipeline=nasty, handler=nasty, error=nasty),
                 SessionFinished(reason=nasty),
@@ -443,13 +443,13 @@ async def test_untrusted_text_is_shown_and_never_acts() -> None:
 async def test_messages_are_counted_as_new_not_their_pieces() -> None:
     view = pane()
     async with PaneHost(view).run_test(size=(60, 12)) as pilot:
-        view.handle_events([*asked(), said("word\n\n" * 30)])
+        view.handle_events([*asked(), written("word\n\n" * 30)])
         await pilot.press("pageup")
-        view.handle_events([said("one\n\ntwo\n\nthree", "m2"), said("four", "m3")])
+        view.handle_events([written("one\n\ntwo\n\nthree", "m2"), written("four", "m3")])
         assert view.new_below == 2
 
 
-def test_the_end_of_a_session_is_told_and_never_reads_as_an_order() -> None:
+def test_the_end_of_a_session_is_reported_and_never_reads_as_an_order() -> None:
     told = [message_of(SessionFinished(reason=reason)) for reason in ("quit", "signal", "disk full")]
     assert [message.text for message in told if message] == [
         "You quit this session.",
@@ -471,7 +471,7 @@ def test_an_error_names_its_causes() -> None:
 async def test_scrolled_up_nothing_moves_while_it_streams_and_end_returns() -> None:
     view = pane()
     async with PaneHost(view).run_test(size=(60, 12)) as pilot:
-        view.handle_events([*asked(), said("word\n\n" * 30)])
+        view.handle_events([*asked(), written("word\n\n" * 30)])
         await pilot.press("pageup", "pageup")
         before = text_of(view)
         for number in range(40):
@@ -489,7 +489,9 @@ async def test_scrolled_up_nothing_moves_while_it_streams_and_end_returns() -> N
 async def test_a_resize_while_it_streams_keeps_the_tail_or_the_place() -> None:
     view = pane()
     async with PaneHost(view).run_test(size=(60, 14)) as pilot:
-        view.handle_events([*asked(), said("\n\n".join(f"Paragraph {n} of some length." for n in range(60)))])
+        view.handle_events(
+            [*asked(), written("\n\n".join(f"Paragraph {n} of some length." for n in range(60)))]
+        )
         for width, height in ((30, 8), (100, 30), (20, 5), (60, 14)):
             await pilot.resize_terminal(width, height)
             view.handle_events([delta(f"at {width} ", "m2")])
@@ -512,7 +514,7 @@ async def test_a_resize_while_it_streams_keeps_the_tail_or_the_place() -> None:
 async def test_wheel_and_keys_leave_the_tail_and_come_back_to_it() -> None:
     view = pane()
     async with PaneHost(view).run_test(size=(60, 12)) as pilot:
-        view.handle_events([*asked(), said("word\n\n" * 30)])
+        view.handle_events([*asked(), written("word\n\n" * 30)])
         for away, back in (("pageup", "pagedown"), ("up", "down"), ("home", "end"), ("g", "G")):
             await pilot.press(away, away, away)
             assert not view.following, away
@@ -533,7 +535,7 @@ async def test_a_link_is_followed_only_through_the_dialog() -> None:
     async with app.run_test(size=(60, 20)) as pilot:
         evil, good = "ssh://-oProxyCommand=x", "https://news.example/a"
         view.handle_events(
-            [*asked(), said(f"One <{evil}> and [two]({good})."), said(f"See [here]({good}).", "m2")]
+            [*asked(), written(f"One <{evil}> and [two]({good})."), written(f"See [here]({good}).", "m2")]
         )
         await pilot.pause()
         row = next(y for y, row in enumerate(rows(view)) if "One" in row)
@@ -548,6 +550,6 @@ async def test_a_link_is_followed_only_through_the_dialog() -> None:
         await until(lambda: not app.screen.has_class("-quiet"))
         await pilot.press("o")
         assert app.urls == [good]
-        view.handle_events([said("Nothing here.", "m3")])
+        view.handle_events([written("Nothing here.", "m3")])
         await pilot.press("end", "o")
         assert not isinstance(app.screen, LinkScreen)

@@ -86,7 +86,7 @@ def test_whole_lines_are_copied_as_written_and_parts_as_they_read(
     assert part(SOURCE, width, first, last) == expected
 
 
-def said(text: str, message: str = "m") -> MessageFinished:
+def written(text: str, message: str = "m") -> MessageFinished:
     return MessageFinished(query_id="q", message_id=message, text=text, at=at(1))
 
 
@@ -94,7 +94,7 @@ def conversation() -> list[Event]:
     return [
         QueryReceived(query_id="q", text="What is\nthis?", at=at(0)),
         ThinkingDelta(query_id="q", message_id="m", text="Let me see.", at=at(0)),
-        said(SOURCE),
+        written(SOURCE),
         PermissionAsked(request_id="p", tool_name="Bash", reason="It runs a shell."),
     ]
 
@@ -129,7 +129,7 @@ async def test_y_copies_what_was_written_in_each_message() -> None:
         assert app.clipboard == "Let me see."
         await pilot.press("k", "k", "y")
         assert app.clipboard == "What is\nthis?"
-        view.handle_events([said("More.", "m2")])
+        view.handle_events([written("More.", "m2")])
         await pilot.press("j", "y")
         assert app.clipboard == f"{SOURCE}\n\nMore."
 
@@ -159,12 +159,12 @@ async def test_a_streamed_message_of_many_pieces_is_copied_whole(size: int) -> N
             )
         await pilot.press("end", "y")
         assert app.clipboard == source
-        streamed.handle_events([said(source)])
+        streamed.handle_events([written(source)])
         await pilot.press("y")
         assert app.clipboard == source
     app = Copying(whole)
     async with app.run_test(size=(60, 30)) as pilot:
-        whole.handle_events([said(source)])
+        whole.handle_events([written(source)])
         await pilot.press("end", "y")
         assert app.clipboard == source
 

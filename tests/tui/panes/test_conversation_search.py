@@ -26,7 +26,7 @@ from tui.panes.conversation.pane import ConversationPane
 from tui.panes.conversation.search import Findings
 
 
-def said(text: str, message: str, parent: str | None = None) -> MessageFinished:
+def written(text: str, message: str, parent: str | None = None) -> MessageFinished:
     return MessageFinished(query_id="q", message_id=message, text=text, parent_tool_use_id=parent, at=at(1))
 
 
@@ -34,10 +34,10 @@ def conversation(filler: int = 12) -> list[Event]:
     lines: list[Event] = [
         QueryReceived(query_id="q", text="Where is the needle?", at=at(0)),
         ThinkingDelta(query_id="q", message_id="a", text="A needle in my thoughts."),
-        said("Here: a **need**le, [a Needle](https://needle.example/needle).", "a"),
+        written("Here: a **need**le, [a Needle](https://needle.example/needle).", "a"),
     ]
-    lines += [said(f"Filler number {number}.", f"f{number}") for number in range(filler)]
-    return [*lines, said("```\nneedle = 1\n```", "z"), said("The end.", "end")]
+    lines += [written(f"Filler number {number}.", f"f{number}") for number in range(filler)]
+    return [*lines, written("```\nneedle = 1\n```", "z"), written("The end.", "end")]
 
 
 def title(view: ConversationPane) -> str:
@@ -98,8 +98,8 @@ async def test_a_match_in_folded_text_unfolds_it_and_folds_it_again_when_left() 
             [
                 *conversation(2),
                 SubagentStarted(task_id="k", tool_use_id="t", name="expert", description="Write it"),
-                said("I look for pins.\n\nAnd a needle.", "s", "t"),
-                said("Back.", "b"),
+                written("I look for pins.\n\nAnd a needle.", "s", "t"),
+                written("Back.", "b"),
             ]
         )
         assert "pins" not in "\n".join(rows(view))
@@ -125,8 +125,8 @@ async def test_a_match_in_the_name_of_a_fold_leaves_it_folded() -> None:
         view.handle_events(
             [
                 SubagentStarted(task_id="k", tool_use_id="t", name="expert", description="Chip report"),
-                said("About chips.", "s", "t"),
-                said("Back.", "b"),
+                written("About chips.", "s", "t"),
+                written("Back.", "b"),
             ]
         )
         await pilot.press("slash", *"chip", "enter")
@@ -198,7 +198,7 @@ async def test_what_comes_while_searching_is_found_and_moves_nothing() -> None:
 async def test_matches_across_broken_lines_are_marked_in_both() -> None:
     view = ConversationPane(zone=UTC)
     async with PaneHost(view).run_test(size=(30, 14)) as pilot:
-        view.handle_events([said("These words are **broken in** the middle of it.", "m")])
+        view.handle_events([written("These words are **broken in** the middle of it.", "m")])
         await pilot.press("slash", *"are broken in the middle", "enter")
         await until(lambda: "1/1" in title(view))
         assert " ".join(marked(view, "found-current")).split() == ["are", "broken", "in", "the", "middle"]
@@ -218,7 +218,7 @@ async def test_ten_thousand_messages_are_searched_in_turns() -> None:
     async with PaneHost(view).run_test(size=(80, 24)) as pilot:
         text = "Some **words** that are `said` again and again, in *every* message. " * 10
         view.handle_events(
-            [said(f"{text}\n\nNumber {number} ends.", f"m{number}") for number in range(10_000)]
+            [written(f"{text}\n\nNumber {number} ends.", f"m{number}") for number in range(10_000)]
         )
         await pilot.press("slash", *"number 42 en")
         task = asyncio.create_task(others())

@@ -90,7 +90,7 @@ async def test_skipped_runs_say_why_nothing_was_saved() -> None:
         assert title(view).startswith("Observers · 0 files · 0 failed")
 
 
-async def test_copies_to_the_saved_reports_are_told_whichever_event_comes_first() -> None:
+async def test_copies_to_the_saved_reports_are_shown_whichever_event_comes_first() -> None:
     view = ObserversPane()
     path = "work_products/report.html"
     async with PaneHost(view).run_test(size=(90, 20)):
@@ -181,7 +181,7 @@ def ran(*runs: tuple[str, Literal["saved", "skipped", "failed"], int, float]) ->
     ]
 
 
-async def test_numbers_stand_above_the_rows_and_m_tells_more_of_them() -> None:
+async def test_numbers_are_above_the_rows_and_m_shows_more_of_them() -> None:
     view = ObserversPane()
     async with PaneHost(view).run_test(size=(90, 20)) as pilot:
         view.handle_events(

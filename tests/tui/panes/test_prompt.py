@@ -30,7 +30,7 @@ class PromptApp(App[None]):
     def on_prompt_sent(self, event: Prompt.Sent) -> None:
         self.sent.append(event.text)
 
-    def on_prompt_take_back(self) -> None:
+    def on_prompt_edit_queued(self) -> None:
         self.taken_back += 1
 
 

@@ -38,7 +38,7 @@ async def queue_of(app: UaTuiApp, pilot: Pilot[str], session: FakeSession, *text
     assert session.waiting == list(texts)
 
 
-def test_only_the_first_line_is_told_and_harmless() -> None:
+def test_only_the_first_line_is_shown_and_harmless() -> None:
     assert first_line("one") == "one"
     assert first_line("  one\ntwo") == "one …"
     assert first_line("a\x1b[2Jb\u202e\nc").isprintable()
@@ -78,7 +78,7 @@ async def test_what_waits_survives_an_interrupt_and_enter_sends_it_on(tmp_path: 
         assert rows(app) == ["› two"]
 
 
-async def test_a_dead_agent_is_restarted_before_the_queue_goes_on(tmp_path: Path) -> None:
+async def test_a_dead_agent_is_restarted_before_the_queue_is_resumed(tmp_path: Path) -> None:
     session = make_session(tmp_path)
     app = make_app(tmp_path, session)
     async with app.run_test() as pilot:

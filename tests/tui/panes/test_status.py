@@ -81,7 +81,7 @@ def test_model_names_lose_vendor_and_date() -> None:
     assert len(short_model("a-very-long-name-of-some-local-model-q4_k_m")) <= 20
 
 
-async def test_it_tells_what_the_query_does_and_cost() -> None:
+async def test_it_shows_what_the_query_does_and_cost() -> None:
     app = StatusApp()
     async with app.run_test(size=(160, 5)):
         app.truth = "running"
@@ -167,7 +167,7 @@ async def test_what_waits_for_the_person_comes_first() -> None:
         assert "needs you" not in app.shown(AuthFinished(toolkit="gmail", outcome="completed"))
 
 
-async def test_skipping_permissions_is_said_at_every_width() -> None:
+async def test_skipping_permissions_is_shown_at_every_width() -> None:
     app = StatusApp()
     started = SessionStarted(
         session_id="s", workspace="/w", cwd="/c", version="1", permission_mode="bypassPermissions"
@@ -201,16 +201,16 @@ async def test_stopping_counts_its_own_seconds() -> None:
         app.truth = "stopping"
         app.shown()
         app.now += 2
-        told = app.shown()
-        assert "stopping…" in told
-        assert " 2s" in told
-        assert "43s" not in told
+        text = app.shown()
+        assert "stopping…" in text
+        assert " 2s" in text
+        assert "43s" not in text
         app.truth = "idle"
         app.now += 1
         assert "44s" in app.shown()
 
 
-async def test_a_click_on_a_cell_tells_everything_in_words() -> None:
+async def test_a_click_on_a_cell_shows_everything_in_sentences() -> None:
     app = StatusApp()
     async with app.run_test(size=(120, 5)) as pilot:
         decided = QueryClassified(
@@ -228,7 +228,7 @@ async def test_a_click_on_a_cell_tells_everything_in_words() -> None:
         assert len(app.opened) == 1
 
 
-async def test_pointing_at_the_line_tells_how_things_stand_now() -> None:
+async def test_pointing_at_the_line_shows_the_present_status() -> None:
     app = StatusApp()
     async with app.run_test(size=(120, 5)):
         assert "not chosen yet" in str(app.line.tooltip)

@@ -71,14 +71,14 @@ def test_a_session_has_as_many_tokens_when_it_is_read_again_as_while_it_ran() ->
     ended = QueryFinished(query_id="q", status="success", usage=Usage(input_tokens=2_500))
     facts, past = StatusFacts(), SessionStats()
     totals = Totals(past)
-    told = []
+    counted = []
     # Of a sub-agent there are no messages with a usage, and of an old journal nothing but them.
     for event in (RECEIVED, spent(2_000), message, spent(40_000), ended, message, message, ended, message):
         facts.handle_event(event)
         totals.add([event])
         assert past.tokens == facts.tokens.total
-        told.append(past.tokens)
-    assert told == [0, 2_000, 2_000, 42_000, 42_000, 44_000, 46_000, 46_000, 48_000]
+        counted.append(past.tokens)
+    assert counted == [0, 2_000, 2_000, 42_000, 42_000, 44_000, 46_000, 46_000, 48_000]
     assert dict(facts.describe())["Tokens"].startswith("48,000,")
 
 
@@ -144,7 +144,7 @@ def test_nothing_moves_while_figures_change(width: int, before: tuple[Event, ...
 
 
 @pytest.mark.parametrize("width", WIDTHS)
-def test_every_part_stands_where_it_says(width: int) -> None:
+def test_every_part_is_where_it_says(width: int) -> None:
     line = laid(known(PATH, BROKEN, NEAR), width)
     plain = line.content.plain
     for spot in line.spots:
@@ -157,13 +157,13 @@ def test_every_part_stands_where_it_says(width: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("limit", "cost", "told"),
+    ("limit", "cost", "shown_as"),
     [(0.05, 0.0, "$0.00/$0.05"), (0.11, 0.06, "$0.06/$0.11"), (5.0, 1.5, "$1.50/$5.00")],
 )
-def test_money_is_written_alike_whatever_the_limit_is(limit: float, cost: float, told: str) -> None:
+def test_money_is_written_alike_whatever_the_limit_is(limit: float, cost: float, shown_as: str) -> None:
     facts = known(PATH, limit=limit)
     facts.cost = cost
-    assert told in laid(facts, 120).content.plain
+    assert shown_as in laid(facts, 120).content.plain
 
 
 def test_the_reason_for_the_path_is_there_where_there_is_room() -> None:
@@ -174,7 +174,7 @@ def test_the_reason_for_the_path_is_there_where_there_is_room() -> None:
     assert ("Path", "full agent, chosen by a rule: it says “research”") in facts.describe()
 
 
-def test_the_reason_of_the_model_and_of_a_path_left_is_told() -> None:
+def test_the_reason_of_the_model_and_of_a_path_left_is_described() -> None:
     simple = QueryClassified(query_id="q", decision="SIMPLE", source="model", raw_response="SIMPLE")
     assert ("Path", "direct answer, chosen by the model") in known(simple).describe()
     fell = PathFellBack(query_id="q", tool_name="mcp__composio__COMPOSIO_SEARCH_NEWS")
@@ -209,7 +209,7 @@ def test_a_budget_that_is_nearly_spent_cannot_be_overlooked(width: int) -> None:
     assert "✗" in shown(known(SPENT, NEAR), width), "a warning takes nothing back"
 
 
-def test_a_budget_is_told_with_its_limit() -> None:
+def test_a_budget_is_shown_with_its_limit() -> None:
     facts = known(spent(1, 0.85), NEAR)
     assert "⚠ ~$0.85/$1.00" in shown(facts, 120)
     assert "limit $1.00" in dict(facts.describe())["Cost"]
@@ -226,7 +226,7 @@ def test_tracing_is_on_off_or_failed() -> None:
     assert dict(facts.describe())["Tracing"] == "failed: no route"
 
 
-def test_the_trace_is_told_by_its_link_or_its_id() -> None:
+def test_the_trace_is_described_by_its_link_or_its_id() -> None:
     facts = StatusFacts(trace=lambda: Trace("0f"))
     assert dict(facts.describe())["Trace"] == "0f"
     facts.trace = lambda: Trace("0f", "https://l.example/p")

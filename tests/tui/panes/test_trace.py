@@ -130,7 +130,7 @@ async def test_queries_of_one_id_are_rows_of_their_own() -> None:
         assert len(shown(view)) == 6
 
 
-async def test_a_query_told_after_its_calls_or_twice_stays_one_row() -> None:
+async def test_a_query_received_after_its_calls_or_twice_stays_one_row() -> None:
     view = pane()
     async with PaneHost(view).run_test(size=(70, 20)):
         view.handle_events(
@@ -162,7 +162,7 @@ async def test_live_rows_count_seconds_and_nothing_ticks_when_nothing_runs() -> 
         assert shown(view)[2].startswith("  ▾ ✓ report-creation-expert")
 
 
-async def test_what_of_a_time_was_spent_waiting_for_the_person_is_told_apart() -> None:
+async def test_what_of_a_time_was_spent_waiting_for_the_person_is_shown_separately() -> None:
     view = pane()
     noon = datetime(2026, 3, 10, 12, tzinfo=UTC)
     ask = PermissionAsked(request_id="p", tool_name="Bash", tool_use_id="t1", at=noon)
@@ -273,7 +273,7 @@ async def test_a_subagent_shows_tokens_and_that_it_was_sent_back() -> None:
         assert "⟲ sent back · 38k tok" in shown(view)[2]
 
 
-async def test_what_a_subagent_says_stands_between_its_calls_and_unfolds() -> None:
+async def test_messages_of_a_subagent_are_between_its_calls_and_unfolds() -> None:
     view = pane()
     async with PaneHost(view).run_test(size=(70, 20)) as pilot:
         view.handle_events([asked(), started("a", "Agent", subagent_type="expert")])
@@ -281,8 +281,8 @@ async def test_what_a_subagent_says_stands_between_its_calls_and_unfolds() -> No
         view.handle_events([TextDelta(text="I read the ", **piece), started("a1", "Read", "a", path="x")])
         view.handle_events([TextDelta(text="two best [/x]\x1b[2J sources.\nThen I write.", **piece)])
         assert shown(view)[2].startswith("    ▸ “ I read the two best [/x]")
-        assert "a1" in kept(view)
-        assert kept(view).index("message/m") < kept(view).index("a1")
+        assert "a1" in keys(view)
+        assert keys(view).index("message/m") < keys(view).index("a1")
         whole = "I read the two best sources.\n" + "Then I write the report. " * 5
         view.handle_events([MessageFinished(text=whole, **piece)])
         await pilot.press("home", "down", "down", "right")
@@ -303,7 +303,7 @@ async def test_what_a_subagent_says_stands_between_its_calls_and_unfolds() -> No
         assert len(shown(view)) == 4
         assert title(view) == "Trace · 2 calls · 0 failed"
         view.show_only("read")
-        assert kept(view) == ["query/q", "a", "a1"]
+        assert keys(view) == ["query/q", "a", "a1"]
 
 
 async def test_a_subagent_that_gives_no_sign_says_for_how_long() -> None:
@@ -479,7 +479,7 @@ async def test_many_calls_are_found_and_drawn_by_the_screenful(monkeypatch: pyte
         assert len(drawn) < 200
 
 
-def kept(view: TracePane) -> list[str]:
+def keys(view: TracePane) -> list[str]:
     return [node.key for node in view.entries]
 
 
@@ -501,7 +501,7 @@ async def test_a_filter_keeps_matches_and_what_they_stand_under() -> None:
     async with PaneHost(view).run_test(size=(90, 20)) as pilot:
         view.handle_events([*SESSION, asked("q2", "More"), started("z", "Bash", query="q2", command="ls -l")])
         await pilot.press("f", *"crawl")
-        assert kept(view) == ["query/q", "a", "t2"]
+        assert keys(view) == ["query/q", "a", "t2"]
         assert title(view) == "Trace · 1 of 5 calls · 1 failed  f crawl▏"
         await pilot.press("enter")
         assert view.cursor is not None
@@ -511,11 +511,11 @@ async def test_a_filter_keeps_matches_and_what_they_stand_under() -> None:
         assert len(view.entries) == 7
         assert title(view) == "Trace · 5 calls · 1 failed"
         await pilot.press("slash", *"state:fail", "enter")
-        assert kept(view) == ["query/q", "a", "t2"]
+        assert keys(view) == ["query/q", "a", "t2"]
         await pilot.press("f", "ctrl+u", *"TOOL:news", "enter")
-        assert kept(view) == ["query/q", "t1"]
+        assert keys(view) == ["query/q", "t1"]
         await pilot.press("f", "ctrl+u", *'"ls -l"')
-        assert kept(view) == ["query/q2", "z"]
+        assert keys(view) == ["query/q2", "z"]
         await pilot.press("ctrl+u", *"nowhere")
         assert any("No call matches" in row for row in shown(view))
         await pilot.press("backspace", "escape")
@@ -540,19 +540,19 @@ async def test_rows_come_and_go_as_calls_begin_to_match_and_end_to() -> None:
     async with PaneHost(view).run_test(size=(90, 20)):
         view.handle_events(SESSION)
         view.show_only("state:running")
-        assert kept(view) == ["query/q", "a", "t3"]
+        assert keys(view) == ["query/q", "a", "t3"]
         view.handle_events([finished("t3")])
-        assert kept(view) == ["query/q", "a"]
+        assert keys(view) == ["query/q", "a"]
         view.handle_events([finished("a"), asked("q2", "More")])
-        assert kept(view) == []
+        assert keys(view) == []
         view.handle_events([started("n1", "Read", query="q2", path="x"), started("n2", "Glob", query="q2")])
-        assert kept(view) == ["query/q2", "n1", "n2"]
+        assert keys(view) == ["query/q2", "n1", "n2"]
         view.handle_events([started("late", "Grep", "a", pattern="x"), finished("n1")])
-        assert kept(view) == ["query/q", "a", "late", "query/q2", "n2"]
+        assert keys(view) == ["query/q", "a", "late", "query/q2", "n2"]
         assert "2 of 7 calls" in title(view)
         view.show_only("")
         every = ["query/q", "t1", "a", "t2", "t3", "late", "query/q2", "n1", "n2"]
-        assert kept(view) == every
+        assert keys(view) == every
 
 
 async def test_a_filter_unfolds_what_hides_a_match_and_folds_it_again() -> None:
@@ -560,11 +560,11 @@ async def test_a_filter_unfolds_what_hides_a_match_and_folds_it_again() -> None:
     async with PaneHost(view).run_test(size=(90, 20)) as pilot:
         view.handle_events(SESSION)
         await pilot.press("home", "enter")
-        assert kept(view) == ["query/q"]
+        assert keys(view) == ["query/q"]
         view.show_only("save_corpus")
-        assert kept(view) == ["query/q", "a", "t3"]
+        assert keys(view) == ["query/q", "a", "t3"]
         view.show_only("")
-        assert kept(view) == ["query/q"]
+        assert keys(view) == ["query/q"]
         view.show_only("news")
         assert view.reveal("t2"), "a call that the filter leaves out ends it"
         assert view.cursor is not None

@@ -79,7 +79,7 @@ async def test_rows_that_come_out_of_order_while_a_filter_is_taken_off_find_thei
         assert kept(view) == ["query/q1", *[f"t{n}" for n in range(6)], "late", "query/q2", "of2"]
 
 
-async def test_a_key_in_the_filter_looks_at_few_rows_before_the_screen_goes_on(
+async def test_a_key_in_the_filter_checks_few_rows_before_the_screen_is_updated(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     view = long_trace()
@@ -159,7 +159,7 @@ async def test_a_row_folded_while_rows_are_sifted_is_as_the_rows_say(
         assert view.entries[0] is first
 
 
-async def test_matches_are_unfolded_as_long_as_they_are_looked_for() -> None:
+async def test_matches_are_unfolded_as_long_as_they_are_searched_for() -> None:
     view = long_trace()
     async with PaneHost(view).run_test(size=(70, 20)):
         query = view.entries[0]

@@ -8,13 +8,13 @@ from tui.plain.one_query import ProgressPrinter
 
 def printed(*events: Event) -> list[str]:
     out = io.StringIO()
-    tell = ProgressPrinter(out)
+    printer = ProgressPrinter(out)
     for event in events:
-        tell(event)
+        printer(event)
     return out.getvalue().splitlines()
 
 
-def test_what_is_said_into_a_query_stands_below_it() -> None:
+def test_a_message_to_a_running_query_is_below_it() -> None:
     lines = printed(
         QueryReceived(query_id="q1", text="Research\nthis"),
         TextDelta(query_id="q1", message_id="m1", text="words"),
@@ -23,7 +23,7 @@ def test_what_is_said_into_a_query_stands_below_it() -> None:
     assert lines == ["› Research this", "  » also\N{REPLACEMENT CHARACTER}[2J cats"]
 
 
-def test_a_session_that_goes_on_says_so() -> None:
+def test_a_resumed_session_is_reported() -> None:
     def begun(before: int, resumed_from: str | None = "session_1") -> str:
         (line,) = printed(
             SessionStarted(

@@ -30,7 +30,7 @@ from tui.plain.plain_markdown import unmarked
         ("", ""),
     ],
 )
-def test_the_signs_go_and_what_is_said_stays(source: str, text: str) -> None:
+def test_the_signs_go_and_the_text_stays(source: str, text: str) -> None:
     assert unmarked(source) == text
 
 

@@ -1,4 +1,4 @@
-"""Work that is given up when something else comes first: nothing goes on behind, and no failure is lost."""
+"""Work that is given up when something else comes first: nothing continues behind it, and no failure is lost."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tui.plain.session import run_plain
 
 
 class Work:
-    """Work that goes on until it is told to end, and takes a while to stop."""
+    """Work that continues until it is asked to end, and needs a while to stop."""
 
     def __init__(self, fails: Exception | None = None) -> None:
         self.began = asyncio.Event()
@@ -64,14 +64,14 @@ async def test_a_future_that_is_shielded_stays_what_it_is() -> None:
     assert not future.done()
 
 
-async def test_work_that_fails_while_it_is_given_up_is_told() -> None:
+async def test_work_that_fails_while_it_is_given_up_is_reported() -> None:
     end = Work()
     end.may_end.set()
     with pytest.raises(OSError, match="disk"):
         await until(Work(OSError("disk"))(), end())
 
 
-async def test_an_end_that_fails_is_told_and_stops_the_work() -> None:
+async def test_an_end_that_fails_is_reported_and_stops_the_work() -> None:
     work, end = Work(), Work(OSError("disk"))
     end.may_end.set()
     with pytest.raises(OSError, match="disk"):
@@ -140,7 +140,7 @@ async def test_a_query_without_a_screen_has_ended_before_its_session_closes(
 
 
 @pytest.mark.usefixtures("nothing_typed")
-async def test_a_session_line_by_line_tells_what_its_query_was_waited_for_in_vain(
+async def test_a_session_line_by_line_reports_what_its_query_was_waited_for_in_vain(
     session: Waited, tmp_path: Path
 ) -> None:
     session.idle = Work(RuntimeError("the runner is gone"))

@@ -35,7 +35,7 @@ NEWS = "mcp__composio__COMPOSIO_SEARCH_NEWS"
 SAVED = ArtifactSaved(path="a.json", kind="news", size=9, sha256="x", observer="search", tool_use_id="t1")
 
 
-class Told:
+class Narrated:
     """A narrator with a clock that only a test moves."""
 
     def __init__(self, *, read_aloud: bool = False) -> None:
@@ -68,36 +68,38 @@ def finished(call: str = "t1") -> ToolCallFinished:
 
 
 @pytest.mark.parametrize(
-    ("read_aloud", "told_as"),
+    ("read_aloud", "expected"),
     [
         (True, "Agent: It is Paris (https://a.example)."),
         (False, "Agent: It is **[Paris](https://a.example)**."),
     ],
 )
 def test_an_answer_is_read_aloud_without_signs_and_kept_as_it_was_written(
-    read_aloud: bool, told_as: str
+    read_aloud: bool, expected: str
 ) -> None:
     text = "It is **[Paris](https://a.example)**."
-    told = Told(read_aloud=read_aloud)
-    told(MessageFinished(query_id="q1", message_id="m1", text=text))
-    told(QueryFinished(query_id="q1", status="success", text=text, duration_ms=1_000))
-    assert told.lines == [told_as, "Done in 1.0 s"]
+    narrated = Narrated(read_aloud=read_aloud)
+    narrated(MessageFinished(query_id="q1", message_id="m1", text=text))
+    narrated(QueryFinished(query_id="q1", status="success", text=text, duration_ms=1_000))
+    assert narrated.lines == [expected, "Done in 1.0 s"]
 
 
-def test_what_was_spent_waiting_for_the_person_is_told_apart() -> None:
-    told = Told()
+def test_what_was_spent_waiting_for_the_person_is_shown_separately() -> None:
+    narrated = Narrated()
     noon = datetime(2026, 3, 10, 12, tzinfo=UTC)
-    told(QueryReceived(query_id="q1", text="why?"), started(), started("t2"))
-    told(PermissionAsked(request_id="p", tool_name=NEWS, tool_use_id="t1", at=noon))
+    narrated(QueryReceived(query_id="q1", text="why?"), started(), started("t2"))
+    narrated(PermissionAsked(request_id="p", tool_name=NEWS, tool_use_id="t1", at=noon))
     later = noon + timedelta(seconds=6.1)
-    told(PermissionAnswered(request_id="p", tool_name=NEWS, decision="allow", at=later))
-    told(*(ToolCallFinished(tool_use_id=call, status="success", duration_ms=8_300) for call in ("t1", "t2")))
-    told(QueryFinished(query_id="q1", status="success", duration_ms=9_000))
-    told(
+    narrated(PermissionAnswered(request_id="p", tool_name=NEWS, decision="allow", at=later))
+    narrated(
+        *(ToolCallFinished(tool_use_id=call, status="success", duration_ms=8_300) for call in ("t1", "t2"))
+    )
+    narrated(QueryFinished(query_id="q1", status="success", duration_ms=9_000))
+    narrated(
         QueryReceived(query_id="q2", text="and?"),
         QueryFinished(query_id="q2", status="success", duration_ms=9_000),
     )
-    ends = [line.partition(" in ")[2] for line in told.lines if " in " in line]
+    ends = [line.partition(" in ")[2] for line in narrated.lines if " in " in line]
     assert ends == [
         "8.3 s, 6.1 s of it waiting for you",
         "8.3 s",
@@ -106,50 +108,52 @@ def test_what_was_spent_waiting_for_the_person_is_told_apart() -> None:
     ]
 
 
-def test_a_call_is_told_with_what_was_found_and_what_was_saved_below() -> None:
-    told = Told()
-    told(started(), finished(), ObserverStarted(run_id="r1", observer="search", tool_use_id="t1"), SAVED)
-    told.wait(0.06)
-    assert told.lines == ["Tool call SEARCH_NEWS started: AI chip"]
-    told(ObserverFinished(run_id="r1", observer="search", tool_use_id="t1", status="saved", items=25))
-    assert told.lines[1:] == ["Tool call SEARCH_NEWS finished in 1.8 s, 25 items", "Saved: a.json"]
-    told.wait(OBSERVER_END_SECONDS)
-    assert len(told.lines) == 3
+def test_a_call_is_reported_with_what_was_found_and_what_was_saved_below() -> None:
+    narrated = Narrated()
+    narrated(started(), finished(), ObserverStarted(run_id="r1", observer="search", tool_use_id="t1"), SAVED)
+    narrated.wait(0.06)
+    assert narrated.lines == ["Tool call SEARCH_NEWS started: AI chip"]
+    narrated(ObserverFinished(run_id="r1", observer="search", tool_use_id="t1", status="saved", items=25))
+    assert narrated.lines[1:] == ["Tool call SEARCH_NEWS finished in 1.8 s, 25 items", "Saved: a.json"]
+    narrated.wait(OBSERVER_END_SECONDS)
+    assert len(narrated.lines) == 3
 
 
 def test_a_call_that_nobody_observes_or_that_takes_long_to_is_not_held_back() -> None:
-    told = Told()
-    told(started(), finished())
-    told.wait(0.06)
-    assert told.lines[-1] == "Tool call SEARCH_NEWS finished in 1.8 s"
-    told(started("t2"), finished("t2"), ObserverStarted(run_id="r2", observer="s", tool_use_id="t2"))
-    told.wait(0.06)
-    assert told.lines[-1].endswith("started: AI chip")
-    told.wait(OBSERVER_END_SECONDS)
-    assert told.lines[-1] == "Tool call SEARCH_NEWS finished in 1.8 s"
-    told(started("t3"), finished("t3"), QueryFinished(query_id="q1", status="success", duration_ms=60_000))
-    assert told.lines[-2:] == ["Tool call SEARCH_NEWS finished in 1.8 s", "Done in 1 min 0 s"]
+    narrated = Narrated()
+    narrated(started(), finished())
+    narrated.wait(0.06)
+    assert narrated.lines[-1] == "Tool call SEARCH_NEWS finished in 1.8 s"
+    narrated(started("t2"), finished("t2"), ObserverStarted(run_id="r2", observer="s", tool_use_id="t2"))
+    narrated.wait(0.06)
+    assert narrated.lines[-1].endswith("started: AI chip")
+    narrated.wait(OBSERVER_END_SECONDS)
+    assert narrated.lines[-1] == "Tool call SEARCH_NEWS finished in 1.8 s"
+    narrated(
+        started("t3"), finished("t3"), QueryFinished(query_id="q1", status="success", duration_ms=60_000)
+    )
+    assert narrated.lines[-2:] == ["Tool call SEARCH_NEWS finished in 1.8 s", "Done in 1 min 0 s"]
 
 
-def test_an_answer_is_told_once_and_steers_no_terminal() -> None:
-    told = Told()
-    told(
+def test_an_answer_is_written_once_and_steers_no_terminal() -> None:
+    narrated = Narrated()
+    narrated(
         QueryReceived(query_id="q1", text="what\x1b[2J now"),
         MessageFinished(query_id="q1", message_id="m1", text="It is\x1b]0;x\x07 so.\nYes."),
         MessageFinished(query_id="q1", message_id="m2", text="inner", parent_tool_use_id="t9"),
         QueryFinished(query_id="q1", status="success", text="It is\x1b]0;x\x07 so.\nYes.", duration_ms=20),
     )
-    assert told.lines == [
+    assert narrated.lines == [
         "You: what\N{REPLACEMENT CHARACTER}[2J now",
         "Agent: It is\N{REPLACEMENT CHARACTER}]0;x\N{REPLACEMENT CHARACTER} so.\nYes.",
         "Done in 20 ms",
     ]
-    told.narrator.typed = "again"
-    told(
+    narrated.narrator.typed = "again"
+    narrated(
         QueryReceived(query_id="q2", text="again"),
         QueryFinished(query_id="q2", status="error", error="no\x1b[m route", text="Half", duration_ms=1500),
     )
-    assert told.lines[3:] == [
+    assert narrated.lines[3:] == [
         "Agent: Half",
         "The query failed after 1.5 s: no\N{REPLACEMENT CHARACTER}[m route",
     ]

@@ -50,11 +50,11 @@ NAME = "session_20261121_140200"
 
 
 def stamped(events: Sequence[Event]) -> list[Event]:
-    bus, kept = fixed_bus(), list[Event]()
-    bus.subscribe(kept.append)
+    bus, published = fixed_bus(), list[Event]()
+    bus.subscribe(published.append)
     for event in events:
         bus.publish(event)
-    return kept
+    return published
 
 
 def write(base: Path, events: Sequence[Event], more: bytes = b"") -> Path:
@@ -124,7 +124,7 @@ def status(app: UaTuiApp) -> str:
     return str(app.status.render())
 
 
-async def test_the_screen_goes_on_between_the_panes_that_open(
+async def test_the_screen_is_updated_between_the_panes_that_open(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = write(tmp_path, many(3))
@@ -268,7 +268,7 @@ async def test_nothing_can_be_typed_and_every_way_out_of_a_pane_leads_to_another
         assert not app.frame.maximised
 
 
-async def test_a_call_is_read_from_the_journal_when_it_is_looked_at(tmp_path: Path) -> None:
+async def test_a_call_is_read_from_the_journal_when_it_is_opened(tmp_path: Path) -> None:
     folder = write(tmp_path, many(30))
     async with past(folder, tail=4_000) as (app, pilot):
         trace = pane(app, TracePane)
@@ -284,7 +284,7 @@ async def test_a_call_is_read_from_the_journal_when_it_is_looked_at(tmp_path: Pa
         await pilot.press("enter")
         await pilot.pause()
         assert len(app.screen_stack) == 1
-        assert any("was changed" in str(told.message) for told in app._notifications)
+        assert any("was changed" in str(notice.message) for notice in app._notifications)
         await pilot.press("e")
         assert trace.cursor.record.name == "Read"
         assert trace.cursor.key == "call_0_7"
@@ -293,15 +293,15 @@ async def test_a_call_is_read_from_the_journal_when_it_is_looked_at(tmp_path: Pa
 async def test_the_reader_stays_where_he_is_when_the_whole_arrives(tmp_path: Path) -> None:
     folder = write(tmp_path, many(60))
     session = PastSession(folder, tail=150_000)
-    go_on = asyncio.Event()
-    reading = session.whole
+    ready = asyncio.Event()
+    reading = session.all_events
 
     async def held() -> AsyncIterator[list[Event]]:
-        await go_on.wait()
+        await ready.wait()
         async for batch in reading():
             yield batch
 
-    session.whole = held  # type: ignore[method-assign]  # reads only when the test is ready
+    session.all_events = held  # type: ignore[method-assign]  # reads only when the test is ready
     source = PastSource(session)
     app = UaTuiApp(Settings(workspace_base=tmp_path), source)
     async with app.run_test(size=(160, 45)) as pilot:
@@ -313,7 +313,7 @@ async def test_the_reader_stays_where_he_is_when_the_whole_arrives(tmp_path: Pat
         before = rows(talk), rows(trace), trace.cursor.key, talk.cursor.key
         titles = str(talk.border_title)
         assert "reading" in status(app)
-        go_on.set()
+        ready.set()
         await asyncio.wait_for(source.all_shown.wait(), 20)
         await pilot.pause()
         assert len(trace.entries) > 2 * few
@@ -435,18 +435,18 @@ async def test_it_fits_every_screen(tmp_path: Path, size: tuple[int, int]) -> No
         await pilot.resize_terminal(*size)
 
 
-def test_what_is_said_below_counts_what_is_missing() -> None:
+def test_the_message_below_counts_what_is_missing() -> None:
     stats = SessionStats(state="running", read=1.0, events=5, skipped=2, unknown=1, left_out=3_000_000)
-    said = past_message(stats, ["one\nmore", *["x"] * 30])
-    assert said is not None
-    assert said.tone is Tone.WARNING
-    assert said.details[:3] == (
+    message = past_message(stats, ["one\nmore", *["x"] * 30])
+    assert message is not None
+    assert message.tone is Tone.WARNING
+    assert message.details[:3] == (
         "The first 3M of its journal are omitted: it is too long to be shown in full.",
         "2 lines of its journal are damaged and omitted.",
         "1 event is from a later version of ua-tui and omitted.",
     )
-    assert said.details[3:5] == ("31 queries were never sent:", "› one\nmore")
-    assert said.details[-1] == "and 11 more, in queue.json"
+    assert message.details[3:5] == ("31 queries were never sent:", "› one\nmore")
+    assert message.details[-1] == "and 11 more, in queue.json"
     empty = past_message(SessionStats(read=1.0), ())
     assert empty is not None
     assert "no events" in empty.text
@@ -454,7 +454,7 @@ def test_what_is_said_below_counts_what_is_missing() -> None:
 
 
 @pytest.mark.parametrize("tail", [1 << 20, 3_000])
-async def test_a_session_that_runs_elsewhere_is_shown_as_it_goes_on(tmp_path: Path, tail: int) -> None:
+async def test_a_session_that_runs_elsewhere_is_followed(tmp_path: Path, tail: int) -> None:
     answer = "One thing is certain."
     folder = write(
         tmp_path,

@@ -38,8 +38,8 @@ from tui.terminal.clipboard import Clipboard
 from tui.virtual_list.virtual_list import VirtualList
 
 
-class GoesOn(FakeSession):
-    """Says, as a session does, that it goes on, and ends what had no end."""
+class ResumableSession(FakeSession):
+    """Reports that it is resumed, and ends what had no end."""
 
     ends: Sequence[Event] = ()
 
@@ -59,13 +59,13 @@ class GoesOn(FakeSession):
 
 
 @asynccontextmanager
-async def going_on(
+async def resumed(
     folder: Path, *, tail: int = 1 << 20, ends: Sequence[Event] = (), gone: bool = False
-) -> AsyncIterator[tuple[UaTuiApp, Pilot[Any], GoesOn]]:
-    session = GoesOn(FakeWorkspace(folder))
+) -> AsyncIterator[tuple[UaTuiApp, Pilot[Any], ResumableSession]]:
+    session = ResumableSession(FakeWorkspace(folder))
     session.ends = ends
 
-    async def build(spawn: Spawn) -> GoesOn:
+    async def build(spawn: Spawn) -> ResumableSession:
         if gone and not source.resume.fresh:
             raise ConversationGone("the agent's record of the conversation is gone")
         return session
@@ -93,7 +93,7 @@ def text(app: UaTuiApp, kind: type[VirtualList[Any]]) -> str:
 async def test_what_was_before_is_shown_and_what_happens_comes_below_it(tmp_path: Path) -> None:
     folder = write(tmp_path, [*many(2), SessionFinished(reason="quit", cost_usd=1.0, duration_ms=9.0)])
     (folder / "old.md").write_text("old")
-    async with going_on(folder) as (app, pilot, session):
+    async with resumed(folder) as (app, pilot, session):
         await until(lambda: app.state == "idle" and "Resumed" in text(app, ConversationPane))
         talk = text(app, ConversationPane)
         assert talk.index("Answer 1 speaks") < talk.index("Resumed")
@@ -125,7 +125,7 @@ async def test_a_journal_that_could_not_be_read_at_first_is_read_by_the_next_sta
         await start(past)
 
     monkeypatch.setattr(PastSession, "start", start_at_last)
-    async with going_on(write(tmp_path, many(2))) as (app, _, session):
+    async with resumed(write(tmp_path, many(2))) as (app, _, session):
         await until(lambda: isinstance(app.screen, ErrorScreen))
         await until(lambda: any("Input/output" in str(each.content) for each in app.screen.query(Static)))
         app.screen.dismiss("close")
@@ -142,7 +142,7 @@ async def test_while_a_long_journal_is_read_what_happens_is_kept_back_and_nothin
     tmp_path: Path,
 ) -> None:
     folder = write(tmp_path, many(60))
-    async with going_on(folder, tail=8_000) as (app, _, session):
+    async with resumed(folder, tail=8_000) as (app, _, session):
         await until(lambda: app.session is not None and app.state == "idle")
         session.submit("live")
         session.finish(text="A live answer.")
@@ -168,7 +168,7 @@ async def test_what_a_crash_left_open_is_ended_and_a_new_row_runs(tmp_path: Path
         ToolCallFinished(tool_use_id="call_a", status="cancelled"),
         QueryFinished(query_id="q1", status="interrupted"),
     ]
-    async with going_on(write(tmp_path, before), ends=ends) as (app, _, session):
+    async with resumed(write(tmp_path, before), ends=ends) as (app, _, session):
         await until(lambda: app.state == "idle" and "Resumed" in text(app, ConversationPane))
         trace = app.frame.query_one(TracePane)
         assert not any(node.running for node in trace.records.values())
@@ -178,8 +178,8 @@ async def test_what_a_crash_left_open_is_ended_and_a_new_row_runs(tmp_path: Path
         assert trace.records["call_b"].running
 
 
-async def test_a_conversation_that_is_gone_is_asked_about_and_a_fresh_one_goes_on(tmp_path: Path) -> None:
-    async with going_on(write(tmp_path, many(1)), gone=True) as (app, pilot, session):
+async def test_a_conversation_that_is_gone_is_asked_about_and_a_fresh_one_begins(tmp_path: Path) -> None:
+    async with resumed(write(tmp_path, many(1)), gone=True) as (app, pilot, session):
         await until(lambda: isinstance(app.screen, FreshScreen) and not app.screen.has_class("-quiet"))
         assert app.state == "failed"
         await pilot.press("f")
@@ -191,7 +191,7 @@ async def test_a_conversation_that_is_gone_is_asked_about_and_a_fresh_one_goes_o
 
 
 async def test_without_its_conversation_a_person_can_leave(tmp_path: Path) -> None:
-    async with going_on(write(tmp_path, many(1)), gone=True) as (app, pilot, _):
+    async with resumed(write(tmp_path, many(1)), gone=True) as (app, pilot, _):
         await until(lambda: isinstance(app.screen, FreshScreen) and not app.screen.has_class("-quiet"))
         await pilot.press("escape")
         await until(lambda: app._exit)

@@ -209,7 +209,7 @@ class Search:
         self.query.edit("")
 
     def _search_for(self, text: str) -> None:
-        self._fold_again(kept=None)
+        self._fold_again(unless=None)
         self._findings = Findings(text) if text.strip() else None
         self._hit = None
         self._forget_marks()
@@ -231,7 +231,7 @@ class Search:
         self.query.typing, self.query.text = False, ""
         self._findings = None
         hit = view.index_of(self._hit.key) if self._hit is not None else None
-        self._fold_again(kept=None if was_typing or hit is None else view.entries[hit].group)
+        self._fold_again(unless=None if was_typing or hit is None else view.entries[hit].group)
         self._hit = None
         self._forget_marks()
         if was_typing:
@@ -243,9 +243,9 @@ class Search:
         view.update_rows()
         self.show()
 
-    def _fold_again(self, kept: Hashable | None) -> None:
+    def _fold_again(self, unless: Hashable | None) -> None:
         for fold in self._unfolded:
-            if fold.open and fold.group != kept and self._view.index_of(fold.key) is not None:
+            if fold.open and fold.group != unless and self._view.index_of(fold.key) is not None:
                 self._set_open(fold, False)
         self._unfolded.clear()
 

@@ -93,7 +93,7 @@ class PromptHistory:
         if self._root is None or not self._root.exists(self._name):
             return
         data = self._root.read(self._name)
-        kept: list[str] = []
+        entries: list[str] = []
         bad = 0
         for line in data.splitlines():
             try:
@@ -101,12 +101,12 @@ class PromptHistory:
             except (msgspec.DecodeError, UnicodeDecodeError):
                 bad += 1
                 continue
-            if text and (not kept or kept[-1] != text):
-                kept.append(text)
+            if text and (not entries or entries[-1] != text):
+                entries.append(text)
         torn = bool(data) and not data.endswith(b"\n")
-        self._entries = kept[-LIMIT:] + self._entries
-        if bad or torn or len(kept) > 2 * LIMIT:
-            self._root.write(self._name, b"".join(_line(text) for text in kept[-LIMIT:]))
+        self._entries = entries[-LIMIT:] + self._entries
+        if bad or torn or len(entries) > 2 * LIMIT:
+            self._root.write(self._name, b"".join(_line(text) for text in entries[-LIMIT:]))
 
     def add(self, text: str) -> None:
         """Remember `text`, in memory and on disk; repeating the last entry adds nothing."""

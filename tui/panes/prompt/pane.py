@@ -82,7 +82,7 @@ class Prompt(TextArea):
 
         command: Command
 
-    class TakeBack(Message):
+    class EditQueued(Message):
         """The newest queued query is to be edited in the prompt."""
 
     class SendQueued(Message):
@@ -215,7 +215,7 @@ class Prompt(TextArea):
         if select or not self.navigator.is_first_wrapped_line(self.cursor_location):
             super().action_cursor_up(select)
         elif self._queue and not self.text:
-            self.post_message(self.TakeBack())
+            self.post_message(self.EditQueued())
         elif (older := self._history.older(self.value)) is not None:
             self.put(older)
 

@@ -19,12 +19,12 @@ MUTED = "$text-muted"
 
 def short_time(seconds: float) -> str:
     """Write a duration in at most six cells: `41s`, `12m04s`, `3h07m`."""
-    whole = max(0, int(seconds))
-    if whole < 60:
-        return f"{whole}s"
-    if whole < 3600:
-        return f"{whole // 60}m{whole % 60:02}s"
-    return f"{whole // 3600}h{whole % 3600 // 60:02}m"
+    total = max(0, int(seconds))
+    if total < 60:
+        return f"{total}s"
+    if total < 3600:
+        return f"{total // 60}m{total % 60:02}s"
+    return f"{total // 3600}h{total % 3600 // 60:02}m"
 
 
 def short_count(number: int) -> str:
