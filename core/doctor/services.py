@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import re
 from collections.abc import Mapping
 from dataclasses import replace
@@ -16,6 +15,7 @@ from core.connections.composio.errors import advice_for, service_name
 from core.connections.composio.session import try_composio
 from core.doctor.findings import Finding, failed, ok, skipped, warning
 from core.errors import Advice, ConnectionFailed
+from core.events.codec import from_json
 from core.provider.claude_login import find_login
 from core.provider.probe import ModelVerdict, check_model, shown_server
 from core.redaction.redactor import Redactor
@@ -191,9 +191,6 @@ def _credential(settings: Settings, verdict: ModelVerdict) -> str:
 
 
 def _project(data: bytes) -> str:
-    try:
-        answer = json.loads(data)
-    except (ValueError, RecursionError):
-        return ""
+    answer = from_json(data)
     name = answer.get("project_name") if isinstance(answer, dict) else None
     return clean_line(name, 80) if isinstance(name, str) else ""

@@ -10,7 +10,7 @@ import msgspec
 
 from core.events.types import Event, UnknownEvent
 
-__all__ = ["ANY_EVENT", "EVENT_TYPES", "decode_event", "encode_event", "to_json"]
+__all__ = ["ANY_EVENT", "EVENT_TYPES", "decode_event", "encode_event", "from_json", "to_json"]
 
 EVENT_TYPES: tuple[type[Event], ...] = tuple(
     kind
@@ -38,6 +38,14 @@ def to_json(value: Any, otherwise: str = "{}") -> str:
         return otherwise
 
 
+def from_json(data: str | bytes) -> Any:
+    """Decode data that may be anything; None if it is not JSON."""
+    try:
+        return msgspec.json.decode(data)
+    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
+        return None
+
+
 def decode_event(line: bytes | str) -> Event:
     """Decode one journal line; an event of a later version comes back as `UnknownEvent`.
 
@@ -48,10 +56,7 @@ def decode_event(line: bytes | str) -> Event:
         event: Event = _DECODER.decode(line)
         return event
     except (msgspec.DecodeError, RecursionError) as error:
-        try:
-            raw = msgspec.json.decode(line)
-        except (msgspec.DecodeError, RecursionError):
-            raise ValueError(f"not an event: {error}") from error
+        raw = from_json(line)
         name = raw.pop("event", None) if isinstance(raw, dict) else None
         if not isinstance(name, str) or name in _NAMES:
             raise ValueError(f"not an event: {error}") from error

@@ -19,12 +19,12 @@ from types import TracebackType
 from typing import Any
 
 import httpx
-import stamina
 
 from core.errors import ConnectionFailed, FetchRefused
 from core.net.addresses import Routes, parse_endpoints
 from core.net.bodies import MEDIA_TYPES, Inflater, content_type, guess_media_type, text_encoding
 from core.net.dialer import GuardedBackend, Resolver, resolve_host
+from core.net.retries import Retryable, with_retries
 from core.net.robots import RobotsCache
 from core.text import clean_line, is_unsafe
 
@@ -32,7 +32,6 @@ __all__ = ["USER_AGENT", "Fetcher", "Page"]
 
 USER_AGENT = "ua-tui/0.1"
 MAX_REDIRECTS = 5
-ATTEMPTS = 3
 RETRY_AFTER_CAP = 8.0
 ROBOTS_SIZE = 512 << 10
 _LONGEST_URL = 4096
@@ -78,14 +77,6 @@ class _Answer:
     media_type: str = ""
     charset: str = ""
     body: bytes = b""
-
-
-class _Retryable(ConnectionFailed):
-    """A temporary failure; `wait` is how long the server asks to wait, in seconds."""
-
-    def __init__(self, message: str, *, code: str, wait: float | None = None) -> None:
-        super().__init__(message, code=code)
-        self.wait = wait
 
 
 class _Deadline:
@@ -205,21 +196,12 @@ class Fetcher:
         raise FetchRefused(f"it redirects more than {MAX_REDIRECTS} times; use the final address")
 
     async def _request(self, target: _Target, deadline: _Deadline, size: int | None) -> _Answer:
-        def retry(error: Exception) -> bool | float:
-            if not isinstance(error, _Retryable) or deadline.left <= (error.wait or 0.0):
-                return False
-            return True if error.wait is None else error.wait
-
-        attempts = stamina.retry_context(
-            on=retry, attempts=ATTEMPTS, timeout=None, wait_initial=0.3, wait_max=3.0, wait_jitter=0.3
-        )
         try:
-            async for attempt in attempts:
-                with attempt:
-                    return await self._attempt(target, deadline, size)
-        except _Retryable as error:
+            return await with_retries(
+                partial(self._attempt, target, deadline, size), lambda wait: deadline.left > wait
+            )
+        except Retryable as error:
             raise ConnectionFailed(str(error), code=error.code) from error.__cause__
-        raise AssertionError("a retry loop ends by returning or raising")
 
     async def _attempt(self, target: _Target, deadline: _Deadline, size: int | None) -> _Answer:
         host = self._hosts.setdefault(target.url.host, asyncio.Semaphore(self._per_host))
@@ -235,7 +217,7 @@ class Fetcher:
                 f"it took longer than {deadline.seconds:g} seconds; try again later", code="timeout"
             ) from error
         except httpx.TimeoutException as error:
-            raise _Retryable("the site does not answer; try again later", code="timeout") from error
+            raise Retryable("the site does not answer; try again later", code="timeout") from error
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             reason = clean_line(str(error) or type(error).__name__, 200)
             raise ConnectionFailed(
@@ -269,7 +251,7 @@ class Fetcher:
             status = response.status_code
             if status in _RETRIED:
                 wait = _retry_after(response.headers.get("retry-after"))
-                raise _Retryable(_status_message(status), code=f"http_{status}", wait=wait)
+                raise Retryable(_status_message(status), code=f"http_{status}", wait=wait)
             if not 200 <= status < 300:
                 return _Answer(status, response.headers)
             return await self._read(response, size)

@@ -6,7 +6,6 @@ It is the request that the agent will make, `POST /v1/messages` of the Messages 
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import socket
 import ssl
@@ -19,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import urlsplit
 
 from core.errors import Advice
+from core.events.codec import from_json
 from core.events.model_problems import ModelProblem
 from core.provider.error_messages import advice_for
 from core.provider.request import DEFAULT_MODEL, DEFAULT_URL, endpoint
@@ -213,7 +213,7 @@ async def _list_models(client: httpx.AsyncClient, url: str) -> tuple[str, ...]:
             status, data = await _request(client, "GET", url)
     except (TimeoutError, httpx.HTTPError, OSError):
         return ()
-    answer = _decoded(data)
+    answer = from_json(data)
     listed = (
         answer.get("data") or answer.get("models") if status == 200 and isinstance(answer, dict) else None
     )
@@ -224,7 +224,7 @@ async def _list_models(client: httpx.AsyncClient, url: str) -> tuple[str, ...]:
 
 def _judge(status: int, data: bytes, *, has_key: bool) -> tuple[VerdictKind, str]:
     """What an answer means, and the server's own message in it."""
-    answer = _decoded(data)
+    answer = from_json(data)
     if status == 200 and isinstance(answer, dict) and isinstance(answer.get("content"), list):
         return "ok", ""
     if answer is None:
@@ -250,13 +250,6 @@ def _kind_of(status: int, about: str, *, is_json: bool, has_text: bool) -> Verdi
 
 
 _KINDS: Mapping[int, VerdictKind] = {401: "refused", 402: "no_credit", 403: "forbidden", 429: "limited"}
-
-
-def _decoded(data: bytes) -> Any:
-    try:
-        return json.loads(data)
-    except (ValueError, RecursionError):
-        return None
 
 
 def _error_in(answer: Any) -> tuple[str, str]:

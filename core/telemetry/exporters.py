@@ -27,6 +27,7 @@ from opentelemetry.sdk.trace.id_generator import IdGenerator
 from opentelemetry.sdk.trace.sampling import ALWAYS_ON
 
 from core.errors import Advice
+from core.events.codec import from_json
 from core.redaction.redactor import Redactor, seal_json
 from core.storage.append_file import AppendFile
 from core.telemetry.environment import Exports
@@ -275,10 +276,7 @@ def _configured_logfire(
 
 
 def _names_project(body: bytes) -> bool:
-    try:
-        answer = json.loads(body)
-    except (ValueError, RecursionError):
-        return False
+    answer = from_json(body)
     return isinstance(answer, dict) and {"project_name", "project_url"} <= answer.keys()
 
 

@@ -16,12 +16,13 @@ from pathlib import Path
 from typing import Any, Literal
 
 import httpx
-import stamina
 
 from core.connections.composio.errors import advice_for
-from core.errors import Advice, ConnectionFailed, FetchRefused
+from core.errors import ConnectionFailed, FetchRefused
+from core.events.codec import from_json
 from core.net.bodies import Inflater
 from core.net.dialer import GuardedBackend, Resolver, resolve_host
+from core.net.retries import Retryable, with_retries
 from core.redaction.redactor import Redactor
 from core.text import clean_line
 from core.toolkit.context import MOUNT, TooLarge
@@ -31,16 +32,9 @@ __all__ = ["RemoteFiles"]
 
 _REQUEST_TIMEOUT = 20.0
 _TRANSFER_TIMEOUT = 60.0
-_ATTEMPTS = 3
 _LONGEST_WAIT = 8.0
 _LONGEST_ANSWER = 256 << 10
 _RETRIED = {429, 500, 502, 503, 504}
-
-
-class _Retryable(ConnectionFailed):
-    def __init__(self, message: Advice, *, code: str, wait: float | None = None) -> None:
-        super().__init__(message, code=code)
-        self.wait = wait
 
 
 @dataclass(frozen=True)
@@ -132,20 +126,14 @@ class RemoteFiles:
         return address
 
     async def _request(self, session: _Session, name: str, body: dict[str, str]) -> dict[str, Any]:
-        def retry(error: Exception) -> bool | float:
-            if not isinstance(error, _Retryable):
-                return False
-            return True if error.wait is None else error.wait
-
-        attempts = stamina.retry_context(
-            on=retry, attempts=_ATTEMPTS, timeout=None, wait_initial=0.3, wait_max=3.0, wait_jitter=0.3
-        )
         # A proxy of the environment cannot reach loopback.
         async with httpx.AsyncClient(timeout=_REQUEST_TIMEOUT, trust_env=not session.is_local) as client:
-            async for attempt in attempts:
-                with attempt, request_span("POST", name, session.base_url):
+
+            async def ask() -> dict[str, Any]:
+                with request_span("POST", name, session.base_url):
                     return await self._request_once(client, session, name, body)
-        raise AssertionError("a retry loop ends by returning or raising")
+
+            return await with_retries(ask)
 
     async def _request_once(
         self, client: httpx.AsyncClient, session: _Session, name: str, body: dict[str, str]
@@ -160,7 +148,7 @@ class RemoteFiles:
                     if len(data) > _LONGEST_ANSWER:
                         break
         except httpx.TimeoutException as error:
-            raise _Retryable(advice_for("timeout"), code="timeout") from error
+            raise Retryable(advice_for("timeout"), code="timeout") from error
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             reason = clean_line(self._redactor.redact(str(error)) or type(error).__name__, 160)
             raise ConnectionFailed(
@@ -257,15 +245,12 @@ def _failure(status: int, value: dict[str, Any] | None, headers: Any, path: str)
         wait = headers.get("retry-after", "").strip()
         seconds = float(wait[:9]) if wait.isascii() and wait.isdecimal() else None
         if seconds is None or seconds <= _LONGEST_WAIT:
-            return _Retryable(advice, code=code, wait=seconds)
+            return Retryable(advice, code=code, wait=seconds)
     return ConnectionFailed(advice, code=code)
 
 
 def _object(data: bytes) -> dict[str, Any] | None:
-    try:
-        value = json.loads(data)
-    except (ValueError, RecursionError):
-        return None
+    value = from_json(data)
     return value if isinstance(value, dict) else None
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-import msgspec
+from core.events.codec import from_json
 
 __all__ = ["AuthLink", "find_auth_link"]
 
@@ -45,11 +45,7 @@ def _in_json(text: str) -> AuthLink | None:
     start = text.find("{")
     if start < 0:
         return None
-    try:
-        value = msgspec.json.decode(text[start:])
-    except (msgspec.DecodeError, RecursionError):
-        return None
-    for name, item in _objects(value, "", 0):
+    for name, item in _objects(from_json(text[start:]), "", 0):
         url = item.get("redirect_url")
         if isinstance(url, str) and url.startswith("https://") and item.get("status") != "active":
             toolkit = item.get("toolkit") or name

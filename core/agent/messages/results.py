@@ -19,7 +19,7 @@ from typing import Any
 
 import msgspec
 
-from core.events.codec import to_json
+from core.events.codec import from_json, to_json
 from core.observation import (
     AnyObservation,
     ContentBlock,
@@ -117,10 +117,7 @@ class ResultAdapter:
         saved = self._saved_file(shown_text)
         if saved is None:
             return None
-        try:
-            decoded = msgspec.json.decode(saved)
-        except (msgspec.DecodeError, RecursionError):
-            return (TextContent(saved.decode("utf-8", "replace")),)
+        decoded = from_json(saved)
         if (
             isinstance(decoded, list)
             and decoded
@@ -212,10 +209,7 @@ def _unwrap(block: ContentBlock) -> ContentBlock:
     """Undo the `{"result": "..."}` an MCP server wraps around a plain string."""
     if not isinstance(block, TextContent) or not block.text.lstrip().startswith('{"result"'):
         return block
-    try:
-        decoded = msgspec.json.decode(block.text)
-    except (msgspec.DecodeError, RecursionError):
-        return block
+    decoded = from_json(block.text)
     if isinstance(decoded, dict) and decoded.keys() == {"result"} and isinstance(decoded["result"], str):
         return TextContent(decoded["result"])
     return block
@@ -272,10 +266,7 @@ def _typed(
 
 
 def _json_object(text: str) -> dict[str, Any]:
-    try:
-        value = msgspec.json.decode(text)
-    except (msgspec.DecodeError, RecursionError):
-        return {}
+    value = from_json(text)
     return value if isinstance(value, dict) else {}
 
 
