@@ -12,19 +12,15 @@ import weakref
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AsyncExitStack, contextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from functools import partial
-from types import TracebackType
-from typing import Any
 
 import httpx
 
 from core.errors import ConnectionFailed, FetchRefused
 from core.net.addresses import Routes, parse_endpoints
 from core.net.bodies import MEDIA_TYPES, Inflater, content_type, guess_media_type, text_encoding
-from core.net.dialer import GuardedBackend, Resolver, resolve_host
-from core.net.retries import Retryable, with_retries
+from core.net.dialer import GuardedBackend, Resolver, guarded_transport, resolve_host
+from core.net.retries import Retryable, retry_after, with_retries
 from core.net.robots import RobotsCache
 from core.text import clean_line, is_unsafe
 
@@ -138,20 +134,13 @@ class Fetcher:
         self._hosts: weakref.WeakValueDictionary[str, asyncio.Semaphore] = weakref.WeakValueDictionary()
 
     async def __aenter__(self) -> Fetcher:
-        limits = httpx.Limits(max_connections=self._concurrency, keepalive_expiry=5.0)
-        transport = httpx.AsyncHTTPTransport(retries=0, trust_env=False, limits=limits)
-        # Every connection of the client is opened here.
-        pool: Any = transport._pool
-        pool._network_backend = GuardedBackend(self._allow, self._routes, self._resolve)
-        self._transport = transport
+        self._transport = guarded_transport(
+            GuardedBackend(self._allow, self._routes, self._resolve),
+            httpx.Limits(max_connections=self._concurrency, keepalive_expiry=5.0),
+        )
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_raised: object) -> None:
         transport, self._transport = self._transport, None
         if transport is not None:
             await transport.aclose()
@@ -163,15 +152,9 @@ class Fetcher:
             FetchRefused: the address, scheme, port, robots.txt, media type or size rules the page out.
             ConnectionFailed: the page cannot be reached, answers with an error or takes too long.
         """
-        shown = f"'{clean_line(url, 200)}'"
-        try:
-            target, answer = await self._follow(self._target(url), _Deadline(self._timeout), self._robots)
-            if not 200 <= answer.status < 300:
-                raise ConnectionFailed(_status_message(answer.status), code=f"http_{answer.status}")
-        except FetchRefused as error:
-            raise FetchRefused(f"{shown} is not fetched: {error}", code=error.code) from error.__cause__
-        except ConnectionFailed as error:
-            raise ConnectionFailed(f"cannot fetch {shown}: {error}", code=error.code) from error.__cause__
+        target, answer = await self._follow(self._target(url), _Deadline(self._timeout), self._robots)
+        if not 200 <= answer.status < 300:
+            raise ConnectionFailed(_status_message(answer.status), code=f"http_{answer.status}")
         return Page(
             url=url,
             final_url=str(target.url),
@@ -188,20 +171,13 @@ class Fetcher:
             if robots is not None:
                 read = partial(self._read_robots, target, deadline)
                 await robots.check(target.origin, str(target.url), read, deadline.paused)
-            answer = await self._request(target, deadline, size)
+            attempt = partial(self._attempt, target, deadline, size)
+            answer = await with_retries(attempt, lambda seconds: seconds < deadline.left)
             location = answer.headers.get("location")
             if answer.status not in _REDIRECTS or location is None:
                 return target, answer
             target = self._redirected(target, location)
         raise FetchRefused(f"it redirects more than {MAX_REDIRECTS} times; use the final address")
-
-    async def _request(self, target: _Target, deadline: _Deadline, size: int | None) -> _Answer:
-        try:
-            return await with_retries(
-                partial(self._attempt, target, deadline, size), lambda wait: deadline.left > wait
-            )
-        except Retryable as error:
-            raise ConnectionFailed(str(error), code=error.code) from error.__cause__
 
     async def _attempt(self, target: _Target, deadline: _Deadline, size: int | None) -> _Answer:
         host = self._hosts.setdefault(target.url.host, asyncio.Semaphore(self._per_host))
@@ -250,7 +226,8 @@ class Fetcher:
         try:
             status = response.status_code
             if status in _RETRIED:
-                wait = _retry_after(response.headers.get("retry-after"))
+                wait = retry_after(response.headers)
+                wait = None if wait is None else min(wait, RETRY_AFTER_CAP)
                 raise Retryable(_status_message(status), code=f"http_{status}", wait=wait)
             if not 200 <= status < 300:
                 return _Answer(status, response.headers)
@@ -342,18 +319,3 @@ def _status_message(status: int) -> str:
             advice = "check the address"
     reason = httpx.codes.get_reason_phrase(status) or "no page"
     return f"the site answers {status} {reason}: {advice}"
-
-
-def _retry_after(header: str | None) -> float | None:
-    if header is None:
-        return None
-    text = header.strip()
-    if text.isascii() and text.isdecimal():
-        return min(float(text[:9]), RETRY_AFTER_CAP)
-    try:
-        moment = parsedate_to_datetime(text)
-    except ValueError:
-        return None
-    if moment.tzinfo is None:
-        moment = moment.replace(tzinfo=UTC)
-    return min(max((moment - datetime.now(UTC)).total_seconds(), 0.0), RETRY_AFTER_CAP)

@@ -5,14 +5,16 @@ from __future__ import annotations
 import asyncio
 import socket
 from collections.abc import Awaitable, Callable, Iterable
+from typing import Any
 
 import httpcore
+import httpx
 
 from core.errors import ConnectionFailed, FetchRefused
 from core.net.addresses import Routes, is_public
 from core.text import clean_line
 
-__all__ = ["GuardedBackend", "Resolver", "resolve_host"]
+__all__ = ["GuardedBackend", "Resolver", "guarded_transport", "resolve_host"]
 
 Resolver = Callable[[str, int], Awaitable[list[str]]]
 """Resolves a host to IP addresses; raises OSError if there are none."""
@@ -22,6 +24,14 @@ async def resolve_host(host: str, port: int) -> list[str]:
     """Resolve a host with the system's resolver; each address once, in its order."""
     found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
     return list(dict.fromkeys(str(entry[4][0]) for entry in found))
+
+
+def guarded_transport(backend: GuardedBackend, limits: httpx.Limits) -> httpx.AsyncHTTPTransport:
+    """A transport whose connections are all opened by `backend`."""
+    transport = httpx.AsyncHTTPTransport(retries=0, trust_env=False, limits=limits)
+    pool: Any = transport._pool
+    pool._network_backend = backend
+    return transport
 
 
 class GuardedBackend(httpcore.AsyncNetworkBackend):

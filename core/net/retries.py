@@ -1,22 +1,22 @@
-"""Repeats requests after failures that are temporary, with increasing waits."""
+"""Repeats a request that failed for a moment: three attempts, with a short pause or the one that a service asks for."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+import math
+from collections.abc import Awaitable, Callable, Mapping
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from typing import TypeVar
-
-import stamina
 
 from core.errors import Advice, ConnectionFailed
 
-__all__ = ["ATTEMPTS", "Retryable", "with_retries"]
+__all__ = ["Retryable", "retry_after", "with_retries"]
 
-ATTEMPTS = 3
-T = TypeVar("T")
+_Result = TypeVar("_Result")
 
 
 class Retryable(ConnectionFailed):
-    """A temporary failure; `wait` is how long the server asks to wait, in seconds."""
+    """A temporary failure; `wait` is how long the service asks to wait, in seconds."""
 
     def __init__(self, message: str | Advice, *, code: str, wait: float | None = None) -> None:
         super().__init__(message, code=code)
@@ -24,23 +24,33 @@ class Retryable(ConnectionFailed):
 
 
 async def with_retries(
-    request: Callable[[], Awaitable[T]], may_wait: Callable[[float], bool] = lambda _seconds: True
-) -> T:
-    """Make a request, at most three times; `may_wait` says whether there is time for a wait.
-
-    Raises:
-        Retryable: the last attempt failed, too, or there was no time for another one.
-    """
+    request: Callable[[], Awaitable[_Result]], may_wait: Callable[[float], bool] = lambda _seconds: True
+) -> _Result:
+    """Make a request, again if it raises `Retryable` and `may_wait` allows to wait for so many seconds."""
+    import stamina
 
     def retry(error: Exception) -> bool | float:
         if not isinstance(error, Retryable) or not may_wait(error.wait or 0.0):
             return False
         return True if error.wait is None else error.wait
 
-    attempts = stamina.retry_context(
-        on=retry, attempts=ATTEMPTS, timeout=None, wait_initial=0.3, wait_max=3.0, wait_jitter=0.3
+    caller = stamina.AsyncRetryingCaller(
+        attempts=3, timeout=None, wait_initial=0.3, wait_max=3.0, wait_jitter=0.3
     )
-    async for attempt in attempts:
-        with attempt:
-            return await request()
-    raise AssertionError("a retry loop ends by returning or raising")
+    return await caller(retry, request)
+
+
+def retry_after(headers: Mapping[str, str]) -> float | None:
+    """How many seconds a service asks to wait; None if it does not say."""
+    text = headers.get("retry-after", "").strip()
+    try:
+        seconds = float(text)
+    except ValueError:
+        try:
+            moment = parsedate_to_datetime(text)
+        except ValueError:
+            return None
+        if moment.tzinfo is None:
+            moment = moment.replace(tzinfo=UTC)
+        return max((moment - datetime.now(UTC)).total_seconds(), 0.0)
+    return seconds if math.isfinite(seconds) and seconds >= 0 else None

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Iterable
+from typing import Annotated, Any
 
 import msgspec
+from pydantic import Field
 
 from core.errors import PathRefused, WorkspaceError
 from core.text import clean_line
@@ -26,15 +27,18 @@ __all__ = ["CORPUS_PATH", "save_corpus"]
 CORPUS_PATH = "expanded_corpus.json"
 
 
-async def save_corpus(context: ToolContext, articles: Sequence[str] | None = None) -> str:
-    """Write `expanded_corpus.json` from articles of this session, replacing an earlier one.
+async def save_corpus(
+    context: ToolContext,
+    articles: Annotated[
+        list[str] | None,
+        Field(
+            description="URLs that were crawled or paths in the workspace; all crawled articles when left out"
+        ),
+    ] = None,
+) -> str:
+    """Save extracted articles with their text as expanded_corpus.json. Do this before writing a report.
 
-    `articles` holds URLs that were crawled, or paths of text files in the workspace; without it every crawled
-    article is taken. What cannot be found is named in the answer and does not keep the rest from being saved.
-
-    Returns:
-        Compact JSON: path, size, sha256, count, words, articles (title, url, path, words) and missing (item,
-        error).
+    Returns JSON: path, size, sha256, count, words, articles, missing.
 
     Raises:
         PathRefused: a path leaves the workspace.

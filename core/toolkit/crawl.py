@@ -18,9 +18,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from typing import Annotated
 
 import msgspec
+from pydantic import Field
 
 from core.errors import ConnectionFailed, FetchRefused, UniversalAgentError
 from core.text import clean_line
@@ -62,19 +63,19 @@ class _Answer(msgspec.Struct, frozen=True):
     saved: int
 
 
-async def crawl_parallel(context: ToolContext, urls: Sequence[str]) -> str:
-    """Fetch pages, at most ten at a time, and save the article of each in `search_results/`.
+async def crawl_parallel(
+    context: ToolContext,
+    urls: Annotated[list[str], Field(description="http or https addresses, at most 50")],
+) -> str:
+    """Fetch web pages, ten at a time, and save the article of each as a Markdown file in search_results/.
 
-    A URL that is given twice, in any spelling, is fetched once. A page that fails is listed with its reason, and the
-    others continue; a page whose site is on the web reader's blacklist is not fetched.
-
-    Returns:
-        Compact JSON: articles (title, url, path, words, date) and failed (url, error, code), both in the
-        order of `urls`, and saved, the number of files written.
+    Returns JSON: articles (title, url, path, words, date), failed (url, error, code), saved. Read an article
+    with read_local_file and its path. One page that fails does not affect the others.
 
     Raises:
         FetchRefused: there is no URL, or there are more than one call may have.
     """
+    # A URL that is given twice, in any spelling, is fetched once.
     wanted: dict[str, str] = {}
     for url in urls:
         if url.strip():
@@ -110,7 +111,8 @@ async def _crawl_one(context: ToolContext, url: str) -> Crawled | Failed:
     except TimeoutError:
         return Failed(url=_shown(url), error=f"no answer within {SECONDS_A_PAGE:.0f} seconds", code="timeout")
     except UniversalAgentError as error:
-        return Failed(url=_shown(url), error=_reason_of(error, url), code=_code_of(error))
+        code = error.code if isinstance(error, FetchRefused | ConnectionFailed) else "not_saved"
+        return Failed(url=_shown(url), error=clean_line(str(error), 300), code=code)
     except Exception as error:
         # An unexpected error on one page must not fail the other pages of the call.
         logger.exception("crawling failed: %s", _shown(url))
@@ -144,21 +146,3 @@ def _line(text: str | None) -> str | None:
 
 def _shown(url: str) -> str:
     return clean_line(visible(url), 2_048)
-
-
-def _code_of(error: UniversalAgentError) -> str:
-    """The code for a page that could not be read."""
-    match error:
-        case FetchRefused() | ConnectionFailed():
-            return error.code
-        case _:
-            return "not_saved"
-
-
-def _reason_of(error: UniversalAgentError, url: str) -> str:
-    """The reason why `url` could not be read, without the address."""
-    message = str(error)
-    shown = f"'{clean_line(url, 200)}'"
-    for prefix in (f"cannot fetch {shown}: ", f"{shown} is not fetched: "):
-        message = message.removeprefix(prefix)
-    return clean_line(message, 300)

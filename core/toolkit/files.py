@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import hashlib
 from pathlib import PurePosixPath
+from typing import Annotated
 
 import msgspec
+from pydantic import Field
 
 from core.errors import PathRefused, WorkspaceError
 from core.events.units import quantity
@@ -13,15 +15,7 @@ from core.storage.workspace import RECORDS
 from core.text import clean_line
 from core.toolkit.context import ToolContext
 
-__all__ = [
-    "DEFAULT_CHARACTERS",
-    "MAX_CHARACTERS",
-    "inside",
-    "list_directory",
-    "read_local_file",
-    "read_text",
-    "write_local_file",
-]
+__all__ = ["inside", "list_directory", "read_local_file", "read_text", "write_local_file"]
 
 DEFAULT_CHARACTERS = 40_000
 MAX_CHARACTERS = 200_000
@@ -55,12 +49,12 @@ def read_text(context: ToolContext, path: str) -> str:
     return data.decode("utf-8", "replace")
 
 
-async def write_local_file(context: ToolContext, path: str, content: str) -> str:
-    """Write a text file in the workspace, replacing an existing one.
-
-    Returns:
-        Compact JSON: path (in the workspace), size in bytes, sha256; and a note when values that look like
-        secrets were masked, since the file then differs from what was asked for.
+async def write_local_file(
+    context: ToolContext,
+    path: Annotated[str, Field(description="path in the workspace, such as work_products/report.html")],
+    content: Annotated[str, Field(description="the whole text of the file")],
+) -> str:
+    """Write a text file in the workspace, replacing an earlier one. Returns JSON: path, size, sha256.
 
     Raises:
         PathRefused: the path leaves the workspace, names something protected or a record of the session.
@@ -75,16 +69,20 @@ async def write_local_file(context: ToolContext, path: str, content: str) -> str
     written = context.workspace.write(relative, content)
     answer = {"path": written.path, "size": written.size, "sha256": written.sha256}
     if written.sha256 != digest:
+        # The file differs from what was asked for.
         answer["note"] = "values that look like secrets were masked in the file"
     return msgspec.json.encode(answer).decode()
 
 
 async def read_local_file(
-    context: ToolContext, path: str, offset: int = 0, limit: int = DEFAULT_CHARACTERS
+    context: ToolContext,
+    path: Annotated[str, Field(description="path in the workspace")],
+    offset: Annotated[int, Field(description="first character to read", ge=0)] = 0,
+    limit: Annotated[
+        int, Field(description="most characters to read", ge=1, le=MAX_CHARACTERS)
+    ] = DEFAULT_CHARACTERS,
 ) -> str:
-    """Read a text file of the workspace from `offset`, at most `limit` characters.
-
-    When something is left, a last line in brackets says how much and how to go on.
+    """Read a text file of the workspace. Long files come in parts; the last line says how much is left.
 
     Raises:
         PathRefused: the path leaves the workspace.
@@ -92,13 +90,11 @@ async def read_local_file(
     """
     relative = inside(context, path)
     text = read_text(context, relative)
-    if offset < 0 or limit < 1:
-        raise WorkspaceError("offset must be 0 or more, and limit 1 or more")
     if offset and offset >= len(text):
         raise WorkspaceError(
             f"offset {offset} lies behind the end of {_shown(relative)} ({len(text)} characters)"
         )
-    end = min(offset + min(limit, MAX_CHARACTERS), len(text))
+    end = min(offset + limit, len(text))
     part = text[offset:end]
     if not text:
         return "[The file is empty.]"
@@ -110,8 +106,11 @@ async def read_local_file(
     )
 
 
-async def list_directory(context: ToolContext, path: str = "") -> str:
-    """List a folder of the workspace: one line each with kind, size in bytes and name, folders first.
+async def list_directory(
+    context: ToolContext,
+    path: Annotated[str, Field(description="folder in the workspace; empty for the workspace itself")] = "",
+) -> str:
+    """List a folder of the workspace: kind, size in bytes and name of each entry.
 
     Raises:
         PathRefused: the path leaves the workspace.

@@ -8,21 +8,22 @@ loopback, as in the demo, an address may be there, too.
 from __future__ import annotations
 
 import ipaddress
-import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
 import httpx
+import msgspec
 
+from core.connections.base import RemoteSession
 from core.connections.composio.errors import advice_for
 from core.errors import ConnectionFailed, FetchRefused
 from core.events.codec import from_json
 from core.net.bodies import Inflater
-from core.net.dialer import GuardedBackend, Resolver, resolve_host
-from core.net.retries import Retryable, with_retries
+from core.net.dialer import GuardedBackend, Resolver, guarded_transport, resolve_host
+from core.net.retries import Retryable, retry_after, with_retries
 from core.redaction.redactor import Redactor
 from core.text import clean_line
 from core.toolkit.context import MOUNT, TooLarge
@@ -37,25 +38,11 @@ _LONGEST_ANSWER = 256 << 10
 _RETRIED = {429, 500, 502, 503, 504}
 
 
-@dataclass(frozen=True)
-class _Session:
-    base_url: str
-    session_id: str
-    headers: dict[str, str]
-
-    def endpoint(self, name: str) -> str:
-        return f"{self.base_url}/api/v3.1/tool_router/session/{self.session_id}/mounts/files/{name}"
-
-    @property
-    def is_local(self) -> bool:
-        return _is_loopback(httpx.URL(self.base_url).host)
-
-
 class RemoteFiles:
     """Reads and writes files of the sandbox, by their paths below its mount.
 
     Args:
-        session_file: the file with the credentials: JSON of base_url, session_id and headers.
+        session_file: the file with the credentials: a `RemoteSession` as JSON.
         redactor: learns the secrets to mask.
         resolve: finds the addresses of a host.
     """
@@ -102,22 +89,20 @@ class RemoteFiles:
             )
             _check_stored(response, "upload")
 
-    def _session(self) -> _Session:
+    def _session(self) -> RemoteSession:
         try:
-            value = json.loads(self._session_file.read_text(encoding="utf-8"))
-            session = _Session(
-                str(value["base_url"]).rstrip("/"),
-                str(value["session_id"]),
-                {str(name): str(each) for name, each in dict(value["headers"]).items()},
-            )
-        except (OSError, ValueError, KeyError, TypeError) as error:
+            session = msgspec.json.decode(self._session_file.read_bytes(), type=RemoteSession)
+        except (OSError, ValueError) as error:
             raise ConnectionFailed(advice_for("no_session")) from error
         for secret in session.headers.values():
             self._redactor.add(secret)
         return session
 
-    async def _presigned(self, session: _Session, name: str, body: dict[str, str]) -> str:
-        answer = await self._request(session, name, body)
+    async def _presigned(self, session: RemoteSession, name: str, body: dict[str, str]) -> str:
+        # A proxy of the environment cannot reach loopback.
+        trust_env = not _is_local(session)
+        async with httpx.AsyncClient(timeout=_REQUEST_TIMEOUT, trust_env=trust_env) as client:
+            answer = await with_retries(partial(self._request, client, session, name, body))
         address = answer.get(name)
         if not isinstance(address, str):
             raise ConnectionFailed(advice_for("not_composio", detail=" (without an address for the file)"))
@@ -125,60 +110,49 @@ class RemoteFiles:
         _check_address(address, session)
         return address
 
-    async def _request(self, session: _Session, name: str, body: dict[str, str]) -> dict[str, Any]:
-        # A proxy of the environment cannot reach loopback.
-        async with httpx.AsyncClient(timeout=_REQUEST_TIMEOUT, trust_env=not session.is_local) as client:
-
-            async def ask() -> dict[str, Any]:
-                with request_span("POST", name, session.base_url):
-                    return await self._request_once(client, session, name, body)
-
-            return await with_retries(ask)
-
-    async def _request_once(
-        self, client: httpx.AsyncClient, session: _Session, name: str, body: dict[str, str]
+    async def _request(
+        self, client: httpx.AsyncClient, session: RemoteSession, name: str, body: dict[str, str]
     ) -> dict[str, Any]:
+        address = f"{session.base_url}/api/v3.1/tool_router/session/{session.session_id}/mounts/files/{name}"
         data = bytearray()
-        try:
-            async with client.stream(
-                "POST", session.endpoint(name), json=body, headers=session.headers
-            ) as response:
-                async for piece in response.aiter_bytes(64 << 10):
-                    data += piece
-                    if len(data) > _LONGEST_ANSWER:
-                        break
-        except httpx.TimeoutException as error:
-            raise Retryable(advice_for("timeout"), code="timeout") from error
-        except (httpx.HTTPError, httpx.InvalidURL) as error:
-            reason = clean_line(self._redactor.redact(str(error)) or type(error).__name__, 160)
-            raise ConnectionFailed(
-                advice_for("unreachable", detail=f" ({reason})"), code="unreachable"
-            ) from error
-        value = _object(bytes(data))
-        status = response.status_code
-        if 200 <= status < 300:
+        with request_span("POST", name, session.base_url):
+            try:
+                async with client.stream("POST", address, json=body, headers=session.headers) as response:
+                    async for piece in response.aiter_bytes(64 << 10):
+                        data += piece
+                        if len(data) > _LONGEST_ANSWER:
+                            break
+            except httpx.TimeoutException as error:
+                raise Retryable(advice_for("timeout"), code="timeout") from error
+            except (httpx.HTTPError, httpx.InvalidURL) as error:
+                reason = clean_line(self._redactor.redact(str(error)) or type(error).__name__, 160)
+                raise ConnectionFailed(
+                    advice_for("unreachable", detail=f" ({reason})"), code="unreachable"
+                ) from error
+            value = _object(bytes(data))
+            status = response.status_code
+            if not 200 <= status < 300:
+                raise _failure(status, value, response.headers, body["mount_relative_path"])
             if value is None:
                 raise ConnectionFailed(advice_for("web_page"))
             return value
-        raise _failure(status, value, response.headers, body["mount_relative_path"])
 
     @asynccontextmanager
-    async def _storage(self, session: _Session, address: str) -> AsyncIterator[httpx.AsyncClient]:
+    async def _storage(self, session: RemoteSession, address: str) -> AsyncIterator[httpx.AsyncClient]:
         url = httpx.URL(address)
         allowed = (
-            frozenset({(url.host, url.port or 80)}) if session.is_local else frozenset[tuple[str, int]]()
+            frozenset({(url.host, url.port or 80)}) if _is_local(session) else frozenset[tuple[str, int]]()
         )
-        transport = httpx.AsyncHTTPTransport(retries=0, trust_env=False)
-        # Checks the address that a name resolves to when the connection is opened.
-        pool: Any = transport._pool
-        pool._network_backend = GuardedBackend(allowed, resolve=self._resolve)
+        transport = guarded_transport(
+            GuardedBackend(allowed, resolve=self._resolve), httpx.Limits(max_connections=1)
+        )
         async with httpx.AsyncClient(
             transport=transport, timeout=_TRANSFER_TIMEOUT, trust_env=False
         ) as client:
             yield client
 
 
-def _check_address(address: str, session: _Session) -> None:
+def _check_address(address: str, session: RemoteSession) -> None:
     try:
         url = httpx.URL(address)
         base = httpx.URL(session.base_url)
@@ -186,7 +160,7 @@ def _check_address(address: str, session: _Session) -> None:
         raise FetchRefused("the address that Composio gave for the file is not well-formed") from error
     if url.userinfo:
         raise FetchRefused("the address that Composio gave for the file contains a password")
-    if session.is_local and (url.scheme, url.host, url.port) == (base.scheme, base.host, base.port):
+    if _is_local(session) and (url.scheme, url.host, url.port) == (base.scheme, base.host, base.port):
         return
     if url.scheme != "https" or url.port not in {None, 443} or not url.host:
         raise FetchRefused(
@@ -242,8 +216,7 @@ def _failure(status: int, value: dict[str, Any] | None, headers: Any, path: str)
     problem: Literal["busy", "server_error"] = "busy" if status == 429 else "server_error"
     advice = advice_for(problem, detail=f" (HTTP {status}{f', {message}' if message else ''})")
     if status in _RETRIED:
-        wait = headers.get("retry-after", "").strip()
-        seconds = float(wait[:9]) if wait.isascii() and wait.isdecimal() else None
+        seconds = retry_after(headers)
         if seconds is None or seconds <= _LONGEST_WAIT:
             return Retryable(advice, code=code, wait=seconds)
     return ConnectionFailed(advice, code=code)
@@ -254,7 +227,8 @@ def _object(data: bytes) -> dict[str, Any] | None:
     return value if isinstance(value, dict) else None
 
 
-def _is_loopback(host: str) -> bool:
+def _is_local(session: RemoteSession) -> bool:
+    host = httpx.URL(session.base_url).host
     if host == "localhost":
         return True
     try:

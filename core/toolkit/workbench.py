@@ -8,9 +8,10 @@ import mimetypes
 import tempfile
 from collections.abc import Iterator
 from pathlib import PurePosixPath
-from typing import IO
+from typing import IO, Annotated
 
 import msgspec
+from pydantic import Field
 
 from core.errors import ConnectionFailed, PathRefused, WorkspaceError
 from core.storage.files import AlreadyThere, Written
@@ -33,14 +34,20 @@ _MOST_OF_A_NAME = 1_000
 
 
 async def workbench_download(
-    context: ToolContext, path: str, name: str | None = None, allow_large: bool = False
+    context: ToolContext,
+    path: Annotated[
+        str, Field(description="file in the remote sandbox, such as /mnt/files/output/chart.png")
+    ],
+    name: Annotated[
+        str | None, Field(description="what it is called in downloads/; its own name when left out")
+    ] = None,
+    allow_large: Annotated[
+        bool, Field(description="also above 5 MB, up to 100 MB; only when the person wants it here")
+    ] = False,
 ) -> str:
-    """Copy a file of the remote sandbox into `downloads/`, under `name` or its own name; an existing file is kept.
+    """Copy a file of Composio's remote workbench (below /mnt/files) into downloads/ of the workspace.
 
-    Returns:
-        Compact JSON. For a copied file: status `saved`, path (in the workspace), size in bytes, sha256,
-        remote_path. For a file above 5 MB without `allow_large`: status `left_remote`, its size
-        if known, and what to do.
+    Returns JSON: status saved with path, size, sha256; or status left_remote for one above 5 MB.
 
     Raises:
         PathRefused: the path is not one of a file below the sandbox's mount.
@@ -75,12 +82,16 @@ async def workbench_download(
 
 
 async def workbench_upload(
-    context: ToolContext, path: str, remote_path: str | None = None, allow_large: bool = False
+    context: ToolContext,
+    path: Annotated[str, Field(description="file in the workspace")],
+    remote_path: Annotated[
+        str | None, Field(description="where it goes, below /mnt/files; its own name when left out")
+    ] = None,
+    allow_large: Annotated[bool, Field(description="also above 5 MB, up to 100 MB")] = False,
 ) -> str:
-    """Copy a file of the workspace into the remote sandbox, replacing one of that name there.
+    """Copy a file of the workspace into Composio's remote workbench, below /mnt/files, replacing one there.
 
-    Returns:
-        Compact JSON: status `uploaded`, remote_path, path, size in bytes, sha256.
+    Returns JSON: status uploaded, remote_path, path, size, sha256.
 
     Raises:
         PathRefused: a path leaves the workspace or the sandbox's mount.

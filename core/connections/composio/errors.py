@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import logging
-import math
 import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import urlsplit
 
 from core.errors import Advice, ConnectionFailed
+from core.net.retries import retry_after
 from core.redaction.redactor import Redactor
 from core.text import clean_line
 
 if TYPE_CHECKING:
     from core.settings.model import Settings
 
-__all__ = ["advice_for", "as_failure", "late_failure", "retry_after", "sdk_errors", "service_name"]
+__all__ = ["advice_for", "as_failure", "late_failure", "sdk_errors", "service_name"]
 
 log = logging.getLogger(__name__)
 
@@ -102,15 +102,6 @@ def service_name(settings: Settings) -> str:
         return "Composio"
     parts = urlsplit(settings.composio_base_url)
     return clean_line(f"Composio at {parts.scheme}://{parts.netloc.rpartition('@')[2]}", 120)
-
-
-def retry_after(headers: Any) -> float | None:
-    """How many seconds a service asks to wait, if it says so in seconds."""
-    try:
-        seconds = float(headers.get("retry-after", ""))
-    except (TypeError, ValueError):
-        return None
-    return seconds if math.isfinite(seconds) and seconds >= 0 else None
 
 
 def _classify(error: Exception) -> tuple[_Problem, BaseException | str, str]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from core.connections.composio.errors import retry_after
+from core.net.retries import retry_after
 from core.settings.model import Settings
 from core.telemetry.http import OnRequest, reporting_client
 

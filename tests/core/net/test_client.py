@@ -181,7 +181,6 @@ async def test_refused_before_any_connection(site: Site, url: str, reason: str) 
     async with site.fetcher(robots=True) as fetcher:
         with pytest.raises(FetchRefused, match=reason) as caught:
             await fetcher.get(url)
-    assert "is not fetched" in str(caught.value)
     assert "\x1b" not in str(caught.value)
     assert site.seen == []
 
@@ -580,7 +579,7 @@ async def test_a_connection_that_breaks_is_a_failure(site: Site) -> None:
     site.pages |= {"/short": hang_up, "/nonsense": nonsense}
     async with site.fetcher(allow=["127.0.0.1:1"]) as fetcher:
         for url in ("https://news.example/short", "https://news.example/nonsense", "http://127.0.0.1:1/"):
-            with pytest.raises(ConnectionFailed, match="cannot fetch"):
+            with pytest.raises(ConnectionFailed, match="try again later"):
                 await fetcher.get(url)
 
 

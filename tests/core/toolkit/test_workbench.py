@@ -11,6 +11,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+from core.connections.base import RemoteSession
 from core.errors import ConnectionFailed, FetchRefused, PathRefused, UniversalAgentError, WorkspaceError
 from core.net.client import Fetcher
 from core.observation import McpObservation, TextContent, ToolCall, ToolResult
@@ -197,7 +198,7 @@ async def test_addresses_that_lead_into_private_places_are_not_used(
 
 
 async def test_loopback_is_for_a_service_on_loopback_alone() -> None:
-    session = remote._Session("https://backend.composio.dev", "trs_1", {})
+    session = RemoteSession("https://backend.composio.dev", "trs_1", {})
     with pytest.raises(FetchRefused):
         remote._check_address("http://127.0.0.1:8000/x", session)
     remote._check_address("https://bucket.r2.test/x?sig=1", session)
