@@ -107,11 +107,13 @@ def keys_page(text: str) -> str:
 
 def _places_table() -> str:
     rows = ["| where | keys | what |", "|---|---|---|"]
-    for place, lines in sections_of(every_place(), Keys()).items():
-        cells = [(", ".join(map(_written, keys.values())), what) for what, keys in lines.items()]
-        cells += [(f"`{keys}`", what) for keys, what in place.fixed]
-        for title, (keys, what) in zip((place.title, *[""] * len(cells)), cells, strict=False):
-            rows.append(f"| {title} | {keys} | {what} |")
+    # Not the table of standard keys, which is generated, too.
+    keys = Keys({name: tuple(keys.split(",")) for name, keys in standard_keys().items()})
+    for place, lines in sections_of(every_place(), keys).items():
+        cells = [(", ".join(map(_written, each.values())), what) for what, each in lines.items()]
+        cells += [(f"`{fixed}`", what) for fixed, what in place.fixed]
+        for title, (written, what) in zip((place.title, *[""] * len(cells)), cells, strict=False):
+            rows.append(f"| {title} | {written} | {what} |")
     return "\n".join(rows)
 
 

@@ -58,6 +58,20 @@ async def main():
         await settled(app, pilot)
         await pilot.press("alt+5")
         assert isinstance(app.focused, CostsPane), app.focused
+    # Each pane of a column has a border that moves, and moves only the pane below it.
+    app = make_app(folder, session)
+    async with app.run_test(size=(200, 60)) as pilot:
+        await settled(app, pilot)
+        # The first move gives every pane of the column lines of its own.
+        await pilot.press("alt+5", *["plus"] * 3)
+        await pilot.pause()
+        for key, changed in (("f3", (2, -2, 0)), ("f4", (0, 2, -2)), ("alt+5", (0, -2, 2))):
+            panes = [app.frame.query_one("#" + name) for name in ("trace", "observers", "costs")]
+            before = [pane.region.height for pane in panes]
+            await pilot.press(key, "plus")
+            await pilot.pause()
+            moved = tuple(pane.region.height - height for pane, height in zip(panes, before))
+            assert moved == changed, (key, before, moved)
 asyncio.run(main())
 """,
     "A dialog with a command": """

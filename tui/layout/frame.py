@@ -28,7 +28,7 @@ from tui.layout.pane_requests import PaneRequests
 from tui.layout.splitters import Splitters
 from tui.layout.store import LayoutStore
 from tui.layout.tabs import PaneTabs
-from tui.panes.spec import PaneSpec, pane_specs, side_specs, tab_specs
+from tui.panes.spec import column_specs, pane_specs, side_specs, tab_specs
 from tui.widgets.placeholder import Placeholder
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ class Frame(PaneRequests):
 
     def compose(self) -> ComposeResult:
         """Put down an empty box in place of each pane and of the prompt."""
-        for column, specs in _columns().items():
+        for column, specs in column_specs().items():
             with Column(id=column):
                 yield PaneTabs()
                 for spec in specs:
@@ -177,7 +177,7 @@ class Frame(PaneRequests):
         shown = self._shown(mode, chosen)
         tabs = tab_specs() if mode == "single" else side_specs()
         first = tab_specs()[0].column
-        for column, specs in _columns().items():
+        for column, specs in column_specs().items():
             self.query_one(f"#{column}").display = any(spec.name in shown for spec in specs if spec.number)
             for spec in specs:
                 self.query_one(f"#{spec.name}").display = spec.name in shown
@@ -307,14 +307,6 @@ class Frame(PaneRequests):
 
 def _breakpoint(width: int) -> str:
     return [name for least, name in BREAKPOINTS if width >= least][-1]
-
-
-def _columns() -> dict[str, list[PaneSpec]]:
-    """The panes of each column, in the order of the screen."""
-    columns: dict[str, list[PaneSpec]] = {}
-    for spec in pane_specs():
-        columns.setdefault(spec.column, []).append(spec)
-    return columns
 
 
 def _tab_of(name: str) -> str:

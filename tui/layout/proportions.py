@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 import msgspec
 
-__all__ = ["LEAST_LINES", "Proportions", "columns", "upper_lines", "with_border"]
+__all__ = ["LEAST_LINES", "Proportions", "columns", "pane_lines", "with_border", "with_lines"]
 
 LEAST_TALK = 40
 LEAST_FILES = 24
@@ -22,12 +23,12 @@ most cells."""
 _SHARES: Final = ("files", "machinery", "side", "trace", "workspace")
 
 
-class Proportions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class Proportions(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """The sizes that the user set, as shares of the screen, so that they fit every size.
 
     None is the standard. `files` and `machinery` are columns of a wide screen, `side` the right one of a medium
-    screen, in shares of its width; `trace` and `workspace` stand above another pane, in shares of the height of
-    their column.
+    screen, in shares of its width; `trace`, `workspace` and the panes of `panes` are above another pane, in shares of
+    the height of their column.
     """
 
     files: float | None = None
@@ -35,12 +36,18 @@ class Proportions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     side: float | None = None
     trace: float | None = None
     workspace: float | None = None
+    panes: dict[str, float] = {}
 
     def __post_init__(self) -> None:
-        for name in _SHARES:
-            share = getattr(self, name)
+        for name in (*_SHARES, *self.panes):
+            share = self.of(name)
             if share is not None and not 0.0 < share < 1.0:
                 raise ValueError(f"{name} is {share}, and no share between 0 and 1")
+
+    def of(self, name: str) -> float | None:
+        """Return the share of a column or of a pane."""
+        share: float | None = getattr(self, name) if name in _SHARES else self.panes.get(name)
+        return share
 
 
 def columns(mode: str, width: int, wanted: Proportions) -> dict[str, int]:
@@ -63,26 +70,36 @@ def columns(mode: str, width: int, wanted: Proportions) -> dict[str, int]:
             return {}
 
 
-def upper_lines(share: float, height: int) -> int:
-    """Return the lines of a column's `height` that its upper pane gets, with both of them legible."""
-    if height < 2 * LEAST_LINES:
-        return height // 2
-    return _within(round(height * share), LEAST_LINES, height - LEAST_LINES)
+def pane_lines(shares: Sequence[float], height: int) -> list[int]:
+    """Return the lines of each pane of a column: by these shares, and the rest for the last one; all are legible."""
+    count = len(shares) + 1
+    if height < count * LEAST_LINES:
+        return [height // count] * len(shares) + [height - len(shares) * (height // count)]
+    lines: list[int] = []
+    for place, share in enumerate(shares, 1):
+        most = height - sum(lines) - (count - place) * LEAST_LINES
+        lines.append(_within(round(height * share), LEAST_LINES, most))
+    return [*lines, height - sum(lines)]
+
+
+def with_lines(wanted: Proportions, lines: dict[str, int]) -> Proportions:
+    """Return the proportions with these heights of the panes of a column, from the top."""
+    shares = {name: _inside(count / sum(lines.values())) for name, count in list(lines.items())[:-1]}
+    own = {name: share for name, share in shares.items() if name in _SHARES}
+    panes = {**wanted.panes, **{name: share for name, share in shares.items() if name not in own}}
+    return msgspec.structs.replace(wanted, **own, panes=panes)
 
 
 def with_border(wanted: Proportions, border: str, at: int, size: int) -> Proportions:
-    """Return the proportions with a border `at` cells from the beginning of `size` cells.
+    """Return the proportions with the border of a column `at` cells from the beginning of `size` cells.
 
     Of `machinery` and `side` the beginning is the right edge of the screen. The border goes as far as the bounds
     let it.
     """
     share = at / size if size > 0 else 0.5
-    if border in ("trace", "workspace"):
-        share = upper_lines(share, size) / size if size > 0 else share
-    else:
-        trial = msgspec.structs.replace(wanted, **{border: _inside(share)})
-        mode, column = ("medium", "files") if border == "side" else ("wide", border)
-        share = columns(mode, size, trial)[column] / size if size > 0 else share
+    trial = msgspec.structs.replace(wanted, **{border: _inside(share)})
+    mode, column = ("medium", "files") if border == "side" else ("wide", border)
+    share = columns(mode, size, trial)[column] / size if size > 0 else share
     return msgspec.structs.replace(wanted, **{border: _inside(share)})
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from dataclasses import dataclass
+from itertools import chain, pairwise
 from typing import TYPE_CHECKING
 
 from textual import events
@@ -12,9 +13,9 @@ from textual.geometry import Offset, Region
 from textual.timer import Timer
 from textual.widget import Widget
 
-from tui.layout.proportions import Proportions, columns, upper_lines, with_border
+from tui.layout.proportions import Proportions, columns, pane_lines, with_border, with_lines
 from tui.layout.store import Layout, LayoutStore
-from tui.panes.spec import pane_specs, side_specs
+from tui.panes.spec import column_specs, pane_specs, side_specs
 
 if TYPE_CHECKING:
     from tui.layout.frame import Frame
@@ -25,7 +26,6 @@ REDRAW_SECONDS = 1 / 30
 """The least time between two new sizes: each one wraps and paints the whole screen, and a pointer moves more often than
 that."""
 KEEP_SECONDS = 0.5
-STACKS = (("trace", "observers"), ("workspace", "preview"))
 
 
 @dataclass(frozen=True)
@@ -77,17 +77,17 @@ class Splitters:
                 box.styles.width = width
         # Below the panes is the status line, above those of a medium screen the tabs.
         lines = screen.height - (1 if mode == "wide" else 2)
-        for upper, lower in STACKS:
-            panes = frame.query_one(f"#{upper}"), frame.query_one(f"#{lower}")
-            share = getattr(self.sizes, upper)
-            if share is None or not all(pane.display for pane in panes):
-                for pane in panes:
-                    _unset(pane, "height")
+        for stack in _stacks():
+            panes = [pane for name in stack if (pane := frame.query_one(f"#{name}")).display]
+            shares = [self.sizes.of(pane.id or "") for pane in panes[:-1]]
+            given = [share for share in shares if share is not None]
+            if len(panes) < 2 or len(given) < len(shares):
+                for name in stack:
+                    _unset(frame.query_one(f"#{name}"), "height")
                 continue
-            # As shares, because the notice bar takes lines away.
-            part = upper_lines(share, lines)
-            panes[0].styles.height = f"{max(1, part)}fr"
-            panes[1].styles.height = f"{max(1, lines - part)}fr"
+            for pane, part in zip(panes, pane_lines(given, lines), strict=True):
+                # As shares, because the notice bar takes lines away.
+                pane.styles.height = f"{max(1, part)}fr"
 
     # -- keys -------------------------------------------------------------------------------------
 
@@ -100,9 +100,10 @@ class Splitters:
             name = column if wide and column != "talk" else "machinery" if wide else "side"
             sign = -1 if column == "talk" else 1
         else:
-            for upper, lower in STACKS:
-                if pane in (upper, lower):
-                    name, sign = upper, 1 if pane == upper else -1
+            for stack in self._shown_stacks():
+                if pane in stack:
+                    is_last = pane == stack[-1]
+                    name, sign = (stack[-2:][0], -1) if is_last else (pane, 1)
         border = self._borders().get(name)
         if border is None:
             return False
@@ -194,7 +195,7 @@ class Splitters:
             return borders["files"]
         if at.x in (talk.right - 1, talk.right):
             return borders.get("machinery") or borders.get("side")
-        for upper, lower in STACKS:
+        for upper, lower in chain.from_iterable(map(pairwise, self._shown_stacks())):
             above, below = self._region(upper), self._region(lower)
             if upper in borders and above.x <= at.x < above.right and at.y in (below.y - 1, below.y):
                 return borders[upper]
@@ -214,17 +215,28 @@ class Splitters:
             found["machinery"] = _Border("machinery", self._region("machinery").width, width, True, -1)
         else:
             found["side"] = _Border("side", width - self._region("talk").width, width, True, -1)
-        for upper, lower in STACKS:
-            if frame.shows(upper) and frame.shows(lower):
-                above, below = self._region(upper), self._region(lower)
-                found[upper] = _Border(upper, above.height, above.height + below.height, False)
+        for upper, lower in chain.from_iterable(map(pairwise, self._shown_stacks())):
+            above, below = self._region(upper), self._region(lower)
+            found[upper] = _Border(upper, above.height, above.height + below.height, False)
         return found
+
+    def _shown_stacks(self) -> list[list[str]]:
+        """The panes that are shown one above the other."""
+        return [[name for name in stack if self._frame.shows(name)] for stack in _stacks()]
 
     def _region(self, name: str) -> Region:
         return self._frame.query_one(f"#{name}").region
 
     def _move(self, border: _Border, by: int) -> None:
         sizes = self.sizes
+        if not border.along_x:
+            stack = next(stack for stack in self._shown_stacks() if border.name in stack)
+            lines = {name: self._region(name).height for name in stack}
+            lower = stack[stack.index(border.name) + 1]
+            share = (border.at + by) / max(1, border.size)
+            lines[border.name], lines[lower] = pane_lines([share], border.size)
+            self._set(with_lines(sizes, lines))
+            return
         if border.name == "files" and sizes.machinery is None:
             # Its standard is a share of what the files leave: it would move, too.
             width = self._region("machinery").width
@@ -262,6 +274,11 @@ class Splitters:
         self._last = layout
         if problem:
             self._frame.notify(problem, severity="warning", markup=False)
+
+
+def _stacks() -> list[list[str]]:
+    """The panes of each column that are one above the other, and have a border between them that can be moved."""
+    return [[spec.name for spec in specs] for column, specs in column_specs().items() if column != "talk"]
 
 
 def _unset(widget: Widget, rule: str) -> None:

@@ -10,7 +10,7 @@ from importlib.util import find_spec
 
 from textual.widget import Widget
 
-__all__ = ["PaneCommand", "PaneSpec", "pane_specs", "side_specs", "tab_specs"]
+__all__ = ["PaneCommand", "PaneSpec", "column_specs", "pane_specs", "side_specs", "tab_specs"]
 
 
 @dataclass(frozen=True)
@@ -75,6 +75,14 @@ def pane_specs() -> tuple[PaneSpec, ...]:
         if find_spec(name) is not None:
             specs += import_module(name).PANES
     return tuple(sorted(specs, key=lambda spec: spec.order))
+
+
+def column_specs() -> dict[str, list[PaneSpec]]:
+    """Return the panes of each column, in the order of the screen."""
+    columns: dict[str, list[PaneSpec]] = {}
+    for spec in pane_specs():
+        columns.setdefault(spec.column, []).append(spec)
+    return columns
 
 
 def tab_specs() -> tuple[PaneSpec, ...]:
