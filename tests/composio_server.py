@@ -98,7 +98,7 @@ def stand_in(recorded: dict[str, bytes] | None = None) -> Iterator[StandIn]:
     """Serve on loopback while the block runs."""
     library = load_library()
     services = Services(library, load_catalogue(library.texts["articles.json"], datetime.now(UTC)), Pace(0))
-    mounts = Mounts(lambda: recorded or {})
+    mounts = Mounts(recorded or {})
     composio = ComposioServer(services, KEY, mounts)
 
     @asynccontextmanager

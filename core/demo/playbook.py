@@ -34,7 +34,7 @@ class Value(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     `source` ("from" in the file) names a tool, or a slug inside a MULTI_EXECUTE input: its newest result is
     read. "prompt" reads the first message of the conversation, "workspace" is the session's folder.
     `path` walks the result as JSON (`data.results[0].items[*].url`); `regex` finds its first group in the
-    text instead and so works on a result that was cut. Found rows pass `skip`, `limit` and `plus` (more
+    text instead and so works on a result that was cut. Found rows pass `limit` and `plus` (more
     values, appended); `each` formats every row with its own fields; the rows become one string when `join`
     is set. `default` stands in when nothing is found.
     """
@@ -42,7 +42,6 @@ class Value(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     source: str = msgspec.field(name="from", default="")
     path: str = ""
     regex: str = ""
-    skip: int = 0
     limit: int | None = None
     plus: tuple[Value, ...] = ()
     each: str = ""

@@ -43,7 +43,7 @@ def make_server(pace: float) -> DemoServer:
     speed = Pace(pace)
     catalogue = load_catalogue(library.texts[ARTICLES], datetime.now(UTC))
     api_key = f"ak_demo{secrets.token_hex(12)}"
-    composio = ComposioServer(Services(library, catalogue, speed), api_key, Mounts(sandbox_files))
+    composio = ComposioServer(Services(library, catalogue, speed), api_key, Mounts(sandbox_files()))
     model = ModelServer(Script(library), speed)
     pages = ArticlePages(catalogue, speed)
 

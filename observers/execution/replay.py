@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from datetime import datetime
 from typing import Any
 
 import msgspec
@@ -13,18 +12,13 @@ from core.events.types import Event, QueryReceived, ToolCallFinished, ToolCallSt
 from core.observation import McpObservation, NativeObservation, TextContent, ToolCall, ToolResult
 from observers.base import Observer, ObserverContext
 from observers.decoding.decode import MAX_TEXT, decode_bytes
-from observers.execution.run import ObserverMetrics, Run, perform, planned_run
+from observers.execution.run import Run, perform, planned_run
 
 __all__ = ["observe_result", "results_of", "saved_result"]
 
 
 def saved_result(
-    tool: str,
-    arguments: Mapping[str, Any],
-    data: bytes,
-    *,
-    tool_use_id: str = "observe",
-    ended_at: datetime | None = None,
+    tool: str, arguments: Mapping[str, Any], data: bytes, *, tool_use_id: str = "observe"
 ) -> ToolResult:
     """Make a result from a file's bytes: a tool's text, or a JSON list of its content blocks."""
     if len(data) > 4 * MAX_TEXT:
@@ -35,7 +29,6 @@ def saved_result(
         "tool_name": tool,
         "tool_use_id": tool_use_id,
         "content": (TextContent(decode_bytes(data)),),
-        "ended_at": ended_at,
     }
     is_mcp = tool.startswith("mcp__")
     observation = (
@@ -81,7 +74,6 @@ def observe_result(
     observers: Sequence[Observer],
     context: ObserverContext,
     publish: Callable[[Event], object],
-    metrics: Mapping[str, ObserverMetrics] | None = None,
 ) -> list[Run]:
     """Run every observer that wants `result`, one after the other, in this thread.
 
@@ -96,8 +88,6 @@ def observe_result(
             publish(run.started())
         if run.error is None:
             perform(run, observer, result, context)
-        if metrics is not None:
-            metrics[observer.name].count(run)
         for event in run.finished(announced=not run.curious):
             publish(event)
         runs.append(run)

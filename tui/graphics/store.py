@@ -13,7 +13,6 @@ from textual.app import App
 from textual.geometry import Region
 from textual.screen import Screen
 from textual.widget import Widget
-from textual.worker import Worker
 
 from tui.graphics.capabilities import Canvas, Graphics, cell_size, detect_graphics
 from tui.graphics.image import KittyPicture, Picture, PlacedPicture, SixelPicture
@@ -53,18 +52,15 @@ class PictureStore:
     Args:
         app: everything is written through its driver, in the thread of the event loop.
         setting: `auto`, or the graphics that the user chose.
-        environment: identifies the terminal; the environment of this process by default.
     """
 
-    def __init__(self, app: App[str], setting: str, environment: Mapping[str, str] = environ) -> None:
+    def __init__(self, app: App[str], setting: str) -> None:
         self._app = app
         self._setting = setting
-        self._environment = environment
         self._graphics: Graphics | None = None
         self._placed: dict[PictureAnchor, PlacedPicture] = {}
         self._outbox: deque[PlacedPicture] = deque()
         self._keys = count()
-        self._sender: Worker[None] | None = None
         self._sending = False
         self._closed = False
 
@@ -76,7 +72,7 @@ class PictureStore:
                 self._graphics = "blocks"
             else:
                 colours = _COLOURS.get(self._app.console.color_system or "", 16)
-                self._graphics = detect_graphics(self._setting, self._environment, colours=colours)
+                self._graphics = detect_graphics(self._setting, environ, colours=colours)
         return self._graphics
 
     @property
@@ -151,9 +147,7 @@ class PictureStore:
             self._outbox.append(placed)
         if not self._sending:
             self._sending = True
-            self._sender = self._app.run_worker(
-                self._send_all, name="pictures", group="pictures", exit_on_error=False
-            )
+            self._app.run_worker(self._send_all(), name="pictures", group="pictures", exit_on_error=False)
 
     async def _send_all(self) -> None:
         # A deletion would abort a transmission in progress, so pictures are processed one after the other.

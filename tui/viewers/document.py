@@ -23,7 +23,9 @@ __all__ = [
     "Progressive",
     "Row",
     "Rows",
-    "find_in_rows",
+    "SearchableRows",
+    "find_in",
+    "find_row_by_row",
     "joined",
     "styled",
 ]
@@ -73,6 +75,11 @@ class Rows(Protocol):
     def row(self, y: int) -> Row:
         """Row `y`, never wider than the width it was laid out for."""
         ...
+
+
+@runtime_checkable
+class SearchableRows(Rows, Protocol):
+    """Rows that find a text faster, or in more, than row by row."""
 
     def find(self, needle: str) -> list[Match]:
         """Every occurrence of `needle`, ignoring case, from top to bottom."""
@@ -158,10 +165,6 @@ class ListRows:
         """Row `y`."""
         return self.rows[y]
 
-    def find(self, needle: str) -> list[Match]:
-        """Every occurrence of `needle` within one row."""
-        return find_in_rows(self, needle)
-
 
 @dataclass(frozen=True, slots=True)
 class JoinedBody:
@@ -202,7 +205,7 @@ class _JoinedRows:
         return [
             Match(first + match.row, match.start, match.end)
             for first, part in self._placed()
-            for match in part.find(needle)
+            for match in find_in(part, needle)
         ][:MATCH_LIMIT]
 
     def _placed(self) -> Iterator[tuple[int, Rows]]:
@@ -212,8 +215,13 @@ class _JoinedRows:
             first += len(part)
 
 
-def find_in_rows(rows: Rows, needle: str) -> list[Match]:
-    """Search row by row; an occurrence that spans two rows is not found."""
+def find_in(rows: Rows, needle: str) -> list[Match]:
+    """Every occurrence of `needle`; of rows that are not `SearchableRows`, those within one row."""
+    return rows.find(needle) if isinstance(rows, SearchableRows) else find_row_by_row(rows, needle)
+
+
+def find_row_by_row(rows: Rows, needle: str) -> list[Match]:
+    """Every occurrence of `needle` within one row."""
     wanted = needle.casefold()
     found: list[Match] = []
     if not wanted:

@@ -42,9 +42,9 @@ Handler = Callable[[Request, RemoteSession], Awaitable[Response]]
 class ComposioServer:
     """Handles the requests of `composio.create(mcp=True)`, its session and its MCP URL; requires `api_key`."""
 
-    def __init__(self, services: Services, api_key: str, mounts: Mounts | None = None) -> None:
+    def __init__(self, services: Services, api_key: str, mounts: Mounts) -> None:
         self._services = services
-        self._mounts = mounts or Mounts()
+        self._mounts = mounts
         self._api_key = api_key
         self._sessions: dict[str, RemoteSession] = {}
         server: Server[Any] = Server("composio", on_list_tools=self._list_tools, on_call_tool=self._call_tool)
@@ -194,10 +194,15 @@ class ComposioServer:
         return self._mounts.list(session.id, request.query_params.get("mount_relative_prefix", ""))
 
     async def _download_url(self, request: Request, session: RemoteSession) -> Response:
-        return self._mounts.presign(request, session.id, await _json_object(request), "GET", _no_file)
+        found = self._mounts.presign(request, session.id, await _json_object(request), "GET")
+        return found or composio_error(
+            404, "NOT_FOUND", "File not found in the mount", "Ask for the list of files."
+        )
 
     async def _upload_url(self, request: Request, session: RemoteSession) -> Response:
-        return self._mounts.presign(request, session.id, await _json_object(request), "PUT", _no_file)
+        answer = self._mounts.presign(request, session.id, await _json_object(request), "PUT")
+        assert answer is not None, "any file can be written"
+        return answer
 
     async def _connected_account(self, request: Request) -> Response:
         refused = self.refusal(request)
@@ -286,10 +291,6 @@ def composio_error(status: int, slug: str, message: str, fix: str) -> Response:
         "suggested_fix": fix,
     }
     return JSONResponse({"error": error}, status)
-
-
-def _no_file() -> Response:
-    return composio_error(404, "NOT_FOUND", "File not found in the mount", "Ask for the list of files.")
 
 
 async def _json_object(request: Request) -> dict[str, Any]:

@@ -25,7 +25,7 @@ NEWS_ROWS = 25
 WEB_ROWS = 10
 EXCERPT = 4_000
 SEARCH_SECONDS = 0.9
-CLIP = "clip.mp4.zst"
+CLIP = "files/clip.mp4.zst"
 CLIP_FOLDER = "downloads"
 CLIP_SUFFIX = ".mp4"
 

@@ -189,9 +189,7 @@ def _rows(value: Value, conversation: Conversation) -> list[Any]:
     elif value.source:
         outcome = next((o for o in reversed(conversation.outcomes) if o.is_of(value.source)), None)
         rows = _read(value, outcome.text, outcome.data) if outcome is not None else []
-    rows = rows[value.skip :]
-    if value.limit is not None:
-        rows = rows[: value.limit]
+    rows = rows[: value.limit]
     for more in value.plus:
         rows = rows + [row for row in _rows(more, conversation) if row not in rows]
     return rows

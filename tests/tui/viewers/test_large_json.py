@@ -136,7 +136,7 @@ def test_a_list_of_many_numbers_is_shown_without_an_object_for_each(tmp_path: Pa
     tree.cursor = 399_999
     at = tree.at_cursor()
     assert at is not None
-    assert bytes(memoryview(at[0].value(at[1]))) == b"399999"
+    assert bytes(memoryview(at[0].values[at[1]])) == b"399999"
 
 
 def test_a_member_that_is_large_is_unfolded_in_pieces_and_found_in(tmp_path: Path) -> None:

@@ -38,7 +38,7 @@ from tui.viewers.bodies.text import TextBody, fold_points
 from tui.viewers.cancellation import NEVER, Stop, Stopped
 from tui.viewers.contract import FULL_LIMIT, PAGE, PREVIEW_LIMIT
 from tui.viewers.cursor_body import BackgroundWork, BodyCommand, CopyText, OpenArticle, OpenLink
-from tui.viewers.document import ROLES, Body, Document, JoinedBody, Rows
+from tui.viewers.document import ROLES, Body, Document, JoinedBody, Rows, find_in
 from tui.viewers.export import NotExportable, article_path, outside_target
 from tui.viewers.reader import FileUnviewable, looks_binary, read_piece
 from tui.viewers.registry import load, load_page, viewers
@@ -210,7 +210,7 @@ class TestText:
         rows = document.best.lay_out(80, THEME)
         assert len(rows) > 3000
         assert all(len(text_of(rows, y)) <= 80 for y in range(0, len(rows), 97))
-        assert len(rows.find("word")) == 10_000
+        assert len(find_in(rows, "word")) == 10_000
 
     def test_a_match_is_found_where_the_line_is_folded(self) -> None:
         rows = TextBody("aaaaaaaaa bbbbbbbbb NEEDLE ccc", numbers=True).lay_out(64, THEME)
@@ -222,7 +222,7 @@ class TestText:
 
     def test_joined_bodies_are_searched_as_one(self) -> None:
         rows = JoinedBody((TextBody("one\ntwo"), TextBody(""), TextBody("two"))).lay_out(20, THEME)
-        assert [match.row for match in rows.find("TWO")] == [1, 3]
+        assert [match.row for match in find_in(rows, "TWO")] == [1, 3]
         assert len(rows) == 4
 
     def test_nothing_that_steers_a_terminal_is_left(self, tmp_path: Path) -> None:
@@ -359,7 +359,7 @@ class TestJson:
             seen = [root.at(row) for row in range(root.rows)]
             assert [branch.row_of(place) for branch, place in seen] == list(range(root.rows))
             branch, place = data.draw(st.sampled_from(seen))
-            assert branch.fold(place) or branch.unfold(place) is not None or branch.value(place)
+            assert branch.fold(place) or branch.unfold(place) is not None or branch.values[place]
 
     def test_records_of_json_lines_are_numbered_and_bad_ones_counted(self, tmp_path: Path) -> None:
         document = load(write(tmp_path, "a.jsonl", '{"a":1}\n{bad\n\n{"b":2}'))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from textual.content import Content, Span
 
 from tui.render.markdown import MarkdownTheme
-from tui.viewers.document import Match, find_in_rows
+from tui.viewers.document import Match, find_row_by_row
 
 __all__ = ["HexBody"]
 
@@ -52,6 +52,4 @@ class HexRows:
 
     def find(self, needle: str) -> list[Match]:
         """Return every occurrence of `needle` within one row; none in a dump of very many rows."""
-        if len(self) > _SEARCHED_ROWS:
-            return []
-        return find_in_rows(self, needle)
+        return find_row_by_row(self, needle) if len(self) <= _SEARCHED_ROWS else []

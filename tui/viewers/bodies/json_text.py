@@ -24,7 +24,7 @@ _STYLED_CHARACTERS = 20_000
 _STRUCTURE = re.compile(rb'"(?:[^"\\]|\\.)*"|["{}\[\],]')
 
 
-def format_json(data: bytes | str, indent: int = 2) -> str:
+def format_json(data: bytes | str) -> str:
     """Indent JSON text; numbers, the order of keys and duplicate keys are preserved.
 
     Raises:
@@ -32,9 +32,7 @@ def format_json(data: bytes | str, indent: int = 2) -> str:
         RecursionError: it is nested too deeply.
     """
     encoded = data.encode("utf-8", "replace") if isinstance(data, str) else data
-    return msgspec.json.format(encoded.removeprefix(b"\xef\xbb\xbf"), indent=indent).decode(
-        "utf-8", "replace"
-    )
+    return msgspec.json.format(encoded.removeprefix(b"\xef\xbb\xbf"), indent=2).decode("utf-8", "replace")
 
 
 def style_json_line(number: int, line: str) -> Sequence[Span]:

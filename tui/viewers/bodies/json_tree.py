@@ -13,9 +13,9 @@ from core.text import clean_line
 from tui.render.format import tail_cut
 from tui.render.markdown import MarkdownTheme
 from tui.viewers.bodies.json_values import (
+    Finder,
     Level,
     Value,
-    compile_needle,
     kind_of,
     open_level,
     preview,
@@ -25,7 +25,7 @@ from tui.viewers.bodies.json_values import (
 from tui.viewers.bodies.text import TextBody
 from tui.viewers.cancellation import Stop
 from tui.viewers.cursor_body import BackgroundWork, BodyCommand, CopyText, KeyHint, Outcome
-from tui.viewers.document import Body, Match, find_in_rows, joined
+from tui.viewers.document import Body, joined
 
 __all__ = ["Branch", "JsonTree", "Path"]
 
@@ -154,10 +154,6 @@ class Branch:
             yield branch
             branch = branch.parent
 
-    def value(self, place: int) -> Value:
-        """Return the bytes of a member."""
-        return self.values[place]
-
 
 class JsonTree:
     """The members of a JSON document, one on each row.
@@ -230,7 +226,7 @@ class JsonTree:
             case "unfold_all":
                 return BackgroundWork(self._unfold_all, "unfolding")
             case "copy":
-                text = text_of(branch.value(place), _MAX_COPIED)
+                text = text_of(branch.values[place], _MAX_COPIED)
                 return CopyText("value", text) if text is not None else False
             case "copy_place":
                 return CopyText("path in the document", self.path_text((*branch.path, place)))
@@ -239,7 +235,7 @@ class JsonTree:
 
     def find_places(self, needle: str, stop: Stop) -> Sequence[Hashable]:
         """Return the paths of the members whose name or value contains the text."""
-        finder = compile_needle(needle)
+        finder = Finder(needle)
         found: list[Path] = []
         searched = 0
         stack: list[Iterator[tuple[Path, str, Value]]] = [self._members(self.root, ())]
@@ -283,7 +279,7 @@ class JsonTree:
             return None
         branch, place = at
         head = self.path_text((*branch.path, place))
-        value = branch.value(place)
+        value = branch.values[place]
         if kind_of(value) != "string":
             return TextBody(head, style=_style_detail)
         text = text_of(value, _MAX_DETAIL)
@@ -314,7 +310,7 @@ class JsonTree:
     # -- unfolding --------------------------------------------------------------------------------
 
     def _unfold(self, branch: Branch, place: int) -> Outcome:
-        value = branch.value(place)
+        value = branch.values[place]
         if len(memoryview(value)) <= _SLOW_BYTES:
             return _unfolded(branch, place) is not None
 
@@ -331,7 +327,7 @@ class JsonTree:
 
     def _unfold_small(self) -> None:
         for place in range(min(len(self.root.values), _FIRST_ROWS)):
-            value = self.root.value(place)
+            value = self.root.values[place]
             if len(memoryview(value)) > _SLOW_BYTES and len(self.root.values) > 1:
                 continue
             level = _level_of(value)
@@ -387,7 +383,7 @@ class TreeRows:
             empty = "(no members)" if self._tree.root.names is not None else "(no items)"
             return Content(empty, [Span(0, len(empty), "dim")])
         branch, place = self._tree.root.at(y)
-        value = branch.value(place)
+        value = branch.values[place]
         kind = kind_of(value)
         folds = kind in {"object", "list"}
         unfolded = branch.child(place) is not None
@@ -420,10 +416,6 @@ class TreeRows:
             parts.append((tail_cut(text, max(1, room - len(length))), {"bad": "bad"}.get(kind, kind)))
             parts.append((length, "dim"))
         return joined(parts)
-
-    def find(self, needle: str) -> list[Match]:
-        """Return every visible occurrence of `needle`."""
-        return find_in_rows(self, needle)
 
     def span(self, entry: int) -> tuple[int, int]:
         """Return the one row of an entry."""

@@ -13,7 +13,7 @@ import msgspec
 from core.text import clean, clean_line
 from tui.viewers.bodies.json_scan import Picked, Pieces, find_pieces, name_and_value
 
-__all__ = ["Level", "Value", "compile_needle", "kind_of", "open_level", "preview", "shown_scalar", "text_of"]
+__all__ = ["Finder", "Level", "Value", "kind_of", "open_level", "preview", "shown_scalar", "text_of"]
 
 Value = msgspec.Raw | bytes | memoryview
 """The bytes of one value."""
@@ -138,13 +138,8 @@ def preview(value: Value, limit: int) -> tuple[str | None, str]:
     return (f"{len(values):,}", line.removesuffix("…") if len(line) > limit else line)
 
 
-def compile_needle(needle: str) -> Finder:
-    """Return a finder of `needle` in JSON, regardless of case and of how characters are escaped."""
-    return Finder(needle)
-
-
 class Finder:
-    """Finds a text in the bytes of JSON values."""
+    """Finds a text in the bytes of JSON values, regardless of case and of how characters are escaped."""
 
     def __init__(self, needle: str) -> None:
         self.needle = needle.casefold()

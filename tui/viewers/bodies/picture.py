@@ -23,7 +23,7 @@ from tui.graphics.image import KittyPicture, Picture, PlacedPicture, SixelPictur
 from tui.graphics.kitty import MAX_CELLS, row_of
 from tui.render.format import tail_cut
 from tui.render.markdown import MarkdownTheme
-from tui.viewers.document import ListRows, Match, Row, Rows, find_in_rows, styled
+from tui.viewers.document import ListRows, Row, Rows, styled
 from tui.viewers.reader import FileUnviewable, open_regular
 
 if TYPE_CHECKING:
@@ -125,10 +125,6 @@ class PictureRows:
     def position_of(self, picture: PictureRows) -> tuple[int, int] | None:
         """Column and row of its first cell."""
         return (0, len(self.facts))
-
-    def find(self, needle: str) -> list[Match]:
-        """Every occurrence of `needle` in the properties."""
-        return find_in_rows(ListRows(self.facts), needle)
 
 
 class PictureBody:

@@ -16,7 +16,7 @@ from tui.viewers.bodies.table_sort import NUMBER, SortKey, checked, key_of, sort
 from tui.viewers.bodies.text import TextBody
 from tui.viewers.cancellation import Stop
 from tui.viewers.cursor_body import BackgroundWork, BodyCommand, CopyText, KeyHint, Outcome
-from tui.viewers.document import Body, Match, find_in_rows, joined
+from tui.viewers.document import Body, joined
 
 __all__ = ["GAP", "Column", "Records", "Table", "TableView"]
 
@@ -25,7 +25,6 @@ NARROWEST = 6
 _NARROW = 40
 _COUNTS_WIDTH = 14
 _MEASURED_RECORDS = 400
-_SEARCHED_ROWS = 2_000
 
 
 class Records(Protocol):
@@ -271,10 +270,6 @@ class TableView:
     def role(self, number: int, column: int) -> str:
         """Return the role of a cell."""
         return self._table.columns[column].role
-
-    def find(self, needle: str) -> list[Match]:
-        """Return every occurrence of `needle`; none in a table of very many rows."""
-        return find_in_rows(self, needle) if len(self) <= _SEARCHED_ROWS else []
 
     def span(self, entry: int) -> tuple[int, int]:
         """Return the one row of an entry."""

@@ -281,8 +281,8 @@ def _unfolded(tree: JsonTree) -> JsonTree:
             for place in range(min(len(branch.values), _UNFOLDED_ROWS)):
                 if (child := branch.child(place)) is not None:
                     inner.append(child)
-                elif len(memoryview(branch.value(place))) <= _UNFOLDED_BYTES:
-                    level = open_level(branch.value(place))
+                elif len(memoryview(branch.values[place])) <= _UNFOLDED_BYTES:
+                    level = open_level(branch.values[place])
                     if level is not None and level[1]:
                         folded.append((branch, place, level))
         more = sum(len(level[1]) for _, _, level in folded)

@@ -21,7 +21,7 @@ from tui.viewers.bodies.picture import Drawable, PictureRows
 from tui.viewers.bodies.text import TextBody
 from tui.viewers.cancellation import Stop
 from tui.viewers.cursor_body import BackgroundWork, BodyCommand, CopyText, KeyHint, Outcome
-from tui.viewers.document import Body, Match, Row, Rows, find_in_rows
+from tui.viewers.document import Body, Row, Rows, find_in
 
 __all__ = ["Part", "Section", "SectionsBody"]
 
@@ -109,10 +109,6 @@ class SectionRows:
                 return Content("")
             case part:
                 return self._shifted(self.laid[block.section][part].row(y - block.row))
-
-    def find(self, needle: str) -> list[Match]:
-        """Return every visible occurrence of `needle`."""
-        return find_in_rows(self, needle)
 
     def span(self, entry: int) -> tuple[int, int]:
         """Return the first row of an entry, and its number of rows."""
@@ -314,7 +310,7 @@ class SectionsBody:
                         assert isinstance(path, tuple)
                         found.append((number, place, *path))
                 else:
-                    steps = (match.row // part.step for match in rows.laid[number][place].find(needle))
+                    steps = (match.row // part.step for match in find_in(rows.laid[number][place], needle))
                     found += [(number, place, step) for step in dict.fromkeys(steps)]
         return found
 

@@ -24,7 +24,7 @@ from tui.viewers.bodies.table import GAP, Column, Table, TableView
 from tui.viewers.bodies.text import TextBody
 from tui.viewers.contract import Declined, Sample, View, Viewer
 from tui.viewers.cursor_body import BodyCommand, CopyText, KeyHint, OpenArticle, OpenLink, Outcome
-from tui.viewers.document import Body, Match, find_in_rows, joined
+from tui.viewers.document import Body, joined
 
 __all__ = ["VIEWER", "Hit", "ResultsTable", "hits_in"]
 
@@ -264,10 +264,6 @@ class CardRows(TableView):
                 return joined([(" " * indent, ""), (facts, "dim"), (shown, "link")])
             case _:
                 return Content("")
-
-    def find(self, needle: str) -> list[Match]:
-        """Return every visible occurrence of `needle`."""
-        return find_in_rows(self, needle)
 
     def span(self, entry: int) -> tuple[int, int]:
         """Return the two rows of an entry."""

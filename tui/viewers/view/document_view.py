@@ -35,7 +35,7 @@ from tui.viewers.cursor_body import (
     OpenArticle,
     OpenLink,
 )
-from tui.viewers.document import ROLES, Body, ListRows, Progressive, Rows
+from tui.viewers.document import ROLES, Body, ListRows, Progressive, Rows, find_in
 from tui.viewers.view.links import FoundLink, links_in
 from tui.viewers.view.pictures import DocumentPictures
 from tui.viewers.view.search import PlaceMatches, RowMatches, highlight
@@ -220,11 +220,6 @@ class DocumentView(ScrollView, can_focus=True):
         self._body = body
         self._cursor_body = body if isinstance(body, CursorBody) else None
 
-    def text_at(self, y: int) -> str:
-        """The text of row `y`."""
-        row = self._rows.row(y)
-        return row.plain if isinstance(row, Content) else row.text
-
     def on_unmount(self) -> None:
         """Remove the pictures from the terminal."""
         self._pictures.clear()
@@ -277,8 +272,7 @@ class DocumentView(ScrollView, can_focus=True):
 
     def _on_resize(self, event: events.Resize) -> None:
         if self._content_width() != self._width:
-            self._place = self._place or self.place or None
-            self._start_layout()
+            self._lay_out_again()
         elif self._laid_out is not self._body:
             # A longer form of the body is being laid out: the reader stays at the same row.
             self._start_layout()
@@ -295,8 +289,11 @@ class DocumentView(ScrollView, can_focus=True):
 
     def _apply_theme(self) -> None:
         if self._theme is not None and self._read_theme() != self._theme:
-            self._place = self._place or self.place or None
-            self._start_layout()
+            self._lay_out_again()
+
+    def _lay_out_again(self) -> None:
+        self._place = self._place or self.place or None
+        self._start_layout()
 
     # -- search -----------------------------------------------------------------------------------
 
@@ -339,7 +336,7 @@ class DocumentView(ScrollView, can_focus=True):
             kept = places.index(here) if here is not None and here in places else -1
             self._matches = PlaceMatches(needle, places, kept)
         else:
-            found = await asyncio.to_thread(rows.find, needle) if needle else []
+            found = await asyncio.to_thread(find_in, rows, needle) if needle else []
             if rows is not self._rows:
                 return
             self._matches = RowMatches(found, current)
