@@ -728,32 +728,28 @@ class VirtualList(ScrollView, Generic[EntryT], can_focus=True):
             self._select(top)
             self.place_at(*self._top)
         elif last > bottom.position or (last == bottom.position and bottom.line < self.heights[last] - 1):
-            self._move(min(LINES_A_STEP, self._lines_below(last)))
+            self._move(min(LINES_A_STEP, self._lines_below(last, LINES_A_STEP)))
         elif last == len(self.entries) - 1:
             self.action_cursor_end()
         else:
             self._select(last + 1)
             self._reveal_below(*self.span(last + 1))
 
-    def _lines_below(self, last: int) -> int:
+    def _lines_below(self, last: int, enough: int) -> int:
+        """Count the lines below the screen down to the end of an entry, until there are enough."""
         bottom = self._lines[-1]
+        if last < bottom.position:
+            return 0
         lines = self.heights[bottom.position] - 1 - bottom.line
         for index in range(bottom.position + 1, last + 1):
-            if lines >= LINES_A_STEP:
+            if lines >= enough:
                 break
             lines += self._measure(index)
         return lines
 
     def _reveal_below(self, first: int, last: int) -> None:
-        bottom = self._lines[-1]
-        needed = self.heights[bottom.position] - 1 - bottom.line
         room = self._seen_size.height
-        for index in range(bottom.position + 1, last + 1):
-            needed += self._measure(index)
-            if needed >= room:
-                break
-        if last <= bottom.position:
-            needed = needed if last == bottom.position else 0
+        needed = self._lines_below(last, room)
         height = sum(self._measure(index) for index in range(first, min(last, first + room) + 1))
         if height >= room:
             self.place_at(first, 0)
@@ -803,17 +799,8 @@ class VirtualList(ScrollView, Generic[EntryT], can_focus=True):
             else:
                 self.action_cursor_home()
             return
-        self._select(self._entry_at(row))
+        self._select(self._moved(row)[0])
         self.place_at(*self._top)
-
-    def _entry_at(self, row: int) -> int:
-        """The index of the entry at a row of the screen, or of the last one when there are not as many."""
-        index, offset = self._top
-        row += offset
-        while row >= self._measure(index) and index < len(self.entries) - 1:
-            row -= self.heights[index]
-            index += 1
-        return index
 
     def action_cursor_home(self) -> None:
         """Go to the first entry."""

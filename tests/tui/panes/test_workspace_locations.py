@@ -212,8 +212,7 @@ def test_what_is_known_of_where_files_came_from(tmp_path: Path) -> None:
     origins.handle_events([ToolCallFinished(tool_use_id="toolu_5", status="success", observation=stored)])
 
     def found(path: str) -> str | None:
-        origin = origins.find(path, str(tmp_path))
-        return None if origin is None else origin.tool_use_id
+        return origins.find(path, str(tmp_path))
 
     assert found(f"{tmp_path}/{article_path(url)}") == "toolu_4"
     assert found(f"{tmp_path}/work_products/a.md") == "toolu_6"

@@ -7,6 +7,7 @@ import os
 import stat
 from abc import abstractmethod
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Literal
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from tui.panes.workspace.provenance import Call, Origins
     from tui.panes.workspace.tree import WorkspaceTree
 
-__all__ = ["FileAction", "FileActions", "ProtectedFile", "delete", "why_kept", "why_not_deleted"]
+__all__ = ["FileAction", "FileActions", "ProtectedFile", "copy_file", "delete", "why_kept", "why_not_deleted"]
 
 FileAction = Literal["open_outside", "edit", "delete"]
 
@@ -56,29 +57,26 @@ class FileActions(Widget):
     copies: Path | None = None
     """Where copies for the browser are written; the user's cache folder when None."""
 
+    @dataclass
     class CallRequested(Message):
         """The call that a file came from is to be shown; `tool_use_id` is of this session."""
 
-        def __init__(self, tool_use_id: str) -> None:
-            self.tool_use_id = tool_use_id
-            super().__init__()
+        tool_use_id: str
 
+    @dataclass
     class DeletionRequested(Message):
         """A file may be deleted if the person confirms it; `answer` is called with their decision."""
 
-        def __init__(self, name: str, facts: str, answer: Callable[[bool | None], None]) -> None:
-            self.name = name
-            self.facts = facts
-            self.answer = answer
-            super().__init__()
+        name: str
+        facts: str
+        answer: Callable[[bool | None], None]
 
+    @dataclass
     class PastCallRequested(Message):
         """The call that a file of another session came from is to be shown."""
 
-        def __init__(self, call: Call, folder: Path) -> None:
-            self.call = call
-            self.folder = folder
-            super().__init__()
+        call: Call
+        folder: Path
 
     def _here(self) -> tuple[Place, Row] | None:
         """The file or folder under the cursor."""
@@ -114,17 +112,7 @@ class FileActions(Widget):
     def action_copy_text(self) -> None:
         """Copy the text of the file under the cursor."""
         if (here := self._here()) is not None:
-            start_job(self, partial(self._copy_text, Path(here[1].path)), "copy")
-
-    async def _copy_text(self, path: Path) -> None:
-        from tui.viewers.export import text_of
-
-        try:
-            text = await asyncio.to_thread(text_of, path)
-        except UniversalAgentError as error:
-            self._report(str(error), warning=True)
-            return
-        copy_text(self, text, "Text")
+            start_job(self, partial(copy_file, self, Path(here[1].path)), "copy")
 
     # -- the call it came from --------------------------------------------------------------------
 
@@ -147,7 +135,7 @@ class FileActions(Widget):
             name = clean_line(os.path.basename(row.path), _NAME)
             self._report(f"No known call of this session made {name}.")
         else:
-            self.post_message(self.CallRequested(origin.tool_use_id))
+            self.post_message(self.CallRequested(origin))
 
     @abstractmethod
     def _session_folder(self) -> str | None:
@@ -236,6 +224,18 @@ class FileActions(Widget):
         else:
             self._report(f"{name} is deleted." if was_there else f"{name} was already deleted.")
         self.tree_view.request_scan({os.path.dirname(row.path)})
+
+
+async def copy_file(widget: Widget, path: Path) -> None:
+    """Copy the complete text of a file, or report why that is not possible."""
+    from tui.viewers.export import text_of
+
+    try:
+        text = await asyncio.to_thread(text_of, path)
+    except UniversalAgentError as error:
+        widget.notify(str(error), markup=False, severity="warning")
+    else:
+        copy_text(widget, text, "Text")
 
 
 def _not_for_editors(path: Path) -> str | None:

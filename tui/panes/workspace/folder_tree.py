@@ -89,8 +89,8 @@ class FolderTree:
         self.cursor: str | None = None
         self.top = 0
         self.rows: EntryList[Row] = EntryList()
-        self.matches: list[int] = []
-        self.matched: set[int] = set()
+        self.matches: dict[str, int] = {}
+        """The line of each row that the filter matches, by its key, from the top."""
         self.folders: dict[str, Folder] = {base: Folder(base, -1, open=True)}
         self.dirty: set[str] = {base}
         self.doubted: set[str] = set()
@@ -240,10 +240,9 @@ class FolderTree:
         """Make the rows again. The cursor stays on its row, or goes to the nearest one that stays."""
         before, line = self.rows.items, self.place(self.cursor)
         rows: list[Row] = []
-        self.matches = []
+        self.matches = {}
         self._walk(self.folders[self.base], rows, kept=self._match is None)
         self.rows = EntryList(rows, [1] * len(rows))
-        self.matched = set(self.matches)
         if self.cursor is not None and self.place(self.cursor) < 0:
             self.cursor = self._nearest(before, line)
 
@@ -259,7 +258,7 @@ class FolderTree:
             rows.append(Row(path, entry, depth))
             matched = match is not None and match(path[start:])
             if matched:
-                self.matches.append(place)
+                self.matches[path] = place
             inner = self.folders.get(path) if entry.is_folder else None
             if inner is not None:
                 if kept or matched:
@@ -316,16 +315,10 @@ class FolderTree:
                 return before[line].key
         return self.rows.items[0].key if self.rows.items and self.filtered else None
 
-    def step(self, by: int) -> str | None:
+    def next_match(self, by: int) -> str | None:
         """The key of the next or the previous match from the cursor, around the ends; None when there is none."""
-        if not self.matches:
-            return None
-        here = self.place(self.cursor)
-        if by > 0:
-            line = next((place for place in self.matches if place > here), self.matches[0])
-        else:
-            line = next((place for place in reversed(self.matches) if place < here), self.matches[-1])
-        return self.rows.items[line].key
+        keys, here = list(self.matches)[::by], self.place(self.cursor)
+        return next((key for key in keys if (self.matches[key] - here) * by > 0), keys[0] if keys else None)
 
     def follow_wanted(self) -> str | None:
         """Unfold the known part of the way to the wanted path; its row's key once it is there."""

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 from textual import events
 from textual.content import Content
@@ -18,7 +19,7 @@ from tui.panes.workspace.folder_tree import FolderTree
 from tui.panes.workspace.rows import NEW
 from tui.panes.workspace.scan import file_time_ns
 
-__all__ = ["Place", "PlaceTabs", "place_of", "places_of"]
+__all__ = ["Place", "PlaceTabs", "Tab", "place_of", "places_of"]
 
 _SESSION_HINT = "What the agent finds and writes appears here: search results, articles, reports."
 _REPORTS_HINT = "Finished reports are copied here and outlive their session."
@@ -70,8 +71,9 @@ def _is_other(own: str, name: str, is_folder: bool) -> bool:
     return is_folder and name.startswith(_SESSIONS) and name != own
 
 
-@dataclass(frozen=True, slots=True)
-class _Tab:
+class Tab(NamedTuple):
+    """The title of a place, and whether it has new files."""
+
     name: str
     title: str
     fresh: bool
@@ -88,21 +90,20 @@ class PlaceTabs(Widget):
 
     def __init__(self) -> None:
         super().__init__()
-        self._tabs: tuple[_Tab, ...] = ()
+        self._tabs: Sequence[Tab] = ()
         self._active = ""
 
-    def offer(self, tabs: Sequence[tuple[str, str, bool]], active: str) -> None:
-        """Offer `tabs`, each `(name, title, has new files)`; mark `active`."""
-        now = tuple(_Tab(*tab) for tab in tabs)
-        if (now, active) != (self._tabs, self._active):
-            self._tabs, self._active = now, active
+    def offer(self, tabs: Sequence[Tab], active: str) -> None:
+        """Offer `tabs`, and mark the one whose name is `active`."""
+        if (tabs, active) != (self._tabs, self._active):
+            self._tabs, self._active = tabs, active
             self.refresh()
 
     def render(self) -> Content:
         """Draw the titles."""
         return Content(" ").join([self._draw(tab) for tab in self._tabs])
 
-    def _draw(self, tab: _Tab) -> Content:
+    def _draw(self, tab: Tab) -> Content:
         style = "bold underline $accent" if tab.name == self._active else "$text-muted"
         mark = (f" {NEW}", "$accent") if tab.fresh else ""
         return Content.assemble(" ", (tab.title, style), mark, " ")

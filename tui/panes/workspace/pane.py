@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import ClassVar
@@ -28,7 +29,7 @@ from core.events.units import quantity
 from core.storage.workspace import saved_reports_of
 from tui.keys.places import MATCHES, KeyPlace, key_binding
 from tui.panes.workspace.file_actions import FileActions
-from tui.panes.workspace.locations import Place, PlaceTabs, place_of, places_of
+from tui.panes.workspace.locations import Place, PlaceTabs, Tab, place_of, places_of
 from tui.panes.workspace.provenance import Origins
 from tui.panes.workspace.tree import WorkspaceTree
 
@@ -57,19 +58,17 @@ class WorkspacePane(FileActions, Vertical):
         key_binding("workspace.leave_filter", "escape", "leave_filter", "clear filter"),
     ]
 
+    @dataclass
     class Opened(Message):
         """A file is to be shown."""
 
-        def __init__(self, path: Path) -> None:
-            self.path = path
-            super().__init__()
+        path: Path
 
+    @dataclass
     class Highlighted(Message):
         """The cursor came to a file or folder, or to nothing when none is left."""
 
-        def __init__(self, path: Path | None) -> None:
-            self.path = path
-            super().__init__()
+        path: Path | None
 
     def __init__(
         self,
@@ -270,15 +269,15 @@ class WorkspacePane(FileActions, Vertical):
         """Go to the first match."""
         event.stop()
         model = self.place.model if self.place is not None else None
-        if model is not None and model.filtered and model.place(model.cursor) not in model.matched:
-            self.tree_view.show_entry(model.step(1))
+        if model is not None and model.filtered and model.cursor not in model.matches:
+            self.tree_view.show_entry(model.next_match(1))
         self._show_line(shown=bool(event.value))
         self.focus()
 
     def action_match(self, by: int) -> None:
         """Go to the next match, or to the one before."""
         if self.place is not None and self.place.model.filtered:
-            self.tree_view.show_entry(self.place.model.step(by))
+            self.tree_view.show_entry(self.place.model.next_match(by))
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Leave Esc to other actions while there is no filter."""
@@ -344,7 +343,7 @@ class WorkspacePane(FileActions, Vertical):
         place = self.place
         self._tabs.offer(
             [
-                (
+                Tab(
                     each.name,
                     each.title,
                     each.marks and each is not place and unseen.beneath(each.model.base) > 0,

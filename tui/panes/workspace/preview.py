@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import ClassVar
@@ -13,13 +14,12 @@ from textual.binding import BindingType
 from textual.content import Content, Span
 from textual.message import Message
 
-from core.errors import UniversalAgentError
 from core.events.types import ArtifactSaved, Event
 from core.events.units import quantity, size
 from core.storage.compression import inner_name
 from core.text import clean_line
 from tui.keys.places import COPY_FILE, KeyPlace, key_binding
-from tui.panes.workspace.file_actions import FileAction
+from tui.panes.workspace.file_actions import FileAction, copy_file
 from tui.panes.workspace.scan import list_folder
 from tui.terminal.copy import copy_text
 from tui.viewers.bodies.text import TextBody
@@ -54,13 +54,12 @@ class PreviewPane(DocumentView):
         key_binding("file.delete", "d", "file('delete')", "delete (asks first)"),
     ]
 
+    @dataclass
     class ActionRequested(Message):
         """An action of the workspace is to be run on the file that is shown."""
 
-        def __init__(self, path: Path, action: FileAction) -> None:
-            self.path = path
-            self.action = action
-            super().__init__()
+        path: Path
+        action: FileAction
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
         super().__init__(id=id, classes=classes)
@@ -94,17 +93,7 @@ class PreviewPane(DocumentView):
     def action_copy_text(self) -> None:
         """Copy the text of the file shown: the complete text, or nothing."""
         if self.path is not None:
-            start_job(self, partial(self._copy_text, self.path), "copy")
-
-    async def _copy_text(self, path: Path) -> None:
-        from tui.viewers.export import text_of
-
-        try:
-            text = await asyncio.to_thread(text_of, path)
-        except UniversalAgentError as error:
-            self.notify(str(error), markup=False, severity="warning")
-        else:
-            copy_text(self, text, "Text")
+            start_job(self, partial(copy_file, self, self.path), "copy")
 
     def on_document_view_requested(self, event: DocumentView.Requested) -> None:
         """Copy a part of the file; articles are opened in the full viewer."""

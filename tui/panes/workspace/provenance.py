@@ -15,21 +15,13 @@ from core.events.types import ArtifactSaved, Event, ToolCallFinished, ToolCallSt
 from core.records.journal import iter_journal
 from core.storage.compression import inner_name
 
-__all__ = ["LARGEST_JOURNAL", "Call", "Origin", "Origins", "read_origin"]
+__all__ = ["LARGEST_JOURNAL", "Call", "Origins", "read_origin"]
 
 LARGEST_JOURNAL = 256 << 20
 """Bytes; a journal that is longer is not searched for the origin of one file."""
 
 _CRAWLS = "crawl_parallel"
 _PATHS = ("path", "file_path", "output_path")
-
-
-@dataclass(frozen=True, slots=True)
-class Origin:
-    """A file's call, and the observer that saved it, empty when the tool wrote it by itself."""
-
-    tool_use_id: str
-    observer: str = ""
 
 
 @dataclass(slots=True)
@@ -50,34 +42,32 @@ class Origins:
     """
 
     def __init__(self) -> None:
-        self._saved: dict[str, Origin] = {}
-        self._stored: dict[str, Origin] = {}
-        self._requested: dict[str, list[Origin]] = {}
-        self._requested_by: dict[str, list[str]] = {}
+        self._saved: dict[str, str] = {}
+        self._stored: dict[str, str] = {}
+        self._requested: dict[str, list[str]] = {}
+        self._failed: set[str] = set()
 
     def handle_events(self, events: Iterable[Event]) -> None:
         """Handle events, in order."""
         for event in events:
             match event:
                 case ArtifactSaved(tool_use_id=str(call)):
-                    origin = Origin(call, event.observer)
-                    self._saved[_key(event.path)] = origin
+                    self._saved[_key(event.path)] = call
                     if event.copied_to is not None:
-                        self._saved[_key(event.copied_to)] = origin
-                case ToolCallFinished(observation=observation):
+                        self._saved[_key(event.copied_to)] = call
+                case ToolCallFinished(tool_use_id=call, observation=observation):
                     if event.status != "success":
-                        self._forget_requested(event.tool_use_id)
+                        self._failed.add(call)
                     if observation is not None and observation.stored_at is not None:
-                        self._stored[_key(observation.stored_at)] = Origin(event.tool_use_id)
+                        self._stored[_key(observation.stored_at)] = call
                 case ToolCallStarted():
                     for path in _written_by(event.name, event.input):
-                        self._requested.setdefault(_key(path), []).append(Origin(event.tool_use_id))
-                        self._requested_by.setdefault(event.tool_use_id, []).append(_key(path))
+                        self._requested.setdefault(_key(path), []).append(event.tool_use_id)
                 case _:
                     pass
 
-    def find(self, path: str, folder: str | None) -> Origin | None:
-        """The origin of the file at an absolute path; `folder` is that of the session."""
+    def find(self, path: str, folder: str | None) -> str | None:
+        """The id of the call that the file at an absolute path came from; `folder` is that of the session."""
         keys = [_key(path)]
         if folder is not None and path.startswith(folder + os.sep):
             keys.insert(0, _key(path[len(folder) + 1 :]))
@@ -85,12 +75,8 @@ class Origins:
             for key in keys:
                 if key in known:
                     return known[key]
-        return next((self._requested[key][-1] for key in keys if self._requested.get(key)), None)
-
-    def _forget_requested(self, call: str) -> None:
-        """Forget the files that a call was asked to write, as it failed."""
-        for key in self._requested_by.pop(call, ()):
-            self._requested[key] = [origin for origin in self._requested[key] if origin.tool_use_id != call]
+        requested = (call for key in keys for call in reversed(self._requested.get(key, ())))
+        return next((call for call in requested if call not in self._failed), None)
 
 
 def read_origin(session: Path, path: Path) -> Call | None:
@@ -124,10 +110,9 @@ def read_origin(session: Path, path: Path) -> Call | None:
                 continue
         origins.handle_events([event])
     origin = origins.find(str(path), str(session))
-    if origin is None or origin.tool_use_id not in started:
+    if origin is None or origin not in started:
         return None
-    call = origin.tool_use_id
-    return Call(started[call], ended.get(call), tuple(artifacts.get(call, ())))
+    return Call(started[origin], ended.get(origin), tuple(artifacts.get(origin, ())))
 
 
 def _key(path: str) -> str:

@@ -85,7 +85,7 @@ class FileRows(RowSource[Row]):
         room = max(1, width - 2 - (len(detail) + 1 if detail else 0) - len(mark))
         name = _fitted(clean_line(entry.name, _NAME_CHARACTERS) or "(no name)", room)
         style = dim if entry.is_link or empty else PLAIN
-        found = model.filtered and model.place(row.key) in model.matched
+        found = row.key in model.matches
         line.append(Segment(name, style + Style(bold=True, underline=True) if found else style))
         if mark:
             line.append(Segment(mark, self._accent))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import heapq
 import os
 import stat
 import sys
@@ -55,11 +54,7 @@ class Order(Enum):
         self, entries: Sequence[FileEntry], limit: int, *, newest_first: bool = False
     ) -> tuple[FileEntry, ...]:
         """The first `limit` entries in order."""
-        if len(entries) <= limit:
-            return self.sort(entries, newest_first=newest_first)
-        if newest_first and self is Order.NAME:
-            return tuple(heapq.nlargest(limit, entries, key=self._key()))
-        return tuple(heapq.nsmallest(limit, entries, key=self._key()))
+        return self.sort(entries, newest_first=newest_first)[:limit]
 
     def _key(self) -> Callable[[FileEntry], Any]:
         match self:

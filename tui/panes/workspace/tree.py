@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar
 
@@ -57,19 +58,17 @@ class WorkspaceTree(VirtualList[Row]):
     class CountsChanged(Message):
         """The counts in the pane's titles changed."""
 
+    @dataclass
     class CursorMoved(Message):
         """The cursor came to a row, or its place was requested again; None when there is no row any more."""
 
-        def __init__(self, row: Row | None) -> None:
-            self.row = row
-            super().__init__()
+        row: Row | None
 
+    @dataclass
     class Chosen(Message):
         """A person opened the file on a row."""
 
-        def __init__(self, row: Row) -> None:
-            self.row = row
-            super().__init__()
+        row: Row
 
     def __init__(self, *, id: str | None = None) -> None:
         self.unseen = Unseen()
@@ -421,7 +420,6 @@ class WorkspaceTree(VirtualList[Row]):
     def _hover(self, key: str | None) -> None:
         if key != self._hovered:
             self._hovered = key
-            self.invalidate()
             self.update_rows()
 
 

@@ -74,19 +74,13 @@ class FolderWatch:
                     yield hints
                     if self.path in hints.folders and not await asyncio.to_thread(os.path.isdir, self.path):
                         break
-            except OSError:
-                if polling:
-                    await self._wait()
-                elif await asyncio.to_thread(os.path.isdir, self.path):
-                    polling = True
-                    self._on_polling()
             except Exception as error:
-                # The watcher's own error type is not an OSError; any other error is not handled here.
-                if type(error).__name__ != "WatchfilesRustInternalError":
+                # The watcher's own error type is not an OSError, and not imported here.
+                if not isinstance(error, OSError) and type(error).__name__ != "WatchfilesRustInternalError":
                     raise
                 if polling:
                     await self._wait()
-                else:
+                elif await asyncio.to_thread(os.path.isdir, self.path):
                     polling = True
                     self._on_polling()
 
