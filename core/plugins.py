@@ -134,8 +134,6 @@ def _origin(point: EntryPoint) -> str:
 
 PIPELINE_GROUP = "ua_tui.pipelines"
 
-Register = Callable[[Pipelines], object]
-
 
 def register_plugins(
     pipelines: Pipelines, report: Callable[[PluginProblem], object], *, seconds: float = LOAD_SECONDS

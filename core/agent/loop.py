@@ -7,8 +7,9 @@ import logging
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
@@ -17,9 +18,7 @@ from core.agent.client import AgentClient
 from core.agent.hooks import AgentHooks
 from core.agent.mcp.servers import Servers
 from core.agent.messages.result_storage import ResultStore
-from core.agent.messages.results import RawResult
 from core.agent.messages.translate import (
-    OpenCall,
     RawToolResult,
     SteeringAccepted,
     Translator,
@@ -159,7 +158,7 @@ class AgentLoop:
         finally:
             self._turn = None
             self.undelivered = list(turn.steering.waiting.values())
-            self._close_open("cancelled")
+            self._close_open()
         return self._outcome(turn, result)
 
     async def steer(self, text: str) -> bool:
@@ -284,30 +283,25 @@ class AgentLoop:
                 return
 
     async def _finish_call(self, raw: RawToolResult) -> None:
-        call = self._translator.calls.get(raw.tool_use_id)
-        if call is None:
+        opened = self._translator.calls.get(raw.tool_use_id)
+        if opened is None:
             log.warning("a result came for the unknown call %s", raw.tool_use_id)
             return
+        call = opened.call
         copies = self._hooks.pop_copies(raw.tool_use_id)
-        effective = call.input if copies.effective_input is None else copies.effective_input
-        ended = time.monotonic()
-        duration_ms = (ended - call.started) * 1000
+        if copies.effective_input is not None:
+            call = msgspec.structs.replace(call, input=copies.effective_input)
+        duration_ms = (time.monotonic() - opened.started) * 1000
         denial = self._gate.denial_of(call.tool_use_id)
         denied = denial is not None
         observation, shown = await asyncio.to_thread(
             self._result_store.store,
-            RawResult(
-                block=raw.block,
-                is_error=raw.is_error,
-                message_copy=raw.message_copy,
-                hook_copy=copies.response,
-                hook_error=copies.error,
-            ),
+            replace(raw.raw, hook_copy=copies.response, hook_error=copies.error),
             {
                 "tool_name": call.name,
                 "tool_use_id": call.tool_use_id,
-                "tool_input": effective,
-                "started_at": call.started_at,
+                "tool_input": call.input,
+                "started_at": opened.started_at,
                 "ended_at": datetime.now(UTC),
                 "duration_ms": duration_ms,
             },
@@ -328,22 +322,10 @@ class AgentLoop:
         )
         if call.name.startswith("mcp__composio__"):
             self._note_link(observation.output[:200_000], call.tool_use_id)
-        tool_call = self._as_tool_call(call, effective)
         if self._turn is not None:
-            self._turn.calls.append(tool_call)
+            self._turn.calls.append(call)
         if not denied:
-            self._hand_over(tool_call, observation)
-
-    def _as_tool_call(self, call: OpenCall, effective: dict[str, Any]) -> ToolCall:
-        query = self._turn.query if self._turn and self._turn.query_id == call.query_id else ""
-        return ToolCall(
-            tool_use_id=call.tool_use_id,
-            name=call.name,
-            input=effective,
-            query_id=call.query_id,
-            query=query,
-            parent_tool_use_id=call.parent_tool_use_id,
-        )
+            self._hand_over(call, observation)
 
     def _hand_over(self, tool_call: ToolCall, observation: AnyObservation) -> None:
         try:
@@ -371,15 +353,15 @@ class AgentLoop:
             self._cost = max(self._cost, result.cost_usd)
         return turn.outcome(result, cost)
 
-    def _close_open(self, status: Literal["cancelled", "error"]) -> None:
+    def _close_open(self) -> None:
         for event in [*self._translator.close_message(), *self._translator.tasks.close()]:
             self._publish(event)
-        for call in list(self._translator.calls.values()):
+        for tool_use_id, opened in list(self._translator.calls.items()):
             self._publish(
                 ToolCallFinished(
-                    tool_use_id=call.tool_use_id,
-                    status=status,
-                    duration_ms=(time.monotonic() - call.started) * 1000,
+                    tool_use_id=tool_use_id,
+                    status="cancelled",
+                    duration_ms=(time.monotonic() - opened.started) * 1000,
                 )
             )
         self._translator.calls.clear()

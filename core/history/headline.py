@@ -22,7 +22,7 @@ from core.events.types import (
     TokensSpent,
 )
 from core.history.journal_reader import NOT_REGULAR, unreadable
-from core.history.session import JOURNAL
+from core.storage.workspace import JOURNAL
 from core.text import clean_line
 
 __all__ = ["TITLE", "Stamp", "Summary", "beginning_of", "read_summary", "stamp_of", "texts_of"]

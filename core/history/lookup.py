@@ -7,8 +7,7 @@ import re
 from pathlib import Path
 
 from core.errors import SettingsError
-from core.history.session import JOURNAL
-from core.storage.workspace import WORKSPACES
+from core.storage.workspace import JOURNAL, WORKSPACES
 from core.text import clean_line
 
 __all__ = ["LATEST", "find_session", "named_entries", "session_names"]

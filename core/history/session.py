@@ -20,10 +20,10 @@ from core.history.stats import SessionStats, Totals, known_at_end
 from core.provider.models import KnownModel, ModelChoice
 from core.storage.files import Root
 from core.storage.queue_file import read_queue
+from core.storage.workspace import JOURNAL
 
-__all__ = ["JOURNAL", "PastFolder", "PastSession", "SessionOver", "runs_elsewhere"]
+__all__ = ["PastFolder", "PastSession", "SessionOver", "runs_elsewhere"]
 
-JOURNAL = "journal.jsonl"
 TAIL = 384 << 10
 """Bytes at the end of the journal that are shown before the rest is read."""
 POLL_SECONDS = 0.25

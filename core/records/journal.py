@@ -161,11 +161,6 @@ class Journal:
             ) from error
         self._syncer = Coalesced(self._file.sync, "journal sync")
 
-    @property
-    def failing(self) -> bool:
-        """Whether lines are waiting because the disk refused them."""
-        return self._failing
-
     def append(self, event: Event) -> None:
         """Write an event; a sink for `DeltaJoiner`, or a subscriber of the bus by itself."""
         line = journal_line(event, self._redactor)

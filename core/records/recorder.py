@@ -19,7 +19,7 @@ from core.records.trace import TraceInfo
 from core.records.writer import DerivedFiles
 from core.redaction.redactor import Redactor
 from core.settings.model import Settings
-from core.storage.workspace import Workspace
+from core.storage.workspace import JOURNAL, Workspace
 from core.telemetry.environment import Exports
 from core.telemetry.export_errors import Destination
 from core.telemetry.tracer import SPANS, Tracer
@@ -57,7 +57,7 @@ class SessionRecords:
         self._bus = bus
         self._root_handler = root_handler
         self._journal = Journal(
-            workspace.path / "journal.jsonl", redactor, on_failure=self._report_failure, on_line=on_line
+            workspace.path / JOURNAL, redactor, on_failure=self._report_failure, on_line=on_line
         )
         self._log_file = LogFile(workspace.path / "run.log", redactor, on_failure=self._report_failure)
         root_handler.attach(self._log_file)

@@ -16,9 +16,8 @@ from core.records.trace import TraceInfo, build_trace
 from core.records.transcript import build_transcript
 from core.storage.workspace import Workspace
 
-__all__ = ["JOURNAL", "SUMMARY", "TRACE", "TRANSCRIPT", "DerivedFiles", "write_derived"]
+__all__ = ["SUMMARY", "TRACE", "TRANSCRIPT", "DerivedFiles", "write_derived"]
 
-JOURNAL = "journal.jsonl"
 TRACE = "trace.json"
 TRANSCRIPT = "transcript.md"
 SUMMARY = "summary.txt"

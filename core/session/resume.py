@@ -33,13 +33,13 @@ from core.events.types import (
 )
 from core.history.headline import beginning_of
 from core.history.journal_reader import PastJournal
-from core.history.session import JOURNAL, runs_elsewhere
+from core.history.session import runs_elsewhere
 from core.records.counters import Tally
 from core.records.digest import DigestRecorder
 from core.session.overrides import Overrides
 from core.settings.model import Settings
 from core.storage.queue_file import read_queue
-from core.storage.workspace import Workspace
+from core.storage.workspace import JOURNAL, Workspace
 
 __all__ = ["PreviousState", "Resume", "conversation_to_resume", "prepare_resume", "read_previous_state"]
 

@@ -21,7 +21,7 @@ from core.storage.files import AlreadyThere, FolderEntry, Root, Written
 from core.storage.paths import shown
 from core.text import escape_unsafe, without_surrogates
 
-__all__ = ["FOLDERS", "RECORDS", "SAVED_REPORTS", "WORKSPACES", "Workspace", "saved_reports_of"]
+__all__ = ["FOLDERS", "JOURNAL", "RECORDS", "SAVED_REPORTS", "WORKSPACES", "Workspace", "saved_reports_of"]
 
 WORKSPACES = "AGENT_RUN_WORKSPACES"
 SAVED_REPORTS = "SAVED_REPORTS"
@@ -33,10 +33,11 @@ FOLDERS = (
     "work_products/media",
     "downloads",
 )
+JOURNAL = "journal.jsonl"
 _LOCK = ".lock"
 RECORDS = frozenset(
     {
-        "journal.jsonl",
+        JOURNAL,
         "run.log",
         "trace.json",
         "transcript.md",

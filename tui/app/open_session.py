@@ -23,7 +23,7 @@ def open_read_only(app: App[Any], folder: Path) -> None:
         NoProgram: the command cannot be started or failed, or the application has no terminal to give away.
     """
     from core.history.journal_reader import PastJournal
-    from core.history.session import JOURNAL
+    from core.storage.workspace import JOURNAL
 
     # Fail here if the journal cannot be read: the next frame of this screen would overwrite the child's message.
     PastJournal(folder / JOURNAL).close()

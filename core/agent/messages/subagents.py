@@ -33,12 +33,12 @@ class SubagentTasks:
         task = self._open.get(task_id)
         return task.tool_use_id if task else None
 
-    def close(self, status: Literal["error", "cancelled"] = "cancelled") -> Iterator[Event]:
+    def close(self) -> Iterator[Event]:
         """End every sub-agent that is still running."""
         for task_id in list(self._open):
             task = self._open.pop(task_id)
             yield SubagentFinished(
-                task_id=task_id, tool_use_id=task.tool_use_id, name=task.name, status=status
+                task_id=task_id, tool_use_id=task.tool_use_id, name=task.name, status="cancelled"
             )
 
     def feed(

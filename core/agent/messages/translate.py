@@ -15,6 +15,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Literal
 
 from core.agent.mcp.states import ServerStates
+from core.agent.messages.results import RawResult
 from core.agent.messages.subagents import SubagentTasks
 from core.agent.messages.usage import Prices, TokenMeter, usage_of, window_of
 from core.events.types import (
@@ -40,15 +41,11 @@ __all__ = ["OpenCall", "RawToolResult", "SteeringAccepted", "Translator", "TurnO
 log = logging.getLogger(__name__)
 
 
-@dataclass
+@dataclass(frozen=True)
 class OpenCall:
-    """A tool call that is unfinished."""
+    """A call that has no result yet; `started` is monotonic, in seconds."""
 
-    tool_use_id: str
-    name: str
-    input: dict[str, Any]
-    query_id: str
-    parent_tool_use_id: str | None
+    call: ToolCall
     started_at: datetime
     started: float
 
@@ -58,9 +55,7 @@ class RawToolResult:
     """A tool result as it is in a message; its call is still open."""
 
     tool_use_id: str
-    block: Any
-    is_error: bool
-    message_copy: Any
+    raw: RawResult
 
 
 @dataclass(frozen=True)
@@ -179,7 +174,7 @@ class Translator:
         call = self.calls.get(self.tasks.call_of(task_id) or "")
         if call is None:
             return self.query
-        asked = [str(call.input.get(key) or "") for key in ("description", "prompt")]
+        asked = [str(call.call.input.get(key) or "") for key in ("description", "prompt")]
         return "\n".join([self.query, *asked])
 
     def _stream(self, message: sdk.StreamEvent) -> Iterator[Event]:
@@ -276,15 +271,15 @@ class Translator:
     def _call_started(self, block: sdk.ToolUseBlock, parent: str | None) -> Iterator[Event]:
         if block.id in self.calls:
             return
-        self.calls[block.id] = OpenCall(
+        call = ToolCall(
             tool_use_id=block.id,
             name=clean(block.name),
             input=block.input,
             query_id=self.query_id,
+            query=self.query,
             parent_tool_use_id=parent,
-            started_at=datetime.now(UTC),
-            started=time.monotonic(),
         )
+        self.calls[block.id] = OpenCall(call, datetime.now(UTC), time.monotonic())
         yield ToolCallStarted(
             query_id=self.query_id,
             tool_use_id=block.id,
@@ -303,11 +298,9 @@ class Translator:
             return
         results = [block for block in message.content if isinstance(block, sdk.ToolResultBlock)]
         for block in results:
+            copy = message.tool_use_result if len(results) == 1 else None
             yield RawToolResult(
-                tool_use_id=block.tool_use_id,
-                block=block.content,
-                is_error=bool(block.is_error),
-                message_copy=message.tool_use_result if len(results) == 1 else None,
+                block.tool_use_id, RawResult(block.content, is_error=bool(block.is_error), message_copy=copy)
             )
 
     def _system(self, message: sdk.SystemMessage) -> Iterator[Event | TurnStarted]:

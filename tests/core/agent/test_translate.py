@@ -124,7 +124,7 @@ def test_a_call_is_told_once_and_its_secrets_not_at_all() -> None:
     assert "\x1b" not in started.name
     assert "canary-secret-1" not in str(started.input)
     assert "zzz" not in str(started.input)
-    assert translator.calls["t1"].input["q"] == "a canary-secret-1"
+    assert translator.calls["t1"].call.input["q"] == "a canary-secret-1"
 
 
 def test_the_messages_own_copy_belongs_to_a_lone_result_only() -> None:
@@ -134,9 +134,9 @@ def test_the_messages_own_copy_belongs_to_a_lone_result_only() -> None:
 
     (alone,) = fed(Translator(), user("t1"))
     assert isinstance(alone, RawToolResult)
-    assert alone.message_copy == {"content": "whole"}
+    assert alone.raw.message_copy == {"content": "whole"}
     both = fed(Translator(), user("t1", "t2"))
-    assert [item.message_copy for item in both if isinstance(item, RawToolResult)] == [None, None]
+    assert [item.raw.message_copy for item in both if isinstance(item, RawToolResult)] == [None, None]
 
 
 def task(kind: type[Any], **more: Any) -> Any:

@@ -14,6 +14,7 @@ from core.errors import JournalError
 from core.events.types import ArtifactSaved, Event, ToolCallFinished, ToolCallStarted
 from core.records.journal import iter_journal
 from core.storage.compression import inner_name
+from core.storage.workspace import JOURNAL
 
 __all__ = ["LARGEST_JOURNAL", "Call", "Origins", "read_origin"]
 
@@ -85,7 +86,7 @@ def read_origin(session: Path, path: Path) -> Call | None:
     Raises:
         JournalError: there is no journal that can be read, or it is too long.
     """
-    journal = session / "journal.jsonl"
+    journal = session / JOURNAL
     try:
         found = os.lstat(journal)
     except OSError as error:
