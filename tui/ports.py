@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Collection, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
+from core.concurrency.spawn import Spawn
 from core.events.types import Event, McpServer
 from core.provider.models import KnownModel, ModelChoice
 
@@ -20,22 +21,8 @@ __all__ = [
     "ScreenHost",
     "ServersPort",
     "SessionPort",
-    "Spawn",
-    "Spawned",
     "WorkspacePort",
 ]
-
-
-class Spawned(Protocol):
-    """A running piece of work that can be cancelled: an asyncio task or a Textual worker."""
-
-    def cancel(self) -> object:
-        """Ask the work to stop."""
-        ...
-
-
-Spawn = Callable[[Coroutine[Any, Any, Any], str, str], Spawned]
-"""Starts a coroutine; the strings are its name and its group (`agent`, `observers`, ...)."""
 
 
 class BusPort(Protocol):
@@ -43,7 +30,6 @@ class BusPort(Protocol):
 
     def subscribe(self, receive: Callable[[Event], None]) -> Callable[[], None]:
         """Call `receive` with every event; the returned function ends that."""
-        ...
 
 
 class WorkspacePort(Protocol):
@@ -52,7 +38,6 @@ class WorkspacePort(Protocol):
     @property
     def path(self) -> Path:
         """The session's folder."""
-        ...
 
 
 class ServersPort(Protocol):
@@ -61,19 +46,15 @@ class ServersPort(Protocol):
     @property
     def known(self) -> Sequence[McpServer]:
         """Every server in its last known state."""
-        ...
 
     def refresh(self) -> None:
         """Ask for their current state."""
-        ...
 
     def reconnect(self, name: str) -> str:
         """Reconnect a server; returns the reason if that is impossible."""
-        ...
 
     def switch(self, name: str, *, on: bool) -> str:
         """Enable or disable the tools of a server; returns the reason if that is impossible."""
-        ...
 
 
 class ModelsPort(Protocol):
@@ -82,16 +63,13 @@ class ModelsPort(Protocol):
     @property
     def choice(self) -> ModelChoice:
         """The current choice."""
-        ...
 
     @property
     def known(self) -> Sequence[KnownModel]:
         """The models that the agent lists."""
-        ...
 
     def choose(self, choice: ModelChoice) -> object:
         """Choose another model. Raises a `SettingsError` if that is impossible."""
-        ...
 
 
 class SessionPort(Protocol):
@@ -100,79 +78,62 @@ class SessionPort(Protocol):
     @property
     def bus(self) -> BusPort:
         """The session's events."""
-        ...
 
     @property
     def workspace(self) -> WorkspacePort:
         """The session's folder."""
-        ...
 
     @property
     def models(self) -> ModelsPort:
         """The choice of the model."""
-        ...
 
     @property
     def commands(self) -> Collection[str]:
         """The names of the agent's own slash commands; none before it is connected."""
-        ...
 
     @property
     def servers(self) -> ServersPort:
         """The MCP servers of the session."""
-        ...
 
     @property
     def trace(self) -> Trace | None:
         """The trace of the session, with its address if known."""
-        ...
 
     @property
     def state(self) -> str:
         """What the session is doing."""
-        ...
 
     @property
     def queued(self) -> tuple[str, ...]:
         """The queries that wait behind the running one, oldest first."""
-        ...
 
     async def start(self) -> None:
         """Connect; failures become events and the state `failed`."""
-        ...
 
     def submit(self, text: str) -> None:
         """Run a query now, or queue it behind the running one."""
-        ...
 
     async def steer(self, text: str) -> bool:
         """Send text to the running query; returns False if it became the next query instead."""
-        ...
 
     def unqueue(self) -> str | None:
         """Remove the newest queued query and return it."""
-        ...
 
     @property
     def queue_paused(self) -> bool:
         """Whether the waiting queries stay until `resume_queue` or the next `submit`."""
-        ...
 
     def change_queue(self, seen: Sequence[str], wanted: Sequence[str]) -> bool:
         """Replace the queue `seen` with `wanted`; returns False if the queue is no longer `seen`."""
-        ...
 
     def resume_queue(self) -> None:
         """Send the paused queries."""
-        ...
 
     def raise_budget(self, limit_usd: float) -> None:
         """Raise the spending limit, in US dollars. Raises a `SettingsError` if that much is spent already."""
-        ...
 
     async def interrupt(self) -> None:
         """Stop the running query."""
-        ...
 
     def answer_permission(
         self,
@@ -184,23 +145,18 @@ class SessionPort(Protocol):
         patterns: Sequence[str] = (),
     ) -> object:
         """Answer a `permission_asked`; `scope` is `once` or `session`; `patterns` apply to the latter."""
-        ...
 
     def finish_auth(self, outcome: Literal["completed", "cancelled", "expired"]) -> None:
         """Report that the person came back from the link, or gave up."""
-        ...
 
     def answer_trust(self, server: str, decision: Literal["trusted", "refused", "not_now"]) -> None:
         """Answer a `server_trust_asked`. Raises a `WorkspaceError` if the answer cannot be saved."""
-        ...
 
     async def restart(self) -> None:
         """Reconnect after the agent died, with the previous conversation."""
-        ...
 
     async def close(self, reason: str) -> None:
         """End the session and everything it started."""
-        ...
 
 
 Build = Callable[[Spawn], Awaitable[SessionPort]]
@@ -212,7 +168,6 @@ class Openable(Protocol):
 
     def open(self) -> object:
         """Open the dialog."""
-        ...
 
 
 class ScreenHost(Protocol):
@@ -221,42 +176,33 @@ class ScreenHost(Protocol):
     @property
     def settings(self) -> Settings:
         """What the person configured."""
-        ...
 
     @property
     def session(self) -> SessionPort | None:
         """The session; None before it starts."""
-        ...
 
     @property
     def setup(self) -> Openable:
         """The setup of the model."""
-        ...
 
     @property
     def model_selection(self) -> Openable:
         """The choice of the model."""
-        ...
 
     @property
     def queries(self) -> Openable:
         """The queue."""
-        ...
 
     @property
     def budget(self) -> Openable:
         """The spending limit."""
-        ...
 
     @property
     def status(self) -> Openable:
         """The status line."""
-        ...
 
     def open_sessions(self) -> None:
         """Show the sessions."""
-        ...
 
     def push_screen(self, screen: Any) -> object:
         """Show a screen."""
-        ...

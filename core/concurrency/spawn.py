@@ -14,7 +14,6 @@ class Handle(Protocol):
 
     def cancel(self) -> object:
         """Stop it."""
-        ...
 
 
 Spawn = Callable[[Coroutine[Any, Any, None], str, str], Handle]

@@ -10,13 +10,13 @@ import asyncio
 import sys
 from pathlib import Path
 
+from core.concurrency.spawn import Spawn
 from core.events.types import ToolCallFinished, ToolCallStarted
 from core.observation import McpObservation, TextContent
 from core.settings.model import Settings
 from tests.tui.fakes import FakeSession, FakeWorkspace
 from tui.app.app import UaTuiApp
 from tui.app.session_source import LiveSource
-from tui.ports import Spawn
 from tui.terminal.clipboard import Clipboard
 
 CALLS = 10_000

@@ -22,9 +22,10 @@ START, SESSION, CLOSE = "start", "session", "close"
 
 async def in_app(settings: Settings, heart: Heartbeat) -> None:
     """The session in the real application, with Textual's headless driver in place of a terminal."""
+    from core.concurrency.spawn import Spawn
     from tui.app.session_source import LiveSource
     from tui.cli.full_screen import make_app
-    from tui.ports import SessionPort, Spawn
+    from tui.ports import SessionPort
 
     app = make_app(settings, QUERY)
     assert isinstance(app.source, LiveSource)

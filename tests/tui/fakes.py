@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Literal
 
 from core.bus import Bus
+from core.concurrency.spawn import Spawn
 from core.events.types import (
     AuthFinished,
     BudgetRaised,
@@ -28,7 +29,6 @@ from core.settings.model import Settings
 from core.telemetry.tracer import Trace
 from tui.app.app import UaTuiApp
 from tui.app.session_source import LiveSource
-from tui.ports import Spawn
 from tui.terminal.clipboard import Clipboard
 
 

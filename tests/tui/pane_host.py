@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from textual.app import App, ComposeResult
+from textual.pilot import Pilot
 from textual.widget import Widget
 from textual.widgets import Button
 
@@ -21,6 +24,7 @@ from tui.virtual_list.virtual_list import VirtualList
 
 STYLES = Path(__file__).parents[2] / "styles"
 START = datetime(2026, 11, 21, 14, 2, tzinfo=UTC)
+PaneT = TypeVar("PaneT", bound=Widget)
 NAMES = ("lines", "conversation", "trace", "observers")
 
 
@@ -62,6 +66,13 @@ class PaneHost(App[None]):
 
     def on_observers_pane_call_requested(self, message: ObserversPane.CallRequested) -> None:
         self.opened.append(message.tool_use_id)
+
+
+@asynccontextmanager
+async def hosted(pane: PaneT, width: int, height: int) -> AsyncIterator[tuple[PaneT, Pilot[None]]]:
+    """Shows a pane in a terminal of this size."""
+    async with PaneHost(pane).run_test(size=(width, height)) as pilot:
+        yield pane, pilot
 
 
 def rows(view: VirtualList[Any]) -> list[str]:

@@ -21,7 +21,6 @@ class EventHandler(Protocol):
 
     def handle_events(self, events: Sequence[Event]) -> None:
         """Handle a batch of events, in order."""
-        ...
 
 
 class EventPump:

@@ -36,47 +36,38 @@ class AppPort(Protocol):
     @property
     def session(self) -> SessionPort | None:
         """The session; None until it is made."""
-        ...
 
     @property
     def session_folder(self) -> Path | None:
         """The session's folder; None before there is one, or when nothing may be written into it."""
-        ...
 
     @property
     def state(self) -> str:
         """What the session is doing."""
-        ...
 
     @property
     def keys(self) -> Keys:
         """The active keys."""
-        ...
 
     @property
     def screen(self) -> Screen[Any]:
         """The screen on top."""
-        ...
 
     @property
     def frame(self) -> Frame:
         """The panes and the prompt."""
-        ...
 
     @property
     def status(self) -> StatusLine:
         """The status line."""
-        ...
 
     @property
     def notice(self) -> NoticeBar:
         """The bar for problems."""
-        ...
 
     @property
     def is_headless(self) -> bool:
         """Whether there is no terminal."""
-        ...
 
     def notify(
         self,
@@ -88,25 +79,20 @@ class AppPort(Protocol):
         markup: bool = True,
     ) -> None:
         """Show a message for a while."""
-        ...
 
     def push_screen(
         self, screen: Screen[Result], callback: Callable[[Result | None], None] | None = None
     ) -> object:
         """Show a screen above the others; `callback` gets its result."""
-        ...
 
     def spawn(self, work: Coroutine[Any, Any, Any], name: str, group: str) -> Worker[Any]:
         """Run a coroutine as a worker."""
-        ...
 
     def restart_agent(self) -> None:
         """Start the agent again after a failure."""
-        ...
 
     def exit(self, result: str | None = None, return_code: int = 0) -> None:
         """End the application."""
-        ...
 
 
 class SessionHost(AppPort, Protocol):
@@ -115,16 +101,12 @@ class SessionHost(AppPort, Protocol):
     @property
     def pump(self) -> EventPump:
         """Takes the session's events, and brings them to the screen."""
-        ...
 
     def attach(self, session: SessionPort) -> None:
         """Make `session` the session of the application."""
-        ...
 
     def set_state(self, state: str) -> None:
         """Set what is shown as the state until there is a session."""
-        ...
 
     def shut_down(self) -> None:
         """Close the session, then the application."""
-        ...

@@ -52,12 +52,10 @@ class SessionSource(Protocol):
     @property
     def placeholder(self) -> str:
         """The text of the empty prompt."""
-        ...
 
     @property
     def is_read_only(self) -> bool:
         """Whether nothing can be typed into the prompt."""
-        ...
 
 
 @runtime_checkable
@@ -66,7 +64,6 @@ class Pane(Protocol):
 
     def handle_events(self, events: Sequence[Event]) -> None:
         """Handle a batch of events, in order."""
-        ...
 
 
 class Frame(PaneRequests):

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from textual.widgets import Static
 
+from core.concurrency.spawn import Spawn
 from core.errors import AgentUnavailable, CredentialsError
 from core.events.types import AuthRequired, Event, PermissionAnswered, PermissionAsked, TextDelta
 from core.settings.model import Settings
@@ -17,7 +18,6 @@ from tui.app.app import UaTuiApp
 from tui.app.event_pump import EventHandler, EventPump
 from tui.app.results import DEMO
 from tui.app.session_source import LiveSource
-from tui.ports import Spawn
 from tui.screens.application.error import ErrorScreen
 from tui.screens.requests.auth import AuthScreen
 from tui.screens.requests.permission import PermissionScreen

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from textual.pilot import Pilot
 
+from core.concurrency.spawn import Spawn
 from core.errors import CredentialsError
 from core.redaction.redactor import Redactor
 from core.settings.model import Settings
@@ -15,7 +16,6 @@ from tests.tui.files_host import until
 from tui.app.app import UaTuiApp
 from tui.app.results import DEMO, SET_UP
 from tui.app.session_source import LiveSource
-from tui.ports import Spawn
 from tui.screens.setup.screen import SetupResult, SetupScreen
 
 

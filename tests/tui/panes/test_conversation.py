@@ -33,7 +33,7 @@ from core.events.types import (
 )
 from core.provider.error_messages import AT_LIMIT
 from tests.tui.files_host import until
-from tests.tui.pane_host import PaneHost, at, finished, rows, started
+from tests.tui.pane_host import PaneHost, at, finished, hosted, rows, started
 from tui.panes.conversation.blocks import ConversationTheme, Notice, Tone, render_block
 from tui.panes.conversation.notices import message_of
 from tui.panes.conversation.pane import ConversationPane
@@ -66,8 +66,7 @@ def text_of(view: ConversationPane) -> str:
 
 
 async def test_an_empty_conversation_offers_three_things_to_try() -> None:
-    view = pane()
-    async with PaneHost(view).run_test(size=(80, 24)) as pilot:
+    async with hosted(pane(), 80, 24) as (view, pilot):
         await pilot.pause()
         assert sum(row.strip().startswith("›") for row in rows(view)) == 3
 
@@ -95,8 +94,7 @@ async def test_what_is_not_set_up_leaves_the_things_to_try_and_is_kept_above_the
 
 
 async def test_queries_of_one_id_are_answered_one_by_one() -> None:
-    view = pane()
-    async with PaneHost(view).run_test(size=(60, 24)):
+    async with hosted(pane(), 60, 24) as (view, _):
         view.handle_events(
             [*asked("One?"), written("First.", "m1"), QueryFinished(query_id="q", status="success")]
         )
@@ -111,8 +109,7 @@ async def test_queries_of_one_id_are_answered_one_by_one() -> None:
 
 async def test_that_all_is_spent_is_reported_once_by_the_query_that_was_stopped_for_it() -> None:
     spent: dict[str, Any] = {"level": "spent", "spent_usd": 1.2, "limit_usd": 1.0}
-    view = pane()
-    async with PaneHost(view).run_test(size=(120, 24)):
+    async with hosted(pane(), 120, 24) as (view, _):
         end = QueryFinished(query_id="q", status="error", error=AT_LIMIT)
         view.handle_events(
             [*asked(), end, BudgetReached(**spent, stopped=True), BudgetReached(**spent, refused=True)]
@@ -127,8 +124,7 @@ async def test_an_agent_that_dies_of_a_query_is_reported_once() -> None:
     causes = [
         "ProcessError: Command failed with exit code -9 (exit code: -9)\nError output: Check stderr output"
     ]
-    view = pane()
-    async with PaneHost(view).run_test(size=(120, 24)):
+    async with hosted(pane(), 120, 24) as (view, _):
         for query in ("q", "r"):
             error = ErrorRaised(where="agent", message=died, causes=causes)
             view.handle_events([*asked(), error, QueryFinished(query_id=query, status="error", error=died)])
@@ -139,8 +135,7 @@ async def test_an_agent_that_dies_of_a_query_is_reported_once() -> None:
 
 
 async def test_a_message_of_the_program_is_not_shown_as_the_persons() -> None:
-    view = pane()
-    async with PaneHost(view).run_test(size=(90, 24)):
+    async with hosted(pane(), 90, 24) as (view, _):
         view.handle_events([*asked("Read my mail"), written("Sign in first."), *asked(AUTH_COMPLETE)])
         rows = [row for row in text_of(view).split("\n") if row.strip()]
         speakers = [row.split()[0] for row in rows if row.split()[0] in ("You", "Agent", "ua-tui")]
@@ -149,8 +144,7 @@ async def test_a_message_of_the_program_is_not_shown_as_the_persons() -> None:
 
 
 async def test_question_and_answer_are_distinguished_by_words() -> None:
-    view = pane()
-    async with PaneHost(view).run_test(size=(60, 24)):
+    async with hosted(pane(), 60, 24) as (view, _):
         view.handle_events([*asked("Line one\nline two"), written("**Yes**, it is.")])
         shown = text_of(view).split("\n")
         assert shown[0].split() == ["You", "14:02"]
@@ -162,8 +156,7 @@ async def test_question_and_answer_are_distinguished_by_words() -> None:
 
 
 async def test_the_heading_counts_calls_and_then_says_how_long_it_took() -> None:
-    view = pane()
-    async with PaneHost(view).run_test(size=(60, 24)):
+    async with hosted(pane(), 60, 24) as (view, _):
         view.handle_events([*asked(), started("t1"), finished("t1"), started("t2")])
         assert "full agent · 2 calls · 14:02" in text_of(view)
         view.handle_events([QueryFinished(query_id="q", status="success", duration_ms=41_200)])
@@ -187,8 +180,7 @@ async def test_streamed_text_reads_as_the_whole_does() -> None:
 
 
 async def test_a_long_stream_renders_only_its_tail() -> None:
-    view = pane()
-    async with PaneHost(view).run_test(size=(60, 30)):
+    async with hosted(pane(), 60, 30) as (view, _):
         view.handle_events(asked())
         for number in range(200):
             view.handle_events([delta(f"Paragraph {number} with some words.\n\n")])
@@ -220,8 +212,7 @@ async def test_a_long_table_is_abridged_while_it_grows_and_whole_at_the_end() ->
 
 
 async def test_the_final_text_replaces_what_was_streamed() -> None:
-    view = pane()
-    async with PaneHost(view).run_test(size=(60, 30)):
+    async with hosted(pane(), 60, 30) as (view, _):
         view.handle_events([*asked(), delta("Wrong start\n\nsecond "), delta("part")])
         view.handle_events([written("Right start\n\nsecond part\n\nthird")])
         assert "Wrong" not in text_of(view)
@@ -229,8 +220,7 @@ async def test_the_final_text_replaces_what_was_streamed() -> None:
 
 
 async def test_an_answer_that_was_never_streamed_is_shown_once() -> None:
-    view = pane()
-    async with PaneHost(view).run_test(size=(60, 30)):
+    async with hosted(pane(), 60, 30) as (view, _):
         view.handle_events([*asked(), QueryFinished(query_id="q", status="success", text="Short answer")])
         assert text_of(view).count("Short answer") == 1
         view.handle_events(
@@ -265,8 +255,7 @@ async def test_thinking_is_one_line_until_it_is_unfolded() -> None:
 
 
 async def test_a_subagents_text_is_folded_under_its_name() -> None:
-    view = pane()
-    async with PaneHost(view).run_test(size=(80, 40)) as pilot:
+    async with hosted(pane(), 80, 40) as (view, pilot):
         view.handle_events(
             [
                 *asked(),
@@ -299,8 +288,7 @@ async def test_a_subagents_text_is_folded_under_its_name() -> None:
 async def test_how_a_login_ended_is_shown_below_what_the_agent_wrote_before(
     outcome: Literal["completed", "cancelled"], said_then: str
 ) -> None:
-    view = pane()
-    async with PaneHost(view).run_test(size=(90, 40)):
+    async with hosted(pane(), 90, 40) as (view, _):
         view.handle_events([*asked(), AuthRequired(toolkit="gmail", url="https://connect.example/link/x")])
         view.handle_events([written("Gmail is not connected yet.")])
         view.handle_events([AuthFinished(toolkit="gmail", outcome=outcome)])
@@ -355,8 +343,7 @@ async def test_a_server_that_is_tried_again_is_one_message_however_often() -> No
 
 
 async def test_the_apps_messages_say_what_why_and_change_in_place() -> None:
-    view = pane()
-    async with PaneHost(view).run_test(size=(90, 40)):
+    async with hosted(pane(), 90, 40) as (view, _):
         view.handle_events(
             [*asked(), PathFellBack(query_id="q", tool_name="mcp__composio__COMPOSIO_SEARCH_NEWS")]
         )
@@ -405,8 +392,7 @@ async def test_the_apps_messages_say_what_why_and_change_in_place() -> None:
 
 
 async def test_an_interruption_keeps_the_text_so_far() -> None:
-    view = pane()
-    async with PaneHost(view).run_test(size=(60, 30)):
+    async with hosted(pane(), 60, 30) as (view, _):
         view.handle_events(
             [
                 *asked(),
@@ -421,8 +407,7 @@ async def test_an_interruption_keeps_the_text_so_far() -> None:
 
 async def test_untrusted_text_is_shown_and_never_acts() -> None:
     nasty = "[/nope][@click=app.quit]x[/] \x1b]52;c;aGk=\x07 \x1b[2J \u202egnp.exe"
-    view = pane()
-    async with PaneHost(view).run_test(size=(100, 50)):
+    async with hosted(pane(), 100, 50) as (view, _):
         view.handle_events(
             [
                 *asked(nasty),
@@ -441,8 +426,7 @@ async def test_untrusted_text_is_shown_and_never_acts() -> None:
 
 
 async def test_messages_are_counted_as_new_not_their_pieces() -> None:
-    view = pane()
-    async with PaneHost(view).run_test(size=(60, 12)) as pilot:
+    async with hosted(pane(), 60, 12) as (view, pilot):
         view.handle_events([*asked(), written("word\n\n" * 30)])
         await pilot.press("pageup")
         view.handle_events([written("one\n\ntwo\n\nthree", "m2"), written("four", "m3")])
@@ -469,8 +453,7 @@ def test_an_error_names_its_causes() -> None:
 
 
 async def test_scrolled_up_nothing_moves_while_it_streams_and_end_returns() -> None:
-    view = pane()
-    async with PaneHost(view).run_test(size=(60, 12)) as pilot:
+    async with hosted(pane(), 60, 12) as (view, pilot):
         view.handle_events([*asked(), written("word\n\n" * 30)])
         await pilot.press("pageup", "pageup")
         before = text_of(view)
@@ -487,8 +470,7 @@ async def test_scrolled_up_nothing_moves_while_it_streams_and_end_returns() -> N
 
 
 async def test_a_resize_while_it_streams_keeps_the_tail_or_the_place() -> None:
-    view = pane()
-    async with PaneHost(view).run_test(size=(60, 14)) as pilot:
+    async with hosted(pane(), 60, 14) as (view, pilot):
         view.handle_events(
             [*asked(), written("\n\n".join(f"Paragraph {n} of some length." for n in range(60)))]
         )
@@ -512,8 +494,7 @@ async def test_a_resize_while_it_streams_keeps_the_tail_or_the_place() -> None:
 
 
 async def test_wheel_and_keys_leave_the_tail_and_come_back_to_it() -> None:
-    view = pane()
-    async with PaneHost(view).run_test(size=(60, 12)) as pilot:
+    async with hosted(pane(), 60, 12) as (view, pilot):
         view.handle_events([*asked(), written("word\n\n" * 30)])
         for away, back in (("pageup", "pagedown"), ("up", "down"), ("home", "end"), ("g", "G")):
             await pilot.press(away, away, away)

@@ -10,7 +10,7 @@ import pytest
 from textual.pilot import Pilot
 
 from core.events.types import Event, MessageFinished, PermissionAsked, QueryReceived, TextDelta, ThinkingDelta
-from tests.tui.pane_host import PaneHost, at, rows
+from tests.tui.pane_host import PaneHost, at, hosted, rows
 from tui.panes.conversation.pane import ConversationPane
 from tui.render.layout import plain
 from tui.render.markdown import MarkdownTheme, markdown_units, render_markdown
@@ -135,8 +135,7 @@ async def test_y_copies_what_was_written_in_each_message() -> None:
 
 
 async def test_the_message_that_y_copies_is_marked() -> None:
-    view = ConversationPane(zone=UTC)
-    async with PaneHost(view).run_test(size=(40, 60)) as pilot:
+    async with hosted(ConversationPane(zone=UTC), 40, 60) as (view, pilot):
         view.handle_events(conversation())
         await pilot.press("end", "up", "up", "up", "up")
         marked = [row for row in rows(view) if row.startswith("▌")]

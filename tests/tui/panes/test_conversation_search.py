@@ -20,7 +20,7 @@ from core.events.types import (
 )
 from tests.tui.fakes import make_app, make_session
 from tests.tui.files_host import until
-from tests.tui.pane_host import PaneHost, at, rows
+from tests.tui.pane_host import PaneHost, at, hosted, rows
 from tui.panes.conversation.blocks import Prose, Verbatim
 from tui.panes.conversation.pane import ConversationPane
 from tui.panes.conversation.search import Findings
@@ -65,8 +65,7 @@ def current_row(view: ConversationPane) -> str:
 
 
 async def test_search_finds_as_one_types_and_steps_around_the_ends() -> None:
-    view = ConversationPane(zone=UTC)
-    async with PaneHost(view).run_test(size=(60, 14)) as pilot:
+    async with hosted(ConversationPane(zone=UTC), 60, 14) as (view, pilot):
         view.handle_events(conversation())
         await pilot.press("slash", *"needl")
         assert "/needl▏" in title(view)
@@ -92,8 +91,7 @@ async def test_search_finds_as_one_types_and_steps_around_the_ends() -> None:
 
 
 async def test_a_match_in_folded_text_unfolds_it_and_folds_it_again_when_left() -> None:
-    view = ConversationPane(zone=UTC)
-    async with PaneHost(view).run_test(size=(70, 30)) as pilot:
+    async with hosted(ConversationPane(zone=UTC), 70, 30) as (view, pilot):
         view.handle_events(
             [
                 *conversation(2),
@@ -120,8 +118,7 @@ async def test_a_match_in_folded_text_unfolds_it_and_folds_it_again_when_left() 
 
 
 async def test_a_match_in_the_name_of_a_fold_leaves_it_folded() -> None:
-    view = ConversationPane(zone=UTC)
-    async with PaneHost(view).run_test(size=(70, 30)) as pilot:
+    async with hosted(ConversationPane(zone=UTC), 70, 30) as (view, pilot):
         view.handle_events(
             [
                 SubagentStarted(task_id="k", tool_use_id="t", name="expert", description="Chip report"),
@@ -139,8 +136,7 @@ async def test_a_match_in_the_name_of_a_fold_leaves_it_folded() -> None:
 
 
 async def test_escape_while_typing_goes_back_to_where_one_was() -> None:
-    view = ConversationPane(zone=UTC)
-    async with PaneHost(view).run_test(size=(60, 12)) as pilot:
+    async with hosted(ConversationPane(zone=UTC), 60, 12) as (view, pilot):
         view.handle_events(conversation())
         before = rows(view)
         await pilot.press("slash", *"thoughts")
@@ -157,8 +153,7 @@ async def test_escape_while_typing_goes_back_to_where_one_was() -> None:
 
 
 async def test_what_is_typed_is_edited_pasted_and_never_a_command() -> None:
-    view = ConversationPane(zone=UTC)
-    async with PaneHost(view).run_test(size=(60, 14)) as pilot:
+    async with hosted(ConversationPane(zone=UTC), 60, 14) as (view, pilot):
         view.handle_events(conversation())
         await pilot.press("slash", *"nyjkg", "backspace", "backspace")
         assert "/nyj▏" in title(view)
@@ -176,8 +171,7 @@ async def test_what_is_typed_is_edited_pasted_and_never_a_command() -> None:
 
 
 async def test_what_comes_while_searching_is_found_and_moves_nothing() -> None:
-    view = ConversationPane(zone=UTC)
-    async with PaneHost(view).run_test(size=(60, 14)) as pilot:
+    async with hosted(ConversationPane(zone=UTC), 60, 14) as (view, pilot):
         view.handle_events(conversation())
         await pilot.press("slash", *"thoughts", "enter")
         await until(lambda: "1/1" in title(view) and "…" not in title(view))
@@ -196,8 +190,7 @@ async def test_what_comes_while_searching_is_found_and_moves_nothing() -> None:
 
 
 async def test_matches_across_broken_lines_are_marked_in_both() -> None:
-    view = ConversationPane(zone=UTC)
-    async with PaneHost(view).run_test(size=(30, 14)) as pilot:
+    async with hosted(ConversationPane(zone=UTC), 30, 14) as (view, pilot):
         view.handle_events([written("These words are **broken in** the middle of it.", "m")])
         await pilot.press("slash", *"are broken in the middle", "enter")
         await until(lambda: "1/1" in title(view))

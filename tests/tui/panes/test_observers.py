@@ -10,7 +10,7 @@ from core.events.types import (
     ObserverStarted,
 )
 from core.records.counters import RunMetrics
-from tests.tui.pane_host import PaneHost, rows, started
+from tests.tui.pane_host import PaneHost, hosted, rows, started
 from tui.panes.observers.pane import ObserversPane, ObserversTheme, Run, render_run
 from tui.panes.observers.table import TableStyles, render_table
 from tui.render.layout import PLAIN, line_width, plain
@@ -53,8 +53,7 @@ def title(view: ObserversPane) -> str:
 
 
 async def test_a_run_is_one_row_from_start_to_end() -> None:
-    view = ObserversPane()
-    async with PaneHost(view).run_test(size=(90, 20)):
+    async with hosted(ObserversPane(), 90, 20) as (view, _):
         view.handle_events([began("r")])
         assert shown(view) == ["… search at work"]
         view.handle_events([saved("search_results/news_1.json"), saved("search_results/web_1.json")])
@@ -68,8 +67,7 @@ async def test_a_run_is_one_row_from_start_to_end() -> None:
 
 
 async def test_failed_runs_say_why_and_are_counted() -> None:
-    view = ObserversPane()
-    async with PaneHost(view).run_test(size=(90, 20)) as pilot:
+    async with hosted(ObserversPane(), 90, 20) as (view, pilot):
         view.handle_events(
             [ended("r", "failed", error="ValueError: no such file\nin media.py, line 3", duration_ms=31)]
         )
@@ -82,8 +80,7 @@ async def test_failed_runs_say_why_and_are_counted() -> None:
 
 
 async def test_skipped_runs_say_why_nothing_was_saved() -> None:
-    view = ObserversPane()
-    async with PaneHost(view).run_test(size=(90, 20)):
+    async with hosted(ObserversPane(), 90, 20) as (view, _):
         view.handle_events([ended("r", "skipped", note="no results in it"), ended("s", "skipped")])
         assert "no results in it" in shown(view)[0]
         assert "nothing to save" in shown(view)[1]
@@ -134,8 +131,7 @@ async def test_enter_asks_to_show_the_artifact() -> None:
 
 
 async def test_other_events_change_nothing_and_empty_says_what_will_come() -> None:
-    view = ObserversPane()
-    async with PaneHost(view).run_test(size=(60, 20)) as pilot:
+    async with hosted(ObserversPane(), 60, 20) as (view, pilot):
         await pilot.pause()
         assert "appears" in " ".join(shown(view))
         view.handle_events([])
@@ -144,8 +140,7 @@ async def test_other_events_change_nothing_and_empty_says_what_will_come() -> No
 
 async def test_untrusted_text_is_shown_as_text() -> None:
     nasty = "[/x]\x1b]0;t\x07\u202e"
-    view = ObserversPane()
-    async with PaneHost(view).run_test(size=(90, 20)) as pilot:
+    async with hosted(ObserversPane(), 90, 20) as (view, pilot):
         view.handle_events(
             [
                 ended("r", "failed", nasty, error=nasty),
@@ -182,8 +177,7 @@ def ran(*runs: tuple[str, Literal["saved", "skipped", "failed"], int, float]) ->
 
 
 async def test_numbers_are_above_the_rows_and_m_shows_more_of_them() -> None:
-    view = ObserversPane()
-    async with PaneHost(view).run_test(size=(90, 20)) as pilot:
+    async with hosted(ObserversPane(), 90, 20) as (view, pilot):
         view.handle_events(
             ran(("search", "saved", 20, 2), ("search", "saved", 15, 9), ("media", "failed", 0, 31))
         )
@@ -211,8 +205,7 @@ async def test_numbers_are_above_the_rows_and_m_shows_more_of_them() -> None:
 
 
 async def test_numbers_leave_most_of_a_low_pane_to_the_rows() -> None:
-    view = ObserversPane()
-    async with PaneHost(view).run_test(size=(90, 16)) as pilot:
+    async with hosted(ObserversPane(), 90, 16) as (view, pilot):
         view.handle_events(ran(*((f"observer_{n}", "saved", 1, 2) for n in range(6))))
         assert [row.split()[0] for row in filled(view)[:4]] == ["observer", "observer_0", "+5", "─" * 36]
         assert len(shown(view)) == 6
@@ -280,8 +273,7 @@ async def test_the_table_stays_while_rows_scroll_and_clicks_meet_their_rows() ->
 
 
 async def test_a_table_that_did_not_change_is_not_painted_again() -> None:
-    view = ObserversPane()
-    async with PaneHost(view).run_test(size=(90, 20)) as pilot:
+    async with hosted(ObserversPane(), 90, 20) as (view, pilot):
         view.handle_events(ran(("search", "saved", 20, 2), ("media", "saved", 1, 3)))
         await pilot.press("m")
         before = [view.render_line(y) for y in range(4)]

@@ -25,7 +25,7 @@ from core.events.types import (
     Usage,
 )
 from core.observation import CrawlObservation, McpObservation, TextContent
-from tests.tui.pane_host import PaneHost, finished, rows, started
+from tests.tui.pane_host import PaneHost, finished, hosted, rows, started
 from tui.panes.trace.pane import TracePane
 from tui.panes.trace.rows import (
     CallNode,
@@ -74,8 +74,7 @@ def shown(view: TracePane) -> list[str]:
 
 
 async def test_calls_stand_under_their_query_and_subagent() -> None:
-    view = pane()
-    async with PaneHost(view).run_test(size=(70, 20)):
+    async with hosted(pane(), 70, 20) as (view, _):
         view.handle_events(SESSION)
         lines = shown(view)
         assert lines[0].startswith("▾ ⠋ Research the news")
@@ -91,8 +90,7 @@ async def test_calls_stand_under_their_query_and_subagent() -> None:
 
 
 async def test_a_call_of_an_earlier_subagent_goes_to_its_place() -> None:
-    view = pane()
-    async with PaneHost(view).run_test(size=(70, 20)):
+    async with hosted(pane(), 70, 20) as (view, _):
         view.handle_events(
             [asked(), started("a", "Agent", subagent_type="one"), started("b", "Agent", subagent_type="two")]
         )
@@ -105,8 +103,7 @@ async def test_a_call_of_an_earlier_subagent_goes_to_its_place() -> None:
 
 
 async def test_queries_of_one_id_are_rows_of_their_own() -> None:
-    view = pane()
-    async with PaneHost(view).run_test(size=(70, 20)) as pilot:
+    async with hosted(pane(), 70, 20) as (view, pilot):
         view.handle_events([asked("q", "First"), started("t1", "Read"), finished("t1")])
         view.handle_events([QueryFinished(query_id="q", status="success")])
         view.handle_events(
@@ -131,8 +128,7 @@ async def test_queries_of_one_id_are_rows_of_their_own() -> None:
 
 
 async def test_a_query_received_after_its_calls_or_twice_stays_one_row() -> None:
-    view = pane()
-    async with PaneHost(view).run_test(size=(70, 20)):
+    async with hosted(pane(), 70, 20) as (view, _):
         view.handle_events(
             [started("t1", "Read"), asked("q", "Late"), asked("q", "Late"), started("t2", "Grep")]
         )
@@ -142,8 +138,7 @@ async def test_a_query_received_after_its_calls_or_twice_stays_one_row() -> None
 
 async def test_live_rows_count_seconds_and_nothing_ticks_when_nothing_runs() -> None:
     clock = Clock()
-    view = pane(clock)
-    async with PaneHost(view).run_test(size=(70, 20)):
+    async with hosted(pane(clock), 70, 20) as (view, _):
         assert view._timer is not None
         assert not view._timer._active.is_set()
         view.handle_events(SESSION)
@@ -184,8 +179,7 @@ async def test_what_of_a_time_was_spent_waiting_for_the_person_is_shown_separate
 
 
 async def test_states_other_than_success_are_words_too() -> None:
-    view = pane()
-    async with PaneHost(view).run_test(size=(90, 20)):
+    async with hosted(pane(), 90, 20) as (view, _):
         view.handle_events(
             [asked(), started("t1", "Bash", command="ls"), started("t2", "Bash", command="rm")]
         )
@@ -206,8 +200,7 @@ async def test_states_other_than_success_are_words_too() -> None:
 
 async def test_slow_calls_are_marked_while_they_run_and_afterwards() -> None:
     clock = Clock()
-    view = pane(clock)
-    async with PaneHost(view).run_test(size=(70, 20)):
+    async with hosted(pane(clock), 70, 20) as (view, _):
         view.handle_events([asked(), started("t1", "Bash", command="a"), started("t2", "Bash", command="b")])
         ends: list[str] = []
         colors: list[object] = []
@@ -228,8 +221,7 @@ async def test_slow_calls_are_marked_while_they_run_and_afterwards() -> None:
 
 
 async def test_a_result_that_was_cut_says_whether_the_rest_is_lost() -> None:
-    view = pane()
-    async with PaneHost(view).run_test(size=(60, 20)):
+    async with hosted(pane(), 60, 20) as (view, _):
         view.handle_events([asked()])
         for call, recovered in (("t1", True), ("t2", False)):
             seen = McpObservation(
@@ -250,8 +242,7 @@ async def test_a_result_that_was_cut_says_whether_the_rest_is_lost() -> None:
 
 
 async def test_retries_stay_on_the_row_of_their_query_only() -> None:
-    view = pane()
-    async with PaneHost(view).run_test(size=(70, 20)):
+    async with hosted(pane(), 70, 20) as (view, _):
         retry = [ApiRetry(attempt=number, max_attempts=10, delay_ms=10) for number in (1, 2)]
         view.handle_events(
             [asked(), *retry, QueryFinished(query_id="q", status="error"), asked("q2", "More")]
@@ -262,8 +253,7 @@ async def test_retries_stay_on_the_row_of_their_query_only() -> None:
 
 
 async def test_a_subagent_shows_tokens_and_that_it_was_sent_back() -> None:
-    view = pane()
-    async with PaneHost(view).run_test(size=(110, 20)):
+    async with hosted(pane(), 110, 20) as (view, _):
         view.handle_events(SESSION)
         view.handle_events([ComplianceEnforced(subagent="report-creation-expert", rule="r", message="m")])
         usage = Usage(input_tokens=38_000)
@@ -274,8 +264,7 @@ async def test_a_subagent_shows_tokens_and_that_it_was_sent_back() -> None:
 
 
 async def test_messages_of_a_subagent_are_between_its_calls_and_unfolds() -> None:
-    view = pane()
-    async with PaneHost(view).run_test(size=(70, 20)) as pilot:
+    async with hosted(pane(), 70, 20) as (view, pilot):
         view.handle_events([asked(), started("a", "Agent", subagent_type="expert")])
         piece: dict[str, Any] = {"query_id": "q", "message_id": "m", "parent_tool_use_id": "a"}
         view.handle_events([TextDelta(text="I read the ", **piece), started("a1", "Read", "a", path="x")])
@@ -308,8 +297,7 @@ async def test_messages_of_a_subagent_are_between_its_calls_and_unfolds() -> Non
 
 async def test_a_subagent_that_gives_no_sign_says_for_how_long() -> None:
     clock = Clock()
-    view = pane(clock)
-    async with PaneHost(view).run_test(size=(90, 20)):
+    async with hosted(pane(clock), 90, 20) as (view, _):
         view.handle_events(
             [asked(), started("a", "Agent", subagent_type="expert"), started("a1", "Read", "a")]
         )
@@ -380,8 +368,7 @@ async def test_what_came_of_a_call_is_kept_and_shown() -> None:
 
 
 async def test_folding_hides_and_brings_back() -> None:
-    view = pane()
-    async with PaneHost(view).run_test(size=(70, 20)) as pilot:
+    async with hosted(pane(), 70, 20) as (view, pilot):
         view.handle_events(SESSION)
         await pilot.press("left")
         assert view.cursor is not None
@@ -402,8 +389,7 @@ async def test_folding_hides_and_brings_back() -> None:
 
 
 async def test_failures_are_stepped_through_and_unfolded() -> None:
-    view = pane()
-    async with PaneHost(view).run_test(size=(70, 10)) as pilot:
+    async with hosted(pane(), 70, 10) as (view, pilot):
         view.handle_events([*SESSION, asked("q2", "More")])
         for number in range(60):
             view.handle_events([started(f"m{number}", "Read", query="q2", path="x")])
@@ -432,8 +418,7 @@ async def test_enter_asks_to_show_the_call() -> None:
 
 
 async def test_what_an_ended_session_left_running_does_not_run_for_ever() -> None:
-    view = pane()
-    async with PaneHost(view).run_test(size=(70, 20)):
+    async with hosted(pane(), 70, 20) as (view, _):
         view.handle_events([*SESSION, SessionFinished(reason="quit")])
         assert view._timer is not None
         assert not view._timer._active.is_set()
@@ -442,8 +427,7 @@ async def test_what_an_ended_session_left_running_does_not_run_for_ever() -> Non
 
 async def test_untrusted_names_and_arguments_are_shown_as_text() -> None:
     nasty = "[/x]\x1b]0;t\x07\x1b[2J\u202e\nline"
-    view = pane()
-    async with PaneHost(view).run_test(size=(100, 20)):
+    async with hosted(pane(), 100, 20) as (view, _):
         view.handle_events([asked("q", nasty), started("t", nasty, query=nasty)])
         view.handle_events([finished("t", "error", error=nasty)])
         text = "".join(rows(view))
@@ -489,16 +473,14 @@ def title(view: TracePane) -> str:
 
 
 async def test_what_is_typed_into_a_filter_is_seen_on_a_narrow_border() -> None:
-    view = pane()
-    async with PaneHost(view).run_test(size=(44, 20)) as pilot:
+    async with hosted(pane(), 44, 20) as (view, pilot):
         view.handle_events(SESSION)
         await pilot.press("f", *"state:failed")
         assert title(view) == "Trace · 1 of 4 calls  f state:failed▏"
 
 
 async def test_a_filter_keeps_matches_and_what_they_stand_under() -> None:
-    view = pane()
-    async with PaneHost(view).run_test(size=(90, 20)) as pilot:
+    async with hosted(pane(), 90, 20) as (view, pilot):
         view.handle_events([*SESSION, asked("q2", "More"), started("z", "Bash", query="q2", command="ls -l")])
         await pilot.press("f", *"crawl")
         assert keys(view) == ["query/q", "a", "t2"]
@@ -523,8 +505,7 @@ async def test_a_filter_keeps_matches_and_what_they_stand_under() -> None:
 
 
 async def test_matches_are_stepped_through_around_the_ends() -> None:
-    view = pane()
-    async with PaneHost(view).run_test(size=(90, 20)) as pilot:
+    async with hosted(pane(), 90, 20) as (view, pilot):
         view.handle_events(SESSION)
         await pilot.press("f", *"local_toolkit", "enter")
         seen: list[object] = []
@@ -536,8 +517,7 @@ async def test_matches_are_stepped_through_around_the_ends() -> None:
 
 
 async def test_rows_come_and_go_as_calls_begin_to_match_and_end_to() -> None:
-    view = pane()
-    async with PaneHost(view).run_test(size=(90, 20)):
+    async with hosted(pane(), 90, 20) as (view, _):
         view.handle_events(SESSION)
         view.show_only("state:running")
         assert keys(view) == ["query/q", "a", "t3"]
@@ -556,8 +536,7 @@ async def test_rows_come_and_go_as_calls_begin_to_match_and_end_to() -> None:
 
 
 async def test_a_filter_unfolds_what_hides_a_match_and_folds_it_again() -> None:
-    view = pane()
-    async with PaneHost(view).run_test(size=(90, 20)) as pilot:
+    async with hosted(pane(), 90, 20) as (view, pilot):
         view.handle_events(SESSION)
         await pilot.press("home", "enter")
         assert keys(view) == ["query/q"]

@@ -9,7 +9,7 @@ from textual.events import Key
 
 from core.events.types import Event, QueryReceived
 from tests.tui.files_host import until
-from tests.tui.pane_host import PaneHost, finished, started
+from tests.tui.pane_host import PaneHost, finished, hosted, started
 from tui.panes.trace.filter import CallFilter
 from tui.panes.trace.pane import TracePane
 from tui.panes.trace.rows import CallNode
@@ -62,8 +62,7 @@ async def test_rows_that_come_out_of_order_while_a_filter_is_taken_off_find_thei
 ) -> None:
     monkeypatch.setattr("tui.panes.trace.filter.STEP", 1)
     monkeypatch.setattr("tui.panes.trace.filter.STEPS_AT_ONCE", 1)
-    view = TracePane(monotonic=lambda: 0.0)
-    async with PaneHost(view).run_test(size=(70, 20)):
+    async with hosted(TracePane(monotonic=lambda: 0.0), 70, 20) as (view, _):
         view.handle_events([asked(1), *[started(f"t{n}", "Read", query="q1") for n in range(6)]])
         view.show_only("read")
         type_(view, "escape")
@@ -145,8 +144,7 @@ async def test_what_comes_while_rows_are_sifted_is_sifted_too(typed: str) -> Non
 async def test_a_row_folded_while_rows_are_sifted_is_as_the_rows_say(
     act: Callable[[TracePane], None],
 ) -> None:
-    view = long_trace()
-    async with PaneHost(view).run_test(size=(70, 20)):
+    async with hosted(long_trace(), 70, 20) as (view, _):
         view.show_only("state:running")
         view.tree_rows.filter.query.edit("")
         act(view)
@@ -160,8 +158,7 @@ async def test_a_row_folded_while_rows_are_sifted_is_as_the_rows_say(
 
 
 async def test_matches_are_unfolded_as_long_as_they_are_searched_for() -> None:
-    view = long_trace()
-    async with PaneHost(view).run_test(size=(70, 20)):
+    async with hosted(long_trace(), 70, 20) as (view, _):
         query = view.entries[0]
         view.tree_rows.set_open(query, open_=False)
         for typed, open_ in (

@@ -9,6 +9,7 @@ import pytest
 from textual.pilot import Pilot
 from textual.widgets import Static
 
+from core.concurrency.spawn import Spawn
 from core.errors import ConversationGone, JournalError
 from core.events.types import (
     Event,
@@ -30,7 +31,6 @@ from tui.panes.conversation.blocks import Verbatim
 from tui.panes.conversation.pane import ConversationPane
 from tui.panes.trace.pane import TracePane
 from tui.panes.workspace.pane import WorkspacePane
-from tui.ports import Spawn
 from tui.replay.resumed_source import ResumedSource
 from tui.screens.application.error import ErrorScreen
 from tui.screens.session.confirm_fresh import FreshScreen

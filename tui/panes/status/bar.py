@@ -50,11 +50,9 @@ class StatusSource(Protocol):
 
     def cells(self, state: str, frame: int, width: int) -> list[Cell]:
         """Return the parts of the line for a state of the session; `frame` counts the frames of the spinner."""
-        ...
 
     def describe(self) -> list[tuple[str, str]]:
         """Describe everything that the line shows, each with a label and a sentence."""
-        ...
 
 
 class StatusLine(Widget):
