@@ -15,9 +15,7 @@ from typing import Any
 from tests.architecture import page_with_tables
 from tests.keys_page import keys_page, standard_module
 from tests.paths import DOCS, PROJECT
-
-_OPTION_NAMES = {"workspace": "workspace_base", "tool": "extra_tools", "max_cost": "max_cost_usd"}
-"""The options whose names differ from those of their settings."""
+from tui.cli.arguments import SETTING_OPTIONS
 
 
 def settings_table() -> str:
@@ -25,7 +23,7 @@ def settings_table() -> str:
     from core.settings.describe import field_texts
     from core.settings.model import ENVIRONMENT, SPECS
 
-    options = _options()
+    options = {option.setting: option.names.split()[0] for option in SETTING_OPTIONS}
     rows = ["| setting | environment | default | meaning |", "|---|---|---|---|"]
     for name, (summary, notes) in field_texts().items():
         spec = SPECS[name]
@@ -36,18 +34,6 @@ def settings_table() -> str:
         meaning = " ".join(filter(None, (summary, notes, written, own, option))).replace("|", "\\|")
         rows.append(f"| `{name}` | {variables} | {_default(name)} | {meaning} |")
     return "\n".join(rows)
-
-
-def _options() -> dict[str, str]:
-    """The command line option of each setting that has one."""
-    from tui.cli.arguments import add_session_options, add_theme
-
-    parser = argparse.ArgumentParser()
-    add_session_options(parser)
-    add_theme(parser)
-    return {
-        _OPTION_NAMES.get(action.dest, action.dest): action.option_strings[0] for action in parser._actions
-    }
 
 
 def _default(name: str) -> str:

@@ -92,6 +92,31 @@ async def main():
         await pilot.press("escape")
 asyncio.run(main())
 """,
+    "A command in the prompt without a screen": """
+import asyncio, pathlib
+from tests.tui.app_host import settled
+from tests.tui.fakes import make_app, make_session
+
+async def main():
+    folder = pathlib.Path("work"); folder.mkdir()
+    app = make_app(folder, make_session(folder))
+    rung = []
+    app.bell = lambda: rung.append(True)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settled(app, pilot)
+        await pilot.press(*"/bell", "enter")
+        await pilot.pause()
+        assert rung == [True], rung
+asyncio.run(main())
+""",
+    "A sub-command": """
+import contextlib, io
+from tui.cli import main as ua_tui
+printed = io.StringIO()
+with contextlib.redirect_stdout(printed):
+    assert ua_tui(["themes", "--json"]) == 0
+assert "dark" in printed.getvalue()
+""",
     "An event": """
 from core.events.codec import decode_event, encode_event
 from core.events.describe import describe

@@ -19,8 +19,10 @@ if TYPE_CHECKING:
 
 
 __all__ = [
+    "SETTING_OPTIONS",
     "Adder",
     "Command",
+    "SettingOption",
     "WrongUsage",
     "add_fresh",
     "add_no_plugins",
@@ -150,6 +152,87 @@ def add_sessions_folder(parser: argparse.ArgumentParser) -> None:
     )
 
 
+class SettingOption(NamedTuple):
+    """An option that sets a setting: its names, the setting, the name of its value, and its help.
+
+    Without a value it sets `value`; `read` makes the value of a text.
+    """
+
+    names: str
+    setting: str
+    metavar: str
+    help: str
+    read: Callable[[str], Any] = str
+    repeatable: bool = False
+    value: bool = True
+
+    @property
+    def dest(self) -> str:
+        """The attribute that `argparse` sets."""
+        return self.names.split()[0].removeprefix("--").replace("-", "_") if self.value else self.setting
+
+    def add_to(self, parser: argparse.ArgumentParser) -> None:
+        """Add it to a parser."""
+        names = self.names.split()
+        how: dict[str, Any] = {"dest": self.dest, "help": self.help}
+        if not self.metavar:
+            parser.add_argument(*names, **how, action="store_const", const=self.value)
+        else:
+            action = "append" if self.repeatable else "store"
+            parser.add_argument(*names, **how, action=action, type=self.read, metavar=self.metavar)
+
+    def given(self, args: argparse.Namespace) -> Any:
+        """Return what was given; None if nothing was."""
+        value = getattr(args, self.dest, None)
+        return tuple(value) if isinstance(value, list) else value
+
+
+def _folder(text: str) -> Path | None:
+    return Path(text) if text else None
+
+
+_THEME = SettingOption(
+    "--theme",
+    "theme",
+    "NAME",
+    "the colour theme for this run: dark, light, ansi (the terminal's 16 colours) or a Textual theme",
+)
+_NO_PLUGINS = SettingOption(
+    "--no-plugins", "plugins", "", "ignore the observers of other installed packages", value=False
+)
+_HERE = "the folder for AGENT_RUN_WORKSPACES and SAVED_REPORTS (default: here)"
+_ALLOW = "run tools with a matching name without asking (repeatable)"
+_TOOLS = "offer Bash, Write, Edit or WebFetch (repeatable)"
+_EFFORT = "how much the model thinks: low, medium, high, xhigh or max"
+_SKIP = "run every tool without asking"
+SESSION_OPTIONS = (
+    SettingOption("--demo", "demo", "", "a scripted session: no network, no key"),
+    SettingOption("--demo-pace", "demo_pace", "N", "how slowly the demo streams (0: at once)", float),
+    SettingOption("--workspace", "workspace_base", "DIR", _HERE, _folder),
+    SettingOption("--model", "model", "MODEL", "the model that answers"),
+    SettingOption("--effort", "effort", "LEVEL", _EFFORT),
+    SettingOption("--base-url", "base_url", "URL", "a server that speaks the Anthropic Messages API"),
+    SettingOption("--allow", "allow", "PATTERN", _ALLOW, repeatable=True),
+    SettingOption("--tool --extra-tools", "extra_tools", "NAME", _TOOLS, repeatable=True),
+    SettingOption("--permission-mode", "permission_mode", "MODE", "default, acceptEdits or plan"),
+    SettingOption("--max-turns", "max_turns", "N", "the limit of model turns per query"),
+    SettingOption("--max-cost --max-cost-usd", "max_cost_usd", "USD", "the spending limit of a session"),
+    _NO_PLUGINS,
+    SettingOption("--dangerously-skip-permissions", "dangerously_skip_permissions", "", _SKIP),
+)
+"""The settings that every session has an option for."""
+SETTING_OPTIONS = (*SESSION_OPTIONS, _THEME)
+
+add_theme: Adder = _THEME.add_to
+add_no_plugins: Adder = _NO_PLUGINS.add_to
+
+
+def add_session_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of every session; `settings_of` reads them."""
+    for option in SESSION_OPTIONS:
+        option.add_to(parser)
+
+
 def add_plain(parser: argparse.ArgumentParser) -> None:
     """Add the option for no full screen."""
     parser.add_argument(
@@ -159,76 +242,12 @@ def add_plain(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_theme(parser: argparse.ArgumentParser) -> None:
-    """Add the colour theme."""
-    parser.add_argument(
-        "--theme",
-        metavar="NAME",
-        help="the colour theme for this run: dark, light, ansi (the terminal's 16 colours) or a Textual theme",
-    )
-
-
 def add_fresh(parser: argparse.ArgumentParser) -> None:
     """Add the option to resume without the earlier conversation."""
     parser.add_argument(
         "--fresh",
         action="store_true",
         help="resume with a new conversation, for example when the earlier one is gone",
-    )
-
-
-def add_no_plugins(parser: argparse.ArgumentParser) -> None:
-    """Add the option to ignore plug-ins."""
-    parser.add_argument(
-        "--no-plugins",
-        dest="plugins",
-        action="store_false",
-        default=None,
-        help="ignore the observers of other installed packages",
-    )
-
-
-def add_session_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options of every session; `settings_of` reads them."""
-    parser.add_argument(
-        "--demo", action="store_true", default=None, help="a scripted session: no network, no key"
-    )
-    parser.add_argument(
-        "--demo-pace", type=float, metavar="N", help="how slowly the demo streams (0: at once)"
-    )
-    parser.add_argument(
-        "--workspace",
-        metavar="DIR",
-        help="the folder for AGENT_RUN_WORKSPACES and SAVED_REPORTS (default: here)",
-    )
-    parser.add_argument("--model", help="the model that answers")
-    parser.add_argument(
-        "--effort", metavar="LEVEL", help="how much the model thinks: low, medium, high, xhigh or max"
-    )
-    parser.add_argument("--base-url", metavar="URL", help="a server that speaks the Anthropic Messages API")
-    parser.add_argument(
-        "--allow",
-        action="append",
-        metavar="PATTERN",
-        help="run tools with a matching name without asking (repeatable)",
-    )
-    parser.add_argument(
-        "--tool",
-        "--extra-tools",
-        dest="tool",
-        action="append",
-        metavar="NAME",
-        help="offer Bash, Write, Edit or WebFetch (repeatable)",
-    )
-    parser.add_argument("--permission-mode", metavar="MODE", help="default, acceptEdits or plan")
-    parser.add_argument("--max-turns", metavar="N", help="the limit of model turns per query")
-    parser.add_argument("--max-cost", "--max-cost-usd", metavar="USD", help="the spending limit of a session")
-    add_no_plugins(parser)
-    parser.add_argument(
-        "--dangerously-skip-permissions",
-        action="store_true",
-        default=None,
-        help="run every tool without asking",
     )
 
 
@@ -246,20 +265,4 @@ def settings_of(args: argparse.Namespace) -> Settings:
             "--dangerously-skip-permissions is refused for root: run as another user, or use --allow."
         )
 
-    overrides: dict[str, Any] = {
-        "demo": args.demo,
-        "demo_pace": args.demo_pace,
-        "workspace_base": Path(args.workspace) if args.workspace else None,
-        "model": args.model,
-        "effort": args.effort,
-        "base_url": args.base_url,
-        "allow": tuple(args.allow) if args.allow else None,
-        "extra_tools": tuple(args.tool) if args.tool else None,
-        "permission_mode": args.permission_mode,
-        "max_turns": args.max_turns,
-        "max_cost_usd": args.max_cost,
-        "plugins": args.plugins,
-        "dangerously_skip_permissions": args.dangerously_skip_permissions,
-        "theme": getattr(args, "theme", None),
-    }
-    return load_settings(overrides)
+    return load_settings({option.setting: option.given(args) for option in SETTING_OPTIONS})
