@@ -17,7 +17,7 @@ __all__ = ["OBSERVER", "Compliance", "Rule", "check_subagent", "shipped_rules"]
 @cache
 def shipped_rules() -> tuple[Rule, ...]:
     """The rules of the built-in sub-agents, read from their definitions once."""
-    return tuple(rule for subagent in shipped_subagents({}) for rule in subagent.rules)
+    return tuple(rule for subagent in shipped_subagents() for rule in subagent.rules)
 
 
 def check_subagent(

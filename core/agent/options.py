@@ -69,7 +69,7 @@ def write_briefing(
         "workspace": str(workspace),
         "tools": "\n".join(f"- `{name}`: {note}" for name, note in server_notes.items()),
     }
-    given = shipped_subagents({}) if subagents is None else subagents
+    given = shipped_subagents() if subagents is None else subagents
     return Briefing(
         read_prompt("system", values),
         tuple(fill_prompt(each, values) for each in given),

@@ -183,15 +183,11 @@ def store_setting(name: str, text: str | None, places: Places, *, in_project: bo
     written = next((each for each in _spellings(name) if each in there), name)
     stored = StoredSetting(
         file.store({written: value}),
-        default=_default(name, places) if is_empty(text) else "",
+        default=(_shown(name, places.default(name)) or spec.unset) if is_empty(text) else "",
         empty=value == "",
         changed=written in there or value is not None,
     )
     return replace(stored, warning=_warning(name, file, places))
-
-
-def _default(name: str, places: Places) -> str:
-    return _shown(name, places.default(name)) or SPECS[name].unset
 
 
 def _warning(name: str, file: SettingsFile, places: Places) -> str:

@@ -42,7 +42,7 @@ def only(**changes: Any) -> Rule:
 
 
 def test_a_definition_carries_its_rules_and_they_hold_in_order(context: ObserverContext) -> None:
-    carried = read_subagent(DEFINITION, {}, origin="chart-maker.md").rules
+    carried = read_subagent(DEFINITION, origin="chart-maker.md").rules
     assert [rule.agent for rule in carried] == ["chart-maker"] * 2
 
     def broken(request: str) -> str | None:
@@ -69,7 +69,7 @@ def test_a_sub_agent_that_was_stopped_broke_no_rule(context: ObserverContext, re
 
 
 def test_a_message_is_kept_word_for_word() -> None:
-    (_, notes) = read_subagent(DEFINITION, {}, origin="chart-maker.md").rules
+    (_, notes) = read_subagent(DEFINITION, origin="chart-maker.md").rules
     assert notes.message == "Write down\nwhat you did."
 
 

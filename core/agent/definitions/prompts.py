@@ -68,11 +68,11 @@ def read_prompt(name: str, values: Mapping[str, str]) -> str:
     return _fill(text, values)
 
 
-def shipped_subagents(values: Mapping[str, str]) -> list[SubagentDefinition]:
-    """Read every sub-agent that ships with the program."""
+def shipped_subagents() -> list[SubagentDefinition]:
+    """Read every sub-agent that ships with the program; its prompt has `{placeholders}`."""
     folder = resources.files("core.agent").joinpath("subagents")
     files = sorted((f for f in folder.iterdir() if f.name.endswith(".md")), key=lambda f: f.name)
-    return [read_subagent(f.read_text(encoding="utf-8"), values, origin=f.name) for f in files]
+    return [read_subagent(f.read_text(encoding="utf-8"), origin=f.name) for f in files]
 
 
 def fill_prompt(definition: SubagentDefinition, values: Mapping[str, str]) -> SubagentDefinition:
@@ -81,12 +81,7 @@ def fill_prompt(definition: SubagentDefinition, values: Mapping[str, str]) -> Su
 
 
 def read_subagent(
-    text: str,
-    values: Mapping[str, str],
-    *,
-    origin: str,
-    source: Source = "shipped",
-    any_model: bool = True,
+    text: str, *, origin: str, source: Source = "shipped", any_model: bool = True
 ) -> SubagentDefinition:
     """Read one definition: YAML front matter, then the prompt.
 
@@ -107,7 +102,7 @@ def read_subagent(
     return SubagentDefinition(
         name=name,
         description=required_text(fields, "description", _LONGEST_DESCRIPTION, origin=origin),
-        prompt=_fill(prompt, values),
+        prompt=prompt,
         tools=_tools(fields, "tools", origin),
         model=_model(fields.get("model"), origin, any_model=any_model),
         rules=read_rules(fields.get("compliance"), name, origin=origin),

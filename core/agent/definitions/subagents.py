@@ -87,12 +87,12 @@ def find_subagents(
 
     def read(path: Path, place: DefinitionFolder, origin: str) -> SubagentDefinition:
         text = read_markdown(path, inside=place.bound)
-        return read_subagent(text, {}, origin=origin, source=place.source, any_model=any_model)
+        return read_subagent(text, origin=origin, source=place.source, any_model=any_model)
 
     given, unusable = read_definitions(places, "*.md", read)
     winners: dict[str, SubagentDefinition] = {}
     replaced: list[SubagentDefinition] = []
-    for each in (*given, *shipped_subagents({})):
+    for each in (*given, *shipped_subagents()):
         winner = winners.setdefault(each.name, each)
         if winner is each:
             continue

@@ -22,14 +22,11 @@ ServerOperation = Literal["reconnecting", "enabling", "disabling"]
 
 
 class ServerStates:
-    """What is known of the servers, across all connections of the agent; reports it when anything changes.
+    """What is known of the servers, across all connections of the agent; reports it when anything changes."""
 
-    `off` are servers that are not available, with the reason; they are reported with the others.
-    """
-
-    def __init__(self, redactor: Redactor | None = None, off: Sequence[McpServer] = ()) -> None:
+    def __init__(self, redactor: Redactor | None = None) -> None:
         self._redactor = redactor or Redactor()
-        self._excluded: dict[str, McpServer] = {server.name: server for server in off}
+        self._excluded: dict[str, McpServer] = {}
         self._known: dict[str, McpServer] = {}
         self._operations: dict[str, ServerOperation] = {}
         self._errors: dict[str, str] = {}

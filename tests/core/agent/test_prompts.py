@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from core.agent.definitions.prompts import read_prompt, read_subagent, shipped_subagents
+from core.agent.definitions.prompts import fill_prompt, read_prompt, read_subagent, shipped_subagents
 from core.agent.permissions.policy import PermissionPolicy, Verdict
 from core.errors import SettingsError
 
@@ -14,7 +14,8 @@ def test_the_shipped_prompts_are_whole_and_filled() -> None:
     assert "Friday" in text
     assert "/ws" in text
     assert "{" not in text
-    expert = next(d for d in shipped_subagents(VALUES) if d.name == "report-creation-expert")
+    expert = next(d for d in shipped_subagents() if d.name == "report-creation-expert")
+    expert = fill_prompt(expert, VALUES)
     assert "save_corpus" in expert.prompt
     assert "{workspace}" not in expert.prompt
 
@@ -24,7 +25,7 @@ def test_no_tool_of_a_shipped_subagent_is_refused_and_those_that_act_outside_are
 ) -> None:
     policy = PermissionPolicy(workspace=tmp_path_factory.mktemp("ws"))
     asked = set()
-    for definition in shipped_subagents(VALUES):
+    for definition in shipped_subagents():
         assert definition.tools
         for tool in definition.tools:
             verdict = policy.judge(tool, {}).verdict
@@ -39,7 +40,7 @@ def test_no_tool_of_a_shipped_subagent_is_refused_and_those_that_act_outside_are
 
 
 def test_the_shipped_subagents_are_of_a_sane_size_and_filled() -> None:
-    shipped = {each.name: each for each in shipped_subagents(VALUES)}
+    shipped = {each.name: fill_prompt(each, VALUES) for each in shipped_subagents()}
     assert set(shipped) == {"data-analyst", "email-writer", "report-creation-expert"}
     for each in shipped.values():
         assert len(each.description) < 400, each.name
@@ -48,22 +49,20 @@ def test_the_shipped_subagents_are_of_a_sane_size_and_filled() -> None:
 
 
 def test_a_mail_must_be_saved_and_a_chart_fetched() -> None:
-    (draft,) = [rule for each in shipped_subagents({}) for rule in each.rules if rule.agent == "email-writer"]
+    (draft,) = [rule for each in shipped_subagents() for rule in each.rules if rule.agent == "email-writer"]
     assert draft.holds("email-writer", "Tell Ann that the meeting moves")
-    (chart,) = [rule for each in shipped_subagents({}) for rule in each.rules if rule.agent == "data-analyst"]
+    (chart,) = [rule for each in shipped_subagents() for rule in each.rules if rule.agent == "data-analyst"]
     assert chart.holds("data-analyst", "Draw a chart of revenue")
     assert not chart.holds("data-analyst", "How many rows are there?")
 
 
 def test_a_definition_takes_tools_as_a_list_or_a_line() -> None:
     listed = read_subagent(
-        "---\nname: a\ndescription: b\ntools: [X, Y]\n---\nGo to {workspace}.", VALUES, origin="a.md"
+        "---\nname: a\ndescription: b\ntools: [X, Y]\n---\nGo to {workspace}.", origin="a.md"
     )
-    line = read_subagent(
-        "---\nname: a\ndescription: b\ntools: X, Y\nmodel: haiku\n---\n", VALUES, origin="a.md"
-    )
+    line = read_subagent("---\nname: a\ndescription: b\ntools: X, Y\nmodel: haiku\n---\n", origin="a.md")
     assert listed.tools == line.tools == ("X", "Y")
-    assert listed.prompt == "Go to /ws.\n"
+    assert fill_prompt(listed, VALUES).prompt == "Go to /ws.\n"
     assert (listed.model, line.model) == ("inherit", "haiku")
 
 
@@ -73,4 +72,4 @@ def test_a_definition_takes_tools_as_a_list_or_a_line() -> None:
 )
 def test_a_broken_definition_names_its_file(text: str) -> None:
     with pytest.raises(SettingsError, match=r"broken\.md"):
-        read_subagent(text, VALUES, origin="broken.md")
+        read_subagent(text, origin="broken.md")

@@ -241,7 +241,8 @@ async def test_a_refused_key_is_told_in_plain_words(error: str) -> None:
 
 async def test_what_cannot_be_tried_is_said_at_once() -> None:
     off = McpServer(name="composio", status="off", error="Composio is off: set COMPOSIO_API_KEY")
-    desk = Desk(ServerStates(off=[off]))
+    desk = Desk()
+    desk.states.exclude(off)
     assert desk.servers.reconnect("toolkit") == "There is no server toolkit."
     await desk.watch_startup()
     assert desk.servers.reconnect("composio") == off.error

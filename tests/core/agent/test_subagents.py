@@ -181,13 +181,13 @@ def test_a_folder_that_links_to_the_users_own_definitions_takes_none_of_them_awa
 
 def test_what_a_file_would_give_itself_has_no_effect(tmp_path: Path) -> None:
     text = agent("a", more="permissionMode: bypassPermissions\nhooks: {}\nmcpServers: {}\ntools: Read\n")
-    found = read_subagent(text, {}, origin="a.md", source="project")
+    found = read_subagent(text, origin="a.md", source="project")
     assert found.ignored_fields == ("hooks", "mcpServers", "permissionMode")
     assert found.tools == ("Read",)
 
 
 def test_hidden_characters_of_a_prompt_are_seen() -> None:
-    found = read_subagent(agent("a") + "\u202egnp.exe \x1b[2J", {}, origin="a.md")
+    found = read_subagent(agent("a") + "\u202egnp.exe \x1b[2J", origin="a.md")
     assert "\u202e" not in found.prompt
     assert "\x1b" not in found.prompt
 
@@ -213,7 +213,7 @@ def test_a_tool_that_nobody_has_is_named_with_what_may_have_been_meant(
     tools: str, wrong: list[str], noted: list[str]
 ) -> None:
     found = check_tools(
-        read_subagent(agent("a", more=f"tools: {tools}\n"), {}, origin="a.md"),
+        read_subagent(agent("a", more=f"tools: {tools}\n"), origin="a.md"),
         offered=BASE_TOOLS,
         can_be_offered=EXTRA_TOOLS,
         servers=SERVERS,
@@ -224,6 +224,6 @@ def test_a_tool_that_nobody_has_is_named_with_what_may_have_been_meant(
 
 
 def test_of_a_server_that_says_nothing_every_tool_is_taken_to_exist() -> None:
-    definition = read_subagent(agent("a", more="tools: mcp__notes__x\n"), {}, origin="a.md")
+    definition = read_subagent(agent("a", more="tools: mcp__notes__x\n"), origin="a.md")
     servers = [McpServer(name="notes", status="unknown")]
     assert not check_tools(definition, offered=(), can_be_offered=(), servers=servers)

@@ -220,7 +220,8 @@ def test_a_retry_without_a_reason_names_the_server() -> None:
 
 
 def test_servers_are_told_of_when_something_is_new() -> None:
-    states = ServerStates(off=[McpServer(name="composio", status="off", error="no key")])
+    states = ServerStates()
+    states.exclude(McpServer(name="composio", status="off", error="no key"))
     translator = Translator(servers=states)
     first = list(translator.update_servers([{"name": "a", "status": "connected", "tools": [1] * 5}]))
     assert [[s.name for s in event.servers] for event in first if isinstance(event, McpStatus)] == [
