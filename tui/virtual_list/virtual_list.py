@@ -208,16 +208,6 @@ class VirtualList(ScrollView, Generic[EntryT], can_focus=True):
         self._generation += 1
         self._stale = True
 
-    def invalidate(self) -> None:
-        """Have the lines on screen made again with the next update: their marks changed, not their entries."""
-        self._stale = True
-
-    def clear(self) -> None:
-        """Remove all entries."""
-        self.splice(0, len(self.entries), ())
-        self._follow_end()
-        self.update_rows()
-
     def update_rows(self) -> None:
         """Bring the screen up to date after changes; does nothing while the list is hidden."""
         if self._is_shown:
@@ -523,24 +513,10 @@ class VirtualList(ScrollView, Generic[EntryT], can_focus=True):
             return self._foot[y] if y < len(self._foot) else Strip.blank(width, self._base)
         strip = self._lines[y].strip
         line = round(self.scroll_y) + y
-        selection = self.text_selection
-        if selection is not None:
-            strip = self._selected(strip, selection, line)
+        span = self.text_selection.get_span(line) if self.text_selection is not None else None
+        if span is not None:
+            strip = _paint_selected(strip, span, self.screen.get_component_rich_style("screen--selection"))
         return strip if self._painting else strip.apply_offsets(0, line)
-
-    def _selected(self, strip: Strip, selection: Selection, line: int) -> Strip:
-        span = selection.get_span(line)
-        if span is None:
-            return strip
-        start = strip.index_to_cell_position(min(span[0], strip.cell_count))
-        end = (
-            strip.cell_length
-            if span[1] == -1
-            else strip.index_to_cell_position(min(span[1], strip.cell_count))
-        )
-        style = self.screen.get_component_rich_style("screen--selection")
-        chosen = Strip(Segment.apply_style(strip.crop(start, end), post_style=style))
-        return Strip.join([strip.crop(0, start), chosen, strip.crop(end)])
 
     def selection_updated(self, selection: Selection | None) -> None:
         """Paint the selection."""
@@ -553,16 +529,12 @@ class VirtualList(ScrollView, Generic[EntryT], can_focus=True):
         last = min(last, self.heights.total - 1, first + MOST_COPIED_LINES)
         index, line = self.heights.at(first)
         found: list[str] = []
-        y = first
-        while index < len(self.entries) and y <= last:
-            for strip in self.rendered(index).strips[line:]:
-                span = selection.get_span(y)
-                if span is not None and y <= last:
-                    text = strip.text
-                    end = len(text) if span[1] == -1 else span[1]
-                    found.append(text[max(span[0], self.GUTTER) : end].rstrip())
-                y += 1
+        while index < len(self.entries) and first + len(found) <= last:
+            for y, strip in enumerate(self.rendered(index).strips[line:], first + len(found)):
+                start, end = selection.get_span(y) or (0, 0)
+                found.append(strip.text[max(start, self.GUTTER) : None if end == -1 else end].rstrip())
             index, line = index + 1, 0
+        del found[max(0, last - first + 1) :]
         return ("\n".join(found), "\n") if found else None
 
     # -- size, visibility, focus ------------------------------------------------------------------
@@ -664,10 +636,6 @@ class VirtualList(ScrollView, Generic[EntryT], can_focus=True):
     def stop_following(self) -> None:
         """Stay at the entries on screen when others come."""
         self._following = False
-
-    def _follow_end(self) -> None:
-        self._following = True
-        self._cursor = None
 
     # -- cursor -----------------------------------------------------------------------------------
 
@@ -811,7 +779,8 @@ class VirtualList(ScrollView, Generic[EntryT], can_focus=True):
     def action_cursor_end(self) -> None:
         """Go to the end, and follow it again if the list does that."""
         if self.FOLLOWS_END:
-            self._follow_end()
+            self._following = True
+            self._cursor = None
             self.update_rows()
         elif self.entries:
             self._select(len(self.entries) - 1)
@@ -843,3 +812,13 @@ class VirtualList(ScrollView, Generic[EntryT], can_focus=True):
         offset = event.get_content_offset(self)
         y = -1 if offset is None else offset.y - len(self._head)
         return self._lines[y] if 0 <= y < len(self._lines) else None
+
+
+def _paint_selected(strip: Strip, span: tuple[int, int], style: Style) -> Strip:
+    """Paint a span of characters, which ends with the line if its end is -1."""
+    start, end = (
+        strip.cell_length if at == -1 else strip.index_to_cell_position(min(at, strip.cell_count))
+        for at in span
+    )
+    chosen = Strip(Segment.apply_style(strip.crop(start, end), post_style=style))
+    return Strip.join([strip.crop(0, start), chosen, strip.crop(end)])

@@ -307,7 +307,7 @@ async def test_a_resize_keeps_the_reader_where_he_was() -> None:
         assert not view.following
 
 
-async def test_an_empty_view_says_what_will_come_and_can_be_cleared() -> None:
+async def test_an_empty_view_says_what_will_come() -> None:
     view = Items()
     async with PaneHost(view).run_test(size=(30, 9)) as pilot:
         await pilot.pause()
@@ -315,8 +315,27 @@ async def test_an_empty_view_says_what_will_come_and_can_be_cleared() -> None:
         await pilot.press("up", "down", "pageup", "pagedown", "home", "end", "enter")
         view.add("one")
         assert rows(view)[0] == "one"
-        view.clear()
+        view.splice(0, 1, ())
+        view.update_rows()
         assert rows(view)[0] == "nothing yet"
+
+
+class Fixed(Items):
+    FOLLOWS_END = False
+
+
+async def test_a_list_that_does_not_follow_its_end_begins_at_the_top_without_a_cursor() -> None:
+    view = Fixed()
+    async with PaneHost(view).run_test(size=(30, 9)) as pilot:
+        view.add(*[f"entry {n}" for n in range(40)])
+        assert (rows(view)[0], view.cursor) == ("entry 0", None)
+        await pilot.press("end")
+        assert view.cursor is not None
+        assert (rows(view)[-1], view.cursor.key) == ("entry 39", 39)
+        view.add("entry 40")
+        assert (rows(view)[-1], view.cursor.key, view.new_below) == ("entry 39", 39, 1)
+        await pilot.press("down")
+        assert (rows(view)[-1], view.cursor.key) == ("entry 40", 40)
 
 
 async def test_a_hidden_view_keeps_records_and_catches_up() -> None:

@@ -400,7 +400,6 @@ class Search:
     def _forget_marks(self) -> None:
         self._drawn.clear()
         self._marked.clear()
-        self._view.invalidate()
 
     def _matches(self, block: Block, rendered: Rendered) -> list[list[Span]]:
         assert self._findings is not None
