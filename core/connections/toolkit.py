@@ -23,7 +23,6 @@ def toolkit_connection(
     workspace: Path,
     *,
     routes: Mapping[str, str],
-    robots: bool = True,
     telemetry: Mapping[str, str] | None = None,
     session_file: Path | None = None,
 ) -> Connection:
@@ -34,13 +33,10 @@ def toolkit_connection(
     Args:
         workspace: the folder of the session.
         routes: sends hosts below a suffix to an address on loopback, as the demo's pages need.
-        robots: whether robots.txt is obeyed.
         telemetry: the variables with which it exports its spans; the agent does not pass its own on.
         session_file: the private file with the credentials of the remote sandbox.
     """
     args = ["-I", "-m", "core.toolkit", "--workspace", str(workspace), *_route_args(routes)]
-    if not robots:
-        args.append("--no-robots")
     environment = (
         dict.fromkeys(_BLANKED, "") | {"PYDANTIC_DISABLE_PLUGINS": "__all__"} | dict(telemetry or {})
     )

@@ -7,15 +7,13 @@ import json
 import logging
 import os
 import sys
-import tempfile
-from dataclasses import asdict, replace
-from pathlib import Path
-from typing import Any
+from dataclasses import asdict
+
+import msgspec
 
 from core.doctor.checks import run_checks
 from core.doctor.findings import Check
-from core.settings.model import Settings, load_settings
-from core.settings.sources import SourcedValue
+from core.settings.model import Settings
 
 __all__ = ["main"]
 
@@ -23,21 +21,10 @@ __all__ = ["main"]
 def main() -> int:
     """Read settings as a JSON object from standard input; print a line of JSON for each check."""
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING)
-    values = json.load(sys.stdin)
-    asyncio.run(run_checks(_settings(values), os.environ, _print_check))
+    # They were merged with the environment and all files before; a path is a text in JSON.
+    settings = msgspec.convert(json.load(sys.stdin), Settings, dec_hook=lambda kind, text: kind(text))
+    asyncio.run(run_checks(settings, os.environ, _print_check))
     return 0
-
-
-def _settings(values: dict[str, Any]) -> Settings:
-    """Settings from the values alone: they were merged with the environment and all files before."""
-    servers = tuple(
-        SourcedValue(each["value"], "file", each["name"], Path(each["path"]), in_folder=each["in_folder"])
-        for each in values.pop("mcp_servers")
-    )
-    with tempfile.TemporaryDirectory() as empty:
-        nowhere = Path(empty)
-        settings = load_settings(values, environ={}, cwd=nowhere, home=nowhere, config_dir=nowhere)
-    return replace(settings, mcp_servers=servers)
 
 
 def _print_check(check: Check) -> None:

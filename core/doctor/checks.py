@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from core.connections.trust import ServerTrust
 from core.connections.user_servers import find_user_servers
 from core.doctor.definitions import check_definitions
-from core.doctor.findings import Check, Finding, failed, run_check
+from core.doctor.findings import Check, Finding, PlannedCheck, failed, run_check
 from core.doctor.machine import check_agent, check_folder, check_python
 from core.doctor.servers import check_toolkit, check_user_server, check_web_reader
 from core.doctor.services import (
@@ -65,41 +64,24 @@ async def run_checks(
                 settings = demo_settings(settings, await stack.enter_async_context(demo_servers(0)))
             except DemoError as error:
                 finding = _finding(failed(str(error), "reinstall ua-tui"))
-                check = await run_check("demo", "Demo", finding, within=1, redactor=Redactor(), required=True)
+                check = await run_check(PlannedCheck("demo", "Demo", finding, 1.0, required=True), Redactor())
                 on_check(check)
                 return [check]
-        return await _run_all(
-            _checks(settings, environ, limits), Redactor(secrets(settings, environ)), on_check
-        )
+        redactor = Redactor(secrets(settings, environ))
 
+        async def run(each: PlannedCheck) -> Check:
+            check = await run_check(each, redactor)
+            on_check(check)
+            return check
 
-@dataclass(frozen=True)
-class _Planned:
-    """A check that is not started yet."""
-
-    name: str
-    title: str
-    work: Coroutine[Any, Any, Finding]
-    within: float
-    required: bool = False
-
-
-async def _run_all(checks: Sequence[_Planned], redactor: Redactor, on_check: OnCheck) -> list[Check]:
-    async def run(each: _Planned) -> Check:
-        check = await run_check(
-            each.name, each.title, each.work, within=each.within, redactor=redactor, required=each.required
-        )
-        on_check(check)
-        return check
-
-    return list(await asyncio.gather(*map(run, checks)))
+        return await asyncio.gather(*map(run, _checks(settings, environ, limits)))
 
 
 async def _finding(finding: Finding) -> Finding:
     return finding
 
 
-def _checks(settings: Settings, environ: Mapping[str, str], limits: TimeLimits) -> list[_Planned]:
+def _checks(settings: Settings, environ: Mapping[str, str], limits: TimeLimits) -> list[PlannedCheck]:
     # The demo exports nothing.
     exports = Exports() if settings.demo else Exports.of(token=settings.logfire_token, environ=environ)
     has_collector = exports.collector is not None
@@ -114,25 +96,27 @@ def _checks(settings: Settings, environ: Mapping[str, str], limits: TimeLimits) 
         has_collector=has_collector,
     )
     checks = [
-        _Planned("python", "Python", check_python(), limits.machine, required=True),
-        _Planned("agent", "Agent", check_agent(settings, environ), limits.machine, required=True),
-        _Planned("workspace", "Session folder", check_folder(settings), limits.machine, required=True),
+        PlannedCheck("python", "Python", check_python(), limits.machine, required=True),
+        PlannedCheck("agent", "Agent", check_agent(settings, environ), limits.machine, required=True),
+        PlannedCheck("workspace", "Session folder", check_folder(settings), limits.machine, required=True),
     ]
     for name, model in models_of(settings).items():
         work = check_session_model(settings, model, environ=environ, within=limits.model)
-        checks.append(_Planned(name, _TITLES[name], work, model_seconds, required=name == "model"))
+        checks.append(PlannedCheck(name, _TITLES[name], work, model_seconds, required=name == "model"))
     checks += [
-        _Planned("toolkit", "Local toolkit", check_toolkit(), limits.toolkit, required=True),
-        _Planned("composio", "Composio", check_composio(settings, within=limits.service), service_seconds),
-        _Planned("web_reader", "Web reader", check_web_reader(settings), service_seconds),
+        PlannedCheck("toolkit", "Local toolkit", check_toolkit(), limits.toolkit, required=True),
+        PlannedCheck(
+            "composio", "Composio", check_composio(settings, within=limits.service), service_seconds
+        ),
+        PlannedCheck("web_reader", "Web reader", check_web_reader(settings), service_seconds),
     ]
     for server in servers:
         work = check_user_server(server, folder, environ=environ, trust=trust)
-        checks.append(_Planned(f"server {server.name}", f"Server {server.name}", work, limits.toolkit))
+        checks.append(PlannedCheck(f"server {server.name}", f"Server {server.name}", work, limits.toolkit))
     for title, finding in check_definitions(settings, Places.of(environ=environ)).items():
-        checks.append(_Planned(title.lower(), title, _finding(finding), 1.0))
-    checks.append(_Planned("logfire", "Logfire", logfire, service_seconds))
+        checks.append(PlannedCheck(title.lower(), title, _finding(finding), 1.0))
+    checks.append(PlannedCheck("logfire", "Logfire", logfire, service_seconds))
     if has_collector:
         collector = check_collector(exports, within=limits.service)
-        checks.append(_Planned("collector", "Collector", collector, service_seconds))
+        checks.append(PlannedCheck("collector", "Collector", collector, service_seconds))
     return checks

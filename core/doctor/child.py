@@ -10,9 +10,9 @@ import signal
 import sys
 from collections.abc import AsyncGenerator
 from contextlib import suppress
-from dataclasses import fields
-from pathlib import Path
-from typing import Any
+from dataclasses import replace
+
+import msgspec
 
 from core.doctor.findings import Check
 from core.errors import UniversalAgentError
@@ -57,7 +57,9 @@ async def run_checks_in_child(settings: Settings) -> AsyncGenerator[Check, None]
     try:
         async with asyncio.timeout(_WITHIN):
             with suppress(ConnectionError):
-                process.stdin.write(json.dumps(_plain(settings), default=str).encode())
+                # Keys are for the screen, and may have any value of a file.
+                values = msgspec.to_builtins(replace(settings, keys=()), enc_hook=str)
+                process.stdin.write(json.dumps(values).encode())
                 process.stdin.close()
             async for line in process.stdout:
                 yield Check(**json.loads(line))
@@ -77,18 +79,3 @@ async def run_checks_in_child(settings: Settings) -> AsyncGenerator[Check, None]
             await process.wait()
         errors.cancel()
         await asyncio.gather(errors, return_exceptions=True)
-
-
-def _plain(settings: Settings) -> dict[str, Any]:
-    # Keys are for the screen, and may have any value of a file.
-    names = [each.name for each in fields(settings) if each.name not in ("keys", "mcp_servers")]
-    values = {name: getattr(settings, name) for name in names}
-    servers = [
-        {"value": each.value, "name": each.name, "path": str(each.path), "in_folder": each.in_folder}
-        for each in settings.mcp_servers
-    ]
-    return {"mcp_servers": servers} | {
-        name: str(value.absolute()) if isinstance(value, Path) else value
-        for name, value in values.items()
-        if value is not None
-    }

@@ -5,15 +5,26 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Sequence
+from collections.abc import Coroutine, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from core.errors import UniversalAgentError
 from core.redaction.redactor import Redactor
 from core.text import clean_line
 
-__all__ = ["Check", "Finding", "Status", "can_start", "failed", "ok", "run_check", "skipped", "warning"]
+__all__ = [
+    "Check",
+    "Finding",
+    "PlannedCheck",
+    "Status",
+    "can_start",
+    "failed",
+    "ok",
+    "run_check",
+    "skipped",
+    "warning",
+]
 
 log = logging.getLogger(__name__)
 
@@ -29,6 +40,17 @@ class Finding:
     status: Status
     found: str
     advice: str = ""
+
+
+@dataclass(frozen=True)
+class PlannedCheck:
+    """A check that is not started yet, and how many seconds it may take."""
+
+    name: str
+    title: str
+    work: Coroutine[Any, Any, Finding]
+    within: float
+    required: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,34 +95,26 @@ def can_start(checks: Sequence[Check]) -> bool:
     return not any(check.required and check.status == "failed" for check in checks)
 
 
-async def run_check(
-    name: str,
-    title: str,
-    work: Awaitable[Finding],
-    *,
-    within: float,
-    redactor: Redactor,
-    required: bool = False,
-) -> Check:
-    """Run one check for at most `within` seconds; an exception becomes its finding."""
+async def run_check(planned: PlannedCheck, redactor: Redactor) -> Check:
+    """Run one check; an exception becomes its finding."""
     started = time.monotonic()
     try:
-        async with asyncio.timeout(within):
-            finding = await work
+        async with asyncio.timeout(planned.within):
+            finding = await planned.work
     except TimeoutError:
-        finding = failed(f"no answer within {within:g} s", "try again, and check the network")
+        finding = failed(f"no answer within {planned.within:g} s", "try again, and check the network")
     except UniversalAgentError as error:
         finding = failed(str(error), "")
     except Exception as error:
-        log.warning("the check %s failed", name, exc_info=error)
+        log.warning("the check %s failed", planned.name, exc_info=error)
         finding = failed(f"{type(error).__name__}: {error}", "this is a bug in ua-tui: please report it")
     return Check(
-        name=name,
-        title=title,
+        name=planned.name,
+        title=planned.title,
         status=finding.status,
         found=_shown(finding.found, redactor),
         advice=_shown(finding.advice, redactor),
-        required=required,
+        required=planned.required,
         seconds=round(time.monotonic() - started, 3),
     )
 

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
 
-from core.connections.composio.errors import advice_for, as_failure, sdk_errors
-from core.connections.composio.sdk import import_sdk, sdk_client, sdk_http
+from core.connections.composio.errors import advice_for
+from core.connections.composio.sdk import delete_session, sdk_calls, sdk_client, sdk_http
 from core.errors import ConnectionFailed
 from core.settings.model import Settings
 
 __all__ = ["FAILED", "Accounts", "Link", "Toolkit"]
-
-log = logging.getLogger(__name__)
 
 FAILED = frozenset({"FAILED", "EXPIRED", "INACTIVE", "REVOKED"})
 """States of an account that following its link does not change."""
@@ -67,25 +64,18 @@ class Accounts:
         self._session: Any = None
 
     def __enter__(self) -> Accounts:
-        import_sdk()
-        try:
-            http = self._stack.enter_context(sdk_http(_TIMEOUT))
+        with ExitStack() as stack, sdk_calls(self._settings):
+            http = stack.enter_context(sdk_http(_TIMEOUT))
             self._client = sdk_client(self._settings, http, max_retries=1)
             user = self._settings.composio_user_id or self._settings.user_id
             # With every toolkit, also those that the settings disable.
             self._session = self._client.create(user_id=user)
-        except sdk_errors() as error:
-            self._stack.close()
-            raise as_failure(error, self._settings) from None
+            stack.callback(delete_session, self._session)
+            self._stack = stack.pop_all()
         return self
 
     def __exit__(self, *_raised: object) -> None:
-        try:
-            self._session.delete()
-        except sdk_errors() as error:
-            log.info("the session opened to list accounts could not be deleted: %s", error)
-        finally:
-            self._stack.close()
+        self._stack.close()
 
     def toolkits(self) -> list[Toolkit]:
         """All toolkits, the connected ones first."""
@@ -107,31 +97,25 @@ class Accounts:
 
     def link(self, slug: str) -> Link:
         """Start connecting an account."""
-        try:
+        with sdk_calls(self._settings):
             request = self._session.authorize(slug)
             url = str(request.redirect_url or "")
-        except sdk_errors() as error:
-            raise as_failure(error, self._settings) from None
         if not url:
             raise ConnectionFailed(advice_for("no_link", self._settings, slug))
         return Link(str(request.id), url)
 
     def status(self, link: Link) -> tuple[str, str]:
         """The state of an account, and the service's reason for it if there is one."""
-        try:
+        with sdk_calls(self._settings):
             account = self._client.connected_accounts.get(link.account)
             return str(account.status), str(getattr(account, "status_reason", None) or "")
-        except sdk_errors() as error:
-            raise as_failure(error, self._settings) from None
 
     def _pages(self, most: int = _MOST_PAGES, **filters: Any) -> Iterator[Toolkit]:
         cursor: str | None = None
         for _ in range(most):
-            try:
+            with sdk_calls(self._settings):
                 page = self._session.toolkits(limit=_PAGE, next_cursor=cursor, **filters)
                 found = [self._read(item) for item in page.items]
-            except sdk_errors() as error:
-                raise as_failure(error, self._settings) from None
             yield from found
             cursor = page.next_cursor
             if not cursor or not found:

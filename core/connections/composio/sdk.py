@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from core.connections.composio.errors import as_failure, sdk_errors
 from core.net.retries import retry_after
 from core.settings.model import Settings
 from core.telemetry.http import OnRequest, reporting_client
@@ -14,7 +16,9 @@ from core.telemetry.http import OnRequest, reporting_client
 if TYPE_CHECKING:
     import httpx
 
-__all__ = ["import_sdk", "sdk_client", "sdk_http"]
+__all__ = ["delete_session", "import_sdk", "sdk_calls", "sdk_client", "sdk_http"]
+
+log = logging.getLogger(__name__)
 
 _LONGEST_WAIT = 10.0
 
@@ -52,6 +56,24 @@ def sdk_http(timeout: float, on_request: OnRequest | None = None) -> Any:
             response.headers["x-should-retry"] = "false"
 
     return reporting_client(on_request, timeout=timeout, event_hooks={"response": [limit_wait]})
+
+
+@contextmanager
+def sdk_calls(settings: Settings) -> Iterator[None]:
+    """Import the SDK, and raise ConnectionFailed for its errors in the block."""
+    import_sdk()
+    try:
+        yield
+    except sdk_errors() as error:
+        raise as_failure(error, settings) from None
+
+
+def delete_session(session: Any) -> None:
+    """Delete a session that was opened to ask something; a failure is only logged."""
+    try:
+        session.delete()
+    except sdk_errors() as error:
+        log.info("a session of Composio could not be deleted: %s", error)
 
 
 @contextmanager

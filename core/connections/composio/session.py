@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-import logging
 import re
 from collections.abc import Sequence
+from contextlib import ExitStack
 from functools import partial
 from typing import Any
 from urllib.parse import urlsplit
 
 from core.concurrency.threads import apart
 from core.connections.base import WITHOUT_TOOLS, Connection, Expiry, RemoteSession
-from core.connections.composio.errors import advice_for, as_failure, late_failure, sdk_errors
+from core.connections.composio.errors import advice_for, late_failure
 from core.connections.composio.native import Modifier, native_provider, native_server
-from core.connections.composio.sdk import import_sdk, sdk_client, sdk_http
+from core.connections.composio.sdk import delete_session, import_sdk, sdk_calls, sdk_client, sdk_http
 from core.errors import Advice, ConnectionFailed
 from core.settings.model import Settings
 from core.telemetry.http import OnRequest
 
-__all__ = ["SERVER", "open_composio", "session_request", "try_composio"]
-
-log = logging.getLogger(__name__)
+__all__ = ["SERVER", "open_composio", "try_composio"]
 
 SERVER = "composio"
 _DEADLINE = 45.0
@@ -77,8 +75,64 @@ async def try_composio(settings: Settings, *, within: float) -> None:
         raise late_failure(settings, within) from None
 
 
-def session_request(settings: Settings) -> dict[str, Any]:
-    """The request for a session: the user and the toolkits."""
+def _open(settings: Settings, modifiers: Sequence[Modifier], on_request: OnRequest | None) -> Connection:
+    native = settings.composio_mode == "native"
+    with ExitStack() as stack, sdk_calls(settings):
+        http = stack.enter_context(sdk_http(_CALL_TIMEOUT if native else _TIMEOUT, on_request))
+        provider = {"provider": native_provider()} if native else {}
+        session = _create(settings, http, max_retries=1, **provider)
+        session_id, url = str(session.session_id), str(session.mcp.url)
+        headers = {str(name): str(value) for name, value in dict(session.mcp.headers or {}).items()}
+        server: dict[str, Any] = {"type": "http", "url": url, "headers": headers}
+        if native:
+            server = native_server(session, provider["provider"], modifiers)
+        parts = urlsplit(url)
+
+        async def is_connected(toolkit: str) -> bool:
+            return await apart(partial(_is_connected, settings, session_id, on_request, toolkit))
+
+        async def is_over() -> bool:
+            return await apart(partial(_is_over, settings, session_id, on_request))
+
+        return Connection(
+            servers={SERVER: server},
+            url=url,
+            secrets=(settings.composio_api_key or "", *headers.values()),
+            is_connected=is_connected,
+            expiry=Expiry(matches=lambda text: _OVER.search(text[:10_000]) is not None, is_over=is_over),
+            # The headers are for this origin, so the session's files are there, too.
+            remote=RemoteSession(f"{parts.scheme}://{parts.netloc}", session_id, headers),
+            # In the mode `mcp` only the session's address is needed; the agent makes the calls.
+            close=stack.pop_all().close if native else None,
+        )
+
+
+def _try(settings: Settings, within: float) -> None:
+    with sdk_calls(settings), sdk_http(within) as http:
+        delete_session(_create(settings, http, max_retries=0))
+
+
+def _is_connected(settings: Settings, session_id: str, on_request: OnRequest | None, toolkit: str) -> bool:
+    with sdk_calls(settings), sdk_http(_ASK_TIMEOUT, on_request) as http:
+        found = sdk_client(settings, http).use(session_id).toolkits(toolkits=[toolkit])
+    # A service that ignores the filter returns every toolkit.
+    states = [item.connection for item in found.items if item.slug.lower() == toolkit.lower()]
+    return any(state is not None and state.is_active for state in states)
+
+
+def _is_over(settings: Settings, session_id: str, on_request: OnRequest | None) -> bool:
+    try:
+        with sdk_calls(settings), sdk_http(_ASK_TIMEOUT, on_request) as http:
+            sdk_client(settings, http).use(session_id)
+    except ConnectionFailed as failure:
+        if failure.code in {"http_401", "http_403", "http_404", "http_410"}:
+            return True
+        raise
+    return False
+
+
+def _create(settings: Settings, http: Any, **options: Any) -> Any:
+    """Create a session for the user, with the toolkits of the settings."""
     only, disabled = settings.composio_toolkits, settings.composio_disabled_toolkits
     request: dict[str, Any] = {"user_id": settings.composio_user_id or settings.user_id}
     # The service accepts one or the other.
@@ -86,106 +140,4 @@ def session_request(settings: Settings) -> dict[str, Any]:
         request["toolkits"] = {"enable": list(only)}
     elif disabled:
         request["toolkits"] = {"disable": list(disabled)}
-    return request
-
-
-def _open(settings: Settings, modifiers: Sequence[Modifier], on_request: OnRequest | None) -> Connection:
-    native = settings.composio_mode == "native"
-    http = sdk_http(_CALL_TIMEOUT if native else _TIMEOUT, on_request)
-    try:
-        options: dict[str, Any] = {"max_retries": 1}
-        if native:
-            import_sdk()
-            options["provider"] = native_provider()
-        session = _session(settings, http, **options)
-        headers = {str(name): str(value) for name, value in dict(session.mcp.headers or {}).items()}
-        server: dict[str, Any] = {"type": "http", "url": str(session.mcp.url), "headers": headers}
-        if native:
-            server = _native(settings, session, options["provider"], modifiers)
-        return _connection(settings, session, server, headers, on_request, http if native else None)
-    except BaseException:
-        http.close()
-        raise
-    finally:
-        # In the mode `mcp` only the session's address is needed; the agent makes the calls.
-        if not native:
-            http.close()
-
-
-def _native(settings: Settings, session: Any, provider: Any, modifiers: Sequence[Modifier]) -> dict[str, Any]:
-    try:
-        return native_server(session, provider, modifiers)
-    except sdk_errors() as error:
-        raise as_failure(error, settings) from None
-
-
-def _connection(
-    settings: Settings,
-    session: Any,
-    server: dict[str, Any],
-    headers: dict[str, str],
-    on_request: OnRequest | None,
-    http: Any,
-) -> Connection:
-    session_id, url = str(session.session_id), str(session.mcp.url)
-    parts = urlsplit(url)
-
-    async def is_connected(toolkit: str) -> bool:
-        return await apart(partial(_is_connected, settings, session_id, on_request, toolkit))
-
-    async def is_over() -> bool:
-        return await apart(partial(_is_over, settings, session_id, on_request))
-
-    return Connection(
-        servers={SERVER: server},
-        url=url,
-        secrets=(settings.composio_api_key or "", *headers.values()),
-        is_connected=is_connected,
-        expiry=Expiry(matches=lambda text: _OVER.search(text[:10_000]) is not None, is_over=is_over),
-        # The headers are for this origin, so the session's files are there, too.
-        remote=RemoteSession(f"{parts.scheme}://{parts.netloc}", session_id, headers),
-        close=None if http is None else http.close,
-    )
-
-
-def _try(settings: Settings, within: float) -> None:
-    import_sdk()
-    with sdk_http(within) as http:
-        session = _session(settings, http, max_retries=0)
-        try:
-            session.delete()
-        except sdk_errors() as error:
-            log.info("the session opened to test Composio could not be deleted: %s", error)
-
-
-def _is_connected(settings: Settings, session_id: str, on_request: OnRequest | None, toolkit: str) -> bool:
-    import_sdk()
-    try:
-        with sdk_http(_ASK_TIMEOUT, on_request) as http:
-            found = sdk_client(settings, http).use(session_id).toolkits(toolkits=[toolkit])
-    except sdk_errors() as error:
-        raise as_failure(error, settings) from None
-    # A service that ignores the filter returns every toolkit.
-    states = [item.connection for item in found.items if item.slug.lower() == toolkit.lower()]
-    return any(state is not None and state.is_active for state in states)
-
-
-def _is_over(settings: Settings, session_id: str, on_request: OnRequest | None) -> bool:
-    import_sdk()
-    try:
-        with sdk_http(_ASK_TIMEOUT, on_request) as http:
-            sdk_client(settings, http).use(session_id)
-    except sdk_errors() as error:
-        failure = as_failure(error, settings)
-        if failure.code in {"http_401", "http_403", "http_404", "http_410"}:
-            return True
-        raise failure from None
-    return False
-
-
-def _session(settings: Settings, http: Any, **options: Any) -> Any:
-    import_sdk()
-    try:
-        return sdk_client(settings, http, **options).create(mcp=True, **session_request(settings))
-    except sdk_errors() as error:
-        raise as_failure(error, settings) from None
+    return sdk_client(settings, http, **options).create(mcp=True, **request)

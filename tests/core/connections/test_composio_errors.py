@@ -16,5 +16,5 @@ def test_no_part_of_a_key_that_an_error_repeats_is_told(monkeypatch: pytest.Monk
 
     monkeypatch.setattr(composio, "sdk_client", fail)
     with pytest.raises(ConnectionFailed, match="Composio could not be reached") as raised:
-        composio._session(Settings(composio_api_key=KEY), None)
+        composio._try(Settings(composio_api_key=KEY), 1.0)
     assert KEY[:6] not in str(raised.value)

@@ -6,8 +6,9 @@ import socket
 import stat
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Coroutine, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,7 +16,7 @@ from core.connections.base import Connection
 from core.connections.toolkit import SERVER, toolkit_connection
 from core.doctor import machine
 from core.doctor.checks import TimeLimits, run_checks
-from core.doctor.findings import Check, Finding, Status, can_start, failed, ok, run_check
+from core.doctor.findings import Check, Finding, PlannedCheck, Status, can_start, failed, ok, run_check
 from core.doctor.machine import check_agent, check_folder, check_python
 from core.doctor.servers import check_toolkit
 from core.doctor.services import check_composio, check_logfire, check_session_model, models_of
@@ -69,8 +70,8 @@ def test_only_what_is_required_keeps_a_session_from_starting(
     assert can_start([check("a", "ok", required=True), check("b", status, required=required)]) is could
 
 
-async def told(work: object, within: float = 20) -> Check:
-    return await run_check("a", "A", work, within=within, redactor=Redactor([KEY]))  # type: ignore[arg-type]
+async def told(work: Coroutine[Any, Any, Any], within: float = 20) -> Check:
+    return await run_check(PlannedCheck("a", "A", work, within), Redactor([KEY]))
 
 
 async def test_what_a_check_says_is_clean_and_without_secrets() -> None:

@@ -13,7 +13,7 @@ from core.connections.trust import ServerTrust
 from core.connections.user_servers import UnusableServer, UserServer, find_user_servers
 from core.doctor import checks
 from core.doctor import mcp_probe as mcp_client
-from core.doctor.findings import Finding, run_check
+from core.doctor.findings import Finding, PlannedCheck, run_check
 from core.doctor.servers import check_user_server, check_web_reader
 from core.redaction.redactor import Redactor
 from core.settings.model import Settings
@@ -172,9 +172,7 @@ async def test_one_that_hangs_is_given_up_and_ended(tmp_path: Path) -> None:
     path = tmp_path / "pid"
     hangs = f"import os, time; open({str(path)!r}, 'w').write(str(os.getpid())); time.sleep(600)"
     work = asked(tmp_path, command=sys.executable, args=["-c", hangs])
-    check = await run_check(
-        "server notes", "Server notes", work, within=3, redactor=Redactor(), required=False
-    )
+    check = await run_check(PlannedCheck("server notes", "Server notes", work, 3.0), Redactor())
     assert check.status == "failed"
     assert "no answer within 3 s" in check.found
     with pytest.raises(ProcessLookupError):

@@ -26,7 +26,6 @@ async def test_calls_join_the_trace_and_no_site_learns_of_it(tmp_path: Path) -> 
             connection = toolkit_connection(
                 tmp_path / "ws",
                 routes={".example": site.address},
-                robots=False,
                 telemetry=told,
                 session_file=handed_over,
             )
