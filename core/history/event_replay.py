@@ -41,13 +41,10 @@ class EventReplay:
 
     def add(self, events: Iterable[Event]) -> Iterator[Event]:
         """Add events; gives those to show, in order."""
-        for event in map(self._named, events):
+        for event in self.live(events):
             match event:
                 case TextDelta():
                     yield from self._hold(event)
-                    continue
-                case SessionStarted():
-                    yield msgspec.structs.replace(event, workspace=self._folder)
                     continue
                 case ThinkingDelta():
                     self._thinking.add(event.message_id)
@@ -66,13 +63,11 @@ class EventReplay:
 
     def live(self, events: Iterable[Event]) -> Iterator[Event]:
         """Give live events, with streamed text, after those that were added."""
-        for event in map(self._named, events):
-            if isinstance(event, SessionStarted):
-                yield msgspec.structs.replace(event, workspace=self._folder)
-            else:
-                yield event
+        return map(self._prepared, events)
 
-    def _named(self, event: Event) -> Event:
+    def _prepared(self, event: Event) -> Event:
+        if isinstance(event, SessionStarted):
+            return msgspec.structs.replace(event, workspace=self._folder)
         if isinstance(event, QueryReceived):
             name = query = event.query_id
             while name in self._queries:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import stat
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal
@@ -21,7 +20,7 @@ from core.events.types import (
     SessionStarted,
     TokensSpent,
 )
-from core.history.journal_reader import NOT_REGULAR, unreadable
+from core.history.journal_reader import open_regular, unreadable
 from core.storage.workspace import JOURNAL
 from core.text import clean_line
 
@@ -106,7 +105,7 @@ def read_summary(folder: Path, stamp: Stamp, before: Summary | None = None) -> S
     if folder.is_symlink():
         return msgspec.structs.replace(corrupt, title="", why="it is a link, and only folders are sessions")
     try:
-        file = _open(folder / JOURNAL)
+        file = open_regular(folder / JOURNAL)
     except OSError as error:
         return msgspec.structs.replace(corrupt, why=unreadable(error))
     try:
@@ -147,7 +146,7 @@ def beginning_of(folder: Path) -> SessionStarted:
         JournalError: the journal does not have it, or cannot be read; the message gives the same reason as the list.
     """
     try:
-        file = _open(folder / JOURNAL)
+        file = open_regular(folder / JOURNAL)
         try:
             head = os.pread(file, _HEAD, 0)
         finally:
@@ -163,7 +162,7 @@ def beginning_of(folder: Path) -> SessionStarted:
 def texts_of(folder: Path) -> Iterator[str]:
     """Give the texts of all queries and answers of a session, in order; none if it cannot be read."""
     try:
-        file = _open(folder / JOURNAL)
+        file = open_regular(folder / JOURNAL)
     except OSError:
         return
     try:
@@ -177,14 +176,6 @@ def texts_of(folder: Path) -> Iterator[str]:
         return
     finally:
         os.close(file)
-
-
-def _open(path: Path) -> int:
-    file = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    if not stat.S_ISREG(os.fstat(file).st_mode):
-        os.close(file)
-        raise OSError(0, NOT_REGULAR)
-    return file
 
 
 def _damage(head: bytes) -> str:
@@ -218,7 +209,7 @@ def _numbers(version: str) -> list[int]:
 
 def _read_title(folder: Path) -> str:
     try:
-        file = _open(folder / TITLE)
+        file = open_regular(folder / TITLE)
     except OSError:
         return ""
     try:

@@ -19,11 +19,11 @@ from core.events.types import ArtifactSaved, Event, ToolCallFinished, ToolCallSt
 __all__ = [
     "LARGEST",
     "LONGEST_LINE",
-    "NOT_REGULAR",
     "PastArtifactSaved",
     "PastCallFinished",
     "PastCallStarted",
     "PastJournal",
+    "open_regular",
     "unreadable",
 ]
 
@@ -73,17 +73,12 @@ class PastJournal:
         self.torn = False
         self.end = 0
         try:
-            self._file = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+            self._file = open_regular(path)
         except OSError as error:
             raise JournalError(
                 f"The session in {path.parent} cannot be opened: {unreadable(error)}."
             ) from error
-        found = os.fstat(self._file)
-        if not stat.S_ISREG(found.st_mode):
-            os.close(self._file)
-            why = unreadable(OSError(0, NOT_REGULAR))
-            raise JournalError(f"The session in {path.parent} cannot be opened: {why}.")
-        self.size = found.st_size
+        self.size = os.fstat(self._file).st_size
         self.left_out = max(0, self.size - LARGEST)
         """The bytes at the beginning that are not read because the journal is too long."""
         self._open = True
@@ -237,6 +232,15 @@ class PastJournal:
             raise JournalError(
                 f"The journal {self.path} cannot be read: {error.strerror or error}."
             ) from error
+
+
+def open_regular(path: Path) -> int:
+    """Open a file of a session to read it; a link is not followed, and nothing but a regular file is opened."""
+    file = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    if not stat.S_ISREG(os.fstat(file).st_mode):
+        os.close(file)
+        raise OSError(0, NOT_REGULAR)
+    return file
 
 
 def unreadable(error: OSError) -> str:

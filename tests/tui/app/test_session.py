@@ -96,7 +96,7 @@ async def test_a_permission_is_asked_and_answered(
     async with at_work(tmp_path) as (session, app, pilot):
         await ask(session, app, pilot)
         assert isinstance(app.screen, PermissionScreen)
-        assert app.status.waiting
+        assert app.status.facts.waiting
         listen(app)
         await pilot.press(*keys)
         await shown(app, pilot)
@@ -160,12 +160,12 @@ async def test_an_auth_link_is_shown_and_finished(tmp_path: Path) -> None:
         session.finish()
         await shown(app, pilot)
         assert isinstance(app.screen, AuthScreen)
-        assert app.status.waiting
+        assert app.status.facts.waiting
         listen(app)
         await pilot.press("enter")
         await shown(app, pilot)
         assert session.outcomes == ["completed"]
-        assert not app.status.waiting
+        assert not app.status.facts.waiting
 
 
 async def test_a_dead_agent_is_shown_and_restarted_in_place(tmp_path: Path) -> None:

@@ -149,7 +149,7 @@ async def test_escape_while_typing_goes_back_to_where_one_was() -> None:
         before = rows(view)
         await pilot.press("slash", "enter")
         assert rows(view) == before
-        assert not view.searching
+        assert not view.search.active
 
 
 async def test_what_is_typed_is_edited_pasted_and_never_a_command() -> None:
@@ -261,7 +261,7 @@ async def test_in_the_application_the_search_takes_keys_that_mean_something_else
         view = app.query_one("#conversation", ConversationPane)
         await until(lambda: "/3z?▏ 1/1" in title(view))
         await pilot.press("escape")
-        assert not view.searching
+        assert not view.search.active
         assert session.interrupts == 0
         assert view.has_focus
         await pilot.press("escape")

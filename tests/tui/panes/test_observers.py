@@ -117,7 +117,7 @@ async def test_a_broken_rule_and_its_enforcement_are_one_row() -> None:
         await pilot.press("enter")
         assert "report-creation-expert: Save the corpus." in shown(view)[1]
         view.handle_events([ComplianceFailed(**rule)])
-        assert len(view.runs) == 2
+        assert len(view.entries) == 2
 
 
 async def test_enter_asks_to_show_the_artifact() -> None:

@@ -291,7 +291,7 @@ async def test_messages_of_a_subagent_are_between_its_calls_and_unfolds() -> Non
         )
         assert len(shown(view)) == 4
         assert title(view) == "Trace · 2 calls · 0 failed"
-        view.show_only("read")
+        view.tree_rows.filter.show_only("read")
         assert keys(view) == ["query/q", "a", "a1"]
 
 
@@ -455,10 +455,10 @@ async def test_many_calls_are_found_and_drawn_by_the_screenful(monkeypatch: pyte
         assert "Research" in rows(view)[0]
         view.reveal("t50000")
         assert any("file50000" in row for row in rows(view))
-        view.show_only("file9999")
+        view.tree_rows.filter.show_only("file9999")
         assert len(view.entries) == 12
         assert all("file9999" in row for row in shown(view)[1:])
-        view.show_only("")
+        view.tree_rows.filter.show_only("")
         assert any("file50000" in row for row in rows(view))
         assert len(drawn) < 200
 
@@ -519,7 +519,7 @@ async def test_matches_are_stepped_through_around_the_ends() -> None:
 async def test_rows_come_and_go_as_calls_begin_to_match_and_end_to() -> None:
     async with hosted(pane(), 90, 20) as (view, _):
         view.handle_events(SESSION)
-        view.show_only("state:running")
+        view.tree_rows.filter.show_only("state:running")
         assert keys(view) == ["query/q", "a", "t3"]
         view.handle_events([finished("t3")])
         assert keys(view) == ["query/q", "a"]
@@ -530,7 +530,7 @@ async def test_rows_come_and_go_as_calls_begin_to_match_and_end_to() -> None:
         view.handle_events([started("late", "Grep", "a", pattern="x"), finished("n1")])
         assert keys(view) == ["query/q", "a", "late", "query/q2", "n2"]
         assert "2 of 7 calls" in title(view)
-        view.show_only("")
+        view.tree_rows.filter.show_only("")
         every = ["query/q", "t1", "a", "t2", "t3", "late", "query/q2", "n1", "n2"]
         assert keys(view) == every
 
@@ -540,11 +540,11 @@ async def test_a_filter_unfolds_what_hides_a_match_and_folds_it_again() -> None:
         view.handle_events(SESSION)
         await pilot.press("home", "enter")
         assert keys(view) == ["query/q"]
-        view.show_only("save_corpus")
+        view.tree_rows.filter.show_only("save_corpus")
         assert keys(view) == ["query/q", "a", "t3"]
-        view.show_only("")
+        view.tree_rows.filter.show_only("")
         assert keys(view) == ["query/q"]
-        view.show_only("news")
+        view.tree_rows.filter.show_only("news")
         assert view.reveal("t2"), "a call that the filter leaves out ends it"
         assert view.cursor is not None
         assert view.cursor.key == "t2"

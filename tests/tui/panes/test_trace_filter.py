@@ -64,7 +64,7 @@ async def test_rows_that_come_out_of_order_while_a_filter_is_taken_off_find_thei
     monkeypatch.setattr("tui.panes.trace.filter.STEPS_AT_ONCE", 1)
     async with hosted(TracePane(monotonic=lambda: 0.0), 70, 20) as (view, _):
         view.handle_events([asked(1), *[started(f"t{n}", "Read", query="q1") for n in range(6)]])
-        view.show_only("read")
+        view.tree_rows.filter.show_only("read")
         type_(view, "escape")
         job = view.tree_rows.filter._job
         assert job is not None
@@ -120,7 +120,7 @@ async def test_what_comes_while_rows_are_sifted_is_sifted_too(typed: str) -> Non
         assert view.matched is None
         await until(lambda: view.matched is not None)
         meanwhile(other)
-        other.show_only(typed)
+        other.tree_rows.filter.show_only(typed)
         assert kept(view) == kept(other)
         assert view.matched == other.matched
         assert [node.hits for node in view.entries] == [node.hits for node in other.entries]
@@ -128,7 +128,7 @@ async def test_what_comes_while_rows_are_sifted_is_sifted_too(typed: str) -> Non
         view.tree_rows.filter.query.edit("")
         view.handle_events([started("late", "Read", query="q2", path="x"), finished("late")])
         await until(lambda: view.matched is None)
-        other.show_only("")
+        other.tree_rows.filter.show_only("")
         other.handle_events([started("late", "Read", query="q2", path="x"), finished("late")])
         assert kept(view) == kept(other)
 
@@ -145,15 +145,15 @@ async def test_a_row_folded_while_rows_are_sifted_is_as_the_rows_say(
     act: Callable[[TracePane], None],
 ) -> None:
     async with hosted(long_trace(), 70, 20) as (view, _):
-        view.show_only("state:running")
+        view.tree_rows.filter.show_only("state:running")
         view.tree_rows.filter.query.edit("")
         act(view)
         await until(lambda: view.matched is None)
         first = view.entries[0]
         assert len(view.entries) == QUERIES * (CALLS + 1) - (0 if first.open else CALLS)
-        view.show_only("file7")
+        view.tree_rows.filter.show_only("file7")
         assert first.open
-        view.show_only("")
+        view.tree_rows.filter.show_only("")
         assert view.entries[0] is first
 
 

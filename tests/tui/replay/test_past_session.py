@@ -337,15 +337,15 @@ async def test_folds_and_filters_hold_when_the_whole_arrives(tmp_path: Path) -> 
     async with app.run_test(size=(160, 45)) as pilot:
         await asyncio.wait_for(source.end_shown.wait(), 20)
         trace = pane(app, TracePane)
-        last = trace.records["query/n59"]
+        last = trace.calls.by_key["query/n59"]
         trace.tree_rows.set_open(last, open_=False)
-        trace.show_only("state:failed")
+        trace.tree_rows.filter.show_only("state:failed")
         await asyncio.wait_for(source.all_shown.wait(), 20)
         assert trace.matched == 60
         assert "60 of 1,200 calls" in str(trace.border_title)
-        trace.show_only("")
-        assert not trace.records["query/n59"].open
-        assert trace.records["query/n58"].open
+        trace.tree_rows.filter.show_only("")
+        assert not trace.calls.by_key["query/n59"].open
+        assert trace.calls.by_key["query/n58"].open
         await pilot.press("2", "f", *"19.md", "enter")
         assert trace.matched == 60
 

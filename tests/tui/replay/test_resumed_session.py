@@ -108,7 +108,7 @@ async def test_what_was_before_is_shown_and_what_happens_comes_below_it(tmp_path
         await until(lambda: "A new answer." in text(app, ConversationPane))
         assert "$1.25" in str(app.status.render())
         trace = app.frame.query_one(TracePane)
-        assert trace.records["call_new"].took is not None
+        assert trace.calls.by_key["call_new"].took is not None
         assert trace.record("call_0_3") is not None
         assert app.frame.query_one(WorkspacePane).new_files == frozenset()
 
@@ -171,11 +171,11 @@ async def test_what_a_crash_left_open_is_ended_and_a_new_row_runs(tmp_path: Path
     async with resumed(write(tmp_path, before), ends=ends) as (app, _, session):
         await until(lambda: app.state == "idle" and "Resumed" in text(app, ConversationPane))
         trace = app.frame.query_one(TracePane)
-        assert not any(node.running for node in trace.records.values())
+        assert not any(node.running for node in trace.calls.by_key.values())
         session.bus.publish(QueryReceived(query_id="q2", text="Second"))
         session.bus.publish(started("call_b", "Read", query="q2", file_path="b.md"))
-        await until(lambda: "call_b" in trace.records)
-        assert trace.records["call_b"].running
+        await until(lambda: "call_b" in trace.calls.by_key)
+        assert trace.calls.by_key["call_b"].running
 
 
 async def test_a_conversation_that_is_gone_is_asked_about_and_a_fresh_one_begins(tmp_path: Path) -> None:

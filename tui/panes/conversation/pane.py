@@ -241,11 +241,6 @@ class ConversationPane(VirtualList[Block]):
 
     # -- search -----------------------------------------------------------------------------------
 
-    @property
-    def searching(self) -> bool:
-        """Whether a search is on."""
-        return self.search.active
-
     def action_find(self) -> None:
         """Begin a search: what is typed from here on is searched for."""
         self.search.begin()
@@ -256,7 +251,7 @@ class ConversationPane(VirtualList[Block]):
 
     def on_key(self, event: events.Key) -> None:
         """Type what is searched for; Esc ends a search before it means anything else."""
-        self.search.query.handle_key(event, active=self.searching)
+        self.search.query.handle_key(event, active=self.search.active)
 
     def on_paste(self, event: events.Paste) -> None:
         """Add what is pasted to what is searched for."""

@@ -366,11 +366,6 @@ class ObserversPane(VirtualList[Run]):
         run.revision += 1
         self.touch(run.key)
 
-    @property
-    def runs(self) -> Sequence[Run]:
-        """All rows, in the order they came."""
-        return self.entries
-
     def show_counts(self) -> None:
         """Show on the border what was saved, what failed, and how long a run takes."""
         if self.off_screen:
@@ -385,11 +380,6 @@ class ObserversPane(VirtualList[Run]):
             if self._known.all.runs:
                 parts.append(f" · {milliseconds(self._known.all.p50_ms)}")
         self.border_title = Content.assemble(*parts)
-
-    @property
-    def metrics(self) -> Mapping[str, RunMetrics]:
-        """What each observer did, by name."""
-        return self.run_source.metrics
 
     def action_toggle_table(self) -> None:
         """Show more columns of the table, or fewer."""

@@ -111,11 +111,6 @@ class StatusLine(Widget):
             self.state = self._read_state()
         self.refresh()
 
-    @property
-    def waiting(self) -> bool:
-        """Whether something waits for the person."""
-        return self.facts.waiting
-
     def on_mount(self) -> None:
         """Start the spinner if the session is busy from the start."""
         self._run_timer()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import ClassVar, Self
 
 from textual import events
@@ -148,7 +148,7 @@ class TracePane(VirtualList[CallNode]):
         if self.off_screen:
             return
         count, failures, matched = self.calls.count, len(self.calls.failures), self.matched
-        self.trace_source.empty_text = _NO_MATCH if self.filtering else _EMPTY
+        self.trace_source.empty_text = _NO_MATCH if self.tree_rows.filter.active else _EMPTY
         calls: list[str | Content | tuple[str, str]] = ["Trace"]
         failed: list[str | tuple[str, str]] = []
         if count:
@@ -162,11 +162,6 @@ class TracePane(VirtualList[CallNode]):
         if typed and title.cell_length > self.outer_size.width - BORDER_CELLS:
             title = Content.assemble(*calls, *typed)
         self.border_title = title
-
-    @property
-    def records(self) -> Mapping[str, CallNode]:
-        """All rows by key; a call's key is its `tool_use_id`."""
-        return self.calls.by_key
 
     def record(self, tool_use_id: str) -> Record | None:
         """Return what is known of a call."""
@@ -213,18 +208,9 @@ class TracePane(VirtualList[CallNode]):
     # -- the filter -------------------------------------------------------------------------------
 
     @property
-    def filtering(self) -> bool:
-        """Whether a filter is on or being typed."""
-        return self.tree_rows.filter.active
-
-    @property
     def matched(self) -> int | None:
         """How many rows match the filter; None without one."""
         return self.tree_rows.filter.matched
-
-    def show_only(self, typed: str) -> None:
-        """Show only what matches, with the rows it is under, at once; a blank text shows all."""
-        self.tree_rows.filter.show_only(typed)
 
     def action_filter(self) -> None:
         """Begin to type a filter."""
@@ -236,7 +222,7 @@ class TracePane(VirtualList[CallNode]):
 
     def on_key(self, event: events.Key) -> None:
         """Type the filter; Esc clears it before it means anything else."""
-        self.tree_rows.filter.query.handle_key(event, active=self.filtering)
+        self.tree_rows.filter.query.handle_key(event, active=self.tree_rows.filter.active)
 
     def on_paste(self, event: events.Paste) -> None:
         """Add what is pasted to the filter that is typed."""
