@@ -11,17 +11,14 @@ import socket
 import sys
 import threading
 from collections.abc import Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import uvicorn
 
 HOST = "127.0.0.1"
 STDIN = 0
 GRACE_SECONDS = 1
-
-
-class Stoppable(Protocol):
-    """A server that ends when its flag is set."""
-
-    should_exit: bool
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -97,7 +94,7 @@ def _announce(port: int, api_key: str) -> None:
     sys.stdout.flush()
 
 
-def _stop_when_input_ends(server: Stoppable) -> None:
+def _stop_when_input_ends(server: uvicorn.Server) -> None:
     """Watch standard input in a thread: that works for pipes, terminals and files alike."""
 
     def watch() -> None:

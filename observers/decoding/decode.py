@@ -13,7 +13,7 @@ import msgspec
 
 from observers.decoding.truncated_json import repair
 
-__all__ = ["MAX_DEPTH", "MAX_TEXT", "Decoded", "Undecodable", "decode_bytes", "decode_text", "decode_texts"]
+__all__ = ["MAX_DEPTH", "MAX_TEXT", "Decoded", "decode_bytes", "decode_text", "decode_texts"]
 
 MAX_TEXT = 64 << 20
 """Longest text that is parsed, in characters."""
@@ -45,10 +45,6 @@ _QUOTING = re.compile(
 _STRING = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
 _BAD_ESCAPE = re.compile(r"(?<!\\)(?:\\\\)*\\(?:[^\\'\"abfnrtvxuUN0-7\n]|[4-7][0-7]{2})")
 _LITERAL_NAMES = re.compile(r"\b(?:None|True|False)\b")
-
-
-class Undecodable(ValueError):
-    """A text that cannot be read as values; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,8 +90,6 @@ def decode_text(text: str, wrappings: int = 0) -> Decoded:
         return _decode_loosely(body, wrappings)
     except RecursionError:
         return Decoded(problem="the result is nested too deeply to read")
-    except Undecodable as problem:
-        return Decoded(problem=str(problem))
 
 
 def _strict(body: str) -> Any:
@@ -104,7 +98,7 @@ def _strict(body: str) -> Any:
     except (msgspec.DecodeError, UnicodeEncodeError):
         value, end = _LENIENT.raw_decode(body)
         if body[end:].strip():
-            raise Undecodable("text follows the document") from None
+            raise ValueError("text follows the document") from None
         return value
 
 

@@ -1,18 +1,14 @@
 from __future__ import annotations
 
 import json
-import re
-import threading
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from core.observation import McpObservation, TextContent, ToolCall, ToolResult
+from core.observation import ToolCall, ToolResult
 from core.storage.workspace import Workspace
 from observers.base import ObserverContext
 from observers.decoding import decode
@@ -29,28 +25,6 @@ MULTI = "mcp__composio__COMPOSIO_MULTI_EXECUTE_TOOL"
 def artifacts_in(workspace: Workspace) -> list[dict[str, Any]]:
     paths = sorted((workspace.path / "search_results").glob("*.json"))
     return [json.loads(path.read_bytes(), parse_constant=pytest.fail) for path in paths]
-
-
-@pytest.mark.parametrize(
-    "slug",
-    ["../../../tmp/pwn_SEARCH", "a/b search", "SEARCH" * 80, "search\x00\n\u202e", "..", "CON", "🔎 search"],
-)
-def test_names_from_tool_text_stay_in_the_folder(
-    context: ObserverContext, result: Make, tmp_path: Path, slug: str
-) -> None:
-    before = {path for path in tmp_path.rglob("*") if path.is_file()}
-    rows = [{"title": "T", "url": "https://a.example/", "snippet": "s"}]
-    body = {
-        "data": {
-            "results": [{"tool_slug": slug, "index": 0, "response": {"data": {"organic_results": rows}}}]
-        }
-    }
-    outcome = SearchResults().observe(result(MULTI, body), context)
-    new = {path for path in tmp_path.rglob("*") if path.is_file()} - before
-    assert len(outcome.artifacts) == 1
-    for path in new:
-        assert path.parent == context.workspace.path / "search_results"
-        assert re.fullmatch(r"[a-z0-9_-]+\.json|urls\.txt", path.name)
 
 
 def test_fifty_results_of_one_second_have_fifty_files(context: ObserverContext, result: Make) -> None:
@@ -114,28 +88,6 @@ def test_what_cannot_be_read_is_skipped_with_a_reason(
     assert outcome.artifacts == ()
     # Which of the reasons it is depends on how deep the interpreter's own parser goes.
     assert any(reason in (outcome.note or "") for reason in ("nested", "too large", "cannot be read"))
-
-
-def test_eight_observers_at_once_list_every_url_once(context: ObserverContext) -> None:
-    barrier = threading.Barrier(8)
-
-    def observe(number: int) -> None:
-        urls = [f"https://shared.example/{n}" for n in range(25)] + [
-            f"https://own.example/{number}/{n}" for n in range(50)
-        ]
-        body = json.dumps({"results": [{"title": "T", "url": url} for url in urls]})
-        call = ToolCall(tool_use_id=f"t{number}", name=SEARCH)
-        observation = McpObservation(
-            tool_name=SEARCH, tool_use_id=call.tool_use_id, server="s", content=(TextContent(body),)
-        )
-        barrier.wait()
-        SearchResults().observe(ToolResult(call=call, observation=observation), context)
-
-    with ThreadPoolExecutor(8) as pool:
-        list(pool.map(observe, range(8)))
-    lines = context.workspace.read("search_results/urls.txt").decode().splitlines()
-    assert len(lines) == len(set(lines)) == 8 * 50 + 25
-    assert len(artifacts_in(context.workspace)) == 8
 
 
 VALUES = st.recursive(

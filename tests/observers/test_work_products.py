@@ -158,6 +158,12 @@ def test_a_file_that_others_continue_to_write_is_copied_at_its_end(
 @pytest.mark.parametrize(
     ("name", "draft"),
     [
+        ("_notes.md", True),
+        ("outline.md", True),
+        (".hidden", True),
+        ("Draft-2.md", True),
+        ("report.tmp", True),
+        ("report_draft.html", True),
         ("report_draft_v2.html", True),
         ("report-draft-3.html", True),
         ("report_20261121_draft.md", True),
@@ -180,5 +186,5 @@ def test_a_file_that_others_continue_to_write_is_copied_at_its_end(
         ("2026.html", False),
     ],
 )
-def test_a_title_is_no_draft(name: str, draft: bool) -> None:
+def test_which_names_are_drafts(name: str, draft: bool) -> None:
     assert is_draft(f"work_products/{name}") is draft

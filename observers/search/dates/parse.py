@@ -13,27 +13,10 @@ from observers.search.dates.value import Ago, Reading, Unit, iso_of, moment_text
 
 __all__ = ["iso_date"]
 
+_MONTH_NAMES = "january february march april may june july august september october november december"
 _MONTHS = {
-    name: number
-    for number, names in enumerate(
-        (
-            ("jan", "january"),
-            ("feb", "february"),
-            ("mar", "march"),
-            ("apr", "april"),
-            ("may",),
-            ("jun", "june"),
-            ("jul", "july"),
-            ("aug", "august"),
-            ("sep", "sept", "september"),
-            ("oct", "october"),
-            ("nov", "november"),
-            ("dec", "december"),
-        ),
-        start=1,
-    )
-    for name in names
-}
+    name: number for number, month in enumerate(_MONTH_NAMES.split(), start=1) for name in (month, month[:3])
+} | {"sept": 9}
 _UNIT_NAMES: tuple[tuple[str, Unit, int], ...] = (
     ("s sec secs second seconds", "second", 1),
     ("m min mins minute minutes", "second", 60),

@@ -17,7 +17,7 @@ from observers.compliance import Compliance, check_subagent, shipped_rules
 from observers.corpus import Corpus
 from observers.media import Media, media_type
 from observers.search_results import SearchResults
-from observers.work_products import WorkProducts, is_draft
+from observers.work_products import WorkProducts
 from observers.workbench_activity import WorkbenchActivity
 
 Make = Callable[..., ToolResult]
@@ -145,13 +145,6 @@ def test_a_native_write_is_copied_once_it_rests(context: ObserverContext, result
     outcome = WorkProducts().observe(result("Write", "ok", file_path=str(path)), context)
     writer.join()
     assert Path(outcome.artifacts[0].copied_to or "").read_bytes() == b"whole"
-
-
-@pytest.mark.parametrize(
-    "name", ["_notes.md", "outline.md", "report_draft.html", ".hidden", "Draft-2.md", "report.tmp"]
-)
-def test_drafts_stay_behind(context: ObserverContext, result: Make, name: str) -> None:
-    assert is_draft(f"work_products/{name}")
 
 
 @pytest.mark.parametrize(
