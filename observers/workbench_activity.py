@@ -14,7 +14,7 @@ from observers.decoding.truncated_json import CUT_OFF
 from observers.output.formats import RunOutput, WorkbenchFile
 from observers.output.saving import save_once, unique_id, write_json
 from observers.search.sanitise import plain_value
-from observers.search.tool_names import is_multi_execute, short_name
+from observers.search.tool_names import inner_tools, is_multi_execute, short_name
 
 __all__ = ["FOLDER", "OBSERVER", "WorkbenchActivity"]
 
@@ -74,17 +74,9 @@ def _is_sandbox(name: str) -> bool:
 
 def _runs(call: ToolCall) -> list[tuple[str, Mapping[str, Any]]]:
     """The tools that a call runs, each with its arguments."""
-    if not is_multi_execute(call.name):
-        return [(short_name(call.name), call.input)]
-    tools = call.input.get("tools")
-    return [
-        (
-            str(tool.get("tool_slug")),
-            arguments if isinstance(arguments := tool.get("arguments"), dict) else {},
-        )
-        for tool in (tools if isinstance(tools, list) else [])
-        if isinstance(tool, dict)
-    ]
+    if is_multi_execute(call.name):
+        return list(inner_tools(call))
+    return [(short_name(call.name), call.input)]
 
 
 def _answer_of(whole: Mapping[str, Any] | None, index: int) -> Mapping[str, Any] | None:

@@ -33,9 +33,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     from core.errors import DemoError
 
     try:
-        listener = _listen(options.port)
+        listener = socket.create_server((HOST, options.port), backlog=128)
     except OSError as error:
-        sys.stderr.write(f"The demo cannot listen on {HOST}:{options.port}: {error.strerror}.\n")
+        sys.stderr.write(
+            f"The demo cannot listen on {HOST}:{options.port}: {os.strerror(error.errno or 0)}.\n"
+        )
         return 1
     try:
         asyncio.run(_serve(listener, options.pace))
@@ -45,18 +47,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return 130
     return 0
-
-
-def _listen(port: int) -> socket.socket:
-    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-    try:
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.bind((HOST, port))
-        listener.listen(128)
-    except OSError:
-        listener.close()
-        raise
-    return listener
 
 
 async def _serve(listener: socket.socket, pace: float) -> None:

@@ -10,7 +10,7 @@ from core.observation import ToolCall
 from observers.search.keys import EMPTY_MARKS, PAGE_MARKS, fold
 from observers.search.metadata import answer_of, details_of, error_of, query_in
 from observers.search.rows import url_of
-from observers.search.tool_names import Policy, inner_policy_of, is_multi_execute, short_name
+from observers.search.tool_names import Policy, inner_policy_of, inner_tools, is_multi_execute, short_name
 
 __all__ = ["Scope", "executed_in", "inner_calls", "learn", "responses_of", "runs_a_tool"]
 
@@ -34,20 +34,11 @@ class Scope:
 
 def inner_calls(call: ToolCall) -> list[Scope]:
     """The searches that the input of a call requests, in order, if it runs several tools."""
-    tools = call.input.get("tools") if is_multi_execute(call.name) else None
-    if not isinstance(tools, list):
-        return []
-    scopes = []
-    for tool in tools:
-        slug = tool.get("tool_slug") if isinstance(tool, dict) else None
-        arguments = tool.get("arguments") if isinstance(tool, dict) else None
-        name = slug if isinstance(slug, str) and slug else short_name(call.name)
-        scopes.append(
-            Scope(
-                name, inner_policy_of(name), query=query_in(arguments if isinstance(arguments, dict) else {})
-            )
-        )
-    return scopes
+    return [
+        Scope(name, inner_policy_of(name), query=query_in(arguments))
+        for slug, arguments in inner_tools(call)
+        for name in [slug or short_name(call.name)]
+    ]
 
 
 def runs_a_tool(item: Any) -> bool:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Mapping
 from enum import Enum
 from functools import lru_cache
+from itertools import islice
+from typing import Any
 
 from core.observation import ToolCall
 from observers.search.keys import word_set
@@ -12,6 +15,7 @@ from observers.search.keys import word_set
 __all__ = [
     "Policy",
     "inner_policy_of",
+    "inner_tools",
     "is_multi_execute",
     "kind_of_name",
     "kind_of_server",
@@ -91,6 +95,15 @@ def is_multi_execute(name: str) -> bool:
     return "MULTI_EXECUTE" in name.upper()
 
 
+def inner_tools(call: ToolCall) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """The tools that a call of several tools requests, each with its name, which may be empty, and its arguments."""
+    tools = call.input.get("tools") if is_multi_execute(call.name) else None
+    for tool in tools if isinstance(tools, list) else ():
+        slug = tool.get("tool_slug") if isinstance(tool, dict) else None
+        arguments = tool.get("arguments") if isinstance(tool, dict) else None
+        yield slug if isinstance(slug, str) else "", arguments if isinstance(arguments, dict) else {}
+
+
 @lru_cache(maxsize=1024)
 def policy_of(name: str) -> Policy:
     """Judge a tool by its name: a search, something that is never one, or to be judged by its result."""
@@ -124,18 +137,13 @@ def inner_policy_of(slug: str) -> Policy:
 
 def policy_of_call(call: ToolCall) -> Policy:
     """Judge a call by its tool's name, and one that runs other tools by the most promising of their names."""
-    tools = call.input.get("tools") if is_multi_execute(call.name) else None
-    if not isinstance(tools, list) or not tools:
+    slugs = [slug for slug, _ in islice(inner_tools(call), _MOST_INNER + 1)]
+    if not slugs:
         return policy_of(call.name)
-    inner = {_policy_of_inner(tool) for tool in tools[:_MOST_INNER]}
+    inner = {inner_policy_of(slug) if slug else Policy.UNKNOWN for slug in slugs[:_MOST_INNER]}
     if Policy.SEARCH in inner:
         return Policy.SEARCH
-    return Policy.NEVER if inner == {Policy.NEVER} and len(tools) <= _MOST_INNER else Policy.UNKNOWN
-
-
-def _policy_of_inner(tool: object) -> Policy:
-    slug = tool.get("tool_slug") if isinstance(tool, dict) else None
-    return inner_policy_of(slug) if isinstance(slug, str) and slug else Policy.UNKNOWN
+    return Policy.NEVER if inner == {Policy.NEVER} and len(slugs) <= _MOST_INNER else Policy.UNKNOWN
 
 
 @lru_cache(maxsize=1024)

@@ -105,17 +105,9 @@ def _host(url: str) -> str:
         return ""
 
 
-class _Cells:
-    def __init__(self, hits: Sequence[Hit]) -> None:
-        self._hits = hits
-
-    def __len__(self) -> int:
-        return len(self._hits)
-
-    def __getitem__(self, number: int) -> Sequence[str]:
-        hit = self._hits[number]
-        # The day distinguishes results; the detail has the hour.
-        return (hit.position, hit.label, hit.source, hit.date[:10], hit.marks, bare(hit.url))
+def _cells(hit: Hit) -> Sequence[str]:
+    # The day distinguishes results; the detail has the hour.
+    return (hit.position, hit.label, hit.source, hit.date[:10], hit.marks, bare(hit.url))
 
 
 class ResultsTable(Table):
@@ -131,7 +123,7 @@ class ResultsTable(Table):
             Column("Note" if marked else "", "dim", widest=16 if marked else 0),
             Column("Address", "link", cut_middle=True, widest=70),
         ]
-        super().__init__(columns, _Cells(hits), notes=notes)
+        super().__init__(columns, list(map(_cells, hits)), notes=notes)
         self.empty_text = "No results."
         # Only the first results were measured, but the last have the longest numbers.
         self.natural[0] = min(columns[0].widest, max([3, *(cell_len(hit.position) for hit in hits)]))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from rich.cells import cell_len
 from rich.segment import Segment
@@ -73,14 +74,8 @@ class PlaceMatches:
         return ranges
 
 
-def _is_before(found: Hashable, place: Hashable) -> bool:
-    match found, place:
-        case tuple(), tuple():
-            return found < place
-        case int(), int():
-            return found < place
-        case _:
-            return False
+def _is_before(found: Any, place: Any) -> bool:
+    return type(found) is type(place) and bool(found < place)
 
 
 def highlight(strip: Strip, ranges: Iterable[Range], style: Style, current: Style) -> Strip:
