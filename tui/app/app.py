@@ -21,7 +21,6 @@ from core.concurrency.garbage_collection import deferred
 from core.errors import CredentialsError
 from core.settings.model import Settings
 from tui.app.base_app import BaseApp
-from tui.app.commands import commands_of
 from tui.app.controllers.budget import Budget
 from tui.app.controllers.failures import Failures, error_text
 from tui.app.controllers.model_choice import ModelSelection
@@ -55,6 +54,7 @@ if TYPE_CHECKING:
     from tui.panes.conversation.pane import ConversationPane
     from tui.panes.prompt.pane import Prompt
     from tui.terminal.clipboard import Clipboard
+    from tui.widgets.command import Command
 
 __all__ = ["UaTuiApp"]
 
@@ -250,7 +250,7 @@ class UaTuiApp(GraphicsApp, BaseApp):
 
         history = await asyncio.to_thread(history_of, self.settings, self._state_dir)
         self.frame.prompt.use_history(history)
-        self.frame.prompt.offer_commands(commands_of(self))
+        self.frame.prompt.offer_commands(self.commands())
 
     # -- the session ------------------------------------------------------------------------------
 
@@ -372,7 +372,7 @@ class UaTuiApp(GraphicsApp, BaseApp):
 
     def on_status_line_opened(self, event: StatusLine.Opened) -> None:
         """Run the command of the clicked cell; show the whole status if it has none."""
-        command = next((each for each in commands_of(self) if each.name == event.command), None)
+        command = next((each for each in self.commands() if each.name == event.command), None)
         if command is not None:
             command.run()
         elif event.rows:
@@ -437,9 +437,15 @@ class UaTuiApp(GraphicsApp, BaseApp):
         why = error_text(self._exception) if self._exception else "unknown"
         self.panic(Content(f"ua-tui stopped because of an internal error: {why}"))
 
+    def commands(self) -> tuple[Command, ...]:
+        """Return every command; they are not needed for the first frame."""
+        from tui.app.commands import commands_of
+
+        return commands_of(self)
+
     def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
         """Offer every action by name."""
-        return (SystemCommand(each.title, each.help, each.run) for each in commands_of(self))
+        return (SystemCommand(each.title, each.help, each.run) for each in self.commands())
 
 
 def _import_panes() -> None:

@@ -9,9 +9,6 @@ from typing import Any
 
 from textual.app import App, SuspendNotSupported
 
-from tui.terminal.foreground import run_in_foreground
-from tui.terminal.programs import NoProgram
-
 __all__ = ["open_read_only"]
 
 
@@ -24,6 +21,8 @@ def open_read_only(app: App[Any], folder: Path) -> None:
     """
     from core.history.journal_reader import PastJournal
     from core.storage.workspace import JOURNAL
+    from tui.terminal.foreground import run_in_foreground
+    from tui.terminal.programs import NoProgram
 
     # Fail here if the journal cannot be read: the next frame of this screen would overwrite the child's message.
     PastJournal(folder / JOURNAL).close()

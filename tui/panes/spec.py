@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import pkgutil
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
-from importlib.util import find_spec
+from pathlib import Path
 
 from textual.widget import Widget
 
@@ -65,15 +64,9 @@ class PaneSpec:
 def pane_specs() -> tuple[PaneSpec, ...]:
     """Return the panes of all folders beside this module that have a `spec`, in their order."""
     package = __name__.rpartition(".")[0]
-    names = (
-        f"{package}.{module.name}.spec"
-        for module in pkgutil.iter_modules(import_module(package).__path__)
-        if module.ispkg
-    )
     specs: list[PaneSpec] = []
-    for name in names:
-        if find_spec(name) is not None:
-            specs += import_module(name).PANES
+    for path in Path(__file__).parent.glob("*/spec.py"):
+        specs += import_module(f"{package}.{path.parent.name}.spec").PANES
     return tuple(sorted(specs, key=lambda spec: spec.order))
 
 

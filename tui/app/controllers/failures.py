@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING
 
 from core.errors import CredentialsError, causes_of
 from core.events.types import ErrorRaised, Event, QueryFinished, QueryReceived
-from core.provider.error_messages import AT_LIMIT
-from tui.render.agent_failures import known_causes
 
 if TYPE_CHECKING:
     from tui.app.controllers.queries import Queries
@@ -54,6 +52,8 @@ class Failures:
 
     def _is_news(self, error: str | None) -> bool:
         """Whether a failed query is shown nowhere else: neither in a visible conversation nor in a dialog."""
+        from core.provider.error_messages import AT_LIMIT
+
         in_dialog = error == AT_LIMIT or self._app.state == "failed"
         return not (in_dialog or self._app.frame.shows("conversation"))
 
@@ -71,6 +71,7 @@ class Failures:
 
     def _open(self, failure: ErrorRaised, *, afterwards: str = "") -> None:
         """Open the dialog; after it the notice bar shows `afterwards`, or else the message of the failure."""
+        from tui.render.agent_failures import known_causes
         from tui.screens.application.error import ErrorScreen
 
         self._app.notice.clear()

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from textual.content import Content
 
-from core.events.describe import PATHS
 from core.events.tool_names import tool_label
 from core.events.types import (
     ApiRetry,
@@ -303,7 +302,7 @@ class StatusFacts:
         return 2 if self.limit is None or self.limit >= 0.01 else 4
 
     def _path_cell(self) -> Cell:
-        parts = (PATHS.get(self._path, ""), self._why.removeprefix("it says "))
+        parts = (_path_text(self._path), self._why.removeprefix("it says "))
         wide = clean_line(" · ".join(part for part in parts if part), PATH_WIDTH)
         short = f"{SHORT_PATHS.get(self._path, ''):<{SHORT_PATH_WIDTH}}"
         return cell(f"{wide:<{PATH_WIDTH}}", 5, "path", (Content.styled(short, "$text-muted"), 50))
@@ -365,8 +364,8 @@ class StatusFacts:
         if not self._path:
             return "not chosen yet: a query gets a direct answer, or the full agent with its tools"
         if self._decider == "fell back":
-            return f"{PATHS['COMPLEX']}: it began as a direct answer, but {self._why}"
-        path = f"{PATHS.get(self._path, self._path)}, {DECIDERS.get(self._decider, '')}"
+            return f"{_path_text('COMPLEX')}: it began as a direct answer, but {self._why}"
+        path = f"{_path_text(self._path)}, {DECIDERS.get(self._decider, '')}"
         return f"{path}: {self._why}" if self._why else path
 
     def _describe_cost(self) -> str:
@@ -413,3 +412,12 @@ def _marks(mark: str, count: int) -> str:
 def money(amount: float, digits: int = 2) -> str:
     """Write US dollars in at most six cells, as long as they are less than a million."""
     return f"${amount:.{digits}f}" if amount < 1000 else f"${amount:.0f}"
+
+
+def _path_text(path: str) -> str:
+    if not path:
+        # Nothing more is imported before the first frame.
+        return ""
+    from core.events.describe import PATHS
+
+    return PATHS.get(path, path)
