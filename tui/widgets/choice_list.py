@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from rich.segment import Segment
 from rich.style import Style
+from textual.binding import Binding, BindingType
 from textual.strip import Strip
 from textual.widgets import OptionList
+from textual.widgets.option_list import Option
 
-__all__ = ["ChoiceList"]
+from tui.keys.places import moving
+
+__all__ = ["ChoiceList", "LetterKeyList", "RowList"]
 
 
 class ChoiceList(OptionList):
     """Reverses the colours of the chosen row where the theme asks for it, and where there are no colours."""
+
+    def __init__(self, *options: Option, id: str | None = None) -> None:
+        super().__init__(*options, id=id, markup=False, compact=True)
 
     def render_line(self, y: int) -> Strip:
         """Render one line of a row."""
@@ -35,3 +44,20 @@ class ChoiceList(OptionList):
         """The row that a line belongs to; -1 below the last one."""
         line = y + int(self.scroll_offset.y)
         return self._lines[line][0] if line < len(self._lines) else -1
+
+
+class LetterKeyList(ChoiceList):
+    """A list in which j and k move, too."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("k", "cursor_up", show=False),
+        Binding("j", "cursor_down", show=False),
+    ]
+
+
+class RowList(ChoiceList, inherit_bindings=False):
+    """The rows of a screen with details of the chosen one, which the other keys scroll."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        *moving(up="cursor_up", down="cursor_down", first="first", last="last"),
+    ]

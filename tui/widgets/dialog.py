@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import ClassVar, TypeVar
 
 from textual import events
 from textual.binding import Binding, BindingType
-from textual.containers import Horizontal, VerticalScroll
+from textual.containers import Grid, Horizontal, VerticalScroll
 from textual.content import Content
 from textual.timer import Timer
 from textual.widgets import Button, Static
@@ -16,11 +17,10 @@ from textual.widgets import Button, Static
 from tui.keys.keymap import written_key
 from tui.widgets.modal import Modal
 
-__all__ = ["NARROW", "QUIET_SECONDS", "ActiveClock", "Box", "Choice", "Dialog", "Foot", "fields"]
+__all__ = ["QUIET_SECONDS", "ActiveClock", "Box", "Choice", "Dialog", "FactRows", "Foot", "fields"]
 
 QUIET_SECONDS = 0.3
 TYPING_SECONDS = 1.5
-NARROW = [(0, "-narrow"), (100, "-roomy")]
 
 _BEAT_SECONDS = 0.05
 _LONGEST_SECONDS = 0.1
@@ -48,14 +48,27 @@ class ActiveClock:
 
 
 class Box(VerticalScroll, can_focus=False):
-    """The box of a dialog: as high as its content, which scrolls above the fixed foot if there is no room."""
+    """The box of a dialog: as high as its content, which scrolls above the fixed foot if there is no room.
+
+    `kind` is `-asks` if the agent or the program asks, and `-fails` for a failure.
+    """
+
+    def __init__(self, title: str = "", kind: str = "") -> None:
+        super().__init__(classes=f"box {kind}")
+        self.border_title = Content(title)
 
 
 class Choice(Button):
-    """An answer: chosen with the mouse, with Tab and Enter, or with the key it shows."""
+    """An answer: chosen with the mouse, with Tab and Enter, or with the key it shows.
 
-    def __init__(self, key: str, label: str, id: str, *, disabled: bool = False) -> None:
+    It runs an action of its dialog: `action`, or the one that is called like its id.
+    """
+
+    def __init__(
+        self, key: str, label: str | Content, id: str, action: str = "", *, disabled: bool = False
+    ) -> None:
         self._key, self._text = key, label
+        self.runs = action or id
         super().__init__(self._caption(disabled), id=id, compact=True, disabled=disabled)
         # Textual ignores a button while it looks pressed: a click that is ignored must not block the next one.
         self.active_effect_duration = 0
@@ -71,7 +84,7 @@ class Choice(Button):
         self.label = self._caption(disabled)
 
     def _caption(self, disabled: bool) -> Content:
-        return Content.assemble(self._key if disabled else (self._key, "bold $accent"), f" {self._text}")
+        return Content.assemble(self._key if disabled else (self._key, "bold $accent"), " ", self._text)
 
 
 class Foot(Horizontal):
@@ -88,6 +101,18 @@ def fields(*rows: tuple[str, str]) -> Content:
     return Content("\n").join(lines)
 
 
+class FactRows(Grid):
+    """Labels with texts beside them, which wrap within their own column."""
+
+    def __init__(self, rows: Sequence[tuple[str, str]], kind: str = "") -> None:
+        cells = [
+            Static(Content(content), classes=name)
+            for label, text in rows
+            for name, content in (("label", label), ("text", text))
+        ]
+        super().__init__(*cells, classes=kind)
+
+
 class Dialog(Modal[Answer]):
     """A dialog that accepts no answer until a person can have read it.
 
@@ -96,13 +121,13 @@ class Dialog(Modal[Answer]):
     process did not run is not counted. A dialog never times out.
 
     While a dialog that appears by itself (`UNREQUESTED`) accepts no answers, typed keys still go to the prompt. A
-    dialog that the person opened (`requested`) accepts answers at once.
+    dialog that the person opened (`requested`) accepts answers at once. `FIRST` is the id of the answer with the focus:
+    a harmless one. `clock` gives seconds; a clock other than Python's is used as it is.
     """
 
     UNREQUESTED: ClassVar[bool] = False
+    FIRST: ClassVar[str] = ""
     AUTO_FOCUS: ClassVar[str | None] = ""
-    HORIZONTAL_BREAKPOINTS = NARROW
-    INHERIT_BINDINGS: ClassVar[bool] = True
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("tab,right", "app.focus_next", show=False),
         Binding("shift+tab,left", "app.focus_previous", show=False),
@@ -112,12 +137,10 @@ class Dialog(Modal[Answer]):
         Binding("pagedown", "scroll_box(10)", show=False),
     ]
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic, *, requested: bool = False) -> None:
+    def __init__(self, *, requested: bool = False) -> None:
         super().__init__(classes=None if requested else "-quiet")
-        self._clock = clock
+        self.clock: Callable[[], float] = time.monotonic
         self._requested = requested
-        # A clock given by a caller is used as it is.
-        self._awake = ActiveClock(clock) if clock is time.monotonic else clock
         self._beat: Timer | None = None
         self._quiet = QUIET_SECONDS
         self._quiet_until: float | None = None
@@ -125,8 +148,16 @@ class Dialog(Modal[Answer]):
         self._note = ""
 
     def on_mount(self) -> None:
-        """Start the quiet time once the dialog is painted."""
+        """Focus the first answer, and start the quiet time once the dialog is painted."""
+        if self.FIRST:
+            self.focus_choice(f"#{self.FIRST}")
         self.call_after_refresh(self._painted)
+
+    async def on_button_pressed(self, event: Button.Pressed) -> None:
+        """Do what the button shows."""
+        event.stop()
+        if isinstance(event.button, Choice):
+            await self.run_action(event.button.runs)
 
     def focus_choice(self, selector: str) -> None:
         """Focus an answer, if it exists: there is none while the application ends."""
@@ -160,6 +191,10 @@ class Dialog(Modal[Answer]):
         """Notice typed keys that have no binding."""
         _ = self.accepts_answers
 
+    def action_answer(self, value: Answer) -> None:
+        """Close with `value`, as an answer."""
+        self.answer(value)
+
     def answer(self, value: Answer) -> None:
         """Close with `value`, if answers are accepted already."""
         if self.accepts_answers and self._on_top:
@@ -172,6 +207,10 @@ class Dialog(Modal[Answer]):
     def withdraw(self) -> None:
         """Close without an answer, because it was given elsewhere or is no longer needed."""
         self.dismiss(None)
+
+    @cached_property
+    def _awake(self) -> Callable[[], float]:
+        return ActiveClock(self.clock) if self.clock is time.monotonic else self.clock
 
     @property
     def _on_top(self) -> bool:
@@ -210,5 +249,5 @@ class Dialog(Modal[Answer]):
             "answers accepted in a moment" if quiet else "",
             "typing goes to the prompt" if typed else "",
         ]
-        for box in self.query(".box"):
+        for box in self.query(Box):
             box.border_subtitle = Content(" · ".join(part for part in parts if part))

@@ -10,7 +10,9 @@ from textual.screen import ModalScreen
 
 from tui.keys.places import KeyPlace, key_binding
 
-__all__ = ["Modal"]
+__all__ = ["NARROW", "Modal"]
+
+NARROW = [(0, "-narrow"), (100, "-roomy")]
 
 Answer = TypeVar("Answer")
 _HELP = Binding.Group("keys of the screen; every key")
@@ -23,6 +25,7 @@ class Modal(ModalScreen[Answer]):
     fails to mount. This class waits until the screen is mounted and on top, and ignores a second `dismiss`.
     """
 
+    HORIZONTAL_BREAKPOINTS = NARROW
     PLACE: ClassVar[KeyPlace] = KeyPlace("On other screens")
     BINDINGS: ClassVar[list[BindingType]] = [
         key_binding("help.here", "question_mark", "app.keys_here", "keys of the screen", _HELP),
@@ -42,6 +45,10 @@ class Modal(ModalScreen[Answer]):
             return AwaitComplete()
         self._dismissed = True
         return super().dismiss(result)
+
+    def action_close(self) -> None:
+        """Close without a result."""
+        self.dismiss(None)
 
     def on_screen_resume(self) -> None:
         """Close now if `dismiss` was called before the screen was ready."""

@@ -15,8 +15,7 @@ from tui.keys.standard import STANDARD, TOGETHER
 FIXED = {
     "Dialog",
     "HelpScreen",
-    "LinksScreen",
-    "ArtifactList",
+    "LetterKeyList",
     "SetupScreen",
     "ModelScreen",
     "TrustScreen",

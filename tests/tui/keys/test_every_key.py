@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from textual.screen import Screen
 from textual.widgets import OptionList
 
 from core.events.types import PermissionAsked
@@ -32,7 +31,7 @@ from tui.screens.files.viewer import ViewerScreen
 from tui.screens.requests.permission import PermissionScreen
 from tui.screens.services.blacklist import BlacklistScreen
 from tui.screens.tool_call.screen import ToolCallScreen
-from tui.widgets.dialog import QUIET_SECONDS, Box
+from tui.widgets.dialog import QUIET_SECONDS, Box, Dialog
 
 LONG = PermissionAsked(
     request_id="r", tool_name="Bash", input={f"argument_{number}": "value " * 9 for number in range(60)}
@@ -54,7 +53,7 @@ async def test_help_is_closed(key: str) -> None:
 async def test_what_is_not_to_be_deleted_is_kept(key: str) -> None:
     app = Stage()
     async with app.run_test() as pilot:
-        await app.ask(pilot, DeleteScreen("a.txt", "1K.", clock=app.clock))
+        await app.ask(pilot, DeleteScreen("a.txt", "1K."))
         await pilot.press(key)
         await pilot.pause()
         assert app.answers == [False]
@@ -64,7 +63,7 @@ async def test_what_is_not_to_be_deleted_is_kept(key: str) -> None:
 async def test_a_link_is_left(key: str) -> None:
     app = Stage()
     async with app.run_test() as pilot:
-        await app.ask(pilot, LinkScreen("https://a.example/x", clock=app.clock))
+        await app.ask(pilot, LinkScreen("https://a.example/x"))
         await pilot.press(key)
         await pilot.pause()
         assert len(app.screen_stack) == 1
@@ -75,7 +74,7 @@ async def test_a_site_is_cleared_with_delete_and_the_list_left_with_q(tmp_path: 
     blacklist = fill(tmp_path, ("papers.example", 3), ("daily.example", 4))
     app = Stage()
     async with app.run_test(size=(100, 30)) as pilot:
-        await app.ask(pilot, BlacklistScreen(blacklist, clock=app.clock), wait=QUIET_SECONDS)
+        await app.ask(pilot, BlacklistScreen(blacklist), wait=QUIET_SECONDS)
         sites = app.screen.query_one(OptionList)
         await until(lambda: sites.option_count == 2)
         await pilot.press("delete")
@@ -88,15 +87,13 @@ async def test_a_site_is_cleared_with_delete_and_the_list_left_with_q(tmp_path: 
 
 @pytest.mark.parametrize(
     "make",
-    [lambda clock: PermissionScreen(LONG, clock=clock), lambda clock: HelpScreen()],
+    [lambda: PermissionScreen(LONG), HelpScreen],
     ids=["dialog", "help"],
 )
-async def test_what_has_no_room_is_scrolled(make: Callable[[Callable[[], float]], Screen[Any]]) -> None:
+async def test_what_has_no_room_is_scrolled(make: Callable[[], Dialog[Any]]) -> None:
     app = Stage()
     async with app.run_test(size=(80, 20)) as pilot:
-        app.push_screen(make(app.clock))
-        await pilot.pause()
-        app.now += QUIET_SECONDS
+        await app.ask(pilot, make())
         box = app.screen.query_one(Box)
         places = []
         for key in ("down", "pagedown", "up", "pageup"):
@@ -111,7 +108,7 @@ async def test_what_has_no_room_is_scrolled(make: Callable[[Callable[[], float]]
 async def test_the_answers_of_a_dialog_are_stepped_through() -> None:
     app = Stage()
     async with app.run_test() as pilot:
-        await app.ask(pilot, PermissionScreen(SEND, clock=app.clock))
+        await app.ask(pilot, PermissionScreen(SEND))
         seen: list[str | None] = []
         for key in ("tab", "right", "left", "shift+tab"):
             before = app.focused

@@ -34,9 +34,9 @@ def closes(**ways: object) -> dict[str, Outcome]:
     return {way.replace("b_", "#"): ("closes", answer) for way, answer in ways.items()}
 
 
-ANSWERS: dict[str, tuple[Callable[[Callable[[], float]], Dialog[Any]], dict[str, Outcome]]] = {
+ANSWERS: dict[str, tuple[Callable[[], Dialog[Any]], dict[str, Outcome]]] = {
     "permission": (
-        lambda clock: PermissionScreen(READ, clock=clock),
+        lambda: PermissionScreen(READ),
         {
             **dict.fromkeys(("d", "escape", "enter", "#deny"), NO),
             **dict.fromkeys(("a", "#once"), YES),
@@ -45,7 +45,7 @@ ANSWERS: dict[str, tuple[Callable[[Callable[[], float]], Dialog[Any]], dict[str,
         },
     ),
     "permission-once": (
-        lambda clock: PermissionScreen(msgspec.structs.replace(SEND, once_only=True), clock=clock),
+        lambda: PermissionScreen(msgspec.structs.replace(SEND, once_only=True)),
         {
             **dict.fromkeys(("d", "escape", "enter", "#deny"), NO),
             **dict.fromkeys(("a", "#once"), YES),
@@ -54,7 +54,7 @@ ANSWERS: dict[str, tuple[Callable[[Callable[[], float]], Dialog[Any]], dict[str,
         },
     ),
     "auth": (
-        lambda clock: AuthScreen(AUTH, clock=clock),
+        lambda: AuthScreen(AUTH),
         {
             **dict.fromkeys(("o", "#open"), ("opens", AUTH.url)),
             **dict.fromkeys(("y", "#copy"), ("copies", AUTH.url)),
@@ -63,29 +63,29 @@ ANSWERS: dict[str, tuple[Callable[[Callable[[], float]], Dialog[Any]], dict[str,
         },
     ),
     "error": (
-        lambda clock: ErrorScreen("it died", clock=clock),
+        lambda: ErrorScreen("it died"),
         closes(
             r="restart", enter="restart", b_restart="restart", escape="close", b_close="close", q="quit", b_quit="quit"
         ),
     ),
     "quit": (
-        lambda clock: QuitScreen(1, clock=clock),
+        lambda: QuitScreen(1),
         closes(
             n="stay", escape="stay", enter="stay", b_stay="stay", w="wait", b_wait="wait", y="stop", b_stop="stop"
         ),
     ),
     "delete": (
-        lambda clock: DeleteScreen("a.txt", "1K.", clock=clock),
+        lambda: DeleteScreen("a.txt", "1K."),
         closes(n=False, escape=False, q=False, enter=False, b_keep=False, d=True, b_delete=True),
     ),
     "link": (
-        lambda clock: LinkScreen(URL, clock=clock),
+        lambda: LinkScreen(URL),
         closes(
             o="open", b_open="open", y="copy", enter="copy", b_copy="copy", escape=None, q=None, b_close=None
         ),
     ),
     "link-of-no-web": (
-        lambda clock: LinkScreen("vscode://file/a", clock=clock),
+        lambda: LinkScreen("vscode://file/a"),
         {
             "o": NOTHING,
             "#open": NOTHING,
@@ -93,18 +93,18 @@ ANSWERS: dict[str, tuple[Callable[[Callable[[], float]], Dialog[Any]], dict[str,
         },
     ),
     "fresh": (
-        lambda clock: FreshScreen("it does not know it any more", clock=clock),
+        lambda: FreshScreen("it does not know it any more"),
         closes(f=True, enter=True, b_fresh=True, escape=False, q=False, b_quit=False),
     ),
     "budget": (
-        lambda clock: BudgetScreen(0.5, 1.0, clock=clock),
+        lambda: BudgetScreen(0.5, 1.0),
         {
             **dict.fromkeys(("r", "#raise"), ("asks", "amount")),
             **closes(escape=None, q=None, enter=None, b_leave=None),
         },
     ),
     "status": (
-        lambda _clock: StatusScreen([("Model", "It is sonnet.")]),
+        lambda: StatusScreen([("Model", "It is sonnet.")]),
         closes(escape=None, q=None, enter=None, b_close=None),
     ),
 }  # fmt: skip
@@ -142,7 +142,7 @@ async def test_every_answer_a_dialog_offers_is_taken(name: str) -> None:
     async with app.run_test(size=(120, 40)) as pilot:
         for way in wanted:
             app.answers, app.opened, app._clipboard = [], [], ""
-            dialog = make(app.clock)
+            dialog = make()
             await app.ask(pilot, dialog)
             assert set(offered(dialog)) == set(wanted)
             await (pilot.click(way) if way.startswith("#") else pilot.press(way))

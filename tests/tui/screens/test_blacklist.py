@@ -110,7 +110,7 @@ async def test_the_dialog_lists_and_clears(tmp_path: Path) -> None:
     blacklist = fill(tmp_path, ("papers.example", 3), ("daily.example", 4), ("few.example", 1))
     app = Stage()
     async with app.run_test(size=(100, 30)) as pilot:
-        await app.ask(pilot, BlacklistScreen(blacklist, clock=app.clock), wait=0.0)
+        await app.ask(pilot, BlacklistScreen(blacklist), wait=0.0)
         sites = app.screen.query_one(OptionList)
         await until(lambda: sites.option_count == 3)
         shown = screen_text(app)
@@ -145,7 +145,7 @@ async def test_in_sixteen_colours_an_answer_that_cannot_be_chosen_is_grey_and_it
     app = Stage()
     async with app.run_test(size=(100, 30)) as pilot:
         app.theme = "ua-ansi"
-        await app.ask(pilot, BlacklistScreen(Blacklist(tmp_path), clock=app.clock))
+        await app.ask(pilot, BlacklistScreen(Blacklist(tmp_path)))
         await until(lambda: app.screen.query_one("#close").has_focus)
         await until(lambda: not app.screen.has_class("-quiet"))
         await pilot.pause()
@@ -165,7 +165,7 @@ async def test_the_wish_to_clear_everything_passes_when_one_moves_on(tmp_path: P
     blacklist = fill(tmp_path, ("papers.example", 3), ("daily.example", 4))
     app = Stage()
     async with app.run_test(size=(100, 30)) as pilot:
-        await app.ask(pilot, BlacklistScreen(blacklist, clock=app.clock))
+        await app.ask(pilot, BlacklistScreen(blacklist))
         sites = app.screen.query_one(OptionList)
         await until(lambda: sites.option_count == 2)
         app.now += QUIET_SECONDS
@@ -181,12 +181,12 @@ async def test_a_damaged_list_is_shown_as_empty_and_one_without_lock_as_an_error
     blacklist.path.write_text("{")
     app = Stage()
     async with app.run_test(size=(100, 30)) as pilot:
-        await app.ask(pilot, BlacklistScreen(blacklist, clock=app.clock))
+        await app.ask(pilot, BlacklistScreen(blacklist))
         what = app.screen.query_one("#blacklist-what", Static)
         await until(lambda: "cannot lock" in str(what.content))
         (blacklist.path.parent / ".webReader_blacklist.lock").rmdir()
         app.screen.dismiss(None)
-        await app.ask(pilot, BlacklistScreen(blacklist, clock=app.clock))
+        await app.ask(pilot, BlacklistScreen(blacklist))
         await until(lambda: "No sites are listed" in screen_text(app))
         assert list(blacklist.path.parent.glob(f"{BLACKLIST}.corrupt-*"))
 

@@ -15,7 +15,6 @@ from tests.tui.files_host import screen_text, until
 from tests.tui.screens.test_dialogs import Stage
 from tui.app.app import UaTuiApp
 from tui.screens.session.budget import BudgetScreen, amount_of
-from tui.widgets.dialog import QUIET_SECONDS
 
 NEAR = BudgetReached(level="warning", spent_usd=0.85, limit_usd=1.0)
 SPENT = BudgetReached(level="spent", spent_usd=1.02, limit_usd=1.0)
@@ -28,10 +27,8 @@ def words(app: Stage) -> str:
 async def asked(
     app: Stage, pilot: Pilot[None], spent: float = 1.02, limit: float | None = 1.0
 ) -> BudgetScreen:
-    screen = BudgetScreen(spent, limit, waiting=2, clock=app.clock)
-    app.push_screen(screen, app.answers.append)
-    await pilot.pause()
-    app.now += QUIET_SECONDS
+    screen = BudgetScreen(spent, limit, waiting=2)
+    await app.ask(pilot, screen)
     return screen
 
 

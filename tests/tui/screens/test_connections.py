@@ -23,7 +23,8 @@ from tests.tui.theme.test_contrast import quiet_colours, unreadable
 from tui.app.app import UaTuiApp
 from tui.panes.conversation.pane import ConversationPane
 from tui.panes.prompt.pane import Prompt
-from tui.screens.services.connections import ConnectionsScreen, ServerList
+from tui.screens.services.connections import ConnectionsScreen
+from tui.widgets.choice_list import RowList
 
 Snap = Callable[..., bool]
 
@@ -381,7 +382,7 @@ async def test_what_has_no_room_is_scrolled(tmp_path: Path) -> None:
         screen,
         pilot,
     ):
-        facts = screen.query_one("#connections-facts")
+        facts = screen.query_one("#details")
         await pilot.press("pagedown")
         await pilot.pause()
         below = facts.scroll_offset.y
@@ -392,7 +393,7 @@ async def test_what_has_no_room_is_scrolled(tmp_path: Path) -> None:
         await pilot.press("t")
         await until(lambda: "A session can start." in screen_text(app))
         assert facts.scroll_offset.y > 3
-        assert screen.query_one(ServerList).has_focus
+        assert screen.query_one(RowList).has_focus
 
 
 async def test_names_and_errors_of_others_are_shown_and_never_act(tmp_path: Path) -> None:
@@ -460,4 +461,4 @@ def test_the_connections(
 
 
 def _told(screen: ConnectionsScreen) -> str:
-    return " ".join(str(each.render()) for each in screen.query("#connections-facts Static"))
+    return " ".join(str(each.render()) for each in screen.query("#details Static"))

@@ -61,6 +61,7 @@ class Stage(App[None]):
         return self.now
 
     async def ask(self, pilot: Pilot[None], dialog: Dialog[Any], wait: float = QUIET_SECONDS) -> None:
+        dialog.clock = self.clock
         self.push_screen(dialog, self.answers.append)
         await pilot.pause()
         self.now += wait
@@ -87,7 +88,7 @@ class Stage(App[None]):
 async def test_a_permission_is_answered_with_one_key(key: str, answer: PermissionAnswer) -> None:
     app = Stage()
     async with app.run_test() as pilot:
-        await app.ask(pilot, PermissionScreen(SEND, clock=app.clock))
+        await app.ask(pilot, PermissionScreen(SEND))
         await pilot.press(key)
         await pilot.pause()
         assert app.answers == [answer]
@@ -96,20 +97,20 @@ async def test_a_permission_is_answered_with_one_key(key: str, answer: Permissio
 @pytest.mark.parametrize(
     "make",
     [
-        lambda clock: PermissionScreen(SEND, clock=clock),
-        lambda clock: AuthScreen(AUTH, clock=clock),
-        lambda clock: ErrorScreen("it died", clock=clock),
-        lambda clock: QuitScreen(clock=clock),
-        lambda clock: SetupScreen(ModelSetup(Settings()), clock=clock),
+        lambda: PermissionScreen(SEND),
+        lambda: AuthScreen(AUTH),
+        lambda: ErrorScreen("it died"),
+        QuitScreen,
+        lambda: SetupScreen(ModelSetup(Settings())),
     ],
     ids=["permission", "auth", "error", "quit", "setup"],
 )
 async def test_keys_typed_before_it_can_be_read_do_not_answer(
-    make: Callable[[Callable[[], float]], Dialog[Any]],
+    make: Callable[[], Dialog[Any]],
 ) -> None:
     app = Stage()
     async with app.run_test() as pilot:
-        await app.ask(pilot, make(app.clock), wait=QUIET_SECONDS - 0.01)
+        await app.ask(pilot, make(), wait=QUIET_SECONDS - 0.01)
         await pilot.press("a", "s", "d", "enter", "escape", "r", "q", "y", "n", "o")
         await pilot.pause()
         assert app.answers == []
@@ -120,7 +121,7 @@ async def test_keys_typed_before_it_can_be_read_do_not_answer(
 async def test_someone_who_types_on_does_not_answer_by_accident() -> None:
     app = Stage()
     async with app.run_test() as pilot:
-        await app.ask(pilot, PermissionScreen(SEND, clock=app.clock), wait=0.1)
+        await app.ask(pilot, PermissionScreen(SEND), wait=0.1)
         for key in "search and send":
             await pilot.press("space" if key == " " else key)
             app.now += 0.15
@@ -134,7 +135,7 @@ async def test_someone_who_types_on_does_not_answer_by_accident() -> None:
 async def test_a_click_before_it_can_be_read_does_not_answer() -> None:
     app = Stage()
     async with app.run_test() as pilot:
-        await app.ask(pilot, PermissionScreen(SEND, clock=app.clock), wait=0.1)
+        await app.ask(pilot, PermissionScreen(SEND), wait=0.1)
         await pilot.click("#once")
         assert app.answers == []
         app.now += QUIET_SECONDS
@@ -146,7 +147,7 @@ async def test_a_click_before_it_can_be_read_does_not_answer() -> None:
 async def test_a_permission_never_times_out() -> None:
     app = Stage()
     async with app.run_test() as pilot:
-        await app.ask(pilot, PermissionScreen(SEND, clock=app.clock), wait=86_400.0)
+        await app.ask(pilot, PermissionScreen(SEND), wait=86_400.0)
         assert app.answers == []
 
 
@@ -163,7 +164,7 @@ async def test_a_permission_names_the_tools_inside_and_shows_every_argument() ->
         },
     )
     async with app.run_test() as pilot:
-        await app.ask(pilot, PermissionScreen(event, clock=app.clock))
+        await app.ask(pilot, PermissionScreen(event))
         shown = app.shown()
         assert "GMAIL_SEND_EMAIL, SLACK_POST" in shown
         assert "two‹U+202E›three" in shown
@@ -181,10 +182,10 @@ async def test_text_from_elsewhere_is_shown_as_it_is(text: str) -> None:
     )
     async with app.run_test() as pilot:
         for dialog in (
-            PermissionScreen(event, clock=app.clock),
-            AuthScreen(AuthRequired(toolkit=text, url=text), clock=app.clock),
-            ErrorScreen(text, [text], clock=app.clock),
-            SetupScreen(ModelSetup(Settings()), text, clock=app.clock),
+            PermissionScreen(event),
+            AuthScreen(AuthRequired(toolkit=text, url=text)),
+            ErrorScreen(text, [text]),
+            SetupScreen(ModelSetup(Settings()), text),
         ):
             await app.ask(pilot, dialog)
             assert text in app.shown()
@@ -196,7 +197,7 @@ async def test_the_answers_stay_in_sight_and_the_rest_scrolls_on_a_small_screen(
     app = Stage()
     event = PermissionAsked(request_id="r", tool_name="Bash", input={"command": "echo\n" * 200})
     async with app.run_test(size=(80, 24)) as pilot:
-        await app.ask(pilot, PermissionScreen(event, clock=app.clock))
+        await app.ask(pilot, PermissionScreen(event))
         await pilot.pause()
         for button in app.screen.query("#answers Button"):
             assert button.region.bottom <= 24
@@ -209,7 +210,7 @@ async def test_a_megabyte_of_arguments_is_laid_out_whole() -> None:
     app = Stage()
     event = PermissionAsked(request_id="r", tool_name="Write", input={"content": "word " * 200_000})
     async with app.run_test(size=(80, 24)) as pilot:
-        await app.ask(pilot, PermissionScreen(event, clock=app.clock))
+        await app.ask(pilot, PermissionScreen(event))
         assert sum(map(len, app.screen.query_one(ArgumentsView)._rows)) >= 1_000_000
         await pilot.press("d")
 
@@ -217,7 +218,7 @@ async def test_a_megabyte_of_arguments_is_laid_out_whole() -> None:
 async def test_an_answer_from_elsewhere_closes_the_dialog_even_under_another() -> None:
     app = Stage()
     async with app.run_test() as pilot:
-        dialog = PermissionScreen(SEND, clock=app.clock)
+        dialog = PermissionScreen(SEND)
         await app.ask(pilot, dialog)
         app.push_screen(HelpScreen())
         await pilot.pause()
@@ -234,7 +235,7 @@ async def test_an_answer_from_elsewhere_closes_the_dialog_even_under_another() -
 async def test_an_auth_link_is_done_or_given_up(key: str, outcome: str) -> None:
     app = Stage()
     async with app.run_test() as pilot:
-        await app.ask(pilot, AuthScreen(AUTH, clock=app.clock))
+        await app.ask(pilot, AuthScreen(AUTH))
         assert "connect.example" in app.shown()
         await pilot.press(key)
         await pilot.pause()
@@ -244,13 +245,13 @@ async def test_an_auth_link_is_done_or_given_up(key: str, outcome: str) -> None:
 async def test_an_auth_link_opens_in_the_browser_only_when_it_is_a_web_link() -> None:
     app = Stage()
     async with app.run_test() as pilot:
-        good = AuthScreen(AUTH, clock=app.clock)
+        good = AuthScreen(AUTH)
         await app.ask(pilot, good)
         await pilot.press("o")
         assert app.opened == [AUTH.url]
         good.withdraw()
         await pilot.pause()
-        await app.ask(pilot, AuthScreen(AuthRequired(toolkit="x", url="vscode://x/y"), clock=app.clock))
+        await app.ask(pilot, AuthScreen(AuthRequired(toolkit="x", url="vscode://x/y")))
         await pilot.press("o")
         assert app.opened == [AUTH.url]
         assert "copy only" in app.shown()
@@ -265,7 +266,7 @@ async def test_an_auth_link_counts_down_and_says_when_it_is_over() -> None:
     app = Stage()
     now = datetime(2026, 11, 21, 14, 2, 7, tzinfo=UTC)
     async with app.run_test() as pilot:
-        dialog = AuthScreen(EXPIRING, clock=app.clock, now=lambda: now)
+        dialog = AuthScreen(EXPIRING, now=lambda: now)
         await app.ask(pilot, dialog)
         assert "Valid    for 9:58" in app.shown()
         now = datetime(2026, 11, 21, 14, 12, 1, tzinfo=UTC)
@@ -281,7 +282,7 @@ async def test_an_auth_link_counts_down_and_says_when_it_is_over() -> None:
 async def test_a_code_stands_beside_the_link_where_there_is_room(size: tuple[int, int], room: bool) -> None:
     app = Stage()
     async with app.run_test(size=size) as pilot:
-        await app.ask(pilot, AuthScreen(AUTH, clock=app.clock))
+        await app.ask(pilot, AuthScreen(AUTH))
         await finished(app.workers)
         await pilot.pause()
         code = app.screen.query_one(QrCode)
@@ -299,7 +300,7 @@ async def test_a_code_is_dark_on_light_and_says_the_link_whatever_the_theme(them
     app = Stage()
     app.theme = theme
     async with app.run_test(size=(120, 40)) as pilot:
-        await app.ask(pilot, AuthScreen(AUTH, clock=app.clock))
+        await app.ask(pilot, AuthScreen(AUTH))
         await finished(app.workers)
         await pilot.pause()
         code = app.screen.query_one(QrCode)
@@ -322,7 +323,7 @@ async def test_a_link_that_is_none_of_the_web_and_one_too_long_have_no_code() ->
     app = Stage()
     async with app.run_test(size=(120, 40)) as pilot:
         for url in ("vscode://x/y", "https://a.example/" + "x" * 1_000):
-            dialog = AuthScreen(AuthRequired(toolkit="x", url=url), clock=app.clock)
+            dialog = AuthScreen(AuthRequired(toolkit="x", url=url))
             await app.ask(pilot, dialog)
             await finished(app.workers)
             assert not app.screen.query(QrCode)
@@ -333,7 +334,7 @@ async def test_a_link_that_is_none_of_the_web_and_one_too_long_have_no_code() ->
 async def test_an_auth_link_is_copied_whole() -> None:
     app = Stage()
     async with app.run_test() as pilot:
-        await app.ask(pilot, AuthScreen(AUTH, clock=app.clock))
+        await app.ask(pilot, AuthScreen(AUTH))
         await pilot.press("y")
         assert app.clipboard == AUTH.url
 
@@ -344,7 +345,7 @@ async def test_an_auth_link_is_copied_whole() -> None:
 async def test_a_failure_offers_restart(key: str, choice: str) -> None:
     app = Stage()
     async with app.run_test() as pilot:
-        await app.ask(pilot, ErrorScreen("it died", ["ProcessError: exit code -9"], clock=app.clock))
+        await app.ask(pilot, ErrorScreen("it died", ["ProcessError: exit code -9"]))
         assert "exit code -9" in app.shown()
         await pilot.press(key)
         await pilot.pause()
@@ -358,7 +359,7 @@ async def test_a_failure_offers_restart(key: str, choice: str) -> None:
 async def test_quitting_asks_and_staying_is_the_default(key: str, answer: str) -> None:
     app = Stage()
     async with app.run_test() as pilot:
-        await app.ask(pilot, QuitScreen(1, clock=app.clock))
+        await app.ask(pilot, QuitScreen(1))
         assert "1 queued query" in app.shown()
         await pilot.press(key)
         await pilot.pause()
@@ -383,7 +384,7 @@ async def test_quitting_says_what_runs_and_that_it_is_done() -> None:
         ]
     )
     async with app.run_test(size=(120, 40)) as pilot:
-        await app.ask(pilot, QuitScreen(0, at_work, clock=app.clock), wait=33.0)
+        await app.ask(pilot, QuitScreen(0, at_work), wait=33.0)
         await until(lambda: "41.0s  Research" in app.shown())
         shown = app.shown()
         assert "\x1b" not in shown
@@ -400,7 +401,7 @@ async def test_each_thing_that_runs_has_one_line_when_quitting() -> None:
     at_work = CurrentActivity(app.clock)
     at_work.handle_events([QueryReceived(query_id="q1", text="Compare " + "everything " * 20)])
     async with app.run_test(size=(80, 24)) as pilot:
-        await app.ask(pilot, QuitScreen(0, at_work, clock=app.clock))
+        await app.ask(pilot, QuitScreen(0, at_work))
         await until(lambda: "Compare" in app.shown())
         assert app.shown().count("…") == 1
         assert sum("everything" in line for line in app.shown().splitlines()) == 1
@@ -425,7 +426,7 @@ async def test_a_long_value_goes_on_under_its_own_indent() -> None:
     asked = msgspec.structs.replace(SEND, input={"tools": {"to": "x " * 200, "n": "ä" * 300}})
     app = Stage()
     async with app.run_test(size=(120, 40)) as pilot:
-        await app.ask(pilot, PermissionScreen(asked, clock=app.clock))
+        await app.ask(pilot, PermissionScreen(asked))
         rows = app.screen.query_one(ArgumentsView)._rows
         width = app.screen.query_one(ArgumentsView).scrollable_content_region.width
     assert [row for row in rows if not row.startswith("    ")] == [
@@ -444,7 +445,7 @@ async def test_a_line_is_broken_between_words_where_it_can_be_and_nothing_is_los
     asked = msgspec.structs.replace(SEND, input={"text": " ".join(words), "id": "z" * 300})
     app = Stage()
     async with app.run_test(size=(80, 24)) as pilot:
-        await app.ask(pilot, PermissionScreen(asked, clock=app.clock))
+        await app.ask(pilot, PermissionScreen(asked))
         rows = app.screen.query_one(ArgumentsView)._rows
     assert " ".join(rows).split()[:92] == ["text:", *words, "id:"]
     assert sum(row.count("z") for row in rows) == 300
@@ -478,7 +479,7 @@ async def test_rows_break_between_cells_not_characters() -> None:
     app = Stage()
     async with app.run_test(size=(60, 24)) as pilot:
         event = PermissionAsked(request_id="r", tool_name="t", input={"k": "漢字" * 200})
-        await app.ask(pilot, PermissionScreen(event, clock=app.clock))
+        await app.ask(pilot, PermissionScreen(event))
         view = app.screen.query_one(ArgumentsView)
         assert all(Content(row).cell_length <= view.size.width for row in view._rows)
 
@@ -486,7 +487,7 @@ async def test_rows_break_between_cells_not_characters() -> None:
 async def test_a_call_that_may_only_be_allowed_once_offers_no_more() -> None:
     app = Stage()
     async with app.run_test() as pilot:
-        await app.ask(pilot, PermissionScreen(msgspec.structs.replace(SEND, once_only=True), clock=app.clock))
+        await app.ask(pilot, PermissionScreen(msgspec.structs.replace(SEND, once_only=True)))
         assert "this session" not in app.shown()
         await pilot.press("s")
         assert app.answers == []
@@ -506,7 +507,7 @@ READ = PermissionAsked(
 async def test_a_session_is_allowed_by_a_pattern_that_is_shown_first() -> None:
     app = Stage()
     async with app.run_test(size=(120, 40)) as pilot:
-        await app.ask(pilot, PermissionScreen(READ, clock=app.clock))
+        await app.ask(pilot, PermissionScreen(READ))
         await pilot.press("s")
         await pilot.pause()
         line = app.screen.query_one("#patterns Input", Input)
@@ -527,7 +528,7 @@ async def test_a_pattern_is_edited_and_what_it_covers_is_named() -> None:
         ("composio", "SLACK_LIST"),
     }
     async with app.run_test(size=(120, 40)) as pilot:
-        await app.ask(pilot, PermissionScreen(READ, clock=app.clock, seen=seen))
+        await app.ask(pilot, PermissionScreen(READ, seen=seen))
         await pilot.press("s")
         await pilot.press(*["backspace"] * len("GET_PAGE"), "*")
         await pilot.pause()
@@ -544,7 +545,7 @@ async def test_a_pattern_is_edited_and_what_it_covers_is_named() -> None:
 async def test_a_pattern_that_is_too_wide_is_not_taken() -> None:
     app = Stage()
     async with app.run_test(size=(120, 40)) as pilot:
-        await app.ask(pilot, PermissionScreen(READ, clock=app.clock))
+        await app.ask(pilot, PermissionScreen(READ))
         await pilot.press("s", "ctrl+u", "*", "enter")
         await pilot.pause()
         assert app.answers == []
@@ -562,7 +563,7 @@ async def test_a_pattern_that_is_too_wide_is_not_taken() -> None:
 async def test_a_no_takes_a_reason_in_which_letters_are_no_answers() -> None:
     app = Stage()
     async with app.run_test(size=(120, 40)) as pilot:
-        await app.ask(pilot, PermissionScreen(SEND, clock=app.clock))
+        await app.ask(pilot, PermissionScreen(SEND))
         await pilot.press("r", *"a sad day", "enter")
         await pilot.pause()
     assert app.answers == [PermissionAnswer(allow=False, reason="a sad day")]
@@ -572,7 +573,7 @@ async def test_the_line_to_write_in_and_its_answers_stay_in_sight_on_a_small_scr
     app = Stage()
     event = msgspec.structs.replace(READ, input={"command": "echo\n" * 200})
     async with app.run_test(size=(80, 24)) as pilot:
-        await app.ask(pilot, PermissionScreen(event, clock=app.clock))
+        await app.ask(pilot, PermissionScreen(event))
         for opens, where in (("s", "#patterns"), ("escape", ""), ("r", "#reasoning")):
             await pilot.press(opens)
             await pilot.pause()
@@ -585,7 +586,7 @@ async def test_a_name_in_which_something_is_hidden_is_allowed_once_at_most() -> 
     app = Stage()
     async with app.run_test() as pilot:
         event = msgspec.structs.replace(READ, subjects=["NOTION_\u202eGET"])
-        await app.ask(pilot, PermissionScreen(event, clock=app.clock))
+        await app.ask(pilot, PermissionScreen(event))
         assert "session" not in app.shown()
 
 
@@ -593,7 +594,7 @@ async def test_somebody_who_was_typing_is_given_longer() -> None:
     app = Stage()
     async with app.run_test() as pilot:
         app.typed_at = float("inf")  # type: ignore[attr-defined]  # as the application keeps it
-        await app.ask(pilot, PermissionScreen(SEND, clock=app.clock))
+        await app.ask(pilot, PermissionScreen(SEND))
         await pilot.press("a")
         assert app.answers == []
         app.now += QUIET_SECONDS

@@ -82,7 +82,7 @@ async def test_each_key_and_button_that_clears_the_blacklist(tmp_path: Path, way
     blacklist = fill(tmp_path, ("a.example", 3), ("b.example", 3), ("c.example", 3))
     app = Stage()
     async with app.run_test(size=(100, 30)) as pilot:
-        await app.ask(pilot, BlacklistScreen(blacklist, clock=app.clock))
+        await app.ask(pilot, BlacklistScreen(blacklist))
         sites = app.screen.query_one(OptionList)
         await until(lambda: sites.option_count == 3)
         app.now += QUIET_SECONDS
@@ -101,7 +101,7 @@ async def test_each_way_out_of_the_blacklist(tmp_path: Path, way: str) -> None:
     blacklist = fill(tmp_path, ("a.example", 3))
     app = Stage()
     async with app.run_test(size=(100, 30)) as pilot:
-        await app.ask(pilot, BlacklistScreen(blacklist, clock=app.clock))
+        await app.ask(pilot, BlacklistScreen(blacklist))
         sites = app.screen.query_one(OptionList)
         await until(lambda: sites.option_count == 1)
         await (pilot.click(way) if way.startswith("#") else pilot.press(way))

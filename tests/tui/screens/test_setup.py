@@ -53,11 +53,11 @@ class Stage(App[None]):
     async def open(self, pilot: Pilot[None], **options: Any) -> SetupScreen:
         screen = SetupScreen(
             self.desk,
-            clock=lambda: self.now,
             keep_secret=self.kept.update,
             login=self.log_in,
             **options,
         )
+        screen.clock = lambda: self.now
         self.push_screen(screen, self.answers.append)
         await pilot.pause()
         self.now += QUIET_SECONDS

@@ -145,7 +145,7 @@ def buttons(screen: SetupScreen) -> Iterator[str]:
 
 
 async def lead(pilot: Pilot[None], app: Stage, machine: Machine, keys: tuple[str, ...]) -> SetupScreen:
-    screen = SetupScreen(Told(machine), clock=app.clock, login=machine.log_in)
+    screen = SetupScreen(Told(machine), login=machine.log_in)
     await app.ask(pilot, screen)
     for key in keys:
         if len(key) > 1 and isinstance(app.focused, Input) and key != "enter":

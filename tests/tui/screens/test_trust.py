@@ -26,7 +26,7 @@ NOTES = ServerTrustAsked(
 async def test_each_key_is_an_answer(key: str, answer: str) -> None:
     app = Stage()
     async with app.run_test() as pilot:
-        await app.ask(pilot, TrustScreen(NOTES, app.clock))
+        await app.ask(pilot, TrustScreen(NOTES))
         shown = app.shown()
         assert "[red]notes[/]" in shown
         assert "\x1b" not in shown
@@ -41,7 +41,7 @@ async def test_each_key_is_an_answer(key: str, answer: str) -> None:
 async def test_each_button_is_an_answer(answer: str) -> None:
     app = Stage()
     async with app.run_test() as pilot:
-        await app.ask(pilot, TrustScreen(NOTES, app.clock))
+        await app.ask(pilot, TrustScreen(NOTES))
         await pilot.click(f"#{answer}")
         assert app.answers == [answer]
 
@@ -49,7 +49,7 @@ async def test_each_button_is_an_answer(answer: str) -> None:
 async def test_typing_at_speed_trusts_nothing() -> None:
     app = Stage()
     async with app.run_test() as pilot:
-        await app.ask(pilot, TrustScreen(NOTES, app.clock), wait=0.0)
+        await app.ask(pilot, TrustScreen(NOTES), wait=0.0)
         await pilot.press("t")
         assert app.answers == []
 

@@ -24,7 +24,7 @@ class ListHost(BaseApp):
 
     def compose(self) -> ComposeResult:
         words = ("first", "a second one that is too long for one line of this screen", "third")
-        yield ChoiceList(*(Option(each) for each in words), markup=False, compact=True)
+        yield ChoiceList(*(Option(each) for each in words))
 
     def on_mount(self) -> None:
         self.read_other_styles()

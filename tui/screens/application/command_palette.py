@@ -8,7 +8,7 @@ from textual.command import Command, CommandList, CommandPalette
 from textual.content import Content
 
 from tui.render.format import tail_cut
-from tui.widgets.dialog import NARROW
+from tui.widgets.modal import NARROW
 
 __all__ = ["Palette"]
 

@@ -16,7 +16,7 @@ from textual.widgets import Static
 import tui.screens
 from tui.keys.keymap import keys_of
 from tui.keys.places import classes_with_place, key_binding, sections_of, shown_line
-from tui.widgets.dialog import NARROW, Box, Foot
+from tui.widgets.dialog import Box, Dialog, Foot
 from tui.widgets.modal import Modal
 
 __all__ = ["HelpScreen", "screen_places", "show_help"]
@@ -24,7 +24,7 @@ __all__ = ["HelpScreen", "screen_places", "show_help"]
 FEW_ROWS = [(0, "-few-rows"), (30, "-many-rows")]
 
 
-class HelpScreen(Modal[None]):
+class HelpScreen(Dialog[None]):
     """Shows the active keys, grouped by where they work.
 
     Args:
@@ -32,27 +32,22 @@ class HelpScreen(Modal[None]):
         typing: whether keys that are text are left out of them.
     """
 
-    HORIZONTAL_BREAKPOINTS = NARROW
     VERTICAL_BREAKPOINTS = FEW_ROWS
     BINDINGS: ClassVar[list[BindingType]] = [
         key_binding("screen.back", "escape,q", "close", "back"),
         Binding("enter", "close", show=False),
         key_binding("help.here", "question_mark", "close"),
         key_binding("help.all", "f1", "show_all", "every key"),
-        Binding("up", "scroll_box(-1)", show=False),
-        Binding("down", "scroll_box(1)", show=False),
-        Binding("pageup", "scroll_box(-10)", show=False),
-        Binding("pagedown", "scroll_box(10)", show=False),
     ]
 
     def __init__(self, here: Sequence[type[DOMNode]] | None = None, *, typing: bool = False) -> None:
-        super().__init__()
+        super().__init__(requested=True)
         self.here = here
-        self._typing = typing
+        self._in_text = typing
 
     def compose(self) -> ComposeResult:
         """Create the box."""
-        with Box(classes="box"):
+        with Box():
             yield Static(classes="facts")
             yield Foot()
 
@@ -66,7 +61,7 @@ class HelpScreen(Modal[None]):
         if places is None:
             running = app.screen_stack[0].walk_children(with_self=True)
             places = [*classes_with_place([*running, app]), *screen_places()]
-        sections = sections_of(places, keys, typing=self.here is not None and self._typing)
+        sections = sections_of(places, keys, typing=self.here is not None and self._in_text)
         groups = [
             (place.title, [*(shown_line(each.values(), what) for what, each in lines.items()), *place.fixed])
             for place, lines in sections.items()
@@ -92,10 +87,6 @@ class HelpScreen(Modal[None]):
         self.query_one(".hint", Static).update(Content(f"{every}↑↓ scroll   {close} close"))
         box.scroll_home(animate=False)
 
-    def action_close(self) -> None:
-        """Close."""
-        self.dismiss(None)
-
     def action_show_all(self) -> None:
         """Show every key; go back when every key is shown already."""
         if self.here is None:
@@ -103,10 +94,6 @@ class HelpScreen(Modal[None]):
         else:
             self.here = None
             self._show_keys()
-
-    def action_scroll_box(self, rows: int) -> None:
-        """Scroll the keys."""
-        self.query_one(Box).scroll_relative(y=rows, animate=False)
 
 
 def show_help(app: App[Any], *, everything: bool = False) -> None:

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar
 
 from rich.cells import cell_len
 from textual import events
-from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.message import Message
 from textual.widgets import OptionList
@@ -19,7 +17,7 @@ from core.events.types import ArtifactSaved
 from core.events.units import size
 from core.text import clean_line
 from tui.render.format import middle_cut, tail_cut
-from tui.widgets.choice_list import ChoiceList
+from tui.widgets.choice_list import LetterKeyList
 
 __all__ = ["ArtifactList", "CallFile", "files_of_call", "missing_reason"]
 
@@ -39,13 +37,8 @@ class CallFile:
     note: str = ""
 
 
-class ArtifactList(ChoiceList):
+class ArtifactList(LetterKeyList):
     """Lists files in columns; moving up from the first one files the list."""
-
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("k", "cursor_up", show=False),
-        Binding("j", "cursor_down", show=False),
-    ]
 
     class Chosen(Message):
         """A file was chosen."""
@@ -58,7 +51,7 @@ class ArtifactList(ChoiceList):
         """The cursor was moved up from the first file."""
 
     def __init__(self, *, id: str | None = None) -> None:
-        super().__init__(id=id, markup=False, compact=True)
+        super().__init__(id=id)
         self.files: tuple[CallFile, ...] = ()
         self.gone: frozenset[str] = frozenset()
         self._drawn_for = 0

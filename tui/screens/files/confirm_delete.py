@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
 from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.content import Content
-from textual.widgets import Button, Static
+from textual.widgets import Static
 
 from tui.keys.places import KeyPlace, key_binding
 from tui.widgets.dialog import Box, Choice, Dialog, Foot
@@ -26,33 +24,22 @@ class DeleteScreen(Dialog[bool]):
     """
 
     PLACE: ClassVar[KeyPlace] = KeyPlace("Before something is deleted")
+    FIRST = "keep"
     BINDINGS: ClassVar[list[BindingType]] = [
         key_binding("delete.confirm", "d", "answer(True)", "delete"),
         key_binding("delete.keep", "n,escape,q", "answer(False)", "keep"),
     ]
 
-    def __init__(self, name: str, facts: str, clock: Callable[[], float] = time.monotonic) -> None:
-        super().__init__(clock)
+    def __init__(self, name: str, facts: str) -> None:
+        super().__init__()
         self._name_shown = name
         self._facts = facts
 
     def compose(self) -> ComposeResult:
         """Show what would be deleted."""
-        with Box(classes="box -asks") as box:
-            box.border_title = Content("Delete")
+        with Box("Delete", "-asks"):
             yield Static(Content(self._name_shown), classes="heading")
             yield Static(Content(f"{self._facts} This cannot be undone."), classes="advice")
-            yield Foot(Choice("n", "Keep", "keep"), Choice("d", "Delete", "delete"))
-
-    def on_mount(self) -> None:
-        """Focus the harmless answer."""
-        self.focus_choice("#keep")
-
-    def on_button_pressed(self, event: Button.Pressed) -> None:
-        """Answer with a button."""
-        event.stop()
-        self.answer(event.button.id == "delete")
-
-    def action_answer(self, delete: bool) -> None:
-        """Answer."""
-        self.answer(delete)
+            yield Foot(
+                Choice("n", "Keep", "keep", "answer(False)"), Choice("d", "Delete", "delete", "answer(True)")
+            )

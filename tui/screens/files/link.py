@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
 from typing import ClassVar, Literal
 
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.content import Content
 from textual.dom import DOMNode
-from textual.widgets import Button, Static
+from textual.widgets import Static
 
 from tui.keys.places import LINK, KeyPlace, key_binding
 from tui.screens.requests.arguments import reveal
@@ -27,52 +25,34 @@ class LinkScreen(Dialog[Answer | None]):
     """Shows where a link leads; web links can be opened or copied, others only copied."""
 
     PLACE: ClassVar[KeyPlace] = KeyPlace("When a link is opened")
+    FIRST = "copy"
     BINDINGS: ClassVar[list[BindingType]] = [
         key_binding("link.open", "o", "choose('open')", "open in the browser", LINK),
         key_binding("link.copy", "y", "choose('copy')", "copy the link", LINK),
-        key_binding("screen.back", "escape,q", "leave", "back"),
+        key_binding("screen.back", "escape,q", "close", "back"),
     ]
 
-    def __init__(self, url: str, clock: Callable[[], float] = time.monotonic) -> None:
-        super().__init__(clock, requested=True)
+    def __init__(self, url: str) -> None:
+        super().__init__(requested=True)
         self.url = url
         self._link = browser_link(url)
 
     def compose(self) -> ComposeResult:
         """Show the host and the full address."""
         leads = self._link.host if self._link else "not a web link: it can only be copied"
-        with Box(classes="box") as box:
-            box.border_title = Content("Link")
+        with Box("Link"):
             yield Static(fields(("Opens", leads)), classes="facts")
             yield Static(Content(reveal(self.url[:2000])), classes="link")
             yield Foot(
-                Choice("o", "Open", "open", disabled=self._link is None),
-                Choice("y", "Copy", "copy"),
+                Choice("o", "Open", "open", "choose('open')", disabled=self._link is None),
+                Choice("y", "Copy", "copy", "choose('copy')"),
                 Choice("Esc", "Close", "close"),
             )
-
-    def on_mount(self) -> None:
-        """Focus copying, which opens nothing."""
-        self.focus_choice("#copy")
-
-    def on_button_pressed(self, event: Button.Pressed) -> None:
-        """Answer with a button."""
-        event.stop()
-        if event.button.id == "open":
-            self.action_choose("open")
-        elif event.button.id == "copy":
-            self.action_choose("copy")
-        else:
-            self.action_leave()
 
     def action_choose(self, what: Answer) -> None:
         """Answer, unless the link cannot be opened."""
         if what == "copy" or self._link is not None:
             self.answer(what)
-
-    def action_leave(self) -> None:
-        """Close."""
-        self.answer(None)
 
 
 def follow_link(owner: DOMNode, url: str) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.content import Content
 from textual.widgets import OptionList
 from textual.widgets.option_list import Option
@@ -17,16 +17,15 @@ from tui.keys.places import KeyPlace, key_binding
 from tui.render.format import tail_cut
 from tui.terminal.links import browser_link
 from tui.viewers.view.links import FoundLink
-from tui.widgets.choice_list import ChoiceList
-from tui.widgets.dialog import NARROW, Box, Foot
-from tui.widgets.modal import Modal
+from tui.widgets.choice_list import LetterKeyList
+from tui.widgets.dialog import Box, Dialog, Foot
 
 __all__ = ["LinksScreen"]
 
 _TEXT, _ADDRESS = 32, 60
 
 
-class LinksScreen(Modal[str | None]):
+class LinksScreen(Dialog[str | None]):
     """Lists links by their text and where they lead; closes with the chosen address, or with None.
 
     Args:
@@ -34,26 +33,18 @@ class LinksScreen(Modal[str | None]):
         at: the index the cursor starts on.
     """
 
-    HORIZONTAL_BREAKPOINTS = NARROW
     PLACE: ClassVar[KeyPlace] = KeyPlace("Among links", fixed=(("Enter", "open it (asks first)"),))
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("j", "step('down')", "Down", show=False),
-        Binding("k", "step('up')", "Up", show=False),
-        key_binding("screen.back", "escape,q", "close", "back"),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = [key_binding("screen.back", "escape,q", "close", "back")]
 
     def __init__(self, links: Sequence[FoundLink], at: int) -> None:
-        super().__init__()
+        super().__init__(requested=True)
         self.links = links
         self._first = at
 
     def compose(self) -> ComposeResult:
         """Create the list and its keys."""
-        with Box(classes="box") as box:
-            box.border_title = Content("Links")
-            yield ChoiceList(
-                *(Option(_row(link)) for link in self.links), id="links-found", markup=False, compact=True
-            )
+        with Box("Links"):
+            yield LetterKeyList(*(Option(_row(link)) for link in self.links), id="links-found")
             close = keys_of(self.app).shown("screen.back")
             yield Foot(hint=f"Enter open (asks first)   {close} close")
 
@@ -67,18 +58,6 @@ class LinksScreen(Modal[str | None]):
         """Close with the chosen link."""
         event.stop()
         self.dismiss(self.links[event.option_index].url)
-
-    def action_step(self, way: str) -> None:
-        """Move to the next or the previous link."""
-        found = self.query_one(OptionList)
-        if way == "down":
-            found.action_cursor_down()
-        else:
-            found.action_cursor_up()
-
-    def action_close(self) -> None:
-        """Close."""
-        self.dismiss(None)
 
 
 def _row(link: FoundLink) -> Content:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import ClassVar, Literal
@@ -12,7 +11,7 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Horizontal, Vertical
 from textual.content import Content
-from textual.widgets import Button, Static
+from textual.widgets import Static
 
 from core.events.types import AuthRequired
 from tui.keys.places import LINK, KeyPlace, key_binding
@@ -46,28 +45,23 @@ class AuthScreen(Dialog[Outcome | None]):
 
     UNREQUESTED = True
     PLACE: ClassVar[KeyPlace] = KeyPlace("When an account needs to be connected")
+    FIRST = "done"
     BINDINGS: ClassVar[list[BindingType]] = [
         key_binding("link.open", "o", "open", "open in the browser", LINK),
         key_binding("link.copy", "y", "copy", "copy the link", LINK),
-        key_binding("auth.done", "d,enter", "done", "done"),
+        key_binding("auth.done", "d,enter", "answer('completed')", "done"),
         key_binding("auth.cancel", "escape", "cancel", "cancel"),
     ]
 
-    def __init__(
-        self,
-        event: AuthRequired,
-        clock: Callable[[], float] = time.monotonic,
-        now: Callable[[], datetime] = utc_now,
-    ) -> None:
-        super().__init__(clock)
+    def __init__(self, event: AuthRequired, now: Callable[[], datetime] = utc_now) -> None:
+        super().__init__()
         self.event = event
         self._link = browser_link(event.url)
         self._now = now
 
     def compose(self) -> ComposeResult:
         """Show the account, the full link, its host and how long it is valid."""
-        with Box(classes="box -asks") as box:
-            box.border_title = Content("Connect an account")
+        with Box("Connect an account", "-asks"):
             with Horizontal(id="link-and-code"), Vertical():
                 yield Static(Content(f"The agent needs {self._account}."), classes="heading")
                 yield Static(self._facts(), classes="facts")
@@ -82,13 +76,12 @@ class AuthScreen(Dialog[Outcome | None]):
             yield Foot(
                 Choice("o", "Open", "open", disabled=self._link is None),
                 Choice("y", "Copy", "copy"),
-                Choice("Enter", "Done", "done"),
+                Choice("Enter", "Done", "done", "answer('completed')"),
                 Choice("Esc", "Cancel", "cancel"),
             )
 
     def on_mount(self) -> None:
-        """Focus Done, start the countdown, and create the code in a thread."""
-        self.focus_choice("#done")
+        """Start the countdown, and create the code in a thread."""
         if self.event.expires_at is not None:
             self.set_interval(1.0, self._count_down)
         if self._link is not None:
@@ -136,19 +129,6 @@ class AuthScreen(Dialog[Outcome | None]):
             has_room = size.width + LEAST_TEXT <= width and size.height + OTHER_ROWS <= self.size.height
             code.display = has_room
 
-    def on_button_pressed(self, event: Button.Pressed) -> None:
-        """Do what the button shows."""
-        event.stop()
-        match event.button.id:
-            case "done":
-                self.action_done()
-            case "open":
-                self.action_open()
-            case "copy":
-                self.action_copy()
-            case _:
-                self.action_cancel()
-
     def action_open(self) -> None:
         """Open the link in the browser; the dialog shows its host."""
         if not self.accepts_answers:
@@ -163,10 +143,6 @@ class AuthScreen(Dialog[Outcome | None]):
         """Copy the link."""
         if self.accepts_answers:
             copy_text(self, self.event.url, "Link")
-
-    def action_done(self) -> None:
-        """Report that the account is connected."""
-        self.answer("completed")
 
     def action_cancel(self) -> None:
         """Cancel the request."""

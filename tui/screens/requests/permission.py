@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.content import Content
-from textual.widgets import Button, Static
+from textual.widgets import Static
 
 from core.agent.permissions.gate import REASON_LIMIT
 from core.agent.permissions.patterns import (
@@ -58,6 +57,7 @@ class PermissionScreen(Dialog[PermissionAnswer | None]):
 
     UNREQUESTED = True
     PLACE: ClassVar[KeyPlace] = KeyPlace("When a tool needs permission")
+    FIRST = "deny"
     BINDINGS: ClassVar[list[BindingType]] = [
         key_binding("permission.deny", "d", "deny", "deny"),
         key_binding("permission.reason", "r", "reason", "deny with a reason for the model"),
@@ -70,10 +70,9 @@ class PermissionScreen(Dialog[PermissionAnswer | None]):
         self,
         event: PermissionAsked,
         waiting: int = 0,
-        clock: Callable[[], float] = time.monotonic,
         seen: Collection[tuple[str, str]] = (),
     ) -> None:
-        super().__init__(clock)
+        super().__init__()
         self.event = event
         self._waiting = waiting
         self._subjects = event.subjects or [short_name(event.tool_name)]
@@ -93,8 +92,7 @@ class PermissionScreen(Dialog[PermissionAnswer | None]):
             rows.append(("Runs", ", ".join(runs)))
         if event.reason:
             rows.append(("Why", reveal(event.reason)))
-        with Box(classes="box -asks") as box:
-            box.border_title = Content("Permission")
+        with Box("Permission", "-asks"):
             yield Static(Content(f"Allow {_headline(tool, runs)}?"), classes="heading")
             yield Static(fields(*rows), classes="facts")
             yield ArgumentsView(call_lines(event.input))
@@ -122,27 +120,13 @@ class PermissionScreen(Dialog[PermissionAnswer | None]):
                 )
 
     def on_mount(self) -> None:
-        """Focus the harmless answer."""
-        self.focus_choice("#deny")
+        """Show how many more questions wait."""
         self.show_waiting(self._waiting)
 
     def show_waiting(self, count: int) -> None:
         """Show how many more questions wait."""
         self._waiting = count
         self.show_note(f"{count} more waiting" if count else "")
-
-    def on_button_pressed(self, event: Button.Pressed) -> None:
-        """Answer with a button."""
-        event.stop()
-        match event.button.id:
-            case "once":
-                self.action_once()
-            case "session":
-                self.action_session()
-            case "reason":
-                self.action_reason()
-            case _:
-                self.action_deny()
 
     def on_text_answer_submitted(self, event: TextAnswer.Submitted) -> None:
         """Answer with a text."""
@@ -151,11 +135,6 @@ class PermissionScreen(Dialog[PermissionAnswer | None]):
             self.answer(PermissionAnswer(True, "session", patterns=split_patterns(event.text)))
         else:
             self.answer(PermissionAnswer(False, reason=event.text))
-
-    def on_text_answer_cancelled(self, event: TextAnswer.Cancelled) -> None:
-        """Show the other answers again."""
-        event.stop()
-        self.action_back()
 
     def action_deny(self) -> None:
         """Deny the call."""
@@ -176,17 +155,13 @@ class PermissionScreen(Dialog[PermissionAnswer | None]):
 
     def action_back(self) -> None:
         """Close the text line; deny if none is open."""
-        open_lines = [line for line in self.query(TextAnswer) if line.display]
-        for line in open_lines:
-            line.end()
-            self.query_one("#answers").display = True
+        if any(line.end() for line in self.query(TextAnswer)):
             self.focus_choice("#deny")
-        if not open_lines:
+        else:
             self.action_deny()
 
     def _write(self, which: str) -> None:
         if self.accepts_answers:
-            self.query_one("#answers").display = False
             self.query_one(which, TextAnswer).begin()
 
     def _explain_reason(self, text: str) -> tuple[str, bool]:

@@ -19,6 +19,8 @@ __all__ = ["TextAnswer"]
 class TextAnswer(Vertical):
     """Asks for one line and explains below it what the text means; hidden until `begin` is called.
 
+    While it is shown, the other answers of the dialog, `#answers`, are hidden. Its Back runs the dialog's `back`.
+
     Args:
         title: what to type.
         submit: what Enter does.
@@ -40,9 +42,6 @@ class TextAnswer(Vertical):
         def control(self) -> TextAnswer:
             """The line it was typed in."""
             return self.text_answer
-
-    class Cancelled(Message):
-        """The person wants to return to the other answers."""
 
     def __init__(
         self,
@@ -76,16 +75,23 @@ class TextAnswer(Vertical):
         self._show_meaning()
 
     def begin(self) -> None:
-        """Show the line and focus it."""
-        self.display = True
+        """Show the line instead of the other answers, and focus it."""
+        self._show(True)
         line = self.query_one(Input)
         line.focus()
         if self._replaceable:
             line.action_select_all()
 
-    def end(self) -> None:
-        """Hide the line; its text is kept."""
-        self.display = False
+    def end(self) -> bool:
+        """Hide the line and show the other answers; its text is kept. Returns whether it was shown."""
+        shown = bool(self.display)
+        if shown:
+            self._show(False)
+        return shown
+
+    def _show(self, shown: bool) -> None:
+        self.display = shown
+        self.screen.query_one("#answers").display = not shown
 
     @on(Input.Changed)
     def _handle_change(self, event: Input.Changed) -> None:
@@ -97,13 +103,10 @@ class TextAnswer(Vertical):
         event.stop()
         self._try_to_submit()
 
-    @on(Button.Pressed)
+    @on(Button.Pressed, "#submit")
     def _handle_button(self, event: Button.Pressed) -> None:
         event.stop()
-        if event.button.id == "submit":
-            self._try_to_submit()
-        else:
-            self.post_message(self.Cancelled())
+        self._try_to_submit()
 
     def _try_to_submit(self) -> None:
         text = self.query_one(Input).value.strip()

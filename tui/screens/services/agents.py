@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from textwrap import wrap
 from typing import ClassVar
 
 from rich.cells import set_cell_size
 from textual.app import ComposeResult
 from textual.binding import BindingType
-from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.widgets import OptionList, Static
-from textual.widgets.option_list import Option
 
 from core.agent.definitions.roster import RosterEntry, expected_servers, read_roster, roster_entries
 from core.errors import UniversalAgentError
@@ -22,32 +19,29 @@ from core.events.types import McpServer
 from core.events.units import quantity
 from core.settings.model import Places, Settings
 from core.text import clean_line
-from tui.keys.keymap import Keys, keys_of
-from tui.keys.places import KeyPlace, key_binding, moving
+from tui.keys.places import KeyPlace, key_binding
 from tui.ports import ScreenHost, SessionPort
 from tui.render.format import middle_cut, tail_cut
-from tui.viewers.view.chrome import KeyLine, TitleLine
-from tui.widgets.choice_list import ChoiceList
+from tui.screens.services.row_screen import MUTED, RowScreen, field, hanging
+from tui.viewers.view.chrome import TitleLine
+from tui.widgets.choice_list import RowList
 from tui.widgets.command import CommandSpec
-from tui.widgets.dialog import NARROW
-from tui.widgets.modal import Modal
 from tui.widgets.workers import start_job
 
-__all__ = ["COMMAND", "AgentList", "AgentsScreen", "open_screen"]
+__all__ = ["COMMAND", "AgentsScreen", "open_screen"]
 
 COMMAND = CommandSpec("agents", "Sub-agents and skills", "Source and problems", order=60)
 
 
 _KIND, _STATE, _TOOLS, _MODEL, _FROM = 6, 9, 5, 9, 8
-_MUTED = "$text-muted"
+_LONGEST = 6_000
 _STATES = {
     "ready": ("✓", "$success"),
     "broken": ("!", "$warning"),
     "left out": ("✗", "$error"),
-    "replaced": ("⊘", _MUTED),
-    "off": ("·", _MUTED),
+    "replaced": ("⊘", MUTED),
+    "off": ("·", MUTED),
 }
-_KINDS = {"agent": "agent", "skill": "skill"}
 _FROMS = {"project": "folder", "user": "yours", "shipped": "ua-tui"}
 
 
@@ -56,15 +50,7 @@ def open_screen(app: ScreenHost) -> None:
     app.push_screen(AgentsScreen(app.settings, lambda: app.session))
 
 
-class AgentList(ChoiceList, inherit_bindings=False):
-    """The files, one per line."""
-
-    BINDINGS: ClassVar[list[BindingType]] = [
-        *moving(up="cursor_up", down="cursor_down", first="first", last="last"),
-    ]
-
-
-class AgentsScreen(Modal[None]):
+class AgentsScreen(RowScreen[RosterEntry]):
     """Lists the files as they are now; the running session keeps what it read at its start.
 
     Args:
@@ -73,13 +59,9 @@ class AgentsScreen(Modal[None]):
         places: where the files are; by default those of the process.
     """
 
-    HORIZONTAL_BREAKPOINTS = NARROW
-    PLACE: ClassVar[KeyPlace] = KeyPlace("In the sub-agents", parts=(AgentList,))
-    BINDINGS: ClassVar[list[BindingType]] = [
-        key_binding("agents.read", "r", "read", "read the files again"),
-        *moving(page_up="scroll_facts(-1)", page_down="scroll_facts(1)"),
-        key_binding("screen.back", "escape,q", "close", "back"),
-    ]
+    PLACE: ClassVar[KeyPlace] = KeyPlace("In the sub-agents", parts=(RowList,))
+    BINDINGS: ClassVar[list[BindingType]] = [key_binding("agents.read", "r", "read", "read the files again")]
+    OFFERED = (("agents.read", "read again", "read"),)
 
     def __init__(
         self, settings: Settings, session: Callable[[], SessionPort | None], *, places: Places | None = None
@@ -88,74 +70,35 @@ class AgentsScreen(Modal[None]):
         self._settings = settings
         self._find_session = session
         self._places = places
-        self._entries: Sequence[RosterEntry] = ()
         self._setting_problems: tuple[str, ...] = ()
         self._failure = ""
 
-    def compose(self) -> ComposeResult:
-        """Create the list, the details, and the keys."""
-        yield TitleLine(id="agents-title")
-        yield Static(id="agents-header")
-        yield AgentList(id="agents-files", markup=False, compact=True)
-        with VerticalScroll(id="agents-facts", can_focus=False):
-            yield Static(id="agents-about")
-        yield KeyLine(
-            (self._keys.shown("agents.read"), "read again", "screen.read"),
-            (self._keys.shown("screen.back"), "back", "screen.close"),
-            id="agents-keys",
-        )
+    def compose_details(self) -> ComposeResult:
+        """Create the details of the file."""
+        yield Static(id="agents-about")
 
     def on_mount(self) -> None:
         """Read the files."""
         self.query_one(TitleLine).show("Sub-agents and skills", facts="reading …")
-        self._list.focus()
         self.action_read()
-
-    def on_resize(self) -> None:
-        """Lay out everything for the new width."""
-        self._show()
 
     def action_read(self) -> None:
         """Read the files again."""
         start_job(self, self._read, "agents")
 
-    def action_scroll_facts(self, pages: int) -> None:
-        """Scroll the details by a page."""
-        facts = self.query_one("#agents-facts")
-        facts.scroll_relative(y=pages * max(1, facts.size.height - 1), animate=False)
-
-    def action_close(self) -> None:
-        """Close."""
-        self.dismiss(None)
-
     def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
-        """Show the details of the file under the cursor."""
-        event.stop()
-        self.query_one("#agents-facts").scroll_home(animate=False)
-        self._show_rows()
-
-    @property
-    def _keys(self) -> Keys:
-        return keys_of(self.app)
-
-    @property
-    def _list(self) -> AgentList:
-        return self.query_one(AgentList)
-
-    @property
-    def _chosen(self) -> RosterEntry | None:
-        at = self._list.highlighted
-        return self._entries[at] if at is not None and at < len(self._entries) else None
+        """Show the details of another file from their beginning."""
+        self.query_one("#details").scroll_home(animate=False)
 
     async def _read(self) -> None:
         session = self._find_session()
         known = session.servers.known if session is not None else ()
         try:
-            self._entries, self._setting_problems = await asyncio.to_thread(self._read_entries, known)
+            self.rows, self._setting_problems = await asyncio.to_thread(self._read_entries, known)
             self._failure = ""
         except (UniversalAgentError, OSError) as error:
             self._failure = clean_line(str(error), 400)
-        self._show()
+        self.show_rows()
 
     def _read_entries(self, known: Sequence[McpServer]) -> tuple[list[RosterEntry], tuple[str, ...]]:
         places = self._places or Places.of()
@@ -163,71 +106,57 @@ class AgentsScreen(Modal[None]):
         servers = known or expected_servers(self._settings, places.cwd)
         return roster_entries(roster, self._settings, servers), roster.not_chosen
 
-    def _show(self) -> None:
-        shown, count = self._list, len(self._entries)
-        self.query_one("#agents-header", Static).update(_header(self._width))
-        if count != shown.option_count:
-            at = shown.highlighted
-            shown.clear_options()
-            shown.add_options([Option("") for _ in self._entries])
-            shown.highlighted = min(at or 0, count - 1) if count else None
-        if count:
-            self.query_one(TitleLine).show(facts=_counts(self._entries))
-        self._show_rows()
+    def show_rows(self) -> None:
+        """Show the files and how many there are."""
+        if self.rows:
+            self.query_one(TitleLine).show(facts=_counts(self.rows))
+        super().show_rows()
 
-    @property
-    def _width(self) -> int:
-        return max(20, self.size.width - 3)
+    def header(self, width: int) -> Content:
+        """Lay out the names of the columns."""
+        text = (
+            f"   {'name':<{_name_room(width)}}  {'kind':<{_KIND}}{'state':<{_STATE}}  {'tools':>{_TOOLS}}"
+            f"  {'model':<{_MODEL}}  from"
+        )
+        return Content.styled(text[:width].rstrip(), MUTED)
 
-    def _show_rows(self) -> None:
-        for index, entry in enumerate(self._entries):
-            row = _entry_row(entry, self._width, chosen=index == self._list.highlighted)
-            self._list.replace_option_prompt_at_index(index, row)
-        about = _details(self._chosen, self._width, self._setting_problems, self._failure)
+    def row(self, row: RosterEntry, width: int, *, chosen: bool) -> Content:
+        """Lay out a file."""
+        mark, style = _STATES[row.state]
+        room = _name_room(width)
+        return Content.assemble(
+            ("›" if chosen else " ", "bold"),
+            (f"{mark} ", "" if chosen else style),
+            set_cell_size(middle_cut(clean_line(row.name), room), room),
+            (f"  {row.kind:<{_KIND}}", MUTED),
+            (f"{row.state:<{_STATE}}", "" if chosen else style),
+            (f"  {_tools(row):>{_TOOLS}}", MUTED),
+            (f"  {set_cell_size(tail_cut(clean_line(row.model) or '–', _MODEL), _MODEL)}", MUTED),
+            (f"  {_FROMS[row.source]}", MUTED),
+        )
+
+    def show_details(self) -> None:
+        """Show the details of the file under the cursor."""
+        about = _details(self.chosen, self._width, self._setting_problems, self._failure)
         self.query_one("#agents-about", Static).update(about)
-
-
-def _header(width: int) -> Content:
-    """Lay out the names of the columns."""
-    text = (
-        f"   {'name':<{_name_room(width)}}  {'kind':<{_KIND}}{'state':<{_STATE}}  {'tools':>{_TOOLS}}"
-        f"  {'model':<{_MODEL}}  from"
-    )
-    return Content.styled(text[:width].rstrip(), _MUTED)
-
-
-def _entry_row(entry: RosterEntry, width: int, *, chosen: bool) -> Content:
-    """Lay out a file on one line; the chosen one has a mark, as the cursor may have no colour."""
-    mark, style = _STATES[entry.state]
-    room = _name_room(width)
-    return Content.assemble(
-        ("›" if chosen else " ", "bold"),
-        (f"{mark} ", "" if chosen else style),
-        set_cell_size(middle_cut(clean_line(entry.name), room), room),
-        (f"  {_KINDS[entry.kind]:<{_KIND}}", _MUTED),
-        (f"{entry.state:<{_STATE}}", "" if chosen else style),
-        (f"  {_tools(entry):>{_TOOLS}}", _MUTED),
-        (f"  {set_cell_size(tail_cut(clean_line(entry.model) or '–', _MODEL), _MODEL)}", _MUTED),
-        (f"  {_FROMS[entry.source]}", _MUTED),
-    )
 
 
 def _details(entry: RosterEntry | None, width: int, setting_problems: Sequence[str], failure: str) -> Content:
     """Lay out the details of a file, and the problems of the setting."""
-    lines = [_hanging("✗ ", each, width, "$error") for each in (failure, *setting_problems) if each]
+    lines = [_line("✗ ", each, width, "$error") for each in (failure, *setting_problems) if each]
     if entry is not None:
         mark, style = _STATES[entry.state]
         lines.append(
             Content.assemble(
                 (clean_line(entry.name), "bold"),
                 (f"  {mark} {entry.state}", style),
-                (f" · {entry.kind}", _MUTED),
+                (f" · {entry.kind}", MUTED),
             )
         )
-        lines += [_hanging("✗ ", each, width, "$error") for each in entry.problems]
-        lines += [_hanging("· ", each, width, _MUTED) for each in entry.notes]
+        lines += [_line("✗ ", each, width, "$error") for each in entry.problems]
+        lines += [_line("· ", each, width, MUTED) for each in entry.notes]
         if entry.description:
-            lines.append(_hanging("", entry.description, width))
+            lines.append(_line("", entry.description, width))
         if entry.kind == "agent" and entry.state != "left out":
             lines.append(_field("tools", _tool_list(entry), width))
             lines.append(_field("model", _model(entry), width))
@@ -237,7 +166,7 @@ def _details(entry: RosterEntry | None, width: int, setting_problems: Sequence[s
             lines.append(_field("from", entry.origin, width))
     where = "Sub-agents: .claude/agents/NAME.md here or in your home folder. Skills: .claude/skills/NAME/SKILL.md. "
     where += "Changes apply from the next session."
-    lines += [Content(""), _hanging("", where, width, _MUTED)]
+    lines += [Content(""), _line("", where, width, MUTED)]
     return Content("\n").join(lines)
 
 
@@ -271,11 +200,9 @@ def _model(entry: RosterEntry) -> str:
     return "same as the calling agent" if entry.model == "inherit" else clean_line(entry.model)
 
 
+def _line(mark: str, text: str, width: int, style: str = "") -> Content:
+    return hanging((mark, style), clean_line(text, _LONGEST), width, style)
+
+
 def _field(label: str, text: str, width: int) -> Content:
-    return _hanging(f"{label}  ", text, width, label_style=_MUTED)
-
-
-def _hanging(label: str, text: str, width: int, style: str = "", *, label_style: str = "") -> Content:
-    """Lay out a text after a label with a hanging indent."""
-    lines = wrap(clean_line(text, 6_000), max(12, width - len(label))) or [""]
-    return Content.assemble((label, label_style or style), (f"\n{' ' * len(label)}".join(lines), style))
+    return field(label, clean_line(text, _LONGEST), width)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Callable
 from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.content import Content
-from textual.widgets import Button, OptionList, Static
+from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
 from core.errors import UniversalAgentError
@@ -50,38 +49,26 @@ class BlacklistScreen(Dialog[None]):
         key_binding("screen.back", "escape,q", "close", "back"),
     ]
 
-    def __init__(self, blacklist: Blacklist, clock: Callable[[], float] = time.monotonic) -> None:
-        super().__init__(clock, requested=True)
+    def __init__(self, blacklist: Blacklist) -> None:
+        super().__init__(requested=True)
         self._blacklist = blacklist
         self._entries: list[Listing] = []
         self._confirming = False
 
     def compose(self) -> ComposeResult:
         """Create the list, its explanation, and the answers."""
-        with Box(classes="box") as box:
-            box.border_title = Content("Web reader blacklist")
+        with Box("Web reader blacklist"):
             yield Static(Content("Reading the list…"), id="blacklist-what")
-            yield ChoiceList(id="blacklist-sites", markup=False, compact=True)
+            yield ChoiceList(id="blacklist-sites")
             yield Foot(
                 Choice("c", "Clear", "clear", disabled=True),
-                Choice("a", "Clear all", "clear-all", disabled=True),
+                Choice("a", "Clear all", "clear-all", "clear_all", disabled=True),
                 Choice("Esc", "Close", "close"),
             )
 
     def on_mount(self) -> None:
         """Read the list."""
         self._work(None)
-
-    def on_button_pressed(self, event: Button.Pressed) -> None:
-        """Answer with a button."""
-        event.stop()
-        match event.button.id:
-            case "clear":
-                self.action_clear()
-            case "clear-all":
-                self.action_clear_all()
-            case _:
-                self.action_close()
 
     def on_option_list_option_highlighted(self) -> None:
         """Cancel the confirmation of clearing everything."""
@@ -104,10 +91,6 @@ class BlacklistScreen(Dialog[None]):
             self._explain(f"Press a again to clear all {len(self._entries)} sites.")
             return
         self._work(self._blacklist.clear)
-
-    def action_close(self) -> None:
-        """Close."""
-        self.dismiss(None)
 
     def _work(self, change: Callable[[], object] | None) -> None:
         self._confirming = False

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from textwrap import wrap
 
 from rich.cells import cell_len, set_cell_size
 from textual.content import Content
@@ -22,6 +21,7 @@ from core.telemetry.export_errors import Destination
 from core.text import clean, clean_line
 from tui.keys.keymap import Keys
 from tui.render.format import middle_cut, tail_cut
+from tui.screens.services.row_screen import MUTED, field, hanging
 
 __all__ = ["State", "about_server", "checks", "credentials", "header", "origin", "server_row", "state_of"]
 
@@ -42,7 +42,6 @@ ORDER = (
 )
 _STATE, _TOOLS, _ORIGIN = 21, 8, 14
 _LONGEST_ERROR = 2_000
-_MUTED = "$text-muted"
 
 
 @dataclass(frozen=True)
@@ -60,8 +59,8 @@ STATES = {
     "reconnecting": State("…", "reconnecting", "$accent"),
     "enabling": State("…", "enabling", "$accent"),
     "disabling": State("…", "disabling", "$accent"),
-    "disabled": State("⊘", "disabled", _MUTED),
-    "off": State("·", "not set up", _MUTED),
+    "disabled": State("⊘", "disabled", MUTED),
+    "off": State("·", "not set up", MUTED),
     "untrusted": State("?", "not trusted yet", "$warning"),
     "needs-auth": State("?", "sign-in needed", "$warning"),
     "failed": State("✗", "failed", "$error"),
@@ -70,7 +69,7 @@ CHECKED = {
     "ok": State("✓", "ok", "$success"),
     "warning": State("!", "warning", "$warning"),
     "failed": State("✗", "failed", "$error"),
-    "skipped": State("·", "skipped", _MUTED),
+    "skipped": State("·", "skipped", MUTED),
 }
 
 
@@ -90,7 +89,7 @@ def header(width: int) -> Content:
     """Lay out the names of the columns."""
     room = _name_room(width)
     text = f"   {'server':<{room}}  {'state':<{_STATE}}  {'tools':>5}  {'from':<{_ORIGIN}}"
-    return Content.styled(text[:width].rstrip(), _MUTED)
+    return Content.styled(text[:width].rstrip(), MUTED)
 
 
 def server_row(server: McpServer, width: int, *, chosen: bool) -> Content:
@@ -105,8 +104,8 @@ def server_row(server: McpServer, width: int, *, chosen: bool) -> Content:
         (f"{state.mark} ", style),
         (name, ""),
         (f"  {state.word:<{_STATE}}", style),
-        (f"  {tools:>5}", _MUTED),
-        (f"  {tail_cut(origin(server), _ORIGIN)}", _MUTED),
+        (f"  {tools:>5}", MUTED),
+        (f"  {tail_cut(origin(server), _ORIGIN)}", MUTED),
     )
 
 
@@ -118,32 +117,32 @@ def about_server(
     `definition` is that of a custom server.
     """
     if server is None:
-        return Content.styled("No servers: the agent has not started yet.", _MUTED)
+        return Content.styled("No servers: the agent has not started yet.", MUTED)
     state = state_of(server)
     lines = [
         Content.assemble(
             (clean_line(server.name), "bold"),
             (f"  {state.mark} {state.word}", state.style),
-            (f" · {origin(server)}", _MUTED),
+            (f" · {origin(server)}", MUTED),
         )
     ]
     if definition is not None:
         starts = "starts" if definition.transport == "stdio" else f"opens, {definition.transport}"
-        lines.append(_field(starts, clean_line(Redactor().redact(definition.target), _LONGEST_ERROR), width))
-        lines.append(_field("defined in", clean_line(definition.source, _LONGEST_ERROR), width))
+        lines.append(field(starts, clean_line(Redactor().redact(definition.target), _LONGEST_ERROR), width))
+        lines.append(field("defined in", clean_line(definition.source, _LONGEST_ERROR), width))
     if server.tool_names:
         names = ", ".join(_short(server, name) for name in server.tool_names)
-        lines.append(_field("tools", names, width))
+        lines.append(field("tools", names, width))
     elif server.status == "connected":
-        lines.append(_field("tools", f"{server.tools:,}" if server.tools else "none", width))
+        lines.append(field("tools", f"{server.tools:,}" if server.tools else "none", width))
     if server.status in ("off", "untrusted"):
         lines.append(Content(_whole(server.error or "Not set up.")))
     elif server.error:
-        lines.append(_field("error", _whole(server.error), width, "$error"))
+        lines.append(field("error", _whole(server.error), width, "$error"))
     elif server.last_error:
-        lines.append(_field("last error", _whole(server.last_error), width))
+        lines.append(field("last error", _whole(server.last_error), width))
     if todo := _todo(server, keys):
-        lines.append(Content.styled(todo, _MUTED))
+        lines.append(Content.styled(todo, MUTED))
     return Content("\n").join(lines)
 
 
@@ -165,12 +164,12 @@ def credentials(
     """
     lines = [Content.styled("Credentials", "bold")]
     if demo:
-        lines.append(Content.styled("The demo uses its own test keys. Yours are not used.", _MUTED))
+        lines.append(Content.styled("The demo uses its own test keys. Yours are not used.", MUTED))
     room = max((len(each.name) for each in found), default=0)
     for each in found:
-        mark, style = ("✓", "$success") if each.found else ("·", _MUTED)
+        mark, style = ("✓", "$success") if each.found else ("·", MUTED)
         head = Content.assemble((f"{mark} ", style), f"{each.name:<{room}}  ")
-        lines.append(_hanging(head, each.place or "missing", width, _MUTED))
+        lines.append(hanging(head, each.place or "missing", width, MUTED))
     reach = {"Model": f"{clean_line(model or 'default model')} at {servers['model']}"}
     reach["Composio"] = servers["composio"]
     if demo:
@@ -180,7 +179,7 @@ def credentials(
         reach["Trace"] = trace
     lines += [Content(""), Content.styled("Targets", "bold")]
     label = max(map(len, reach))
-    lines += [_field(f"{name:<{label}}", text, width) for name, text in reach.items()]
+    lines += [field(f"{name:<{label}}", text, width) for name, text in reach.items()]
     return Content("\n").join(lines)
 
 
@@ -202,17 +201,17 @@ def checks(done: Iterable[Check], width: int, keys: Keys, *, running: bool, fail
     if not (listed or running or failure):
         lines.append(
             Content.styled(
-                f"{keys.shown('connections.test')} tests each of these with one small request.", _MUTED
+                f"{keys.shown('connections.test')} tests each of these with one small request.", MUTED
             )
         )
     room = max((cell_len(check.title) for check in listed), default=0)
     for check in listed:
         state = CHECKED[check.status]
         head = Content.assemble((f"{state.mark} ", state.style), f"{check.title:<{room}}  ")
-        lines.append(_hanging(head, check.found, width, _MUTED))
+        lines.append(hanging(head, check.found, width, MUTED))
         if check.advice and check.status != "ok":
             arrow = Content.assemble(" " * (room + 4), ("→ ", state.style))
-            lines.append(_hanging(arrow, check.advice, width))
+            lines.append(hanging(arrow, check.advice, width))
     if running:
         lines.append(Content.styled("… testing", "$accent"))
     elif failure:
@@ -222,19 +221,6 @@ def checks(done: Iterable[Check], width: int, keys: Keys, *, running: bool, fail
         verdict = "✓ A session can start." if could else "✗ A session can't start: fix the lines with ✗."
         lines.append(Content.styled(verdict, "$success" if could else "$error"))
     return Content("\n").join(lines)
-
-
-def _field(label: str, text: str, width: int, style: str = "") -> Content:
-    return _hanging(Content.styled(f"{label}  ", _MUTED), text, width, style)
-
-
-def _hanging(head: Content, text: str, width: int, style: str = "") -> Content:
-    """Lay out a text after `head` with a hanging indent."""
-    indent = head.cell_length
-    lines = [
-        line for part in text.splitlines() or [""] for line in wrap(part, max(12, width - indent)) or [""]
-    ]
-    return Content.assemble(head, (f"\n{' ' * indent}".join(lines), style))
 
 
 def _short(server: McpServer, name: str) -> str:

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable
 from functools import partial
 from pathlib import Path
 from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import BindingType
-from textual.containers import Container, VerticalScroll
+from textual.containers import Container
 from textual.content import Content
-from textual.widgets import OptionList, Static
-from textual.widgets.option_list import Option
+from textual.widgets import Static
 
 from core.connections.user_servers import UserServer, find_user_servers
 from core.doctor.findings import Check
@@ -25,18 +24,17 @@ from core.settings.model import Settings
 from core.telemetry.export_errors import Destination
 from core.telemetry.tracer import trace_targets
 from core.text import clean_line
-from tui.keys.keymap import Keys, keys_of
-from tui.keys.places import KeyPlace, key_binding, moving
+from tui.keys.places import KeyPlace, key_binding
 from tui.ports import ScreenHost, SessionPort
-from tui.screens.services import connection_rows as rows
-from tui.viewers.view.chrome import KeyLine, TitleLine
-from tui.widgets.choice_list import ChoiceList
+from tui.screens.services import connection_rows as texts
+from tui.screens.services.row_screen import RowScreen
+from tui.viewers.view.chrome import TitleLine
+from tui.widgets.choice_list import RowList
 from tui.widgets.command import CommandSpec
-from tui.widgets.dialog import NARROW
-from tui.widgets.modal import Modal
+from tui.widgets.modal import NARROW
 from tui.widgets.workers import start_job
 
-__all__ = ["COMMAND", "ConnectionsScreen", "ServerList", "open_screen"]
+__all__ = ["COMMAND", "ConnectionsScreen", "open_screen"]
 
 COMMAND = CommandSpec(
     "connections", "Connections", "Servers, keys, targets, tests", order=50, aliases=("servers", "mcp")
@@ -53,15 +51,7 @@ def open_screen(app: ScreenHost) -> None:
     app.push_screen(ConnectionsScreen(app.settings, lambda: app.session))
 
 
-class ServerList(ChoiceList, inherit_bindings=False):
-    """The servers, one per line."""
-
-    BINDINGS: ClassVar[list[BindingType]] = [
-        *moving(up="cursor_up", down="cursor_down", first="first", last="last"),
-    ]
-
-
-class ConnectionsScreen(Modal[None]):
+class ConnectionsScreen(RowScreen[McpServer]):
     """Shows what the session is connected to; servers can be reconnected and disabled.
 
     Args:
@@ -70,15 +60,17 @@ class ConnectionsScreen(Modal[None]):
         examine: runs the checks of the doctor; by default in a child process.
     """
 
-    HORIZONTAL_BREAKPOINTS = NARROW
-    PLACE: ClassVar[KeyPlace] = KeyPlace("In the connections", parts=(ServerList,))
+    PLACE: ClassVar[KeyPlace] = KeyPlace("In the connections", parts=(RowList,))
     BINDINGS: ClassVar[list[BindingType]] = [
         key_binding("connections.reconnect", "r", "reconnect", "connect the server again"),
         key_binding("connections.switch", "e,space", "switch", "disable or enable its tools"),
         key_binding("connections.test", "t", "test", "test everything"),
-        *moving(page_up="scroll_facts(-1)", page_down="scroll_facts(1)"),
-        key_binding("screen.back", "escape,q", "close", "back"),
     ]
+    OFFERED = (
+        ("connections.reconnect", "reconnect", "reconnect"),
+        ("connections.switch", "enable, disable", "switch"),
+        ("connections.test", "test", "test"),
+    )
 
     def __init__(
         self,
@@ -92,7 +84,6 @@ class ConnectionsScreen(Modal[None]):
         self._find_session = session
         self._session: SessionPort | None = None
         self._examine = examine
-        self._servers: Sequence[McpServer] = ()
         self._unsubscribe: Callable[[], None] = lambda: None
         self._definitions: dict[str, UserServer] = {}
         self._checks: list[Check] = []
@@ -103,29 +94,18 @@ class ConnectionsScreen(Modal[None]):
         self._problems: dict[Destination, str] = {}
         self._credentials: Callable[..., Content] | None = None
 
-    def compose(self) -> ComposeResult:
-        """Create the list, the details, and the keys."""
-        yield TitleLine(id="connections-title")
-        yield Static(id="connections-header")
-        yield ServerList(id="connections-servers", markup=False, compact=True)
-        with VerticalScroll(id="connections-facts", can_focus=False), Container(id="connections-columns"):
+    def compose_details(self) -> ComposeResult:
+        """Create the server, the credentials and the checks."""
+        with Container(id="connections-columns"):
             with Container(id="connections-left"):
                 yield Static(id="connections-server")
                 yield Static(id="connections-credentials")
             yield Static(id="connections-checks")
-        yield KeyLine(
-            (self._keys.shown("connections.reconnect"), "reconnect", "screen.reconnect"),
-            (self._keys.shown("connections.switch"), "enable, disable", "screen.switch"),
-            (self._keys.shown("connections.test"), "test", "screen.test"),
-            (self._keys.shown("screen.back"), "back", "screen.close"),
-            id="connections-keys",
-        )
 
     def on_mount(self) -> None:
         """Show the state, and refresh it regularly."""
-        self._list.focus()
         self._refresh_state()
-        self._show()
+        self.show_rows()
         self._show_checks()
         start_job(self, self._read_credentials, "credentials")
         start_job(self, self._read_definitions, "own servers")
@@ -137,63 +117,37 @@ class ConnectionsScreen(Modal[None]):
         self._unsubscribe()
 
     def on_resize(self) -> None:
-        """Lay out everything for the new width."""
-        self._show()
+        """Lay out what does not depend on the rows for the new width."""
         self._show_credentials()
         self._show_checks()
 
     # -- display -----------------------------------------------------------------------------
 
-    @property
-    def _keys(self) -> Keys:
-        return keys_of(self.app)
-
-    @property
-    def _list(self) -> ServerList:
-        return self.query_one(ServerList)
-
-    @property
-    def chosen(self) -> McpServer | None:
-        """The server under the cursor."""
-        at = self._list.highlighted
-        return self._servers[at] if at is not None and at < len(self._servers) else None
-
     def _handle_event(self, event: Event) -> None:
         if isinstance(event, McpStatus) and self.is_mounted:
-            self._servers = event.servers
-            self._show()
+            self.rows = event.servers
+            self.show_rows()
 
-    def _show(self) -> None:
-        shown, count = self._list, len(self._servers)
-        self.query_one("#connections-header", Static).update(rows.header(self._width))
-        if count != shown.option_count:
-            at = shown.highlighted
-            shown.clear_options()
-            shown.add_options([Option("") for _ in self._servers])
-            shown.highlighted = min(at or 0, count - 1) if count else None
-        wanted = [server for server in self._servers if server.status not in {"off", "untrusted", "disabled"}]
+    def show_rows(self) -> None:
+        """Show the servers and how many are connected."""
+        wanted = [server for server in self.rows if server.status not in {"off", "untrusted", "disabled"}]
         connected = sum(server.status == "connected" for server in wanted)
         facts = f"{connected} of {len(wanted)} connected" if wanted else "no servers"
         self.query_one(TitleLine).show("Connections", facts=facts)
-        self._show_server()
+        super().show_rows()
 
-    @property
-    def _width(self) -> int:
-        """The width of a row."""
-        return max(20, self.size.width - 3)
+    def header(self, width: int) -> Content:
+        """Lay out the names of the columns."""
+        return texts.header(width)
 
-    def _show_server(self) -> None:
-        for index, server in enumerate(self._servers):
-            row = rows.server_row(server, self._width, chosen=index == self._list.highlighted)
-            self._list.replace_option_prompt_at_index(index, row)
-        self.query_one("#connections-server", Static).update(
-            rows.about_server(self.chosen, self._column, self._keys, self._definition)
-        )
+    def row(self, row: McpServer, width: int, *, chosen: bool) -> Content:
+        """Lay out a server."""
+        return texts.server_row(row, width, chosen=chosen)
 
-    def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
+    def show_details(self) -> None:
         """Show the details of the server under the cursor."""
-        event.stop()
-        self._show_server()
+        about = texts.about_server(self.chosen, self._column, self.keys, self._definition)
+        self.query_one("#connections-server", Static).update(about)
 
     @property
     def _definition(self) -> UserServer | None:
@@ -203,14 +157,14 @@ class ConnectionsScreen(Modal[None]):
         if not self._settings.demo:
             found = await asyncio.to_thread(find_user_servers, self._settings, Path.cwd())
             self._definitions = {each.name: each for each in found if isinstance(each, UserServer)}
-            self._show_server()
+            self.show_details()
 
     async def _read_credentials(self) -> None:
         settings, environ = self._settings, os.environ
         found = await asyncio.to_thread(credentials_of, settings, environ=environ)
         token = None if settings.demo else settings.logfire_token
         self._credentials = partial(
-            rows.credentials,
+            texts.credentials,
             found,
             model=settings.model,
             servers=servers_of(settings),
@@ -237,9 +191,9 @@ class ConnectionsScreen(Modal[None]):
             self._session = self._find_session()
             if self._session is None:
                 return
-            self._servers = self._session.servers.known
+            self.rows = self._session.servers.known
             self._unsubscribe = self._session.bus.subscribe(self._handle_event)
-            self._show()
+            self.show_rows()
         self._session.servers.refresh()
         trace = self._session.trace
         # Its address is known only after a while.
@@ -286,8 +240,8 @@ class ConnectionsScreen(Modal[None]):
         self._show_checks()
 
     def _show_checks(self) -> None:
-        text = rows.checks(
-            self._checks, self._column, self._keys, running=self._testing, failure=self._failure
+        text = texts.checks(
+            self._checks, self._column, self.keys, running=self._testing, failure=self._failure
         )
         shown = self.query_one("#connections-checks", Static)
         shown.update(text)
@@ -295,12 +249,7 @@ class ConnectionsScreen(Modal[None]):
             # Unless the person scrolled elsewhere; their place is known only after the layout.
             self.call_after_refresh(shown.scroll_visible, animate=False, top=True)
 
-    def action_scroll_facts(self, by: int) -> None:
-        """Scroll the details."""
+    def action_scroll_details(self, pages: int) -> None:
+        """Scroll the details, and follow the checks no longer."""
         self._following = False
-        facts = self.query_one("#connections-facts", VerticalScroll)
-        facts.scroll_relative(y=by * max(1, facts.size.height - 1), animate=False)
-
-    def action_close(self) -> None:
-        """Close."""
-        self.dismiss(None)
+        super().action_scroll_details(pages)

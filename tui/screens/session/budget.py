@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
 from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.content import Content
-from textual.widgets import Button, Static
+from textual.widgets import Static
 
 from core.events.units import money, quantity, spent_of
 from tui.keys.places import KeyPlace, key_binding
@@ -52,6 +50,7 @@ class BudgetScreen(Dialog[float | None]):
 
     UNREQUESTED = True
     PLACE: ClassVar[KeyPlace] = KeyPlace("At the spending limit")
+    FIRST = "leave"
     BINDINGS: ClassVar[list[BindingType]] = [
         key_binding("budget.raise", "r", "write", "raise the limit"),
         key_binding("budget.leave", "escape,q", "back", "close"),
@@ -65,9 +64,8 @@ class BudgetScreen(Dialog[float | None]):
         running: bool = False,
         waiting: int = 0,
         requested: bool = False,
-        clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        super().__init__(clock, requested=requested)
+        super().__init__(requested=requested)
         self._spent = spent_usd
         self._limit = limit_usd
         self._works = running
@@ -80,14 +78,15 @@ class BudgetScreen(Dialog[float | None]):
     def compose(self) -> ComposeResult:
         """Show the state, what it means, and what can be done."""
         wanted = max(self._spent, self._limit or 0.0) * 2
-        with Box(classes="box -asks") as box:
-            box.border_title = Content("Budget")
+        with Box("Budget", "-asks"):
             yield Static(Content(self._heading()), classes="heading")
             yield Static(fields(*self._rows()), classes="facts")
             yield Static(Content(self._advice()), classes="advice")
             yield Foot(
-                Choice("r", "Raise the limit" if self._limit is not None else "Set a limit", "raise"),
-                Choice("Esc", "Close", "leave"),
+                Choice(
+                    "r", "Raise the limit" if self._limit is not None else "Set a limit", "raise", "write"
+                ),
+                Choice("Esc", "Close", "leave", "answer(None)"),
                 id="answers",
             )
             yield TextAnswer(
@@ -99,10 +98,6 @@ class BudgetScreen(Dialog[float | None]):
                 replaceable=True,
                 id="amount",
             )
-
-    def on_mount(self) -> None:
-        """Focus the harmless answer."""
-        self.focus_choice("#leave")
 
     def _rows(self) -> list[tuple[str, str]]:
         spent, limit = money(self._spent), "none"
@@ -140,36 +135,19 @@ class BudgetScreen(Dialog[float | None]):
             return f"{spent_of(self._spent, amount)[0]} is already spent. Enter a higher amount.", False
         return f"{money(amount - self._spent)} left to spend.", True
 
-    def on_button_pressed(self, event: Button.Pressed) -> None:
-        """Answer with a button."""
-        event.stop()
-        if event.button.id == "raise":
-            self.action_write()
-        else:
-            self.answer(None)
-
     def on_text_answer_submitted(self, event: TextAnswer.Submitted) -> None:
         """Close with the amount."""
         event.stop()
         self.answer(amount_of(event.text))
 
-    def on_text_answer_cancelled(self, event: TextAnswer.Cancelled) -> None:
-        """Show the other answers again."""
-        event.stop()
-        self.action_back()
-
     def action_write(self) -> None:
         """Ask for the amount."""
         if self.accepts_answers:
-            self.query_one("#answers").display = False
             self.query_one(TextAnswer).begin()
 
     def action_back(self) -> None:
         """Close the line; if it is closed already, close the dialog."""
-        writing = self.query_one(TextAnswer)
-        if writing.display:
-            writing.end()
-            self.query_one("#answers").display = True
+        if self.query_one(TextAnswer).end():
             self.focus_choice("#leave")
         else:
             self.answer(None)

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
 from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.content import Content
-from textual.widgets import Button, Static
+from textual.widgets import Static
 
 from core.text import clean
 from tui.keys.places import KeyPlace, key_binding
@@ -27,32 +25,22 @@ class FreshScreen(Dialog[bool]):
     """Asks whether to start a new conversation; `why` says what happened to the earlier one."""
 
     PLACE: ClassVar[KeyPlace] = KeyPlace("When a conversation cannot be resumed")
+    FIRST = "fresh"
     BINDINGS: ClassVar[list[BindingType]] = [
         key_binding("fresh.begin", "f", "answer(True)", "start a new one"),
         key_binding("fresh.quit", "escape,q", "answer(False)", "quit"),
     ]
 
-    def __init__(self, why: str, clock: Callable[[], float] = time.monotonic) -> None:
-        super().__init__(clock)
+    def __init__(self, why: str) -> None:
+        super().__init__()
         self._why = clean(why)
 
     def compose(self) -> ComposeResult:
         """Show what is lost, and what can be done."""
-        with Box(classes="box -asks") as box:
-            box.border_title = Content("The conversation is lost")
+        with Box("The conversation is lost", "-asks"):
             yield Static(Content(self._why[:1].upper() + self._why[1:] + "."), classes="facts")
             yield Static(Content(ADVICE), classes="advice")
-            yield Foot(Choice("f", "New conversation", "fresh"), Choice("q", "Quit", "quit"))
-
-    def on_mount(self) -> None:
-        """Focus the new conversation."""
-        self.query_one("#fresh").focus()
-
-    def on_button_pressed(self, event: Button.Pressed) -> None:
-        """Answer with a button."""
-        event.stop()
-        self.answer(event.button.id == "fresh")
-
-    def action_answer(self, fresh: bool) -> None:
-        """Answer."""
-        self.answer(fresh)
+            yield Foot(
+                Choice("f", "New conversation", "fresh", "answer(True)"),
+                Choice("q", "Quit", "quit", "answer(False)"),
+            )

@@ -20,10 +20,9 @@ from core.text import clean_line
 from tui.ports import ScreenHost
 from tui.render.format import effort_of, fallback_of, middle_cut, tail_cut
 from tui.screens.requests.text_answer import TextAnswer
-from tui.widgets.choice_list import ChoiceList
+from tui.widgets.choice_list import LetterKeyList
 from tui.widgets.command import CommandSpec
-from tui.widgets.dialog import NARROW, Box, Foot
-from tui.widgets.modal import Modal
+from tui.widgets.dialog import Box, Dialog, Foot
 
 __all__ = ["COMMAND", "ModelScreen", "open_screen"]
 
@@ -41,7 +40,7 @@ def open_screen(app: ScreenHost) -> None:
     app.model_selection.open()
 
 
-class ModelScreen(Modal[ModelChoice | None]):
+class ModelScreen(Dialog[ModelChoice | None]):
     """Lists models; closes with the choice, or None. The cursor starts on the current model.
 
     A fallback model applies as soon as it is entered; the effort applies together with the model.
@@ -53,10 +52,7 @@ class ModelScreen(Modal[ModelChoice | None]):
         running: whether a query runs, to which a new choice does not apply.
     """
 
-    HORIZONTAL_BREAKPOINTS = NARROW
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("j", "step('down')", "Down", show=False),
-        Binding("k", "step('up')", "Up", show=False),
         Binding("e", "effort", "Effort", show=False),
         Binding("o", "write('model')", "Other model", show=False),
         Binding("f", "write('fallback')", "Fallback", show=False),
@@ -71,7 +67,7 @@ class ModelScreen(Modal[ModelChoice | None]):
         *,
         running: bool = False,
     ) -> None:
-        super().__init__()
+        super().__init__(requested=True)
         self._now = self._choice = now
         self._apply = apply
         self._works = running
@@ -82,11 +78,8 @@ class ModelScreen(Modal[ModelChoice | None]):
 
     def compose(self) -> ComposeResult:
         """Create the list, the details, and the lines for other names."""
-        with Box(classes="box") as box:
-            box.border_title = Content("Model")
-            yield ChoiceList(
-                *(Option(each.name) for each in self._rows), id="models", markup=False, compact=True
-            )
+        with Box("Model"):
+            yield LetterKeyList(*(Option(each.name) for each in self._rows), id="models")
             yield Static(id="model-about")
             yield Static(id="model-more", classes="facts")
             yield Static(Content(self._when), classes="advice")
@@ -139,8 +132,8 @@ class ModelScreen(Modal[ModelChoice | None]):
             self._list.replace_option_prompt_at_index(at, row)
 
     @property
-    def _list(self) -> ChoiceList:
-        return self.query_one(ChoiceList)
+    def _list(self) -> LetterKeyList:
+        return self.query_one(LetterKeyList)
 
     @property
     def _when(self) -> str:
@@ -177,20 +170,8 @@ class ModelScreen(Modal[ModelChoice | None]):
             return
         self._now = replace(self._now, fallback=fallback)
         self._choice = replace(self._choice, fallback=fallback)
-        self._close_line(event.text_answer)
-        self._show_more()
-
-    def on_text_answer_cancelled(self, event: TextAnswer.Cancelled) -> None:
-        """Go back to the list."""
-        event.stop()
         self.action_back()
-
-    def action_step(self, way: str) -> None:
-        """Move to the next or the previous model."""
-        if way == "down":
-            self._list.action_cursor_down()
-        else:
-            self._list.action_cursor_up()
+        self._show_more()
 
     def action_effort(self) -> None:
         """Change to the next effort level; after the highest comes the default."""
@@ -201,26 +182,19 @@ class ModelScreen(Modal[ModelChoice | None]):
 
     def action_write(self, which: str) -> None:
         """Ask for a name."""
-        self.query_one("#answers").display = False
         self.query_one(f"#{which}", TextAnswer).begin()
 
     def action_back(self) -> None:
         """Close the line; if none is open, close the dialog without a change."""
-        for line in self.query(TextAnswer).results(TextAnswer):
-            if line.display:
-                self._close_line(line)
-                return
+        if any(line.end() for line in self.query(TextAnswer)):
+            self._list.focus()
+            return
         if self._choice.effort != self._now.effort:
             effort = effort_of(self._now.effort)
             self.app.notify(
                 f"Effort not changed ({effort}): press Enter on a model to apply it.", markup=False
             )
         self.dismiss(None)
-
-    def _close_line(self, line: TextAnswer) -> None:
-        line.end()
-        self.query_one("#answers").display = True
-        self._list.focus()
 
     def _explain_fallback(self, text: str) -> tuple[str, bool]:
         if not text:

@@ -17,8 +17,7 @@ from tui.ports import ScreenHost
 from tui.render.format import first_line
 from tui.widgets.choice_list import ChoiceList
 from tui.widgets.command import CommandSpec
-from tui.widgets.dialog import NARROW, Box, Foot
-from tui.widgets.modal import Modal
+from tui.widgets.dialog import Box, Dialog, Foot
 
 __all__ = ["COMMAND", "QueueScreen", "open_screen"]
 
@@ -33,7 +32,7 @@ def open_screen(app: ScreenHost) -> None:
 _MOVE = Binding.Group("move the query")
 
 
-class QueueScreen(Modal[str | None]):
+class QueueScreen(Dialog[str | None]):
     """Lists the queued queries, the next one first; closes with the query that was taken back, or with None.
 
     Args:
@@ -41,7 +40,6 @@ class QueueScreen(Modal[str | None]):
         change: replaces the queue that was seen; returns False if it is no longer the same.
     """
 
-    HORIZONTAL_BREAKPOINTS = NARROW
     PLACE: ClassVar[KeyPlace] = KeyPlace("In the queue", fixed=(("Enter", "take it back"),))
     BINDINGS: ClassVar[list[BindingType]] = [
         key_binding("queue.earlier", "shift+up,K", "move(-1)", "earlier", _MOVE),
@@ -55,17 +53,16 @@ class QueueScreen(Modal[str | None]):
         read: Callable[[], tuple[str, ...]],
         change: Callable[[Sequence[str], Sequence[str]], bool],
     ) -> None:
-        super().__init__()
+        super().__init__(requested=True)
         self._read = read
         self._change = change
         self._texts: tuple[str, ...] = ()
 
     def compose(self) -> ComposeResult:
         """Create the list and its keys."""
-        with Box(classes="box") as box:
-            box.border_title = Content("Queue")
+        with Box("Queue"):
             yield Static(Content(""), id="queue-what")
-            yield ChoiceList(id="queue-queries", markup=False, compact=True)
+            yield ChoiceList(id="queue-queries")
             yield Foot(hint=self._hint())
 
     def _hint(self) -> str:
@@ -129,7 +126,3 @@ class QueueScreen(Modal[str | None]):
             text = self._texts[at]
             if self._replace([*self._texts[:at], *self._texts[at + 1 :]], at):
                 self.dismiss(text)
-
-    def action_close(self) -> None:
-        """Close."""
-        self.dismiss(None)

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
 from typing import ClassVar, Literal
 
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.content import Content
-from textual.widgets import Button, Static
+from textual.widgets import Static
 
 from tui.keys.keymap import keys_of
 from tui.keys.places import KeyPlace, key_binding
@@ -30,19 +28,15 @@ class QuitScreen(Dialog[QuitAnswer]):
     """
 
     PLACE: ClassVar[KeyPlace] = KeyPlace("When you quit while work runs")
+    FIRST = "stay"
     BINDINGS: ClassVar[list[BindingType]] = [
-        key_binding("quit.stay", "n,escape", "choose('stay')", "stay"),
-        key_binding("quit.wait", "w", "choose('wait')", "quit when done"),
-        key_binding("quit.stop", "y", "choose('stop')", "stop it and quit"),
+        key_binding("quit.stay", "n,escape", "answer('stay')", "stay"),
+        key_binding("quit.wait", "w", "answer('wait')", "quit when done"),
+        key_binding("quit.stop", "y", "answer('stop')", "stop it and quit"),
     ]
 
-    def __init__(
-        self,
-        queued: int = 0,
-        at_work: CurrentActivity | None = None,
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
-        super().__init__(clock)
+    def __init__(self, queued: int = 0, at_work: CurrentActivity | None = None) -> None:
+        super().__init__()
         # The person pressed a key for it: earlier typing is no reason to wait longer than for a key that is held down.
         self._typing = False
         self._queued = queued
@@ -50,20 +44,18 @@ class QuitScreen(Dialog[QuitAnswer]):
 
     def compose(self) -> ComposeResult:
         """Show what runs, what would be stopped and what is kept."""
-        with Box(classes="box -asks") as box:
-            box.border_title = Content("Quit")
+        with Box("Quit", "-asks"):
             yield Static(self._heading(), classes="heading")
             yield Static(self._facts(), id="quit-facts", classes="facts")
             yield Static(Content(self._advice()), classes="advice")
             yield Foot(
-                Choice("n", "Stay", "stay"),
-                Choice("w", "Quit when done", "wait"),
-                Choice("y", "Stop and quit", "stop"),
+                Choice("n", "Stay", "stay", "answer('stay')"),
+                Choice("w", "Quit when done", "wait", "answer('wait')"),
+                Choice("y", "Stop and quit", "stop", "answer('stop')"),
             )
 
     def on_mount(self) -> None:
-        """Focus the harmless answer."""
-        self.focus_choice("#stay")
+        """Refresh what runs every second."""
         self.set_interval(1.0, self._refresh)
 
     @property
@@ -88,18 +80,3 @@ class QuitScreen(Dialog[QuitAnswer]):
             heading.update(self._heading())
         for facts in self.query(".facts").results(Static):
             facts.update(self._facts())
-
-    def on_button_pressed(self, event: Button.Pressed) -> None:
-        """Answer with a button."""
-        event.stop()
-        match event.button.id:
-            case "wait":
-                self.action_choose("wait")
-            case "stop":
-                self.action_choose("stop")
-            case _:
-                self.action_choose("stay")
-
-    def action_choose(self, choice: QuitAnswer) -> None:
-        """Close with a choice."""
-        self.answer(choice)

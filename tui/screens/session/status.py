@@ -7,14 +7,11 @@ from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import BindingType
-from textual.content import Content
-from textual.widgets import Button
 
 from tui.keys.places import KeyPlace, key_binding
 from tui.ports import ScreenHost
-from tui.screens.application.error import FactRows
 from tui.widgets.command import CommandSpec
-from tui.widgets.dialog import Box, Choice, Dialog, Foot
+from tui.widgets.dialog import Box, Choice, Dialog, FactRows, Foot
 
 __all__ = ["COMMAND", "StatusScreen", "open_screen"]
 
@@ -30,6 +27,7 @@ class StatusScreen(Dialog[None]):
     """Shows the status at the time it was opened: a label and a sentence for each item."""
 
     PLACE: ClassVar[KeyPlace] = KeyPlace("In the session status")
+    FIRST = "close"
     BINDINGS: ClassVar[list[BindingType]] = [key_binding("status.close", "escape,q", "close", "back")]
 
     def __init__(self, rows: Sequence[tuple[str, str]]) -> None:
@@ -38,22 +36,6 @@ class StatusScreen(Dialog[None]):
 
     def compose(self) -> ComposeResult:
         """Create the rows."""
-        with Box(classes="box") as box:
-            box.border_title = Content("Session status")
-            facts = FactRows(self._rows)
-            facts.add_class("-wide")
-            yield facts
+        with Box("Session status"):
+            yield FactRows(self._rows, "-wide")
             yield Foot(Choice("Esc", "Close", "close"))
-
-    def on_mount(self) -> None:
-        """Focus Close."""
-        self.focus_choice("#close")
-
-    def on_button_pressed(self, event: Button.Pressed) -> None:
-        """Close."""
-        event.stop()
-        self.action_close()
-
-    def action_close(self) -> None:
-        """Close."""
-        self.dismiss(None)

@@ -11,7 +11,7 @@ from textual import events
 from textual.app import App, ComposeResult
 from textual.containers import Horizontal, Vertical
 from textual.content import Content
-from textual.widgets import Button, Input, Static
+from textual.widgets import Input, Static
 
 from core.provider.claude_login import find_login
 from core.provider.setup import LOCAL_URL, SetupInput, SetupMethod, normalize_address, normalize_key
@@ -20,6 +20,7 @@ from tui.screens.requests.arguments import reveal
 from tui.terminal.copy import copy_text
 from tui.terminal.login import command_to_log_in
 from tui.terminal.programs import NoProgram
+from tui.widgets.dialog import Choice
 
 __all__ = [
     "FORMS",
@@ -47,16 +48,12 @@ _TITLE_WIDTH = max(len(title) for _, title, _ in METHODS)
 LOGIN_HELP = "Claude's command line logs you in: it opens a browser, or shows a link and asks for a code."
 
 
-class MethodRow(Button):
+class MethodRow(Choice):
     """A method to choose, on its own line."""
 
     def __init__(self, number: int, name: str, title: str, description: str) -> None:
-        label = Content.assemble(
-            (f"{number}", "bold $accent"), f"  {title:<{_TITLE_WIDTH}}  ", (description, "$text-muted")
-        )
-        super().__init__(label, id=name, compact=True)
-        # Textual ignores a button while it looks pressed: a click that is ignored must not block the next one.
-        self.active_effect_duration = 0
+        label = Content.assemble(f" {title:<{_TITLE_WIDTH}}  ", (description, "$text-muted"))
+        super().__init__(f"{number}", label, name, f"choose('{name}')")
 
 
 class FormField(Input):

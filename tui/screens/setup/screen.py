@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
@@ -15,7 +14,7 @@ from textual.containers import Vertical
 from textual.content import Content
 from textual.events import DescendantFocus
 from textual.timer import Timer
-from textual.widgets import Button, Input, Static
+from textual.widgets import Input, Static
 
 from core.errors import SettingsError
 from core.provider.probe import ModelVerdict
@@ -86,17 +85,15 @@ class SetupScreen(Dialog[SetupResult | Literal["demo", "quit"] | None]):
         self,
         model_setup: ModelSetup,
         message: str = "",
-        clock: Callable[[], float] = time.monotonic,
         *,
         requested: bool = False,
         starts: Callable[[Settings], str] = lambda _settings: "",
         keep_secret: Callable[[Iterable[str]], None] = lambda _secrets: None,
         login: Callable[[App[Any], Settings], int] = log_in,
     ) -> None:
-        super().__init__(clock, requested=requested)
+        super().__init__(requested=requested)
         self._setup = model_setup
         self._message = message
-        self._opened_by_user = requested
         self._starts = starts
         self._keep_secret = keep_secret
         self._log_in = login
@@ -110,8 +107,7 @@ class SetupScreen(Dialog[SetupResult | Literal["demo", "quit"] | None]):
 
     def compose(self) -> ComposeResult:
         """Create every page; the first one is shown."""
-        with Box(classes="box") as box:
-            box.border_title = Content("Setup" if self._opened_by_user else "Set up a model")
+        with Box("Setup" if self._requested else "Set up a model"):
             with Vertical(id="page-methods", classes="page"):
                 yield Static(Content("How do you want to connect to a model?"), classes="heading")
                 with Vertical(id="methods"):
@@ -138,14 +134,14 @@ class SetupScreen(Dialog[SetupResult | Literal["demo", "quit"] | None]):
             yield Foot(
                 Choice("Enter", "Use login", "use"),
                 Choice("i", "Log in here", "log_in"),
-                Choice("k", "Recheck", "refresh"),
+                Choice("k", "Recheck", "refresh", "check_login"),
                 Choice("y", "Copy the command", "copy"),
                 Choice("Esc", "Back", "back"),
                 id="foot-login",
             )
             yield Foot(
                 Choice("Enter", "Start", "start"),
-                Choice("Enter", "Edit", "change"),
+                Choice("Enter", "Edit", "change", "back"),
                 Choice("r", "Try again", "again"),
                 Choice("s", "Save anyway", "anyway"),
                 Choice("t", "For this session only", "once"),
@@ -189,31 +185,9 @@ class SetupScreen(Dialog[SetupResult | Literal["demo", "quit"] | None]):
             for row in self.query(MethodRow):
                 row.set_class(row.id == self._method, "-chosen")
 
-    def on_button_pressed(self, event: Button.Pressed) -> None:
-        """Do what the button shows."""
-        event.stop()
-        match event.button.id:
-            case "choose":
-                self.action_choose(self._method)
-            case "check":
-                self._check_form()
-            case "use":
-                self._use_login()
-            case "start":
-                self._start()
-            case "change" | "back":
-                self.action_back()
-            case "refresh":
-                self.action_check_login()
-            case "log_in" | "copy" | "again" | "anyway" | "once" | "quit" as name:
-                getattr(self, f"action_{name}")()
-            case name if name is not None:
-                self.action_choose(name)
-            case _:
-                pass
-
-    def action_choose(self, name: str) -> None:
-        """Open the page of a method."""
+    def action_choose(self, name: str = "") -> None:
+        """Open the page of a method; by default of the chosen one."""
+        name = name or self._method
         if self._page != "methods" or not self.accepts_answers:
             return
         if name == "demo":
@@ -231,9 +205,10 @@ class SetupScreen(Dialog[SetupResult | Literal["demo", "quit"] | None]):
     @on(Input.Submitted)
     def _next_or_check(self, event: Input.Submitted) -> None:
         event.stop()
-        self._check_form()
+        self.action_check()
 
-    def _check_form(self) -> None:
+    def action_check(self) -> None:
+        """Test what was entered."""
         if self._page not in FORMS:
             return
         form = self.query_one(f"#page-{self._page}", Form)
@@ -288,7 +263,8 @@ class SetupScreen(Dialog[SetupResult | Literal["demo", "quit"] | None]):
         if self._page == "login":
             self.query_one(LoginPage).copy_command()
 
-    def _use_login(self) -> None:
+    def action_use(self) -> None:
+        """Use the login that was found."""
         self._plan = self._setup.plan("login", SetupInput())
         start_job(self, self._store, "setup")
 
@@ -302,10 +278,10 @@ class SetupScreen(Dialog[SetupResult | Literal["demo", "quit"] | None]):
     async def _check(self) -> None:
         plan = self._plan
         assert plan is not None
-        began = self._clock()
+        began = self.clock()
 
         def show_time() -> None:
-            self._show_result("Testing…", f"Asking the model for one word. {self._clock() - began:.0f} s")
+            self._show_result("Testing…", f"Asking the model for one word. {self.clock() - began:.0f} s")
 
         self._activity = "checking"
         show_time()
@@ -377,9 +353,10 @@ class SetupScreen(Dialog[SetupResult | Literal["demo", "quit"] | None]):
     def action_once(self) -> None:
         """Continue without storing it."""
         if self._offers("once"):
-            self._start()
+            self.action_start()
 
-    def _start(self) -> None:
+    def action_start(self) -> None:
+        """Continue with the settings."""
         if self._plan is not None:
             self.answer(SetupResult(self._plan.settings))
 

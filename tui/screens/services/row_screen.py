@@ -1,0 +1,141 @@
+"""The base of screens that list rows, with the details of the row under the cursor below them."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from textwrap import wrap
+from typing import ClassVar, Generic, TypeVar
+
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import VerticalScroll
+from textual.content import Content
+from textual.widgets import OptionList, Static
+from textual.widgets.option_list import Option
+
+from tui.keys.keymap import Keys, keys_of
+from tui.keys.places import key_binding, moving
+from tui.viewers.view.chrome import KeyLine, TitleLine
+from tui.widgets.choice_list import RowList
+from tui.widgets.modal import Modal
+
+__all__ = ["MUTED", "RowScreen", "field", "hanging"]
+
+MUTED = "$text-muted"
+
+Row = TypeVar("Row")
+
+
+class RowScreen(Modal[None], Generic[Row]):
+    """A title, the rows under the names of their columns, details that scroll, and keys.
+
+    A subclass assigns `rows` and calls `show_rows`. `OFFERED` are its keys, before the one that closes it: the name of
+    the binding, what it does, and the action.
+    """
+
+    OFFERED: ClassVar[Sequence[tuple[str, str, str]]] = ()
+    BINDINGS: ClassVar[list[BindingType]] = [
+        *moving(page_up="scroll_details(-1)", page_down="scroll_details(1)"),
+        key_binding("screen.back", "escape,q", "close", "back"),
+    ]
+
+    rows: Sequence[Row] = ()
+
+    # What a subclass provides
+
+    @abstractmethod
+    def compose_details(self) -> ComposeResult:
+        """Create what is below the rows."""
+
+    @abstractmethod
+    def header(self, width: int) -> Content:
+        """Lay out the names of the columns."""
+
+    @abstractmethod
+    def row(self, row: Row, width: int, *, chosen: bool) -> Content:
+        """Lay out a row in at most `width` cells; the chosen one has a mark, as the cursor may have no colour."""
+
+    @abstractmethod
+    def show_details(self) -> None:
+        """Update what is below the rows."""
+
+    # What all of them share
+
+    def compose(self) -> ComposeResult:
+        """Create the rows, the details, and the keys."""
+        yield TitleLine()
+        yield Static(id="header")
+        yield RowList()
+        with VerticalScroll(id="details", can_focus=False):
+            yield from self.compose_details()
+        offered = (*self.OFFERED, ("screen.back", "back", "close"))
+        yield KeyLine(
+            *((self.keys.shown(name), label, f"screen.{action}") for name, label, action in offered)
+        )
+
+    def on_mount(self) -> None:
+        """Focus the rows."""
+        self.query_one(RowList).focus()
+
+    def on_resize(self) -> None:
+        """Lay out everything for the new width."""
+        self.show_rows()
+
+    def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
+        """Show the details of the row under the cursor."""
+        event.stop()
+        self._draw()
+
+    def action_scroll_details(self, pages: int) -> None:
+        """Scroll the details by a page."""
+        details = self.query_one("#details")
+        details.scroll_relative(y=pages * max(1, details.size.height - 1), animate=False)
+
+    @property
+    def keys(self) -> Keys:
+        """The keys as the person configured them."""
+        return keys_of(self.app)
+
+    @property
+    def chosen(self) -> Row | None:
+        """The row under the cursor."""
+        at = self.query_one(RowList).highlighted
+        return self.rows[at] if at is not None and at < len(self.rows) else None
+
+    def show_rows(self) -> None:
+        """Show the rows as they are now, and the details."""
+        shown, count = self.query_one(RowList), len(self.rows)
+        self.query_one("#header", Static).update(self.header(self._width))
+        if count != shown.option_count:
+            at = shown.highlighted
+            shown.clear_options()
+            shown.add_options([Option("") for _ in self.rows])
+            shown.highlighted = min(at or 0, count - 1) if count else None
+        self._draw()
+
+    @property
+    def _width(self) -> int:
+        return max(20, self.size.width - 3)
+
+    def _draw(self) -> None:
+        shown = self.query_one(RowList)
+        for index, each in enumerate(self.rows):
+            row = self.row(each, self._width, chosen=index == shown.highlighted)
+            shown.replace_option_prompt_at_index(index, row)
+        self.show_details()
+
+
+def field(label: str, text: str, width: int, style: str = "") -> Content:
+    """Lay out a text after its label, with a hanging indent."""
+    return hanging((f"{label}  ", MUTED), text, width, style)
+
+
+def hanging(head: Content | tuple[str, str], text: str, width: int, style: str = "") -> Content:
+    """Lay out a text after `head`, a content or text with a style, with a hanging indent."""
+    start = head if isinstance(head, Content) else Content.styled(*head)
+    indent = start.cell_length
+    lines = [
+        line for part in text.splitlines() or [""] for line in wrap(part, max(12, width - indent)) or [""]
+    ]
+    return Content.assemble(start, (f"\n{' ' * indent}".join(lines), style))
