@@ -102,7 +102,7 @@ class WorkProducts:
         copied_to = str(workspace.saved_reports.path / written.path)
         note = None
         try:
-            workspace.saved_reports.append_line(INDEX, msgspec.json.encode(entry))
+            workspace.saved_reports.append_lines(INDEX, [msgspec.json.encode(entry)])
         except WorkspaceError as error:
             note = f"copied to {written.path}, but not added to the index: {error}"
         saved = Saved(path, "work_product", written.size, written.sha256, copied_to)

@@ -6,6 +6,7 @@ requested.
 
 from __future__ import annotations
 
+import gzip
 import io
 import zlib
 from collections.abc import Iterator
@@ -25,7 +26,6 @@ _WINDOW = 8 << 20
 # A block of zstd makes at most 128 KiB of 4 bytes: of so many bytes come at most 16 MiB at a time.
 _FED = 512
 _GZIP_PIECE = 1 << 20
-_GZIP = 31
 _ADVICE = "get the file again or restore it from a copy"
 
 
@@ -69,13 +69,13 @@ class Unpacked:
         self._largest = largest
         self._position = 0
         self._waiting = b""
-        head = file.read(_FED)
+        self.size = None
         if suffix == SUFFIX:
+            head = file.read(_FED)
             self.size = _stated_size(head)
             self._pieces = _zstd_pieces(file, head)
         else:
-            self.size = None
-            self._pieces = _gzip_pieces(file, head)
+            self._pieces = _gzip_pieces(file)
         if self.size is not None and self.size > largest:
             raise _too_large(largest)
 
@@ -147,24 +147,19 @@ def _zstd_pieces(file: BinaryIO, head: bytes) -> Iterator[bytes]:
         fed = frame.unused_data or file.read(_FED)
 
 
-def _gzip_pieces(file: BinaryIO, head: bytes) -> Iterator[bytes]:
-    fed = head
-    if not fed:
-        raise _damaged("is no gzip data")
-    while fed:
-        member = zlib.decompressobj(_GZIP)
-        while not member.eof:
-            if not fed and not (fed := file.read(_GZIP_PIECE)):
-                raise _damaged("is cut short")
-            try:
-                piece = member.decompress(fed, _GZIP_PIECE)
-            except zlib.error:
-                raise _damaged("is damaged or no gzip data") from None
-            fed = member.unconsumed_tail
-            if piece:
-                yield piece
-        # Zeros may fill up the last block of a tape or a disk.
-        fed = (member.unused_data or file.read(_GZIP_PIECE)).lstrip(b"\0")
+def _gzip_pieces(file: BinaryIO) -> Iterator[bytes]:
+    content = gzip.GzipFile(fileobj=file)
+    try:
+        piece = content.read1(_GZIP_PIECE)
+        if not file.tell():
+            raise _damaged("is no gzip data")
+        while piece:
+            yield piece
+            piece = content.read1(_GZIP_PIECE)
+    except EOFError:
+        raise _damaged("is cut short") from None
+    except (gzip.BadGzipFile, zlib.error):
+        raise _damaged("is damaged or no gzip data") from None
 
 
 def _damaged(what: str) -> WorkspaceError:

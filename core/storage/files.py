@@ -134,10 +134,6 @@ class Root:
                 return self.write(name, data, replace=False)
         raise WorkspaceError(f"cannot write {shown(relative)}: too many files of that name; remove some")
 
-    def append_line(self, relative: str, line: bytes) -> None:
-        """Append one line as `append_lines` does."""
-        self.append_lines(relative, (line,))
-
     def append_lines(self, relative: str, lines: Iterable[bytes]) -> None:
         """Append lines in one write, all or none; a torn line before them is ended first, a short write undone.
 
@@ -147,13 +143,11 @@ class Root:
             ValueError: a line holds a line break before its end.
         """
         parts = split_path(relative)
-        whole = list(lines)
-        if not whole:
+        complete = [line.removesuffix(b"\n") for line in lines]
+        if not complete:
             return
-        data = b"\n".join((*whole, b""))
-        if data.count(b"\n") != len(whole):
-            data = b"\n".join((*(line.removesuffix(b"\n") for line in whole), b""))
-        if data.count(b"\n") != len(whole):
+        data = b"\n".join((*complete, b""))
+        if data.count(b"\n") != len(complete):
             raise ValueError("a line to append holds a line break inside; append its parts as lines")
         with self._reporting("append to", relative), self._folder(parts[:-1], create=True) as folder:
             self._check_target(folder, parts[-1], relative)

@@ -6,7 +6,6 @@ import fcntl
 import os
 import re
 import time
-from collections.abc import Iterable
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path, PurePath
@@ -17,7 +16,7 @@ import msgspec
 from core.errors import WorkspaceError
 from core.redaction.redactor import Redactor
 from core.storage.compression import LARGEST, LIMIT, SUFFIX, Unpacked, pack
-from core.storage.files import AlreadyThere, FolderEntry, Root, Written
+from core.storage.files import FolderEntry, Root, Written
 from core.storage.paths import shown
 from core.text import escape_unsafe, without_surrogates
 
@@ -154,30 +153,28 @@ class Workspace:
         """Whether this object holds the session's lock."""
         return self._lock is not None
 
-    def write(self, relative: str, data: bytes | str, *, replace: bool = True) -> Written:
+    def write(self, relative: str, data: bytes | str) -> Written:
         """Write a complete file or nothing; text is redacted and encoded as UTF-8, bytes are unchanged.
 
         Raises:
-            AlreadyThere: the file exists and `replace` is false.
             PathRefused: the path leaves the workspace or names something protected.
             WorkspaceError: the file system failed.
         """
-        return self.root.write(relative, self._encode(data), replace=replace)
+        if isinstance(data, str):
+            data = without_surrogates(self.redactor.redact(data)).encode()
+        return self.root.write(relative, data)
 
-    def write_json(self, relative: str, value: Any, *, replace: bool = True, indent: int = 2) -> Written:
+    def write_json(self, relative: str, value: Any) -> Written:
         """Write a value as strict, indented JSON, redacted, with every unsafe character escaped.
 
-        Not-a-number and infinities become null. `indent` 0 keeps it on one line.
+        Not-a-number and infinities become null.
 
         Raises:
             WorkspaceError: the value cannot be written as JSON, or the file system failed.
         """
-        text = _encode_json(relative, value, indent, self.redactor)
-        return self.root.write(relative, escape_unsafe(text).encode() + b"\n", replace=replace)
+        return self.root.write(relative, _encode_json(relative, value, self.redactor).encode())
 
-    def write_artifact(
-        self, relative: str, text: str | bytes, *, replace: bool = True, redacted: bool = False
-    ) -> Written:
+    def write_artifact(self, relative: str, text: str | bytes, *, redacted: bool = False) -> Written:
         """Write a text as `write` does; above 1 MiB it is compressed, and `.zst` is added to its name.
 
         Of the two forms only the one written remains. `redacted` says that the text, which may be given
@@ -185,27 +182,21 @@ class Workspace:
         disk.
 
         Raises:
-            AlreadyThere: the file exists in either form and `replace` is false.
             WorkspaceError: as in `write`.
         """
+        if not redacted:
+            text = self.redactor.redact(text if isinstance(text, str) else text.decode("utf-8", "replace"))
+        data = text if isinstance(text, bytes) else without_surrogates(text).encode()
         plain = relative.removesuffix(SUFFIX)
         packed = plain + SUFFIX
-        if isinstance(text, bytes) and redacted:
-            data = text
-        else:
-            text = text if isinstance(text, str) else text.decode("utf-8", "replace")
-            data = without_surrogates(text if redacted else self.redactor.redact(text)).encode()
         path, other = (packed, plain) if LIMIT < len(data) <= LARGEST else (plain, packed)
-        if not replace and self.root.exists(other):
-            raise AlreadyThere(f"cannot write '{path}': it exists already as '{other}'; choose another name")
-        written = self.root.write(path, pack(data) if path == packed else data, replace=replace)
+        written = self.root.write(path, pack(data) if path == packed else data)
         self.root.remove(other)
         return written
 
     def write_json_artifact(self, relative: str, value: Any) -> Written:
         """Write a value as `write_json` does, packed above 1 MiB as in `write_artifact`."""
-        text = escape_unsafe(_encode_json(relative, value, 2, self.redactor))
-        return self.write_artifact(relative, f"{text}\n", redacted=True)
+        return self.write_artifact(relative, _encode_json(relative, value, self.redactor), redacted=True)
 
     def read_artifact(self, relative: str, limit: int | None = None) -> bytes:
         """Read a text that `write_artifact` wrote, or its first `limit` bytes, whichever form it has.
@@ -229,19 +220,6 @@ class Workspace:
         other = relative.removesuffix(SUFFIX) if relative.endswith(SUFFIX) else relative + SUFFIX
         return other if not self.root.exists(relative) and self.root.exists(other) else relative
 
-    def append_line(self, relative: str, line: bytes | str) -> None:
-        """Append one line, redacted, in one write."""
-        self.append_lines(relative, (line,))
-
-    def append_lines(self, relative: str, lines: Iterable[bytes | str]) -> None:
-        """Append lines, each redacted, in one write: all or none.
-
-        Raises:
-            ValueError: a line holds a line break before its end.
-        """
-        texts = (line if isinstance(line, str) else line.decode("utf-8", "replace") for line in lines)
-        self.root.append_lines(relative, [self._encode(text) for text in texts])
-
     def read(self, relative: str, limit: int | None = None) -> bytes:
         """Read a file, or its first `limit` bytes."""
         return self.root.read(relative, limit)
@@ -263,11 +241,6 @@ class Workspace:
         finally:
             os.close(self._lock)
             self._lock = None
-
-    def _encode(self, data: bytes | str) -> bytes:
-        if isinstance(data, str):
-            return without_surrogates(self.redactor.redact(data)).encode()
-        return data
 
     def _acquire_lock(self, *, make: bool) -> None:
         flags = os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC | (os.O_CREAT if make else 0)
@@ -303,14 +276,14 @@ def _make_session(sessions: Path, name: str) -> Path:
     raise WorkspaceError(f"cannot make a session folder in {sessions}: too many of one second; try again")
 
 
-def _encode_json(relative: str, value: Any, indent: int, redactor: Redactor) -> str:
+def _encode_json(relative: str, value: Any, redactor: Redactor) -> str:
     try:
         plain = redactor.redact_value(msgspec.to_builtins(value, enc_hook=_plain))
         try:
             encoded = msgspec.json.encode(plain)
         except UnicodeEncodeError:
             encoded = msgspec.json.encode(_encodable(plain))
-        return (msgspec.json.format(encoded, indent=indent) if indent else encoded).decode()
+        return escape_unsafe(msgspec.json.format(encoded, indent=2).decode()) + "\n"
     except (TypeError, ValueError, NotImplementedError, RecursionError, msgspec.MsgspecError) as error:
         raise WorkspaceError(
             f"cannot write '{relative}' as JSON: {error}; keep to plain values nested less deeply"

@@ -16,7 +16,6 @@ from hypothesis import strategies as st
 from core.errors import PathRefused, WorkspaceError
 from core.redaction.redactor import Redactor
 from core.storage.compression import LIMIT, Unpacked, inner_name, pack, unpack
-from core.storage.files import AlreadyThere
 from core.storage.workspace import Workspace
 
 CANARY = "canary-8c1f-QzX27"
@@ -143,13 +142,6 @@ def test_an_artifact_that_changes_its_form_leaves_one_file(workspace: Workspace,
         assert written.path == f"search_results/{form}"
         assert [entry.name for entry in workspace.list("search_results")] == [form]
         assert json.loads(workspace.read_artifact(name)) == value
-
-
-def test_an_artifact_that_may_not_be_replaced_is_found_in_either_form(workspace: Workspace) -> None:
-    workspace.write_artifact("a.txt", LONG)
-    with pytest.raises(AlreadyThere):
-        workspace.write_artifact("a.txt", "short", replace=False)
-    assert workspace.read_artifact("a.txt") == LONG.encode()
 
 
 def test_a_damaged_artifact_is_named(workspace: Workspace) -> None:

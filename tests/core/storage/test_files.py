@@ -69,7 +69,7 @@ def test_refused_paths_name_their_rule_and_write_nothing(root: Root, path: str, 
     before = sorted(root.path.parent.rglob("*"))
     for attempt in (
         lambda: root.write(path, b"x"),
-        lambda: root.append_line(path, b"x"),
+        lambda: root.append_lines(path, [b"x"]),
         lambda: root.read(path),
         lambda: root.make_folder(path),
     ):
@@ -121,7 +121,7 @@ def test_links_are_never_followed(root: Root, tmp_path: Path) -> None:
         with pytest.raises(PathRefused, match="link"):
             root.write(path, b"x")
         with pytest.raises(PathRefused, match="link"):
-            root.append_line(path, b"x")
+            root.append_lines(path, [b"x"])
         assert not root.exists(path)
     for path in ("ln/secret", "f"):
         with pytest.raises(PathRefused, match="link"):
@@ -137,7 +137,7 @@ def test_a_hard_link_is_replaced_not_written_through(root: Root, tmp_path: Path)
     outside.write_text("old")
     os.link(outside, root.path / "in.txt")
     with pytest.raises(PathRefused, match="hard link"):
-        root.append_line("in.txt", b"new")
+        root.append_lines("in.txt", [b"new"])
     root.write("in.txt", b"new")
     assert outside.read_text() == "old"
     assert root.read("in.txt") == b"new"
@@ -149,7 +149,7 @@ def test_pipes_and_folders_in_the_way_are_refused_at_once(root: Root) -> None:
     for attempt in (
         lambda: root.read("pipe"),
         lambda: root.write("pipe", b"x"),
-        lambda: root.append_line("pipe", b"x"),
+        lambda: root.append_lines("pipe", [b"x"]),
     ):
         with pytest.raises(PathRefused, match="not a regular file"):
             attempt()
@@ -277,19 +277,19 @@ def test_failures_say_what_to_do(
 
 
 def test_a_short_append_is_undone(root: Root, monkeypatch: pytest.MonkeyPatch) -> None:
-    root.append_line("l.jsonl", b'{"a":1}')
+    root.append_lines("l.jsonl", [b'{"a":1}'])
     write = os.write
     with monkeypatch.context() as patch:
         patch.setattr(os, "write", lambda descriptor, data: write(descriptor, bytes(data[:3])))
         with pytest.raises(WorkspaceError, match="free some space"):
-            root.append_line("l.jsonl", b'{"b":2}')
-    root.append_line("l.jsonl", b'{"c":3}\n')
+            root.append_lines("l.jsonl", [b'{"b":2}'])
+    root.append_lines("l.jsonl", [b'{"c":3}\n'])
     assert root.read("l.jsonl") == b'{"a":1}\n{"c":3}\n'
 
 
 def test_a_torn_line_does_not_swallow_the_next(root: Root) -> None:
     root.write("l.jsonl", b'{"a":1}\n{"torn')
-    root.append_line("l.jsonl", b'{"b":2}')
+    root.append_lines("l.jsonl", [b'{"b":2}'])
     assert root.read("l.jsonl").splitlines() == [b'{"a":1}', b'{"torn', b'{"b":2}']
 
 
@@ -312,7 +312,7 @@ def test_many_lines_are_appended_in_one_write(root: Root, monkeypatch: pytest.Mo
 
 
 def test_lines_are_appended_all_or_none(root: Root, monkeypatch: pytest.MonkeyPatch) -> None:
-    root.append_line("l.txt", b"first")
+    root.append_lines("l.txt", [b"first"])
     write = os.write
     with monkeypatch.context() as patch:
         patch.setattr(os, "write", lambda descriptor, data: write(descriptor, bytes(data[:5])))
@@ -324,7 +324,7 @@ def test_lines_are_appended_all_or_none(root: Root, monkeypatch: pytest.MonkeyPa
 @pytest.mark.parametrize("bad", [b"a\nb", b"a\n\n", b"\n\n"])
 def test_a_line_with_a_break_inside_is_not_appended(root: Root, bad: bytes) -> None:
     with pytest.raises(ValueError, match="line break"):
-        root.append_line("l.jsonl", bad)
+        root.append_lines("l.jsonl", [bad])
     with pytest.raises(ValueError, match="line break"):
         root.append_lines("l.jsonl", [b"good", bad])
     root.append_lines("l.jsonl", [])
@@ -337,7 +337,7 @@ from pathlib import Path
 from core.storage.files import Root
 root = Root(Path(sys.argv[1]))
 for number in range(50):
-    root.append_line("lines.txt", f"{sys.argv[2]}-{number}-".encode() + b"x" * 5000)
+    root.append_lines("lines.txt", [f"{sys.argv[2]}-{number}-".encode() + b"x" * 5000])
 """
 
 

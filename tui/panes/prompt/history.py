@@ -119,7 +119,7 @@ class PromptHistory:
         if self._root is None or len(masked) > ENTRY_LIMIT:
             return
         try:
-            self._root.append_line(self._name, _line(masked).rstrip(b"\n"))
+            self._root.append_lines(self._name, [_line(masked)])
         except (WorkspaceError, OSError) as error:
             log.warning("the prompt history can no longer be stored: %s", error)
             self._root = None
