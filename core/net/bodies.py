@@ -9,7 +9,7 @@ from email.message import Message
 
 from core.errors import ConnectionFailed, FetchRefused
 
-__all__ = ["MEDIA_TYPES", "Inflater", "content_type", "guess_media_type", "text_encoding"]
+__all__ = ["MEDIA_TYPES", "Inflater", "content_type", "guess_media_type", "is_html", "text_encoding"]
 
 MEDIA_TYPES = frozenset(
     {
@@ -125,6 +125,11 @@ def guess_media_type(start: bytes) -> str:
     if b"\0" in start[:1024]:
         return ""
     return "text/html" if start.lstrip()[:1] == b"<" else "text/plain"
+
+
+def is_html(start: bytes) -> bool:
+    """Whether a body begins like a web page."""
+    return start[:512].lstrip().lower().startswith((b"<!doctype html", b"<html", b"<head"))
 
 
 def text_encoding(body: bytes, media_type: str, charset: str) -> str:

@@ -20,6 +20,7 @@ from urllib.parse import urlsplit
 from core.errors import Advice
 from core.events.codec import from_json
 from core.events.model_problems import ModelProblem
+from core.net.bodies import is_html
 from core.provider.error_messages import advice_for
 from core.provider.request import DEFAULT_MODEL, DEFAULT_URL, endpoint
 from core.redaction.redactor import Redactor
@@ -264,10 +265,9 @@ def _error_in(answer: Any) -> tuple[str, str]:
 
 
 def _describe_body(data: bytes) -> str:
-    start = data[:512].lstrip().lower()
-    if start.startswith((b"<!doctype html", b"<html", b"<head")):
+    if is_html(data):
         return "the answer is a web page"
-    return "the answer is not JSON" if start else "the answer is empty"
+    return "the answer is not JSON" if data.strip() else "the answer is empty"
 
 
 def _classify_error(error: Exception, httpx: Any) -> tuple[VerdictKind, str]:

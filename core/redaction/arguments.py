@@ -235,11 +235,8 @@ def _joined(spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
 
 def _is_plain(value: str) -> bool:
     """Whether a value in place of a secret only says where the secret is, or of what kind."""
-    return value.lower() in _PLAIN or _is_place(value)
-
-
-def _is_place(value: str) -> bool:
-    return _FILE.match(value) is not None or (os.path.isabs(value) and os.path.exists(value))
+    is_place = _FILE.match(value) is not None or (os.path.isabs(value) and os.path.exists(value))
+    return is_place or value.lower() in _PLAIN
 
 
 def _quoted(word: str) -> str:

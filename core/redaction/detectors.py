@@ -108,10 +108,10 @@ _USERINFO = re.compile(r"://[^\s/@:\"'\\?#]*:([^\s/@\"'\\?#]+)@")
 _LONGEST_USERINFO = 8_192
 _NEEDLES = tuple(needle for needle, _ in _DETECTORS)
 _BY_WHOLE_NAME = frozenset(number for number, each in enumerate(_DETECTORS) if each in _WHOLE_NAMES)
-# Where a long look found nothing, there is nothing either from further on in the same run of characters.
+# If a long run of characters does not match, no later part of it does.
 _RUNS = {_NEEDLES.index("eyj"): _token("eyJ", r"[A-Za-z0-9_-]*+")[1]}
 _compiled = cache(re.compile)
-# Beyond so many places a look at each costs more than one look at everything.
+# Beyond so many places, one search of everything costs less than checking each.
 _MOST_PLACES = 16
 _BYTES_A_PLACE = 1_024
 # What else ends the name of a field that holds a secret.
@@ -132,7 +132,7 @@ class Scan:
 
 
 class SecretSearch:
-    """Looks through a text for everything that looks like a secret and for given words.
+    """Searches a text for everything that looks like a secret, and for given words.
 
     `words` are found exactly as they are spelled. Safe to use from several threads.
     """
@@ -141,7 +141,7 @@ class SecretSearch:
         self._words = tuple(words)
 
     def scan(self, text: str | bytes) -> Scan:
-        """Look through a text, or through encoded JSON; bytes are UTF-8, and places are those in the text."""
+        """Search a text, or encoded JSON; bytes are UTF-8, and places are those in the text."""
         found = Scan()
         data = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
         hits = _needles().all_in(data.lower())
@@ -161,8 +161,8 @@ class SecretSearch:
                     continue
                 found.spans.append(match.span(match.lastindex or 0))
                 done[number] = match.end()
-            elif (run := _RUNS.get(number)) and (looked_at := _compiled(run).match(text, start)):
-                done[number] = looked_at.end()
+            elif (run := _RUNS.get(number)) and (checked := _compiled(run).match(text, start)):
+                done[number] = checked.end()
         found.words = [(self._words[number], start) for number, start, _ in _in_characters(words, data, text)]
         found.spans += _passwords_in_addresses(text)
         return found

@@ -134,14 +134,12 @@ def from_overrides(overrides: Mapping[str, Any], known: KnownNames, *, by_name: 
         if name not in known.settings:
             raise SettingsError(ended(f"There is no setting {name!r}{_hint(name, known.settings)}"))
     return {
-        name: SourcedValue(value, "option", name if by_name else _option(name))
+        name: SourcedValue(
+            value, "option", name if by_name else _OPTIONS.get(name, f"--{name.replace('_', '-')}")
+        )
         for name, value in overrides.items()
         if value is not None
     }
-
-
-def _option(name: str) -> str:
-    return _OPTIONS.get(name, f"--{name.replace('_', '-')}")
 
 
 def from_variables(variables: Mapping[str, str], known: KnownNames) -> Layer:

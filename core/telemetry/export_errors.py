@@ -18,6 +18,7 @@ from typing import Literal
 
 from core.errors import Advice
 from core.events.units import quantity
+from core.net.bodies import is_html
 from core.text import clean_line
 
 __all__ = ["Destination", "ExportMonitor", "answer_problem", "export_advice"]
@@ -59,7 +60,6 @@ _SETTINGS: Mapping[Destination, Mapping[str, str]] = {
 }
 _LOGGERS = ("opentelemetry.exporter.otlp.proto.http.trace_exporter", "logfire")
 _PROTOBUF = frozenset({"application/x-protobuf", "application/protobuf", "application/octet-stream"})
-_HTML = (b"<!doctype html", b"<html", b"<head")
 
 
 class ExportMonitor(logging.Filter):
@@ -156,7 +156,7 @@ def answer_problem(destination: Destination, status: int, content_type: str, bod
             return export_advice(destination, "refused", shown)
         case _ if 300 <= status < 400:
             return None
-        case _ if kind == "text/html" or body[:64].lstrip().lower().startswith(_HTML):
+        case _ if kind == "text/html" or is_html(body):
             return export_advice(destination, "web_page", shown)
     try:
         count, reason = _rejected_spans(kind, body) if body else (0, "")

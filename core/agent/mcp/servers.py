@@ -162,12 +162,15 @@ class Servers:
         for handle in list(self._work.values()):
             handle.cancel()
 
+    def _find(self, name: str) -> McpServer | None:
+        return next((server for server in self.known if server.name == name), None)
+
     def _is(self, name: str, status: str) -> bool:
-        return any(server.name == name and server.status == status for server in self.known)
+        return (server := self._find(name)) is not None and server.status == status
 
     def _refusal(self, name: str) -> str:
         shown = clean_line(name, 60)
-        server = next((server for server in self.known if server.name == name), None)
+        server = self._find(name)
         if server is None:
             return f"There is no server {shown}."
         if (doing := self._states.operation_of(name)) is not None:
@@ -280,7 +283,7 @@ class Servers:
             self.refresh()
 
     def _give_up(self, name: str) -> None:
-        server = next((each for each in self.known if each.name == name), None)
+        server = self._find(name)
         why = (server and (server.error or server.last_error)) or "it does not answer"
         message = (
             f"{clean_line(name, 60)} failed and could not be reconnected in {MAX_ATTEMPTS} attempts "
