@@ -54,6 +54,11 @@ class AppPort(Protocol):
         """The screen on top."""
 
     @property
+    def screen_stack(self) -> list[Screen[Any]]:
+        """The screens, the one on top last."""
+        ...
+
+    @property
     def frame(self) -> Frame:
         """The panes and the prompt."""
 

@@ -7,10 +7,8 @@ from typing import TYPE_CHECKING, Any
 from textual import events
 from textual.screen import Screen
 
-from tui.keys.keymap import keys_of
-
 if TYPE_CHECKING:
-    from textual.app import App
+    from tui.app.port import AppPort
 
 __all__ = ["TypedAhead"]
 
@@ -36,7 +34,7 @@ class TypedAhead:
     answer, and stays in the prompt.
     """
 
-    def __init__(self, app: App[Any]) -> None:
+    def __init__(self, app: AppPort) -> None:
         self._app = app
 
     def redirect(self, event: events.Event) -> bool:
@@ -77,4 +75,4 @@ class TypedAhead:
         return dialog.passes_typing_on
 
     def _sends(self, event: events.Key) -> bool:
-        return any(event.key in keys_of(self._app).of(name) for name in SENDS)
+        return any(event.key in self._app.keys.of(name) for name in SENDS)
