@@ -187,7 +187,7 @@ def _copy_file(path: str, context: ObserverContext) -> Outcome:
                 file = stack.enter_context(root.opened(relative))
             except WorkspaceError:
                 continue
-            # All that follows goes by this descriptor: another file put under the name meanwhile is not looked at.
+            # All that follows goes by this descriptor: another file put under the name meanwhile is not read.
             found = os.fstat(file.fileno())
             kind = media_type(file.read(_MAGIC_SIZE)) if found.st_uid == os.getuid() else None
             if kind is None:

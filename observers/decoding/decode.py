@@ -181,7 +181,7 @@ def _decode_loosely(body: str, wrappings: int) -> Decoded:
     return Decoded(
         values=tuple(inner for part in opened for inner in part.values) or tuple(values),
         prose=prose if not problem else body,
-        truncated=truncated or any(part.truncated for part in opened) or _tells_of_a_cut(prose),
+        truncated=truncated or any(part.truncated for part in opened) or _ends_in_cut_notice(prose),
         problem=problem,
     )
 
@@ -199,7 +199,7 @@ def _quoted(body: str) -> str | None:
     return None
 
 
-def _tells_of_a_cut(prose: str) -> bool:
+def _ends_in_cut_notice(prose: str) -> bool:
     """Whether the end of a text is the notice of whoever cut it."""
     return _CUT_NOTICE.search(prose[-200:].rstrip().rpartition("\n")[2]) is not None
 

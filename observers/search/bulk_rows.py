@@ -1,6 +1,6 @@
 """Makes rows of many search results with the same fields, column by column.
 
-What one look at a whole column can tell (that no title has a tag in it, that every address is one) is not asked
+What one check of a whole column shows (that no title has a tag in it, that every address is one) is not asked
 of each row. Rows come out as `observers.search.rows` would make them one by one; those that need a closer look
 are left to it.
 """

@@ -293,7 +293,7 @@ def _is_cut_in_its_address(item: Any) -> bool:
 
 
 def _by_feature(items: list[Any], kind: str) -> list[tuple[str, list[Any]]]:
-    """The rows of a list by the part of the page that each of them tells that it was in."""
+    """The rows of a list by the part of the page that each of them names."""
     if not (items and isinstance(items[0], dict) and "rank_absolute" in items[0]):
         return [(kind, items)]
     lists: dict[str, list[Any]] = {}

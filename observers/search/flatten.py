@@ -9,13 +9,13 @@ from observers.decoding.truncated_json import CUT_OFF
 from observers.decoding.urls import is_web_url
 from observers.search.keys import (
     CLUSTERS,
+    DESCRIPTIVE,
     FOREIGN,
     GROUPS,
     KINDS,
     NO_ADDRESS,
     NO_WRAPPER,
     SKIPPED,
-    TELLING,
     Field,
     fold,
 )
@@ -42,7 +42,7 @@ _WRAPPERS_OF_IMAGES = ("source", "original", "page")
 _PAGES_OF_LINKS = ("html", "web", "webpage")
 _FOR_PROGRAMS = ("://api.", "api_key=", "apikey=")
 _PREFERRED_TEXT = (Field.TITLE, Field.SNIPPET)
-_TOLD = frozenset(_PREFERRED_TEXT)
+_TEXT_COLUMNS = frozenset(_PREFERRED_TEXT)
 # A place has a telephone and a state.
 _ELSEWHERE = FOREIGN - {"phone", "state", "email", "role"}
 _ROLES = ("assistant", "user", "system", "model", "tool")
@@ -61,7 +61,7 @@ def _says_something(item: Mapping[str, Any]) -> bool:
     """Whether an item has a title or a text."""
     for key, value in item.items():
         column = (field_of(key) or (None,))[0] if value else None
-        if column in _TOLD and not (column is Field.SNIPPET and isinstance(value, dict)):
+        if column in _TEXT_COLUMNS and not (column is Field.SNIPPET and isinstance(value, dict)):
             return True
     return False
 
@@ -131,7 +131,7 @@ def with_inner_text(item: Mapping[str, Any]) -> dict[str, Any] | None:
     inside = [
         (key, value, columns_of(value))
         for key, value in item.items()
-        if isinstance(value, dict) and CUT_OFF not in value and fold(key) in TELLING
+        if isinstance(value, dict) and CUT_OFF not in value and fold(key) in DESCRIPTIVE
     ]
     for wanted in _PREFERRED_TEXT:
         for key, value, columns in inside:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 __all__ = [
     "CLUSTERS",
+    "DESCRIPTIVE",
     "EMPTY_MARKS",
     "ERRORS",
     "FIELDS",
@@ -20,7 +21,6 @@ __all__ = [
     "QUERIES",
     "SKIPPED",
     "SURE",
-    "TELLING",
     "WRAPPERS",
     "Field",
     "fold",
@@ -176,7 +176,7 @@ SKIPPED = word_set(
 WRAPPERS = word_set(
     "result results response data datapreview output content text body value payload message structuredcontent"
 )
-TELLING = WRAPPERS | word_set(
+DESCRIPTIVE = WRAPPERS | word_set(
     "snippet volumeinfo bibjson paper job product book video listing hotel place event attributes"
 )
 """Objects inside an item that say what it is."""

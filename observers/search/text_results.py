@@ -211,8 +211,8 @@ class _Reader:
         if line.startswith("REMINDER"):
             self._finish()
             return
-        # Most lines are plain text: what an expression cannot do without is looked for first.
-        if self._goes_on(line):
+        # Most lines are plain text: what an expression needs is searched for first.
+        if self._continue_value(line):
             return
         label = _LABEL.match(line) if ":" in line else None
         linked = "://" in line
@@ -244,7 +244,7 @@ class _Reader:
             self._add_text(line)
         self._gap = False
 
-    def _goes_on(self, line: str) -> bool:
+    def _continue_value(self, line: str) -> bool:
         """Add a line that continues a folded or quoted YAML value."""
         column = self._label or ""
         value = self._item.get(column, "") if column in ("title", "snippet") else ""

@@ -93,7 +93,7 @@ class Connections:
     def wait(self, user_id: str, arguments: dict[str, Any]) -> dict[str, Any]:
         """Answer COMPOSIO_WAIT_FOR_CONNECTIONS; raises nothing, and every pending link counts as opened.
 
-        No browser can open a link of the stand-in, so whoever waits for a person is told that they agreed.
+        No browser can open a link of the stand-in, so the answer is that the person agreed.
         """
         results: dict[str, Any] = {}
         for toolkit in _toolkits(arguments):

@@ -45,7 +45,7 @@ _SCRIPTS = (
     ("CJK", ("zh", "zh-Hant", "ja")),
 )
 # Words that make a date without any number: "a month ago", "yesterday".
-_TELLING_WORDS = (
+_RELATIVE_WORDS = (
     "un una uno une um uma ein eine einem einer einen een bir jeden jedna jednu egy yksi hace vor geleden sedan "
     "siden sitten temu před önce acum há один одну назад тому преди منذ قبل πριν ayer hoy anteayer gestern heute "
     "vorgestern hier aujourd ontem hoje anteontem ieri oggi gisteren vandaag eergisteren wczoraj dzisiaj dziś "
@@ -53,7 +53,7 @@ _TELLING_WORDS = (
     "ahir avui vakar šiandien šodien eile täna azi вчера сегодня позавчера вчора сьогодні днес јуче данас أمس اليوم "
     "دیروز امروز אתמול היום χθες σήμερα"
 )
-_TELLING = frozenset(_TELLING_WORDS.split())
+_RELATIVE = frozenset(_RELATIVE_WORDS.split())
 _UNSPACED_NEAR = re.compile("昨天|今天|前天|昨日|今日|おととい|きのう|어제|오늘|그저께|เมื่อวาน|วันนี้|前$|전$")
 _LEAD = re.compile(
     r"^(?:(?:publicad[oa]|actualizad[oa]|atualizad[oa]|publié|publiée|mis à jour|modifié|veröffentlicht"
@@ -114,7 +114,7 @@ def _may_be_date(text: str) -> bool:
     if _NUMBERS.search(text):
         return len(_NUMBERS.findall(text)) <= 8
     words = _LETTERS.findall(text.casefold())
-    return len(words) <= 6 and (not _TELLING.isdisjoint(words) or _UNSPACED_NEAR.search(text) is not None)
+    return len(words) <= 6 and (not _RELATIVE.isdisjoint(words) or _UNSPACED_NEAR.search(text) is not None)
 
 
 def _languages_of(text: str) -> tuple[str, ...]:
