@@ -141,7 +141,7 @@ class Journal:
         path: Path,
         redactor: Redactor,
         *,
-        on_failure: Callable[[JournalError], None] | None = None,
+        on_failure: Callable[[JournalError], object] = lambda _error: None,
         on_line: Callable[[bytes], None] | None = None,
     ) -> None:
         self.path = path
@@ -232,8 +232,7 @@ class Journal:
             "free space or fix the disk: the session continues, and waiting events are written then."
         )
         failure.__cause__ = error
-        if self._on_failure is not None:
-            self._on_failure(failure)
+        self._on_failure(failure)
 
 
 @dataclass(frozen=True, kw_only=True)

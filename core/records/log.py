@@ -51,10 +51,13 @@ class LogFile:
     """
 
     def __init__(
-        self, path: Path, redactor: Redactor, on_failure: Callable[[WorkspaceError], None] | None = None
+        self,
+        path: Path,
+        redactor: Redactor,
+        on_failure: Callable[[WorkspaceError], object] = lambda _error: None,
     ) -> None:
         self._redactor = redactor
-        self._on_failure = None if on_failure is None else in_loop(on_failure)
+        self._on_failure = in_loop(on_failure)
         self._failing = False
         self._lock = threading.Lock()
         self._path = path
@@ -79,7 +82,7 @@ class LogFile:
                 self._file.append(line.encode())
             except OSError as error:
                 failed_before, self._failing = self._failing, True
-                if failed_before or self._on_failure is None:
+                if failed_before:
                     return
                 failure = WorkspaceError(
                     f"The log {self._path} cannot be written: {error.strerror or error}; "

@@ -43,13 +43,12 @@ class DerivedFiles:
         workspace: Workspace,
         info: Callable[[], TraceInfo] = TraceInfo,
         *,
-        on_failure: Callable[[WorkspaceError], object] | None = None,
+        on_failure: Callable[[WorkspaceError], object] = lambda _error: None,
         recorder: DigestRecorder | None = None,
     ) -> None:
         self._workspace = workspace
         self._info = info
-        self._on_failure = on_failure
-        self._report: Callable[[WorkspaceError], None] | None = None
+        self._on_failure = in_loop(on_failure)
         self._failing = False
         self._recorder = recorder or DigestRecorder(workspace.redactor, time.monotonic, self._stored_size)
         self._latest: tuple[SessionRecord, TraceInfo] | None = None
@@ -64,8 +63,6 @@ class DerivedFiles:
     def request(self) -> None:
         """Request that the files are written with the current state."""
         self._latest = (self._recorder.snapshot(), self._info())
-        if self._on_failure is not None:
-            self._report = in_loop(self._on_failure)
         self._writer.request()
 
     async def drain(self, deadline: float = 5.0) -> bool:
@@ -82,8 +79,8 @@ class DerivedFiles:
         except WorkspaceError as error:
             _log.warning("the derived files could not be written: %s", error)
             failed_before, self._failing = self._failing, True
-            if self._report is not None and not failed_before:
-                self._report(error)
+            if not failed_before:
+                self._on_failure(error)
 
     def _stored_size(self, path: str) -> int | None:
         try:
