@@ -14,6 +14,8 @@ from core.events.types import Event
 from core.records.journal import read_journal
 
 DEADLINE = 110
+NOWHERE = "http://127.0.0.1:9"
+"""The address of a model that nobody asks anything."""
 
 
 @dataclass(frozen=True)
@@ -48,9 +50,16 @@ class Finished:
 
 
 def environment(home: Path, **extra: str) -> dict[str, str]:
-    """An environment without anybody's keys, with a home of its own."""
+    """An environment without anybody's keys and without plug-ins of pydantic, with a home of its own."""
     kept = {name: os.environ[name] for name in ("PATH", "LANG", "TMPDIR") if name in os.environ}
-    return {**kept, "HOME": str(home), "TERM": "xterm-256color", "TZ": "UTC", **extra}
+    own = {"HOME": str(home), "TERM": "xterm-256color", "TZ": "UTC", "PYDANTIC_DISABLE_PLUGINS": "__all__"}
+    return {**kept, **own, **extra}
+
+
+def model_environment(home: Path, url: str, **extra: str) -> dict[str, str]:
+    """An environment whose model is the one at `url`, which is asked for answers only: cheaper than the demo."""
+    given = {"ANTHROPIC_BASE_URL": url, "ANTHROPIC_API_KEY": "sk-ant-test-0123456789", "UA_CLASSIFIER": "off"}
+    return environment(home, **given | extra)
 
 
 def program() -> str:

@@ -18,7 +18,7 @@ import aiohttp
 from core.events.types import Event
 from core.records.journal import read_journal
 from tests.e2e.chromium import browser
-from tests.e2e.running import environment, program
+from tests.e2e.running import environment, model_environment, program
 
 PATIENCE = 60.0
 
@@ -54,13 +54,14 @@ class Served:
 
 
 @contextmanager
-def serving(base: Path, *args: str, **extra: str) -> Iterator[Served]:
-    """Serve demo sessions at a free port, with `extra` in the environment."""
+def serving(base: Path, *args: str, model: str | None = None, **extra: str) -> Iterator[Served]:
+    """Serve sessions of the demo, or with the model at an address, at a free port; `extra` is in the environment."""
     base.mkdir(parents=True, exist_ok=True)
+    demo = () if model else ("--demo", "--demo-pace", "0")
     process = subprocess.Popen(
-        [program(), "serve", "--demo", "--demo-pace", "0", "--workspace", str(base), "--port", "0", *args],
+        [program(), "serve", *demo, "--workspace", str(base), "--port", "0", *args],
         cwd=base,
-        env=environment(base, **extra),
+        env=model_environment(base, model, **extra) if model else environment(base, **extra),
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,

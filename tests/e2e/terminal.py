@@ -18,6 +18,7 @@ from tests.e2e.running import environment, program
 PATIENCE = 60.0
 CONVERSATION, TRACE, OBSERVERS, WORKSPACE = "\x1bOQ", "\x1bOR", "\x1bOS", "\x1b[15~"
 """The keys of the panes."""
+LARGEST_READ = 1 << 20
 _STILL = 0.15
 RESTORED = (b"\x1b[?1049l", b"\x1b[?1003l", b"\x1b[?2004l", b"\x1b[?25h")
 """What leaves the terminal as it was: its screen, its mouse, its pastes, its cursor."""
@@ -31,6 +32,7 @@ class Terminal:
         self.written = b""
         self._screen = pyte.Screen(columns, rows)
         self._stream = pyte.ByteStream(self._screen)
+        self._text: str | None = None
 
     @property
     def _pid(self) -> int:
@@ -40,18 +42,31 @@ class Terminal:
     @property
     def text(self) -> str:
         """The screen as lines of text."""
-        return "\n".join(self._screen.display)
+        if self._text is None:
+            # As `display` of the screen, which measures every character again and takes most of the time.
+            columns, buffer = range(self._screen.columns), self._screen.buffer
+            self._text = "\n".join(
+                "".join(line[x].data for x in columns)
+                for line in map(buffer.__getitem__, range(self._screen.lines))
+            )
+        return self._text
 
     def read(self, wait: float = 0.1) -> bool:
-        """Take in what the program wrote; False once it has ended."""
+        """Read all that the program has written; False once it has ended."""
+        data = b""
         try:
-            data = self.child.read_nonblocking(65536, timeout=wait)
+            # A picture of the screen comes in several pieces, none of which is looked at alone.
+            while len(data) < LARGEST_READ:
+                data += self.child.read_nonblocking(65536, timeout=0 if data else wait)
         except pexpect.TIMEOUT:
-            return True
+            pass
         except pexpect.EOF:
-            return False
-        self.written += data
-        self._stream.feed(data)
+            if not data:
+                return False
+        if data:
+            self.written += data
+            self._stream.feed(data)
+            self._text = None
         return True
 
     def wait_for(self, *wanted: str | Callable[[str], bool], within: float = PATIENCE) -> str:
@@ -119,6 +134,7 @@ class Terminal:
     def resize(self, columns: int, rows: int) -> None:
         """Change the size, as a person does who drags the window's corner."""
         self._screen.resize(rows, columns)
+        self._text = None
         self.child.setwinsize(rows, columns)
 
     @property

@@ -39,26 +39,26 @@ def python(folder: Path, source: str) -> str:
     return done.stdout
 
 
-@pytest.mark.smoke
-def test_the_first_example_follows_a_query(tmp_path: Path) -> None:
-    first, _ = examples()
+def test_the_examples_follow_a_query_and_find_files(tmp_path: Path) -> None:
+    first, second = examples()
     assert len([line for line in first.splitlines() if line.strip()]) <= 10
-    names = python(tmp_path, first).split()
+    printed = python(
+        tmp_path,
+        f"{first}\nprint('SECOND')\n{second}\n"
+        "import asyncio\nprint(*asyncio.run(research('AI chip')), sep='\\n')\n",
+    )
+    followed, _, found = printed.partition("SECOND\n")
+    names = followed.split()
     assert names[0] == "query_received"
     assert names[-1] == "query_finished"
     assert "text_delta" in names
-    (folder,) = (tmp_path / "AGENT_RUN_WORKSPACES").iterdir()
-    assert '"event":"session_finished"' in (folder / "journal.jsonl").read_text(encoding="utf-8")
-
-
-def test_the_second_example_finds_files(tmp_path: Path) -> None:
-    _, second = examples()
-    found = python(
-        tmp_path, second + "\nimport asyncio\nprint(*asyncio.run(research('AI chip')), sep='\\n')\n"
-    )
     paths = [Path(line) for line in found.splitlines()]
     assert paths
     assert all(path.is_file() for path in paths)
+    folders = list((tmp_path / "AGENT_RUN_WORKSPACES").glob("session_*"))
+    assert len(folders) == 2
+    for folder in folders:
+        assert '"event":"session_finished"' in (folder / "journal.jsonl").read_text(encoding="utf-8")
 
 
 @pytest.fixture

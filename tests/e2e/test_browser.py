@@ -14,7 +14,7 @@ from urllib.parse import unquote, urlsplit
 import pytest
 
 from tests.e2e.chromium import BROWSER, browser
-from tests.e2e.running import environment
+from tests.e2e.running import NOWHERE, environment, model_environment
 from tests.e2e.terminal import WORKSPACE, terminal
 
 FETCHED_FROM_THE_ORIGINAL = (
@@ -145,9 +145,9 @@ def opened_by_the_program(base: Path, page: str) -> str:
     program = base / "browser"
     program.write_text(f'#!/bin/sh\nprintf "%s\\n" "$@" > {asked}.new\nmv {asked}.new {asked}\n')
     program.chmod(0o755)
-    env = environment(base, BROWSER=os.fspath(program))
-    with terminal(base, "--demo", "--demo-pace", "0", columns=160, rows=50, env=env) as screen:
-        screen.wait_for("DEMO", "run.log")
+    env = model_environment(base, NOWHERE, BROWSER=os.fspath(program))
+    with terminal(base, columns=160, rows=50, env=env) as screen:
+        screen.wait_for("● ready", "run.log")
         (session,) = (base / "AGENT_RUN_WORKSPACES").iterdir()
         (session / "the-report.html").write_text(page, encoding="utf-8")
         screen.wait_for("the-report.html")

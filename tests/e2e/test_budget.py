@@ -22,13 +22,12 @@ from core.events.types import (
     TokensSpent,
     ToolCallFinished,
 )
-from tests.e2e.running import environment, run
+from tests.e2e.running import model_environment, run
 from tests.e2e.scripted_model import Block, Text, Use, scripted_model
 from tests.e2e.terminal import terminal
 
 LIST = "mcp__local_toolkit__list_directory"
 MODEL = "claude-sonnet-5"
-KEY = "sk-ant-test-0123456789"
 
 
 class Spender:
@@ -78,21 +77,21 @@ class HeldSpender(Spender):
         return super().__call__(body, results)
 
 
-def env(base: Path, url: str) -> dict[str, str]:
-    given = {"ANTHROPIC_BASE_URL": url, "ANTHROPIC_API_KEY": KEY, "UA_CLASSIFIER": "off"}
-    return environment(base, **given)
-
-
-def test_the_cost_moves_while_a_query_runs_and_has_its_sub_agents(tmp_path: Path) -> None:
-    with scripted_model(Spender()) as url:
-        done = run(
-            tmp_path, "run", "--model", MODEL, "--allow", LIST, "Look at the folder", env=env(tmp_path, url)
+def test_the_cost_moves_while_a_query_runs_and_ends_it_at_the_limit(tmp_path: Path) -> None:
+    model = Spender()
+    options = ("run", "--model", MODEL, "--allow", LIST)
+    with scripted_model(model) as url:
+        done = run(tmp_path, *options, "Look at the folder", env=model_environment(tmp_path, url))
+        requests, model.requests = model.requests, 0
+        assert done.code == 0, done.stderr
+        (finished,) = done.of(QueryFinished)
+        limit, base = f"{finished.cost_usd * 0.7:.6f}", tmp_path / "limited"
+        limited = run(
+            base, *options, "--max-cost", limit, "Look at the folder", env=model_environment(base, url)
         )
-    assert done.code == 0, done.stderr
     spent = done.of(TokensSpent)
     assert {each.model for each in spent} == {MODEL}
     assert any(each.parent_tool_use_id for each in spent)
-    (finished,) = done.of(QueryFinished)
     # The agent lists what its models cost. Of its own messages the stream tells all; what a sub-agent wrote, which
     # this model takes nine tokens for however short it is, is estimated from its length.
     own = [each for each in spent if each.parent_tool_use_id is None]
@@ -107,27 +106,12 @@ def test_the_cost_moves_while_a_query_runs_and_has_its_sub_agents(tmp_path: Path
     last = [each for each in done.of(MessageFinished) if each.parent_tool_use_id is None][-1]
     assert spent[-1].seq > last.seq
 
-
-def test_a_warning_comes_before_the_end_and_the_end_is_told(tmp_path: Path) -> None:
-    model = Spender()
-    with scripted_model(model) as url:
-        whole = run(
-            tmp_path, "run", "--model", MODEL, "--allow", LIST, "Look at the folder", env=env(tmp_path, url)
-        )
-        asked, model.requests = model.requests, 0
-        (cost,) = [each.cost_usd for each in whole.of(QueryFinished)]
-        limit = f"{cost * 0.7:.6f}"
-        base = tmp_path / "limited"
-        done = run(
-            base, "run", "--model", MODEL, "--allow", LIST, "--max-cost", limit, "Look at the folder",
-            env=env(base, url),
-        )  # fmt: skip
-    assert done.code == 1
-    assert model.requests < asked
-    assert "budget" in done.stderr
-    assert "--max-cost" in done.stderr.strip().splitlines()[-1]
-    assert "Traceback" not in done.stderr
-    reached = done.of(BudgetReached)
+    assert limited.code == 1
+    assert model.requests < requests
+    assert "budget" in limited.stderr
+    assert "--max-cost" in limited.stderr.strip().splitlines()[-1]
+    assert "Traceback" not in limited.stderr
+    reached = limited.of(BudgetReached)
     assert [each.level for each in reached][-1] == "spent"
     assert reached[-1].spent_usd >= float(limit)
     assert not reached[-1].refused
@@ -138,7 +122,7 @@ def test_sub_agents_are_stopped_by_what_they_are_estimated_to_spend(tmp_path: Pa
     with scripted_model(model) as url:
         done = run(
             tmp_path, "run", "--model", MODEL, "--allow", LIST, "--max-cost", "0.02", "Look at the folder",
-            env=env(tmp_path, url),
+            env=model_environment(tmp_path, url),
         )  # fmt: skip
     assert done.code == 1
     assert "--max-cost" in done.stderr.strip().splitlines()[-1]
@@ -171,7 +155,7 @@ def test_no_rule_is_broken_by_sub_agents_that_the_limit_ends(tmp_path: Path) -> 
         # What one of them writes is enough: that of the other may be counted later.
         options = ("--model", MODEL, "--max-cost", "0.008")
         try:
-            done = run(tmp_path, "run", *options, "A report", env=env(tmp_path, url))
+            done = run(tmp_path, "run", *options, "A report", env=model_environment(tmp_path, url))
         finally:
             never.set()
     assert done.code == 1
@@ -183,7 +167,7 @@ def test_no_rule_is_broken_by_sub_agents_that_the_limit_ends(tmp_path: Path) -> 
 def test_a_session_that_has_spent_all_takes_no_further_query_until_it_may(tmp_path: Path) -> None:
     model = Spender()
     with scripted_model(model) as url:
-        where = env(tmp_path, url)
+        where = model_environment(tmp_path, url)
         first = run(
             tmp_path, "--plain", "--model", MODEL, "--allow", LIST, "--max-cost", "0.000001",
             env=where, stdin="Look at the folder\nAnd again\n",
@@ -208,49 +192,37 @@ def test_a_session_that_has_spent_all_takes_no_further_query_until_it_may(tmp_pa
     assert more.of(SessionFinished)[-1].cost_usd > cost > 0
 
 
-def test_a_session_that_goes_on_may_cost_what_is_left_and_no_more(tmp_path: Path) -> None:
+def test_a_resumed_session_may_cost_what_is_left_and_without_a_limit_anything(tmp_path: Path) -> None:
     def reply(body: dict[str, Any], results: int) -> tuple[Block, ...]:
-        wanted = 12 if "A dear query" in json.dumps(body["messages"]) else 5
+        sent = json.dumps(body["messages"])
+        wanted = 12 if "A limited query" in sent else 5 if "A long query" in sent else 0
         return (Use(LIST, {"path": ""}),) if results < wanted else (Text("Done."),)
 
     with scripted_model(reply) as url:
-        where = env(tmp_path, url)
+        env = model_environment(tmp_path, url)
         options = ("--model", MODEL, "--allow", LIST)
-        first = run(tmp_path, "run", *options, "A query", env=where)
-        (before,) = [each.cost_usd for each in first.of(QueryFinished)]
-        each = before / 6
-        limit = f"{before + 1.5 * each:.6f}"
-        more = run(
-            tmp_path, "run", "--resume", "latest", *options, "--max-cost", limit, "A dear query", env=where
-        )
-    assert more.code == 1
-    # The agent looks after each request: two of them pass what is left of one and a half.
-    assert more.of(QueryFinished)[-1].cost_usd == pytest.approx(2 * each)
-    assert [event.level for event in more.of(BudgetReached)][-1] == "spent"
-
-
-def test_without_a_limit_a_session_goes_on_whatever_it_has_cost(tmp_path: Path) -> None:
-    def reply(body: dict[str, Any], results: int) -> tuple[Block, ...]:
-        dear = "dear" in json.dumps(body["messages"])
-        return (Use(LIST, {"path": ""}),) if dear and results < 4 else (Text("Done."),)
-
-    with scripted_model(reply) as url:
-        where = env(tmp_path, url)
-        options = ("--model", MODEL, "--allow", LIST)
-        first = run(tmp_path, "run", *options, "A cheap query", env=where)
+        first = run(tmp_path, "run", *options, "A short query", env=env)
         assert first.code == 0, first.stderr
-        more = run(tmp_path, "run", "--resume", "latest", *options, "A dear query", env=where)
-    assert more.code == 0, more.stderr
-    cheap, dear = more.of(QueryFinished)
-    assert dear.cost_usd > 2 * cheap.cost_usd > 0
-    assert not more.of(BudgetReached)
+        unlimited = run(tmp_path, "run", "--resume", "latest", *options, "A long query", env=env)
+        assert unlimited.code == 0, unlimited.stderr
+        assert not unlimited.of(BudgetReached)
+        short, long = [event.cost_usd for event in unlimited.of(QueryFinished)]
+        assert long > 2 * short > 0
+        limit = f"{short + long + 1.5 * short:.6f}"
+        limited = run(
+            tmp_path, "run", "--resume", "latest", *options, "--max-cost", limit, "A limited query", env=env
+        )
+    assert limited.code == 1
+    # The agent looks after each request: two of them pass what is left of one and a half.
+    assert limited.of(QueryFinished)[-1].cost_usd == pytest.approx(2 * short)
+    assert [event.level for event in limited.of(BudgetReached)][-1] == "spent"
 
 
 def test_the_limit_is_raised_on_the_screen_and_what_waited_runs(tmp_path: Path) -> None:
     model = HeldSpender()
     with scripted_model(model) as url:
         options = ("--model", MODEL, "--allow", LIST, "--max-cost", "0.000001", "--workspace", str(tmp_path))
-        with terminal(tmp_path, *options, env=env(tmp_path, url)) as screen:
+        with terminal(tmp_path, *options, env=model_environment(tmp_path, url)) as screen:
             screen.wait_for("ready")
             screen.type("Look at the folder\r")
             screen.wait_for("Esc stops")

@@ -32,7 +32,6 @@ NAMES = [
 ]
 
 
-@pytest.mark.smoke
 def test_the_demo_could_start_and_says_so_as_json(tmp_path: Path) -> None:
     done = run(tmp_path, "doctor", "--demo", "--json")
     told = json.loads(done.stdout)
@@ -55,6 +54,7 @@ def test_a_refused_key_keeps_a_session_from_starting_and_is_not_repeated(tmp_pat
     assert done.stderr == ""
 
 
+@pytest.mark.smoke
 def test_without_credentials_it_says_what_to_set(tmp_path: Path) -> None:
     done = run(tmp_path, "doctor", "--json")
     told = json.loads(done.stdout)

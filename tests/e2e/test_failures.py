@@ -6,15 +6,19 @@ import signal
 import subprocess
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from core.events.types import ErrorRaised, QueryFinished, SessionFinished
 from core.records.journal import read_journal
-from tests.e2e.running import DEADLINE, environment, program, run
+from tests.e2e.running import DEADLINE, NOWHERE, environment, model_environment, program, run
+from tests.e2e.scripted_model import Block, Text, Use, scripted_model
+
+LIST = "mcp__local_toolkit__list_directory"
 
 
 class Refusing(BaseHTTPRequestHandler):
@@ -75,8 +79,8 @@ def test_without_credentials_it_says_what_to_set(tmp_path: Path) -> None:
 
 
 def test_a_missing_agent_is_named(tmp_path: Path) -> None:
-    env = environment(tmp_path, UA_CLI_PATH=str(tmp_path / "nowhere" / "claude"))
-    done = run(tmp_path, "run", "--demo", "hello", env=env)
+    env = model_environment(tmp_path, NOWHERE, UA_CLI_PATH=str(tmp_path / "nowhere" / "claude"))
+    done = run(tmp_path, "run", "hello", env=env)
     assert done.code == 1
     assert "nowhere/claude" in done.stderr
     assert "Traceback" not in done.stderr
@@ -105,7 +109,8 @@ def test_wrong_usage_is_told_in_a_line(tmp_path: Path, args: list[str], named: s
 
 def test_a_workspace_that_cannot_be_written_is_told(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
-    done = run(tmp_path, "run", "--demo", "--workspace", "file", "hello")
+    env = model_environment(tmp_path, NOWHERE)
+    done = run(tmp_path, "run", "--workspace", "file", "hello", env=env)
     assert done.code == 1
     assert "file" in done.stderr
     assert len(done.stderr.strip().splitlines()) == 1
@@ -150,21 +155,30 @@ def _children(pid: int) -> list[tuple[int, str]]:
 
 
 def _interfere(base: Path, act: Callable[[subprocess.Popen[str]], None]) -> tuple[int, str]:
-    process = subprocess.Popen(
-        [program(), "run", "--demo", "--demo-pace", "1", "Plot the monthly revenue in the workbench"],
-        cwd=base,
-        env=environment(base),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    try:
-        _wait_for('"event":"text_delta"', base, process)
-        act(process)
-        _, stderr = process.communicate(timeout=60)
-    finally:
-        process.kill()
+    never = threading.Event()
+
+    def reply(_body: dict[str, Any], results: int) -> Sequence[Block]:
+        if results:
+            never.wait(60)
+        return [Text("I look."), Use(LIST, {"path": ""})]
+
+    with scripted_model(reply) as url:
+        process = subprocess.Popen(
+            [program(), "run", "--allow", LIST, "List the files"],
+            cwd=base,
+            env=model_environment(base, url),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        try:
+            _wait_for('"event":"tool_call_finished"', base, process)
+            act(process)
+            _, stderr = process.communicate(timeout=60)
+        finally:
+            process.kill()
+            never.set()
     return process.returncode, stderr
 
 
@@ -207,25 +221,24 @@ def test_a_signal_ends_everything_in_order(tmp_path: Path, number: signal.Signal
         assert not Path(f"/proc/{pid}").exists(), command
 
 
-@pytest.mark.parametrize(
-    "args", [("schema",), ("--version",), ("run", "--demo", "hello"), ("run", "--demo", "--json", "hello")]
-)
+@pytest.mark.parametrize("args", [("schema",), ("--version",), ("run", "hello"), ("run", "--json", "hello")])
 def test_output_that_cannot_be_written_is_one_clear_line(tmp_path: Path, args: tuple[str, ...]) -> None:
     # A terminal that has gone takes nothing more.
     master, gone = os.openpty()
     os.close(master)
     try:
-        done = subprocess.run(
-            [program(), *args],
-            cwd=tmp_path,
-            env=environment(tmp_path),
-            stdin=subprocess.DEVNULL,
-            stdout=gone,
-            stderr=subprocess.PIPE,
-            text=True,
-            timeout=DEADLINE,
-            check=False,
-        )
+        with scripted_model(lambda _body, _results: [Text("Yes.")]) as url:
+            done = subprocess.run(
+                [program(), *args],
+                cwd=tmp_path,
+                env=model_environment(tmp_path, url),
+                stdin=subprocess.DEVNULL,
+                stdout=gone,
+                stderr=subprocess.PIPE,
+                text=True,
+                timeout=DEADLINE,
+                check=False,
+            )
     finally:
         os.close(gone)
     assert done.returncode == 1

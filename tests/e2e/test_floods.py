@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from tests.e2e.running import NOWHERE, model_environment
 from tests.e2e.terminal import WORKSPACE, terminal
 from tests.e2e.test_hostile_places import END, ENTER, ESC
 
@@ -22,8 +23,9 @@ def peak(process: int) -> int:
 
 
 def test_thousands_of_results_and_of_log_lines_leave_the_keys_alive(tmp_path: Path) -> None:
-    with terminal(tmp_path, "--demo", "--demo-pace", "0", columns=160, rows=50) as screen:
-        screen.wait_for("DEMO", "run.log")
+    env = model_environment(tmp_path, NOWHERE)
+    with terminal(tmp_path, columns=160, rows=50, env=env) as screen:
+        screen.wait_for("● ready", "run.log")
         (session,) = (tmp_path / "AGENT_RUN_WORKSPACES").iterdir()
         folder = session / "search_results"
         folder.mkdir(exist_ok=True)

@@ -7,7 +7,8 @@ import shutil
 from pathlib import Path
 
 from core.storage.workspace import WORKSPACES
-from tests.e2e.running import run
+from tests.e2e.running import model_environment, run
+from tests.e2e.scripted_model import Text, scripted_model
 from tests.e2e.terminal import TRACE, WORKSPACE, terminal
 from tests.e2e.test_hostile import ESCAPES, MARKUP
 from tests.e2e.test_hostile_places import DOWN, END, ENTER, ESC, HOME, UP, assert_harmless, leave, press
@@ -66,12 +67,17 @@ def torn(sessions: Path) -> Path:
     return folder
 
 
-def test_the_others_tab_lists_and_shows_them(tmp_path: Path) -> None:
+def test_the_others_tab_lists_and_shows_them_and_a_torn_journal_gives_what_is_readable(
+    tmp_path: Path,
+) -> None:
     sessions = tmp_path / WORKSPACES
     lay_traps(sessions)
     before = state(sessions)
-    with terminal(tmp_path, "--demo", "--demo-pace", "0", columns=160, rows=50) as screen:
-        screen.wait_for("DEMO", "run.log")
+    with (
+        scripted_model(lambda _body, _results: [Text("It is Maretta.")]) as url,
+        terminal(tmp_path, QUESTION, columns=160, rows=45, env=model_environment(tmp_path, url)) as screen,
+    ):
+        screen.wait_for("It is Maretta.", "run.log", "● ready")
         press(screen, WORKSPACE, "t", "t")
         screen.wait_for("session_20261001_000007", "session_20261001_000001")
         # Neither links nor pipes nor files are sessions.
@@ -79,19 +85,34 @@ def test_the_others_tab_lists_and_shows_them(tmp_path: Path) -> None:
         press(screen, END, "\x1b[C")
         screen.wait_for("loop.md", "report.html", "trace.json")
         for _ in range(9):
-            press(screen, DOWN, "p", "o")
-            press(screen, ENTER)
+            press(screen, DOWN, "p" + "o", ENTER)
             if "Esc close" in screen.text:
-                press(screen, END, "m", ESC)
+                press(screen, END + "m", ESC)
                 screen.wait_for(lambda text: "Esc close" not in text)
         press(screen, HOME)
         for _ in range(7):
-            press(screen, "\x1b[C", DOWN, DOWN)
+            press(screen, "\x1b[C" + DOWN + DOWN)
         assert_harmless(screen)
         # The program answers, and the traps are as they were laid.
         leave(screen)
         assert_harmless(screen)
     assert [each for each in state(sessions) if "session_20261001" in each[0]] == before[1:]
+
+    folder = torn(sessions)
+    before = state(folder)
+    with terminal(tmp_path, "open", os.fspath(folder), columns=160, rows=50) as screen:
+        screen.wait_for(
+            "past session",
+            QUESTION,
+            "4 lines of its journal are damaged",
+            "The last line of its journal was cut",
+        )
+        press(screen, TRACE, END + ENTER)
+        assert_harmless(screen)
+        press(screen, ESC)
+        leave(screen)
+        assert_harmless(screen)
+    assert state(folder) == before
 
 
 def test_what_is_no_journal_is_refused_in_a_line_and_what_holds_nothing_says_so(tmp_path: Path) -> None:
@@ -121,24 +142,3 @@ def test_what_is_no_journal_is_refused_in_a_line_and_what_holds_nothing_says_so(
             leave(screen)
             assert_harmless(screen)
     assert state(sessions) == before
-
-
-def test_a_torn_journal_gives_what_is_whole_in_it(tmp_path: Path) -> None:
-    done = run(tmp_path, "run", "--demo", QUESTION)
-    assert done.code == 0, done.stderr
-    folder = torn(tmp_path / WORKSPACES)
-    before = state(folder)
-    with terminal(tmp_path, "open", os.fspath(folder), columns=160, rows=50) as screen:
-        screen.wait_for(
-            "past session",
-            QUESTION,
-            "4 lines of its journal are damaged",
-            "The last line of its journal was cut",
-        )
-        press(screen, TRACE, END, ENTER)
-        assert_harmless(screen)
-        press(screen, ESC)
-        screen.rest(0.5)
-        leave(screen)
-        assert_harmless(screen)
-    assert state(folder) == before

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from tests.e2e.running import environment
+from tests.e2e.running import NOWHERE, model_environment
 from tests.e2e.terminal import Terminal, terminal
 
 READY = "Ask anything"
@@ -23,8 +23,8 @@ def mouse(screen: Terminal, code: int, column: int, row: int, *, up: bool = Fals
 
 def test_a_border_is_dragged_and_stays_where_it_was_put(tmp_path: Path) -> None:
     state = tmp_path / "state"
-    env = environment(tmp_path, XDG_STATE_HOME=str(state))
-    with terminal(tmp_path, "--demo", "--demo-pace", "0", env=env) as screen:
+    env = model_environment(tmp_path, NOWHERE, XDG_STATE_HOME=str(state))
+    with terminal(tmp_path, env=env) as screen:
         text = screen.wait_for(READY, "─ Trace", "ready")
         before = column_of(text, "─ Trace")
         mouse(screen, 0, before, 10)
@@ -39,7 +39,7 @@ def test_a_border_is_dragged_and_stays_where_it_was_put(tmp_path: Path) -> None:
     (tmp_path / "ua-tui.toml").write_text(
         '[keys]\npane.standard = "f9"\nquit = "ctrl+x"\nnothing.there = "f8"\n'
     )
-    with terminal(tmp_path, "--demo", "--demo-pace", "0", env=env) as screen:
+    with terminal(tmp_path, env=env) as screen:
         # What is told of faulty keys goes again, maybe before the rest stands there.
         screen.wait_for("nothing.there in [keys] of")
         text = screen.wait_for(READY, "─ Trace", "ready")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from PIL import Image, ImageChops
 
-from tests.e2e.running import environment
+from tests.e2e.running import NOWHERE, model_environment
 from tests.e2e.terminal import WORKSPACE, Terminal, terminal
 
 COMMAND = re.compile(rb"\x1b_G([^;\x1b]*)(?:;([^\x1b]*))?\x1b\\")
@@ -32,7 +32,7 @@ def commands(screen: Terminal) -> list[tuple[dict[str, str], bytes]]:
 
 def point_at_picture(screen: Terminal, base: Path) -> None:
     """Put a picture into the session and the cursor of the workspace on it."""
-    screen.wait_for("DEMO", "run.log")
+    screen.wait_for("● ready", "run.log")
     (session,) = (base / "AGENT_RUN_WORKSPACES").iterdir()
     picture().save(session / NAME)
     screen.wait_for(NAME)
@@ -44,8 +44,8 @@ def point_at_picture(screen: Terminal, base: Path) -> None:
 
 
 def test_a_kitty_terminal_is_sent_the_picture_and_its_cells(tmp_path: Path) -> None:
-    env = environment(tmp_path, TERM="xterm-kitty", COLORTERM="truecolor")
-    with terminal(tmp_path, "--demo", "--demo-pace", "0", columns=160, rows=50, env=env) as screen:
+    env = model_environment(tmp_path, NOWHERE, TERM="xterm-kitty", COLORTERM="truecolor")
+    with terminal(tmp_path, columns=160, rows=50, env=env) as screen:
         point_at_picture(screen, tmp_path)
         screen.wait_for(PLACEHOLDER, "240 × 180 pixels")
         (first, data), *rest = commands(screen)
@@ -68,8 +68,8 @@ def test_a_kitty_terminal_is_sent_the_picture_and_its_cells(tmp_path: Path) -> N
 
 
 def test_any_other_terminal_and_tmux_are_sent_half_blocks(tmp_path: Path) -> None:
-    env = environment(tmp_path, TERM="xterm-kitty", COLORTERM="truecolor", TMUX="/nowhere,1,0")
-    with terminal(tmp_path, "--demo", "--demo-pace", "0", columns=160, rows=50, env=env) as screen:
+    env = model_environment(tmp_path, NOWHERE, TERM="xterm-kitty", COLORTERM="truecolor", TMUX="/nowhere,1,0")
+    with terminal(tmp_path, columns=160, rows=50, env=env) as screen:
         point_at_picture(screen, tmp_path)
         screen.wait_for("▀▀▀", "240 × 180 pixels")
         assert commands(screen) == []

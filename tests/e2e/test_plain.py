@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import json
+import threading
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from core.events.types import PermissionAnswered, QueryFinished, SessionFinished
+from core.events.types import PermissionAnswered, QueryFinished, SessionFinished, SessionStarted
 from core.records.journal import read_journal
-from tests.e2e.running import environment, run
+from tests.e2e.running import environment, model_environment, run
+from tests.e2e.scripted_model import Block, Text, Use, scripted_model
 from tests.e2e.terminal import terminal
 
 RESEARCH = "Research the latest AI chip news and write a comprehensive report"
 MAIL = "Email the report to the team"
+LIST = "mcp__local_toolkit__list_directory"
+FRANCE = "What is the capital of France?"
 
 
 def assert_plain(written: str) -> None:
@@ -21,7 +28,6 @@ def assert_plain(written: str) -> None:
     assert "\b" not in written
 
 
-@pytest.mark.smoke
 def test_queries_from_a_pipe_become_labelled_lines(tmp_path: Path) -> None:
     done = run(tmp_path, "--plain", "--demo", RESEARCH, stdin="\nWhat is the capital of France?")
     assert done.code == 0, done.stderr
@@ -50,34 +56,28 @@ def test_queries_from_a_pipe_become_labelled_lines(tmp_path: Path) -> None:
     assert [event.status for event in done.of(QueryFinished)] == ["success", "success"]
 
 
-def test_numbers_from_a_pipe_answer_questions_and_the_end_of_it_is_a_no(tmp_path: Path) -> None:
-    done = run(tmp_path, "--plain", "--demo", stdin=f"{MAIL}\n2\n")
+def test_numbers_from_a_pipe_answer_questions_and_the_session_is_resumed(tmp_path: Path) -> None:
+    # A line that is no number is the next query, and no answer; the end of the pipe is a no.
+    lines = (MAIL, FRANCE, MAIL, "2", "2", MAIL)
+    done = run(tmp_path, "--plain", "--demo", stdin="\n".join(lines))
     assert done.code == 0, done.stderr
     assert_plain(done.stdout)
-    assert "Open this link, then come back: https://" in done.stdout
-    assert "Answer: Yes, the agent continues" in done.stdout
-    assert "Permission needed: GMAIL_SEND_EMAIL" in done.stdout
-    assert "recipient_email: team@northwindsilicon.example" in done.stdout
-    assert [event.decision for event in done.of(PermissionAnswered)] == ["deny"]
+    refused, _, rest = done.stdout.partition(f"You: {FRANCE}")
+    assert "Answer: No, continue without it" in refused
+    assert "Paris" in rest
+    assert "Open this link, then come back: https://" in rest
+    assert "Answer: Yes, the agent continues" in rest
+    assert "Permission needed: GMAIL_SEND_EMAIL" in rest
+    assert "recipient_email: team@northwindsilicon.example" in rest
+    assert [event.decision for event in done.of(PermissionAnswered)] == ["allow", "deny"]
 
-    allowed = run(tmp_path / "allowed", "--plain", "--demo", stdin=f"{MAIL}\n2\n2\n")
-    assert [event.decision for event in allowed.of(PermissionAnswered)] == ["allow"]
-
-    # A line that is no number is the next query, and no answer.
-    mixed = run(tmp_path / "mixed", "--plain", "--demo", stdin=f"{MAIL}\nWhat is the capital of France?\n")
-    assert "Answer: No, continue without it" in mixed.stdout
-    assert "You: What is the capital of France?" in mixed.stdout
-
-
-def test_a_past_session_goes_on_line_by_line(tmp_path: Path) -> None:
-    first = run(tmp_path, "--plain", "--demo", stdin="What is the capital of France?\n")
-    assert first.code == 0
     more = run(tmp_path, "resume", "latest", "--plain", "Who is the CEO of Northwind Silicon?")
     assert more.code == 0, more.stderr
     assert_plain(more.stdout)
-    assert more.session == first.session
+    assert more.session == done.session
+    assert [event.demo for event in more.of(SessionStarted)] == [True, True]
     assert "Maretta" in more.stdout
-    assert [event.status for event in more.of(QueryFinished)] == ["success", "success"]
+    assert {event.status for event in more.of(QueryFinished)} == {"success"}
 
 
 def test_a_query_that_fails_is_told_and_told_by_the_exit_code(tmp_path: Path) -> None:
@@ -119,26 +119,38 @@ def test_somebody_types_at_a_terminal_denies_by_enter_and_stops_a_question(tmp_p
         assert "The session is kept in " in written
 
 
+@pytest.mark.smoke
 def test_ctrl_c_stops_the_query_and_twice_the_program(tmp_path: Path) -> None:
-    env = environment(tmp_path, TERM="dumb", UA_NOTIFY="off")
-    with terminal(tmp_path, "--plain", "--demo", "--demo-pace", "3", columns=200, env=env) as screen:
-        screen.wait_for("You: ")
-        screen.type(RESEARCH + "\n")
-        screen.wait_for("Tool call SEARCH_NEWS started")
-        screen.type("\x03")
-        screen.wait_for(
-            "Stopping the query.", "Interrupted after ", lambda text: text.rstrip().endswith("You:")
-        )
-        screen.type("What is the capital of France?\n")
-        screen.wait_for("Paris", "Done in ", lambda text: text.rstrip().endswith("You:"))
-        screen.type("What is half\x03")
-        screen.wait_for("Press Ctrl+C again to quit.")
-        screen.type("\x03")
-        assert screen.end() == 130
-        written = screen.written.decode()
-        assert_plain(written)
-        assert "\a" not in written
-        assert "Traceback" not in written
+    never = threading.Event()
+
+    def reply(body: dict[str, Any], results: int) -> Sequence[Block]:
+        if FRANCE in json.dumps(body["messages"]):
+            return [Text("It is Paris.")]
+        if results:
+            never.wait(60)
+        return [Use(LIST, {"path": ""})]
+
+    with scripted_model(reply) as url:
+        env = model_environment(tmp_path, url, TERM="dumb", UA_NOTIFY="off")
+        with terminal(tmp_path, "--plain", "--allow", LIST, columns=200, env=env) as screen:
+            screen.wait_for("You: ")
+            screen.type(RESEARCH + "\n")
+            screen.wait_for("Tool call list_directory finished")
+            screen.type("\x03")
+            screen.wait_for(
+                "Stopping the query.", "Interrupted after ", lambda text: text.rstrip().endswith("You:")
+            )
+            screen.type(FRANCE + "\n")
+            screen.wait_for("It is Paris.", "Done in ", lambda text: text.rstrip().endswith("You:"))
+            screen.type("What is half\x03")
+            screen.wait_for("Press Ctrl+C again to quit.")
+            screen.type("\x03")
+            assert screen.end() == 130
+            written = screen.written.decode()
+        never.set()
+    assert_plain(written)
+    assert "\a" not in written
+    assert "Traceback" not in written
     (folder,) = (tmp_path / "AGENT_RUN_WORKSPACES").iterdir()
     events = read_journal(folder / "journal.jsonl").events
     assert [e.status for e in events if isinstance(e, QueryFinished)] == ["interrupted", "success"]

@@ -31,7 +31,8 @@ from core.events.types import (
     ToolCallStarted,
 )
 from tests.e2e.added_server import own_home
-from tests.e2e.running import Finished, run
+from tests.e2e.running import Finished, model_environment, run
+from tests.e2e.scripted_model import Text, scripted_model
 from tests.e2e.terminal import TRACE, terminal
 from tests.e2e.test_past_sessions import state
 from tests.e2e.test_sessions import ask, demo_session, of
@@ -218,11 +219,15 @@ async def test_the_other_playbooks_play_one_after_the_other(
         statuses = [event.status for event in of(workbench, ToolCallFinished)]
         assert statuses == ["error", "success", "success"]
         await play("Make a short clip of the launch video")
+        # A service that is busy for a moment is asked again.
+        busy = await play("Summarise the news while the service is busy")
+        assert len(of(busy, ApiRetry)) == 2
+        assert not of(busy, ErrorRaised)
         anything = await play("Compose a sonnet for my cat")
         honest = of(anything, QueryFinished)[-1].text
         assert "scripted demo model" in honest
         assert RESEARCH in honest
-    assert [event.status for event in of(events, QueryFinished)] == ["success"] * 4
+    assert [event.status for event in of(events, QueryFinished)] == ["success"] * 5
     folder, saved = session.workspace.path, of(events, ArtifactSaved)
     (chart,) = [each for each in saved if each.kind == "download"]
     assert (folder / chart.path).read_bytes().startswith(b"\x89PNG")
@@ -234,7 +239,9 @@ async def test_the_other_playbooks_play_one_after_the_other(
 
 
 def test_json_prints_the_journal_line_by_line(tmp_path: Path) -> None:
-    done = run(tmp_path, "run", "--demo", "--json", "What is the capital of France?")
+    with scripted_model(lambda _body, _results: [Text("It is Paris.")]) as url:
+        env = model_environment(tmp_path, url, UA_CLASSIFIER="rules")
+        done = run(tmp_path, "run", "--json", "What is the capital of France?", env=env)
     assert done.code == 0, done.stderr
     printed = [json.loads(line) for line in done.stdout.splitlines()]
     kept = [json.loads(line) for line in (done.session / "journal.jsonl").read_text().splitlines()]
@@ -262,11 +269,3 @@ def test_mail_without_a_connected_account_leaves_a_link_and_sends_nothing(tmp_pa
     trace = done.json("trace.json")
     assert trace["iterations"][0]["needs_user_input"] is True
     assert not any("SEND" in json.dumps(e.input) for e in done.of(ToolCallStarted))
-
-
-def test_an_overloaded_service_is_seen_and_survived(tmp_path: Path) -> None:
-    done = run(tmp_path, "run", "--demo", "Summarise the news while the service is busy")
-    assert done.code == 0, done.stderr
-    assert len(done.of(ApiRetry)) == 2
-    assert "attempt 1" in done.stderr
-    assert not done.of(ErrorRaised)

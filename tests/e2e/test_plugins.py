@@ -3,7 +3,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from core.events.types import ArtifactSaved, ObserverFinished
-from tests.e2e.running import environment, run
+from tests.e2e.running import environment, model_environment, run
+from tests.e2e.scripted_model import Text, scripted_model
 from tests.observers.plugin_package import install, install_example
 
 
@@ -31,7 +32,9 @@ def test_a_session_takes_up_an_installed_observer_and_leaves_out_a_broken_one(tm
 
 
 def test_without_plugins_a_session_has_only_its_own_observers(tmp_path: Path) -> None:
-    env = environment(tmp_path, PYTHONPATH=str(install_example(tmp_path / "site")))
-    done = run(tmp_path / "base", "run", "--demo", "--no-plugins", "What is the capital of France?", env=env)
+    site = install_example(tmp_path / "site")
+    with scripted_model(lambda _body, _results: [Text("It is Paris.")]) as url:
+        env = model_environment(tmp_path, url, PYTHONPATH=str(site))
+        done = run(tmp_path / "base", "run", "--no-plugins", "What is the capital of France?", env=env)
     assert done.code == 0
     assert not done.of(ObserverFinished)

@@ -1,4 +1,4 @@
-"""A past session that goes on: with the real agent, and a model that shows what it was sent."""
+"""A past session that is resumed: with the real agent, and a model that shows what it was sent."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from typing import Any
 import pytest
 
 from core.events.types import (
-    ArtifactSaved,
     QueryFinished,
     QueryReceived,
     SessionFinished,
@@ -23,12 +22,12 @@ from core.events.types import (
 )
 from core.records.journal import read_journal
 from core.storage.queue_file import QUEUE_FILE
-from tests.e2e.running import environment, program, run
+from tests.e2e.running import Finished, model_environment, program, run
 from tests.e2e.scripted_model import Block, Text, Use, scripted_model
 from tests.e2e.terminal import terminal
 
 LIST = "mcp__local_toolkit__list_directory"
-FIRST, SECOND = "Remember the word heliotrope", "Which word was it?"
+FIRST, SECOND, THIRD = "Remember the word heliotrope", "Which word was it?", "Was there a word?"
 
 
 class Model:
@@ -46,39 +45,59 @@ class Model:
         return (Text(f"Answer {len(self.sent)}."),)
 
 
-def env(base: Path, url: str) -> dict[str, str]:
-    given = {"ANTHROPIC_BASE_URL": url, "ANTHROPIC_API_KEY": "sk-ant-test-0123456789", "UA_CLASSIFIER": "off"}
-    return environment(base, **given)
-
-
-def said_by(messages: list[Any], role: str) -> str:
+def text_of(messages: list[Any], role: str) -> str:
     return json.dumps([message["content"] for message in messages if message["role"] == role])
 
 
-def test_the_model_is_sent_the_earlier_turns(tmp_path: Path) -> None:
+def test_the_model_is_sent_the_earlier_turns_as_long_as_there_is_its_conversation(tmp_path: Path) -> None:
     model = Model()
     with scripted_model(model) as url:
-        first = run(tmp_path, "run", "--allow", LIST, FIRST, env=env(tmp_path, url))
+        env = model_environment(tmp_path, url)
+        first = run(tmp_path, "run", "--allow", LIST, FIRST, env=env)
         assert (first.code, first.stdout) == (0, "Answer 2.\n")
         before = (first.session / "journal.jsonl").read_bytes()
         (first.session / QUEUE_FILE).write_text('{"version": 1, "queries": ["never sent"]}')
-        second = run(tmp_path, "run", "--resume", "latest", SECOND, env=env(tmp_path, url))
+        second = run(tmp_path, "run", "--resume", "latest", SECOND, env=env)
         assert (second.code, second.stdout) == (0, "Answer 3.\n"), second.stderr
-    asked = model.sent[-1]
-    assert FIRST in said_by(asked, "user")
-    assert SECOND in said_by(asked, "user")
-    assert "Answer 2." in said_by(asked, "assistant")
-    assert LIST in said_by(asked, "assistant")
-    assert "never sent" not in json.dumps(model.sent)
-    assert second.session == first.session
-    assert json.loads((first.session / QUEUE_FILE).read_text())["queries"] == ["never sent"]
-    assert (first.session / "journal.jsonl").read_bytes().startswith(before)
+        asked = model.sent[-1]
+        assert FIRST in text_of(asked, "user")
+        assert SECOND in text_of(asked, "user")
+        assert "Answer 2." in text_of(asked, "assistant")
+        assert LIST in text_of(asked, "assistant")
+        assert "never sent" not in json.dumps(model.sent)
+        assert second.session == first.session
+        assert json.loads((first.session / QUEUE_FILE).read_text())["queries"] == ["never sent"]
+        check_one_session_of_two(second, before)
+
+        # Without its conversation it is resumed only with a new one, which is resumed from then on.
+        (transcript,) = tmp_path.rglob("projects/*/*.jsonl")
+        transcript.unlink()
+        refused = run(tmp_path, "run", "--resume", "latest", SECOND, env=env)
+        assert (refused.code, refused.stdout) == (1, "")
+        assert "was not found in" in refused.stderr
+        assert "--fresh" in refused.stderr
+        assert refused.stderr.count("\n") == 1
+        assert len(refused.of(SessionStarted)) == 2
+        fresh = run(tmp_path, "run", "--resume", "latest", "--allow", LIST, "--fresh", THIRD, env=env)
+        assert fresh.code == 0, fresh.stderr
+        assert FIRST not in json.dumps(model.sent[-1])
+        again = run(tmp_path, "run", "--resume", "latest", "And again", env=env)
+        assert again.code == 0, again.stderr
+    assert THIRD in json.dumps(model.sent[-1])
+    assert FIRST not in json.dumps(model.sent[-1])
+    ids = [each.provider_session_id for each in again.of(SessionStarted)]
+    assert ids[1] != ids[2] == ids[3]
+
+
+def check_one_session_of_two(second: Finished, before: bytes) -> None:
+    """What the files of a session say that began as `before` and was resumed once."""
+    assert (second.session / "journal.jsonl").read_bytes().startswith(before)
     events = second.events
     assert [event.seq for event in events] == sorted({event.seq for event in events})
     begun = second.of(SessionStarted)
-    assert [each.resumed_from for each in begun] == [None, first.session.name]
+    assert [each.resumed_from for each in begun] == [None, second.session.name]
     assert [each.queries_before for each in begun] == [0, 1]
-    assert f"Session {first.session.name} resumed after 1 query in {first.session}" in second.stderr
+    assert f"Session {second.session.name} resumed after 1 query in {second.session}" in second.stderr
     assert begun[0].provider_session_id == begun[1].provider_session_id
     assert [(e.query_id, e.text) for e in second.of(QueryReceived)] == [("q1", FIRST), ("q2", SECOND)]
     ends = second.of(SessionFinished)
@@ -91,35 +110,8 @@ def test_the_model_is_sent_the_earlier_turns(tmp_path: Path) -> None:
     trace = second.json("trace.json")
     assert [each["query"] for each in trace["iterations"]] == [FIRST, SECOND]
     assert trace["session_info"]["timestamp"] == begun[0].at.isoformat()
-    transcript = (first.session / "transcript.md").read_text(encoding="utf-8")
+    transcript = (second.session / "transcript.md").read_text(encoding="utf-8")
     assert transcript.index("Answer 2.") < transcript.index("Answer 3.")
-
-
-def test_a_conversation_that_is_gone_is_told_and_a_fresh_one_goes_on(tmp_path: Path) -> None:
-    model = Model()
-    with scripted_model(model) as url:
-        first = run(tmp_path, "run", "--allow", LIST, FIRST, env=env(tmp_path, url))
-        assert first.code == 0
-        (transcript,) = tmp_path.rglob("projects/*/*.jsonl")
-        transcript.unlink()
-        refused = run(tmp_path, "run", "--resume", "latest", SECOND, env=env(tmp_path, url))
-        assert (refused.code, refused.stdout) == (1, "")
-        assert "was not found in" in refused.stderr
-        assert "--fresh" in refused.stderr
-        assert refused.stderr.count("\n") == 1
-        assert len(refused.of(SessionStarted)) == 1
-        fresh = run(
-            tmp_path, "run", "--allow", LIST, "--resume", "latest", "--fresh", SECOND, env=env(tmp_path, url)
-        )
-        assert fresh.code == 0, fresh.stderr
-        assert FIRST not in json.dumps(model.sent[-1])
-        again = run(tmp_path, "run", "--resume", "latest", "And again", env=env(tmp_path, url))
-        assert again.code == 0, again.stderr
-    # From then on it is the fresh one that goes on.
-    assert SECOND in json.dumps(model.sent[-1])
-    assert FIRST not in json.dumps(model.sent[-1])
-    ids = [each.provider_session_id for each in again.of(SessionStarted)]
-    assert ids[0] != ids[1] == ids[2]
 
 
 @pytest.mark.smoke
@@ -137,7 +129,7 @@ def test_a_session_that_was_killed_is_ended_where_it_was_and_goes_on(tmp_path: P
         child = subprocess.Popen(
             [program(), "run", "--allow", LIST, FIRST],
             cwd=tmp_path,
-            env=env(tmp_path, url),
+            env=model_environment(tmp_path, url),
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )
@@ -146,7 +138,7 @@ def test_a_session_that_was_killed_is_ended_where_it_was_and_goes_on(tmp_path: P
             while len(waiting) < 2:
                 assert time.monotonic() < deadline
                 time.sleep(0.1)
-            refused = run(tmp_path, "run", "--resume", "latest", SECOND, env=env(tmp_path, url))
+            refused = run(tmp_path, "run", "--resume", "latest", SECOND, env=model_environment(tmp_path, url))
             assert refused.code == 2
             assert "runs in another program" in refused.stderr
             os.kill(child.pid, signal.SIGKILL)
@@ -154,14 +146,16 @@ def test_a_session_that_was_killed_is_ended_where_it_was_and_goes_on(tmp_path: P
             child.wait(10)
         before = read_journal(refused.session / "journal.jsonl").events
         assert not [event for event in before if isinstance(event, QueryFinished)]
-        resumed = run(tmp_path, "run", "--resume", "latest", SECOND, env=env(tmp_path, url))
+        resumed = run(tmp_path, "run", "--resume", "latest", SECOND, env=model_environment(tmp_path, url))
     assert resumed.code == 0, resumed.stderr
-    assert FIRST in said_by(model.sent[-1], "user")
+    assert FIRST in text_of(model.sent[-1], "user")
     ended: dict[str, list[str]] = {}
     for event in resumed.of(QueryFinished):
         ended.setdefault(event.query_id, []).append(event.status)
     assert ended == {"q1": ["interrupted"], "q2": ["success"]}
-    with terminal(tmp_path, "open", "latest", columns=160, rows=45, env=env(tmp_path, url)) as screen:
+    with terminal(
+        tmp_path, "open", "latest", columns=160, rows=45, env=model_environment(tmp_path, url)
+    ) as screen:
         shown = screen.wait_for("Interrupted", "Resumed", SECOND)
         assert shown.index("Interrupted") < shown.index("Resumed")
         screen.type("\x11")
@@ -170,61 +164,37 @@ def test_a_session_that_was_killed_is_ended_where_it_was_and_goes_on(tmp_path: P
     assert sorted(calls) == sorted(event.tool_use_id for event in resumed.of(ToolCallFinished))
 
 
-def test_a_session_of_the_demo_goes_on_as_one(tmp_path: Path) -> None:
-    assert run(tmp_path, "run", "--demo", "What is the capital of France?").code == 0
-    resumed = run(tmp_path, "run", "--resume", "latest", "What is the capital of France?")
-    assert resumed.code == 0, resumed.stderr
-    assert [each.demo for each in resumed.of(SessionStarted)] == [True, True]
-    assert not resumed.of(ArtifactSaved)
-
-
 @pytest.mark.parametrize(
-    ("line", "told"),
+    ("line", "message"),
     [
         (b"", "its journal is empty"),
         (b"nonsense\n" * 3, "its journal is damaged"),
     ],
 )
-def test_a_journal_that_tells_nothing_cannot_go_on(tmp_path: Path, line: bytes, told: str) -> None:
+def test_a_session_without_a_readable_journal_cannot_be_resumed(
+    tmp_path: Path, line: bytes, message: str
+) -> None:
     folder = tmp_path / "AGENT_RUN_WORKSPACES" / "session_20261121_000001"
     folder.mkdir(parents=True)
     (folder / "journal.jsonl").write_bytes(line)
     with scripted_model(Model()) as url:
-        done = run(tmp_path, "run", "--resume", "latest", SECOND, env=env(tmp_path, url))
+        done = run(tmp_path, "run", "--resume", "latest", SECOND, env=model_environment(tmp_path, url))
     assert done.code == 2
-    assert told in done.stderr
+    assert message in done.stderr
     assert (folder / "journal.jsonl").read_bytes() == line
 
 
-def test_a_session_goes_on_on_the_screen(tmp_path: Path) -> None:
+def test_a_session_is_found_read_and_resumed_from_the_list(tmp_path: Path) -> None:
     model = Model()
     with scripted_model(model) as url:
-        assert run(tmp_path, "run", "--allow", LIST, FIRST, env=env(tmp_path, url)).code == 0
-        with terminal(tmp_path, "resume", "latest", columns=160, rows=45, env=env(tmp_path, url)) as screen:
-            screen.wait_for(FIRST, "Answer 2.", "Resumed", "● ready")
-            screen.type(SECOND + "\r")
-            screen.wait_for(SECOND, "Answer 3.", "● ready")
-            refused = run(tmp_path, "resume", "latest", env=env(tmp_path, url))
-            assert refused.code == 2
-            assert "runs in another program" in refused.stderr
-            screen.type("\x11")
-            assert screen.end() == 0
-            assert screen.restored
-    assert FIRST in said_by(model.sent[-1], "user")
-    assert "Answer 2." in said_by(model.sent[-1], "assistant")
-
-
-def test_a_session_is_found_read_and_gone_on_with_from_the_list(tmp_path: Path) -> None:
-    model = Model()
-    with scripted_model(model) as url:
-        given = env(tmp_path, url)
-        assert run(tmp_path, "run", "--allow", LIST, FIRST, env=given).code == 0
-        printed = run(tmp_path, "sessions", env=given)
+        env = model_environment(tmp_path, url)
+        assert run(tmp_path, "run", "--allow", LIST, FIRST, env=env).code == 0
+        printed = run(tmp_path, "sessions", env=env)
         assert (printed.code, printed.stdout.count("\n")) == (0, 2)
         assert FIRST in printed.stdout
-        (told,) = json.loads(run(tmp_path, "sessions", "--json", env=given).stdout)
-        assert (told["state"], told["query"], told["tool_calls"]) == ("finished", FIRST, 1)
-        with terminal(tmp_path, "sessions", columns=120, rows=40, env=given) as screen:
+        (row,) = json.loads(run(tmp_path, "sessions", "--json", env=env).stdout)
+        assert (row["state"], row["query"], row["tool_calls"]) == ("finished", FIRST, 1)
+        with terminal(tmp_path, "sessions", columns=120, rows=40, env=env) as screen:
             screen.wait_for(FIRST, "1 session", "finished")
             screen.type("/answer 2")
             screen.wait_for("1 of 1 session", lambda text: "searching" not in text)
@@ -233,80 +203,66 @@ def test_a_session_is_found_read_and_gone_on_with_from_the_list(tmp_path: Path) 
             screen.type("\x11")
             screen.wait_for("Sessions", "1 of 1 session")
             screen.type("r")
-            screen.wait_for("Resumed", "● ready")
+            screen.wait_for(FIRST, "Answer 2.", "Resumed", "● ready")
             screen.type(SECOND + "\r")
-            screen.wait_for("Answer 3.", "● ready")
+            screen.wait_for(SECOND, "Answer 3.", "● ready")
+            refused = run(tmp_path, "resume", "latest", env=env)
+            assert refused.code == 2
+            assert "runs in another program" in refused.stderr
             screen.type("\x11")
             assert screen.end() == 0
             assert screen.restored
             assert b"Traceback" not in screen.written
-    assert "Answer 2." in said_by(model.sent[-1], "assistant")
+    assert FIRST in text_of(model.sent[-1], "user")
+    assert "Answer 2." in text_of(model.sent[-1], "assistant")
 
 
-def test_what_was_chosen_in_a_session_holds_when_it_goes_on(tmp_path: Path) -> None:
-    def last(folder: Path) -> SessionStarted:
-        events = read_journal(folder / "journal.jsonl").events
-        return [event for event in events if isinstance(event, SessionStarted)][-1]
-
-    where = environment(tmp_path)
-    assert run(tmp_path, "run", "--demo", "What is the capital of France?", env=where).code == 0
-    (folder,) = (tmp_path / "AGENT_RUN_WORKSPACES").iterdir()
-    with terminal(tmp_path, "resume", "latest", columns=200, rows=50, env=where) as screen:
-        screen.wait_for("Resumed", "● ready")
-        screen.type("/model\r")
-        screen.wait_for("Effort", "opus")
-        screen.type("eo")
-        screen.wait_for("Name of the model")
-        screen.type("opus\r")
-        screen.wait_for("The next query uses opus (effort low)")
-        screen.type("/budget\r")
-        screen.wait_for("No spending limit.")
-        screen.type("r")
-        screen.wait_for("in US dollars")
-        screen.type("0.5\r")
-        screen.wait_for("The spending limit is now $0.50")
-        screen.type("\x11")
-        assert screen.end() == 0
-    with terminal(tmp_path, "resume", "latest", columns=200, rows=50, env=where) as screen:
-        told = "Resumed with opus (effort low) and a spending limit of $0.50"
-        screen.wait_for(told, "/$0.50", "● ready")
-        screen.type("/status\r")
-        screen.wait_for("Effort", "low", "limit $0.50")
-        screen.type("\x1b")
-        screen.wait_for(lambda text: "Fallback" not in text)
-        screen.type("\x11")
-        assert screen.end() == 0
-    wins = run(
-        tmp_path, "run", "--resume", "latest", "--model", "gone-9", "--max-cost", "2", "Why?", env=where
-    )
+def test_what_was_chosen_in_a_session_holds_when_it_is_resumed(tmp_path: Path) -> None:
+    model = Model()
+    with scripted_model(model) as url:
+        env = model_environment(tmp_path, url)
+        with terminal(tmp_path, FIRST, "--allow", LIST, columns=160, rows=45, env=env) as screen:
+            screen.wait_for("Answer 2.", "● ready")
+            screen.type("/model\r")
+            screen.wait_for("Effort", "opus")
+            screen.type("eo")
+            screen.wait_for("Name of the model")
+            # No agent lists it: the session is resumed with it all the same.
+            screen.type("gone-9\r")
+            screen.wait_for("The next query uses gone-9 (effort low)")
+            screen.type("/budget\r")
+            screen.wait_for("No spending limit.")
+            screen.type("r")
+            screen.wait_for("in US dollars")
+            screen.type("0.25\r")
+            screen.wait_for("The spending limit is now $0.25")
+            screen.type("\x11")
+            assert screen.end() == 0
+        (folder,) = (tmp_path / "AGENT_RUN_WORKSPACES").iterdir()
+        last = read_journal(folder / "journal.jsonl").events[-1]
+        lowered = {"event": "budget_raised", "seq": last.seq + 1, "at": "2026-11-21T12:00:00Z"}
+        with (folder / "journal.jsonl").open("a") as journal:
+            journal.write(json.dumps(lowered | {"spent_usd": 0.0, "limit_usd": 0.001}) + "\n")
+        refused = run(tmp_path, "run", "--resume", "latest", SECOND, env=env)
+        assert refused.code == 2
+        assert "set a higher --max-cost" in refused.stderr
+        with terminal(tmp_path, "resume", "latest", columns=160, rows=45, env=env) as screen:
+            screen.wait_for("Spending limit reached.")
+            screen.press_until("r", lambda text: "in US dollars" in text)
+            screen.type("\x15" + "0.5\r")
+            screen.wait_for("Resumed with gone-9 (effort low)", "/$0.50", "● ready")
+            screen.type("/status\r")
+            screen.wait_for("Effort", "low", "limit $0.50")
+            screen.type("\x1b")
+            screen.wait_for(lambda text: "Fallback" not in text)
+            screen.type(SECOND + "\r")
+            screen.wait_for("Answer 3.", "● ready")
+            screen.type("\x11")
+            assert screen.end() == 0
+        options = ("--model", "opus", "--max-cost", "2")
+        wins = run(tmp_path, "run", "--resume", "latest", *options, "Why?", env=env)
     assert wins.code == 0, wins.stderr
-    assert "with gone-9 (effort low) and a spending limit of $2.00" in wins.stderr
-    assert "instead of opus, a limit of $0.50" in wins.stderr
-    begun = last(folder)
-    assert (begun.model, begun.effort, begun.max_cost_usd) == ("gone-9", "low", 2.0)
-    # No agent lists it: the session begins all the same.
-    assert run(tmp_path, "run", "--resume", "latest", "And?", env=where).code == 0
-    assert last(folder).model == "gone-9"
-
-
-def test_a_limit_of_the_session_that_is_spent_can_be_raised_where_it_goes_on(tmp_path: Path) -> None:
-    where = environment(tmp_path)
-    first = run(tmp_path, "run", "--demo", "What is the capital of France?", env=where)
-    assert first.code == 0
-    raised = {"event": "budget_raised", "seq": first.events[-1].seq + 1, "at": "2026-11-21T12:00:00Z"}
-    with (first.session / "journal.jsonl").open("a") as journal:
-        journal.write(json.dumps(raised | {"spent_usd": 0.0, "limit_usd": 0.001}) + "\n")
-    refused = run(tmp_path, "run", "--resume", "latest", "And of Spain?", env=where)
-    assert refused.code == 2
-    assert "set a higher --max-cost" in refused.stderr
-    with terminal(tmp_path, "resume", "latest", columns=120, rows=40, env=where) as screen:
-        screen.wait_for("Spending limit reached.", "● ready")
-        screen.rest(2.5)
-        screen.type("r")
-        screen.wait_for("in US dollars")
-        screen.type("2\r")
-        screen.wait_for("/$2.00", "● ready")
-        screen.type("And of Spain?\r")
-        screen.wait_for("● ready", lambda text: text.count("Agent") > 1)
-        screen.type("\x11")
-        assert screen.end() == 0
+    assert "with opus (effort low) and a spending limit of $2.00" in wins.stderr
+    assert "instead of gone-9, a limit of $0.50" in wins.stderr
+    begun = [(each.model, each.effort, each.max_cost_usd) for each in wins.of(SessionStarted)]
+    assert begun[1:] == [("gone-9", "low", 0.001), ("opus", "low", 2.0)]

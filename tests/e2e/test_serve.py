@@ -7,7 +7,9 @@ import io
 import json
 import re
 import socket
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import aiohttp
 import pytest
@@ -16,6 +18,7 @@ from PIL import Image
 from core.events.types import Event, QueryFinished, QueryReceived, SessionFinished, SessionStarted
 from tests.e2e.chromium import BROWSER
 from tests.e2e.running import run
+from tests.e2e.scripted_model import Block, Text, scripted_model
 from tests.e2e.served import Served, browsing, drawn, kept_open, serving, until
 
 TOKEN = "a-token-that-nobody-guesses"
@@ -31,10 +34,17 @@ async def refused(client: aiohttp.ClientSession, url: str, **headers: str) -> bo
         return error.status == 403
 
 
-async def test_each_tab_has_a_session_that_ends_with_it_or_with_the_server(tmp_path: Path) -> None:
-    with serving(tmp_path) as served:
+def answers(_body: dict[str, Any], _results: int) -> Sequence[Block]:
+    return [Text("It is Paris.")]
+
+
+async def test_each_tab_has_a_session_with_the_options_that_ends_with_it_or_with_the_server(
+    tmp_path: Path,
+) -> None:
+    options = ("--theme", "ua-light", "--permission-mode", "plan", "--max-turns=7", QUERY)
+    with scripted_model(answers) as model, serving(tmp_path, *options, model=model) as served:
         assert served.url == served.origin + "/"
-        url = f"{served.origin}/ws?width=120&height=40"
+        url = f"{served.origin}/ws?width=140&height=40"
         own = {"Origin": served.origin}
         async with aiohttp.ClientSession() as client:
             assert await refused(client, url)
@@ -48,51 +58,46 @@ async def test_each_tab_has_a_session_that_ends_with_it_or_with_the_server(tmp_p
             second = await client.ws_connect(url, headers=own)
             for noise in ("no json", "[]", '["resize", {"width": 1e99}]', '["stdin", 7]', "[" * 100_000):
                 await first.send_str(noise)
-            await drawn(first, "DEMO", "sonnet-5")
-            await drawn(second, "DEMO", "sonnet-5")
-            async with kept_open(second):
-                await first.send_str(json.dumps(["stdin", QUERY + "\r"]))
-                await drawn(first, "Paris")
-            assert len(served.sessions) == len(served.children) == 2
+            for tab in (first, second):
+                # The background of the light theme.
+                seen = await drawn(tab, "Paris", "48;2;251;251;250")
+                assert "48;2;17;19;24" not in seen
+            async with kept_open(first), kept_open(second):
+                await first.send_str(json.dumps(["stdin", "And of Spain?\r"]))
+                await until(
+                    lambda: sorted(map(asked, served.sessions)) == [[QUERY], [QUERY, "And of Spain?"]]
+                )
+            assert len(served.children) == 2
 
             # The tab is closed.
             await first.close()
             await until(lambda: len(served.children) == 1)
-            asked = [
-                events for events in served.sessions if any(isinstance(e, QueryReceived) for e in events)
-            ]
-            assert len(asked) == 1
-            assert [e.text for e in asked[0] if isinstance(e, QueryReceived)] == [QUERY]
-            assert isinstance(asked[0][-1], SessionFinished)
+            (closed,) = [events for events in served.sessions if len(asked(events)) == 2]
+            assert isinstance(closed[-1], SessionFinished)
 
             served.process.terminate()
             code = await asyncio.to_thread(served.process.wait, 60)
             assert code == 0
             assert served.children == []
-            assert all(isinstance(events[-1], SessionFinished) for events in served.sessions)
+    for events in served.sessions:
+        assert isinstance(events[-1], SessionFinished)
+        (begun,) = [event for event in events if isinstance(event, SessionStarted)]
+        assert begun.permission_mode == "plan"
 
 
 @pytest.mark.smoke
-async def test_a_session_quits_by_itself_and_not_even_a_killed_server_leaves_one_behind(
-    tmp_path: Path,
-) -> None:
+async def test_not_even_a_killed_server_leaves_a_session_behind(tmp_path: Path) -> None:
     with serving(tmp_path) as served:
         url, own = f"{served.origin}/ws", {"Origin": served.origin}
         async with aiohttp.ClientSession() as client:
-            quitting = await client.ws_connect(url, headers=own)
-            await drawn(quitting, "DEMO", "ready")
-            await quitting.send_str(json.dumps(["stdin", "\x11"]))
-            async with asyncio.timeout(60):
-                while not quitting.closed:
-                    await quitting.receive()
-            await until(lambda: served.children == [])
-
             left = await client.ws_connect(url, headers=own)
             await drawn(left, "DEMO", "ready")
             served.process.kill()
             await until(lambda: served.children == [])
-            assert len(served.sessions) == 2
-            assert all(isinstance(events[-1], SessionFinished) for events in served.sessions)
+            ((begun, *_, ended),) = served.sessions
+            assert isinstance(begun, SessionStarted)
+            assert begun.demo
+            assert isinstance(ended, SessionFinished)
             await left.close()
 
 
@@ -124,6 +129,13 @@ async def test_elsewhere_nothing_is_served_without_the_token(tmp_path: Path) -> 
             assert await refused(asking, f"{url}?token={TOKEN}", Origin="http://evil.example")
             async with asking.ws_connect(f"{url}?token={TOKEN}", headers={"Origin": served.origin}) as opened:
                 await drawn(opened, "DEMO")
+                # It quits by itself.
+                await opened.send_str(json.dumps(["stdin", "\x11"]))
+                async with asyncio.timeout(60):
+                    while not opened.closed:
+                        await opened.receive()
+            await until(lambda: served.children == [])
+            assert all(isinstance(events[-1], SessionFinished) for events in served.sessions)
     with serving(tmp_path / "random", "--host", "0.0.0.0") as served:
         _, _, made_up = served.url.partition("?token=")
         assert len(made_up) >= 32
@@ -155,23 +167,6 @@ def test_what_cannot_be_served_is_said_in_one_line(tmp_path: Path) -> None:
         assert named in done.stderr
         assert "Traceback" not in done.stderr
     assert not (tmp_path / "AGENT_RUN_WORKSPACES").exists()
-
-
-async def test_query_theme_and_options_reach_each_session(tmp_path: Path) -> None:
-    options = ("--theme", "ua-light", "--permission-mode", "plan", "--max-turns=7", QUERY)
-    with serving(tmp_path, *options) as served:
-        async with aiohttp.ClientSession() as client:
-            for count in (1, 2):
-                url = f"{served.origin}/ws?width=140&height=40"
-                async with client.ws_connect(url, headers={"Origin": served.origin}) as opened:
-                    # The background of the light theme.
-                    seen = await drawn(opened, "Paris", "48;2;251;251;250")
-                    assert "48;2;17;19;24" not in seen
-                assert [len(asked(events)) for events in served.sessions] == [1] * count
-    for events in served.sessions:
-        assert asked(events) == [QUERY]
-        (begun,) = [event for event in events if isinstance(event, SessionStarted)]
-        assert (begun.permission_mode, begun.demo) == ("plan", True)
 
 
 def asked(events: list[Event]) -> list[str]:
@@ -217,7 +212,7 @@ async def test_a_real_browser_shows_why_a_session_cannot_start(tmp_path: Path) -
 
 @pytest.mark.skipif(BROWSER is None, reason="needs Chromium, which .ci/run installs where it can")
 async def test_a_real_browser_shows_the_screen_and_types_into_it(tmp_path: Path) -> None:
-    with serving(tmp_path, "--token", TOKEN) as served:
+    with scripted_model(answers) as model, serving(tmp_path, "--token", TOKEN, model=model) as served:
         async with browsing(tmp_path / "profile") as page:
             await page.call("Page.navigate", url=f"{served.origin}/")
             await page.until("document.title === 'ua-tui: not allowed'")

@@ -6,8 +6,6 @@ import stat
 import tomllib
 from pathlib import Path
 
-import pytest
-
 from core.events.types import QueryFinished, SessionStarted
 from core.records.journal import read_journal
 from tests.e2e.running import environment
@@ -26,7 +24,6 @@ def leaks(base: Path) -> list[Path]:
     return [path for path in files if KEY.encode() in path.read_bytes()]
 
 
-@pytest.mark.smoke
 def test_from_no_key_at_all_to_an_answered_question(tmp_path: Path) -> None:
     with scripted_model(lambda _body, _results: [Text("It is **Paris**, of course.")]) as url:
         with terminal(tmp_path, QUESTION, columns=80, rows=24, env=environment(tmp_path)) as screen:

@@ -11,7 +11,7 @@ from typing import Any
 
 from core.events.types import QueryFinished
 from core.records.journal import read_journal
-from tests.e2e.running import environment, program
+from tests.e2e.running import model_environment, program, run
 from tests.e2e.scripted_model import Block, Text, scripted_model
 from tests.e2e.terminal import Terminal, terminal
 from tests.e2e.test_terminal import session_of
@@ -58,7 +58,7 @@ class Story:
 def test_the_shell_gets_its_terminal_and_the_work_goes_on_after_fg(tmp_path: Path) -> None:
     story = Story()
     with scripted_model(story) as url:
-        env = environment(tmp_path, ANTHROPIC_BASE_URL=url, ANTHROPIC_API_KEY="sk-ant-1", UA_CLASSIFIER="off")
+        env = model_environment(tmp_path, url)
         try:
             with shell(tmp_path, env) as screen:
                 screen.type(f"{shlex.quote(program())}\r")
@@ -104,10 +104,11 @@ def test_the_shell_gets_its_terminal_and_the_work_goes_on_after_fg(tmp_path: Pat
 
 
 def test_a_session_that_is_read_from_the_list_is_stopped_with_the_list(tmp_path: Path) -> None:
-    env = environment(tmp_path)
+    with scripted_model(lambda _body, _results: [Text("It is Paris.")]) as url:
+        env = model_environment(tmp_path, url)
+        assert run(tmp_path, "run", "What is the capital of France?", env=env).code == 0
     with shell(tmp_path, env) as screen:
-        tui = shlex.quote(program())
-        screen.type(f"{tui} run --demo 'What is the capital of France?' >/dev/null 2>&1; {tui} sessions\r")
+        screen.type(f"{shlex.quote(program())} sessions\r")
         screen.wait_for("1 session", "capital of France")
         stop(screen)
         screen.type("fg\r")

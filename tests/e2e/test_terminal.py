@@ -2,14 +2,19 @@ from __future__ import annotations
 
 import os
 import signal
+import threading
 import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from core.events.types import QueryFinished, SessionFinished
 from core.records.journal import read_journal
-from tests.e2e.running import environment
+from tests.e2e.running import environment, model_environment
+from tests.e2e.scripted_model import Block, Text, Use, scripted_model
 from tests.e2e.terminal import CONVERSATION, OBSERVERS, PATIENCE, TRACE, WORKSPACE, Terminal, terminal
 
 BLUR, FOCUS = "\x1b[O", "\x1b[I"
@@ -28,7 +33,7 @@ def session_of(base: Path) -> Path:
 
 
 def test_a_whole_research_session_in_a_wide_terminal(tmp_path: Path) -> None:
-    with terminal(tmp_path, "--demo", "--demo-pace", "0.3", columns=200, rows=50) as screen:
+    with terminal(tmp_path, "--demo", "--demo-pace", "0.1", columns=200, rows=50) as screen:
         # Typed before the session is ready: nothing of it may be lost.
         screen.wait_for("DEMO")
         screen.type(RESEARCH + "\r")
@@ -41,11 +46,8 @@ def test_a_whole_research_session_in_a_wide_terminal(tmp_path: Path) -> None:
         assert "8/10 pages" in done
         screen.type(WORKSPACE)
         # The preview is headed by the file under the cursor.
-        for _ in range(60):
-            if "─ ai-chip-news.html" in screen.text:
-                break
-            screen.type("\x1b[B")
-            screen.rest(0.3)
+        screen.type("/ai-chip-news.html\r")
+        screen.wait_for("─ ai-chip-news.html")
         screen.type("\r")
         opened = screen.wait_for("ai-chip-news.html", "Executive summary")
         assert "<h1" not in opened
@@ -60,8 +62,10 @@ def test_a_whole_research_session_in_a_wide_terminal(tmp_path: Path) -> None:
 
 
 @pytest.mark.smoke
-def test_a_narrow_terminal_has_tabs_and_the_same_keys(tmp_path: Path) -> None:
-    with terminal(tmp_path, "--demo", "--demo-pace", "0", columns=80, rows=24) as screen:
+def test_a_narrow_terminal_has_tabs_the_same_keys_and_questions(tmp_path: Path) -> None:
+    """Also: a question notifies a person who is elsewhere, and nobody else, and Escape means no."""
+    env = environment(tmp_path, UA_NOTIFY="osc777")
+    with terminal(tmp_path, "--demo", "--demo-pace", "0", columns=80, rows=24, env=env) as screen:
         screen.wait_for("DEMO")
         screen.type("Who is the CEO of Northwind Silicon?\r")
         screen.wait_for("Maretta", "ready")
@@ -73,14 +77,33 @@ def test_a_narrow_terminal_has_tabs_and_the_same_keys(tmp_path: Path) -> None:
         screen.wait_for("run.log")
         screen.type(CONVERSATION)
         screen.wait_for("Maretta")
+        screen.type("\x1b")
+        screen.wait_for("Ask anything")
+        screen.type("Email the report to the team\r" + BLUR)
+        screen.wait_for("Connect an account", "Done", lambda _: NOTIFICATION in screen.written)
+        assert b"\x1b[?1004h" in screen.written
+        waits = b"an account needs to be connected: Email the report to the team\x07"
+        assert NOTIFICATION + waits in screen.written
+        screen.type(FOCUS)
+        screen.press_until("\r", lambda text: "Connect an account" not in text)
+        screen.wait_for("GMAIL_SEND_EMAIL", "Deny")
+        screen.press_until("\x1b", lambda text: "was denied" in text)
+        screen.wait_for("● ready")
+        assert screen.written.count(NOTIFICATION) == 1
         screen.type("\x11")
         assert screen.end() == 0
         assert_restored(screen)
+    journal = (session_of(tmp_path) / "journal.jsonl").read_text(encoding="utf-8")
+    assert '"decision":"deny"' in journal
+    assert '"status":"denied"' in journal
 
 
 def test_keys_typed_ahead_go_where_the_ones_before_them_lead(tmp_path: Path) -> None:
-    with terminal(tmp_path, "--demo", "--demo-pace", "0", columns=120, rows=40) as screen:
-        screen.wait_for("DEMO", "ready")
+    with (
+        scripted_model(lambda _body, _results: [Text("Yes.")]) as url,
+        terminal(tmp_path, env=model_environment(tmp_path, url)) as screen,
+    ):
+        screen.wait_for("● ready")
         screen.type(f"old words\x15new words{CONVERSATION}/first needle\r{TRACE}1/second\x15third needle")
         screen.wait_for("third needle", "new words")
         assert "old words" not in screen.text
@@ -96,32 +119,6 @@ def test_keys_typed_ahead_go_where_the_ones_before_them_lead(tmp_path: Path) -> 
 
 
 @pytest.mark.smoke
-def test_a_permission_is_asked_and_escape_means_no(tmp_path: Path) -> None:
-    """Also: a question notifies a person who is elsewhere, and nobody else."""
-    with terminal(
-        tmp_path, "--demo", "--demo-pace", "0", env=environment(tmp_path, UA_NOTIFY="osc777")
-    ) as screen:
-        screen.wait_for("DEMO")
-        screen.type("Email the report to the team\r" + BLUR)
-        screen.wait_for("Connect an account", "Done")
-        screen.rest()
-        assert b"\x1b[?1004h" in screen.written
-        assert screen.written.count(NOTIFICATION) == 1
-        waits = b"an account needs to be connected: Email the report to the team\x07"
-        assert NOTIFICATION + waits in screen.written
-        screen.type(FOCUS + "\r")
-        screen.wait_for("GMAIL_SEND_EMAIL", "Deny")
-        screen.rest()
-        assert screen.written.count(NOTIFICATION) == 1
-        screen.type("\x1b")
-        screen.wait_for("GMAIL_SEND_EMAIL was denied", "● ready")
-        screen.type("\x11")
-        assert screen.end() == 0
-    journal = (session_of(tmp_path) / "journal.jsonl").read_text(encoding="utf-8")
-    assert '"decision":"deny"' in journal
-    assert '"status":"denied"' in journal
-
-
 def test_without_credentials_the_screen_explains_and_offers_the_demo(tmp_path: Path) -> None:
     with terminal(tmp_path) as screen:
         screen.wait_for("ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", "emo")
@@ -131,26 +128,44 @@ def test_without_credentials_the_screen_explains_and_offers_the_demo(tmp_path: P
     assert not (tmp_path / "AGENT_RUN_WORKSPACES").exists()
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGHUP, 129)])
-def test_a_signal_leaves_the_terminal_as_it_was(tmp_path: Path, number: signal.Signals, code: int) -> None:
-    with terminal(tmp_path, "--demo", "--demo-pace", "1") as screen:
-        screen.wait_for("DEMO")
-        screen.type(RESEARCH + "\r")
-        screen.wait_for("SEARCH_NEWS")
-        assert screen.child.pid is not None
-        os.kill(screen.child.pid, number)
-        assert screen.end() == code
-        assert_restored(screen)
-    events = read_journal(session_of(tmp_path) / "journal.jsonl").events
+@contextmanager
+def at_work(base: Path) -> Iterator[Terminal]:
+    """A session in which a tool was called, and whose model does not go on."""
+    never = threading.Event()
+
+    def reply(_body: dict[str, Any], results: int) -> Sequence[Block]:
+        if results:
+            never.wait(PATIENCE)
+        return [Use("mcp__local_toolkit__list_directory", {"path": ""})]
+
+    options = ("--allow", "mcp__local_toolkit__list_directory", "List the files")
+    with scripted_model(reply) as url:
+        try:
+            with terminal(base, *options, env=model_environment(base, url)) as screen:
+                screen.wait_for("list_directory", "Esc stops")
+                yield screen
+        finally:
+            never.set()
+
+
+def assert_interrupted(base: Path) -> None:
+    events = read_journal(session_of(base) / "journal.jsonl").events
     assert [e.status for e in events if isinstance(e, QueryFinished)] == ["interrupted"]
     assert isinstance(events[-1], SessionFinished)
 
 
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGHUP, 129)])
+def test_a_signal_leaves_the_terminal_as_it_was(tmp_path: Path, number: signal.Signals, code: int) -> None:
+    with at_work(tmp_path) as screen:
+        assert screen.child.pid is not None
+        os.kill(screen.child.pid, number)
+        assert screen.end() == code
+        assert_restored(screen)
+    assert_interrupted(tmp_path)
+
+
 def test_a_terminal_that_is_closed_ends_the_session_in_order(tmp_path: Path) -> None:
-    with terminal(tmp_path, "--demo", "--demo-pace", "1") as screen:
-        screen.wait_for("DEMO")
-        screen.type(RESEARCH + "\r")
-        screen.wait_for("SEARCH_NEWS")
+    with at_work(tmp_path) as screen:
         process = screen.child.ptyproc  # type: ignore[attr-defined]
         process.fileobj.close()
         process.closed = screen.child.closed = True
@@ -159,6 +174,4 @@ def test_a_terminal_that_is_closed_ends_the_session_in_order(tmp_path: Path) -> 
             assert time.monotonic() < deadline, "it waits for a terminal that is gone"
             time.sleep(0.05)
         assert process.exitstatus == 128 + signal.SIGHUP
-    events = read_journal(session_of(tmp_path) / "journal.jsonl").events
-    assert [e.status for e in events if isinstance(e, QueryFinished)] == ["interrupted"]
-    assert isinstance(events[-1], SessionFinished)
+    assert_interrupted(tmp_path)

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 import threading
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
+from tests.e2e.running import model_environment
+from tests.e2e.scripted_model import Block, Text, Use, scripted_model
 from tests.e2e.terminal import Terminal, terminal
 from tests.e2e.test_terminal import session_of
 
@@ -39,26 +42,36 @@ class Typist:
 
 
 def test_typing_into_the_prompt_as_a_permission_is_asked(tmp_path: Path) -> None:
-    # Slowly: somebody has to be typing by the time that the question comes.
-    with terminal(tmp_path, "--demo", "--demo-pace", "1.5") as screen:
-        screen.wait_for("DEMO")
-        screen.type("Email the report to the team\r")
-        screen.wait_for("Connect an account", "Done")
-        screen.rest()
-        screen.type("\r")
-        screen.wait_for(lambda text: "Connect an account" not in text)
+    typing = threading.Event()
+
+    def reply(_body: dict[str, Any], results: int) -> Sequence[Block]:
+        # Somebody is typing by the time that the question comes.
+        typing.wait(60)
+        return (
+            [Text("It is fetched.")]
+            if results
+            else [Use("WebFetch", {"url": "https://a.example", "prompt": "x"})]
+        )
+
+    with (
+        scripted_model(reply) as url,
+        terminal(tmp_path, "--tool", "WebFetch", env=model_environment(tmp_path, url)) as screen,
+    ):
+        screen.wait_for("● ready")
+        screen.type("Fetch the page\r")
+        screen.wait_for("Esc stops")
         with Typist(screen) as typist:
-            screen.wait_for("GMAIL_SEND_EMAIL?")
+            screen.wait_until(lambda: len(typist.typed) > len(LETTERS))
+            typing.set()
+            screen.wait_for("WebFetch?")
             screen.rest(0.5)
         screen.rest(2.5)
-        assert "GMAIL_SEND_EMAIL?" in screen.text, "a letter was taken for an answer"
+        assert "WebFetch?" in screen.text, "a letter was taken for an answer"
         screen.type("rnot now\r")
-        screen.wait_for("was denied: not now", "● ready")
+        screen.wait_for("was denied: not now", "It is fetched.", "● ready")
         # The text is whole: sent, it becomes a query.
         screen.type("\r")
-        screen.wait_for("Type one of these to try it.")
-        screen.rest()
-        screen.wait_for("● ready")
+        screen.wait_for(lambda text: text.count("It is fetched.") == 2, "● ready")
         screen.type("\x11")
         assert screen.end() == 0
     lines = (session_of(tmp_path) / "journal.jsonl").read_text(encoding="utf-8").splitlines()
