@@ -86,10 +86,10 @@ def test_what_subagents_say_and_are_called(tmp_path: Path) -> None:
         press(screen, HOME)
         opened = 0
         for _ in range(8):
-            press(screen, DOWN, ENTER)
+            press(screen, DOWN + ENTER)
             if "Esc close" in screen.text:
                 opened += 1
-                press(screen, END, "m", ESC)
+                press(screen, END + "m", ESC)
         assert opened >= 4
         assert_harmless(screen)
         press(screen, OBSERVERS, HOME, ENTER)
@@ -135,7 +135,7 @@ def test_files_by_their_names_and_by_what_is_in_them(tmp_path: Path) -> None:
 
     with (
         scripted_model(answer) as url,
-        terminal(tmp_path, columns=200, rows=50, env=real_server(tmp_path, url)) as screen,
+        terminal(tmp_path, columns=160, rows=45, env=real_server(tmp_path, url)) as screen,
     ):
         screen.wait_for("mcp 1/1")
         (folder,) = (tmp_path / "AGENT_RUN_WORKSPACES").iterdir()
@@ -152,8 +152,8 @@ def test_files_by_their_names_and_by_what_is_in_them(tmp_path: Path) -> None:
             press(screen, ENTER)
             if "Esc close" in screen.text:
                 opened += 1
-                press(screen, DOWN, "m", ESC)
-            press(screen, UP)
+                press(screen, DOWN + "m", ESC)
+            screen.type(UP)
         assert opened >= count - 1
         assert_harmless(screen)
         # What is asked before a file is deleted, and a filter that was pasted.
