@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import events
-from textual.app import SuspendNotSupported
+from textual.app import App, SuspendNotSupported
 from textual.binding import BindingType
 from textual.filter import LineFilter
 from textual.worker import Worker
@@ -17,8 +17,8 @@ from core.text import clean_line
 from tui.keys.keymap import ActiveBindings, Keys
 from tui.keys.ordering import KeyQueue
 from tui.keys.places import ANYWHERE, KeyPlace, key_binding
-from tui.terminal.browser import BrowsingApp
-from tui.terminal.copy import CopyingApp
+from tui.terminal.browser import browse
+from tui.terminal.copy import Copying, copy_text
 from tui.terminal.output_filter import ControlFilter
 from tui.terminal.suspend import suspend_process
 from tui.theme.colors_256 import PaletteFilter
@@ -35,7 +35,7 @@ STYLES = Path(__file__).parents[2] / "styles"
 FIRST_STYLES = ("app.tcss", "status.tcss")
 
 
-class BaseApp(CopyingApp, BrowsingApp):
+class BaseApp(App[str]):
     """An application in the styles of ua-tui, of which the first frame reads only what it needs.
 
     Its keys are the active ones, each takes effect before the next, and Ctrl+Z suspends it.
@@ -61,7 +61,8 @@ class BaseApp(CopyingApp, BrowsingApp):
     CSS_PATH: ClassVar[list[str | Path]] = [STYLES / name for name in FIRST_STYLES]  # type: ignore[assignment]  # a list of paths
 
     def __init__(self, routes: Clipboard | None, theme: str | None, keys: Keys | None = None) -> None:
-        super().__init__(routes)
+        super().__init__()
+        self.copying = Copying(self, routes, lambda: self.session_folder)
         self.keys = Keys()
         self.use_keys(keys or self.keys)
         self.key_queue = KeyQueue(self, self.deliver_event)
@@ -118,6 +119,24 @@ class BaseApp(CopyingApp, BrowsingApp):
             stopped = False
         if not stopped:
             self.notify("No shell could continue the program after Ctrl+Z.", markup=False)
+
+    # -- links and copying ------------------------------------------------------------------------
+
+    @property
+    def session_folder(self) -> Path | None:
+        """The folder of the session; None without one."""
+        return None
+
+    def open_url(self, url: str, *, new_tab: bool = True) -> None:
+        """Open a link; a browser that shows this screen opens it itself."""
+        if self.is_web:
+            super().open_url(url, new_tab=new_tab)
+        else:
+            browse(self, url)
+
+    def copy_to_clipboard(self, text: str) -> None:
+        """Copy what an input has cut or copied."""
+        copy_text(self, text, "Text")
 
     # -- styles -----------------------------------------------------------------------------------
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Mapping
+from typing import Any
 
 from textual.app import App
 
-__all__ = ["BrowsingApp", "why_no_browser"]
+__all__ = ["browse", "why_no_browser"]
 
 # These would draw over the screen and read the keyboard.
 _IN_TERMINALS = frozenset({"browsh", "elinks", "links", "links2", "lynx", "w3m", "www-browser"})
@@ -25,23 +26,20 @@ def why_no_browser(environment: Mapping[str, str]) -> str | None:
     return f"$BROWSER names {name}, which would run in this terminal." if name in _IN_TERMINALS else None
 
 
-class BrowsingApp(App[str]):
-    """Opens links in a thread, and notifies the person if there is no browser."""
+def browse(app: App[Any], url: str) -> None:
+    """Open a link in a browser of the desktop; the person is notified if there is none."""
+    if (why := why_no_browser(os.environ)) is not None:
+        _notify_unopened(app, why)
+    else:
+        app.run_worker(_browse(app, url), name="link", group="link", exit_on_error=False)
 
-    def open_url(self, url: str, *, new_tab: bool = True) -> None:
-        """Open a link; a browser that shows this screen opens it itself."""
-        if self.is_web:
-            super().open_url(url, new_tab=new_tab)
-        elif (why := why_no_browser(os.environ)) is not None:
-            self._notify_unopened(why)
-        else:
-            self.run_worker(self._browse(url), name="link", group="link", exit_on_error=False)
 
-    async def _browse(self, url: str) -> None:
-        import webbrowser
+async def _browse(app: App[Any], url: str) -> None:
+    import webbrowser
 
-        if not await asyncio.to_thread(webbrowser.open, url):
-            self._notify_unopened("No browser could be started.")
+    if not await asyncio.to_thread(webbrowser.open, url):
+        _notify_unopened(app, "No browser could be started.")
 
-    def _notify_unopened(self, why: str) -> None:
-        self.notify(f"{why} Copy the link instead.", markup=False, severity="warning")
+
+def _notify_unopened(app: App[Any], why: str) -> None:
+    app.notify(f"{why} Copy the link instead.", markup=False, severity="warning")

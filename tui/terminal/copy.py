@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
 from textual.app import App
 from textual.dom import DOMNode
@@ -12,58 +13,62 @@ from textual.dom import DOMNode
 if TYPE_CHECKING:
     from tui.terminal.clipboard import Clipboard, Copied
 
-__all__ = ["MOST_COPIED", "CopyingApp", "copy_text"]
+__all__ = ["MOST_COPIED", "Copying", "copy_text"]
 
 MOST_COPIED = 4 * 1024 * 1024
 """Characters; a longer text is not copied."""
 
 
-class CopyingApp(App[str]):
-    """An application with a clipboard: `routes`, or the one that fits the terminal."""
+class Copying:
+    """Copies in the background of an application, by `routes` or those that fit the terminal.
 
-    def __init__(self, routes: Clipboard | None) -> None:
-        super().__init__()
-        self._clipboard_routes = routes
+    Args:
+        folder: where a file may be written if no clipboard is available; None if there is no session.
+    """
+
+    def __init__(self, app: App[Any], routes: Clipboard | None, folder: Callable[[], Path | None]) -> None:
+        self._app = app
+        self._given = routes
+        self._folder = folder
 
     @cached_property
     def _routes(self) -> Clipboard:
         from tui.terminal.clipboard import Clipboard
 
-        return self._clipboard_routes or Clipboard()
+        return self._given or Clipboard()
 
-    @property
-    def session_folder(self) -> Path | None:
-        """Where a file may be written if no clipboard is available; None if there is no session."""
-        return None
-
-    def copy_to_clipboard(self, text: str) -> None:
-        """Copy what an input has cut or copied."""
-        copy_text(self, text, "Text")
-
-    def copy_named(self, text: str, what: str) -> None:
+    def copy(self, text: str, what: str) -> None:
         """Copy in the background and report it as `what`."""
         # Textual pastes this text inside the application.
-        self._clipboard = text
-        self.run_worker(self._copy(text, what), name="copy", group="copy", exit_on_error=False)
+        self._app._clipboard = text
+        self._app.run_worker(self._copy(text, what), name="copy", group="copy", exit_on_error=False)
 
     async def _copy(self, text: str, what: str) -> None:
-        send = self._driver.write if self._driver is not None else None
-        self._report(await self._routes.copy(text, send, self.session_folder), what)
+        driver = self._app._driver
+        send = driver.write if driver is not None else None
+        self._report(await self._routes.copy(text, send, self._folder()), what)
 
-    def action_save_copied(self) -> None:
+    def save(self) -> None:
         """Save what was copied last in a file, in case the terminal ignored it."""
-        if self.clipboard:
-            self.run_worker(self._save_copied(), name="copy", group="copy", exit_on_error=False)
+        if self._app.clipboard:
+            self._app.run_worker(self._save(), name="copy", group="copy", exit_on_error=False)
         else:
-            self.notify("Nothing copied yet.", markup=False)
+            self._app.notify("Nothing copied yet.", markup=False)
 
-    async def _save_copied(self) -> None:
-        copied = await self._routes.save(self.clipboard, self.session_folder, "as requested")
+    async def _save(self) -> None:
+        copied = await self._routes.save(self._app.clipboard, self._folder(), "as requested")
         self._report(copied, "Last copied text")
 
     def _report(self, copied: Copied, what: str) -> None:
         level: Literal["information", "warning"] = "information" if copied.done else "warning"
-        self.notify(copied.describe(what), markup=False, severity=level)
+        self._app.notify(copied.describe(what), markup=False, severity=level)
+
+
+@runtime_checkable
+class HasCopying(Protocol):
+    """An application with routes to a clipboard."""
+
+    copying: Copying
 
 
 def copy_text(owner: DOMNode, text: str, what: str) -> None:
@@ -73,8 +78,8 @@ def copy_text(owner: DOMNode, text: str, what: str) -> None:
         app.notify("There is nothing to copy.", markup=False)
     elif len(text) > MOST_COPIED:
         app.notify(f"{what} not copied: too long for a clipboard.", markup=False, severity="warning")
-    elif isinstance(app, CopyingApp):
-        app.copy_named(text, what)
+    elif isinstance(app, HasCopying):
+        app.copying.copy(text, what)
     else:
         app.copy_to_clipboard(text)
         app.notify(f"{what} sent to the terminal (OSC 52), which does not confirm it", markup=False)

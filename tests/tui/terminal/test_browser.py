@@ -7,10 +7,11 @@ import webbrowser
 from collections.abc import Mapping
 
 import pytest
+from textual.app import App
 from textual.notifications import Notify
 
 from tests.tui.files_host import until
-from tui.terminal.browser import BrowsingApp, why_no_browser
+from tui.terminal.browser import browse, why_no_browser
 
 URL = "https://news.example/a"
 
@@ -33,7 +34,7 @@ def test_where_a_browser_can_come_up(environment: Mapping[str, str], why: str | 
     assert why_no_browser(environment) == why
 
 
-class Told(BrowsingApp):
+class Told(App[None]):
     def __init__(self) -> None:
         super().__init__()
         self.told: list[str] = []
@@ -54,10 +55,10 @@ async def test_the_browser_is_asked_in_a_thread(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setenv("BROWSER", "firefox")
     app = Told()
     async with app.run_test():
-        app.open_url(URL)
+        browse(app, URL)
         await until(lambda: asked == [(URL, False)])
         assert app.told == []
-        app.open_url(URL)
+        browse(app, URL)
         await until(lambda: app.told == ["No browser could be started. Copy the link instead."])
 
 
@@ -66,6 +67,6 @@ async def test_without_a_desktop_nothing_is_started(monkeypatch: pytest.MonkeyPa
     monkeypatch.setenv("BROWSER", "lynx")
     app = Told()
     async with app.run_test():
-        app.open_url(URL)
+        browse(app, URL)
         await until(lambda: app.told)
         assert app.told[0].startswith("$BROWSER names lynx")

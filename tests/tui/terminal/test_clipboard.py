@@ -181,12 +181,12 @@ async def test_the_application_tells_the_route_and_can_save_what_was_copied(tmp_
     app = make_app(tmp_path, session)
     async with app.run_test(size=(80, 24)) as pilot:
         await until(lambda: session.state == "idle")
-        app.copy_named("[b]text", "Selection")
+        app.copying.copy("[b]text", "Selection")
         await until(lambda: app._notifications)
         (notice,) = app._notifications
         assert notice.message.startswith("Selection sent to the terminal (OSC 52), which does not confirm")
         assert app.clipboard == "[b]text"
-        app.action_save_copied()
+        app.copying.save()
         await until(lambda: len(app._notifications) == 2)
         assert (session.workspace.path / "copied.txt").read_text() == "[b]text"
         await pilot.pause()
