@@ -90,7 +90,7 @@ class FakeSession:
     waiting: list[str] = field(default_factory=list)
     submitted: list[str] = field(default_factory=list)
     answers: list[tuple[str, bool, str]] = field(default_factory=list)
-    said: list[tuple[str, tuple[str, ...]]] = field(default_factory=list)
+    reasons: list[tuple[str, tuple[str, ...]]] = field(default_factory=list)
     outcomes: list[str] = field(default_factory=list)
     trusted: list[tuple[str, str]] = field(default_factory=list)
     interrupts: int = 0
@@ -185,7 +185,7 @@ class FakeSession:
         patterns: Sequence[str] = (),
     ) -> None:
         self.answers.append((request_id, allow, scope))
-        self.said.append((reason, tuple(patterns)))
+        self.reasons.append((reason, tuple(patterns)))
         decision: Literal["allow", "deny"] = "allow" if allow else "deny"
         self.bus.publish(
             PermissionAnswered(request_id=request_id, tool_name="x", decision=decision, scope=scope)

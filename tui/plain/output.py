@@ -61,8 +61,7 @@ class PlainOutput:
         """End the line of an unanswered prompt."""
         if self._is_prompting:
             self._put("\n")
-        self._prompt = ""
-        self._is_prompting = False
+        self.answered()
 
     def ring(self) -> None:
         """Ring the bell for a user who is not looking."""

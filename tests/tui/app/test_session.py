@@ -101,7 +101,7 @@ async def test_a_permission_is_asked_and_answered(
         await pilot.press(*keys)
         await shown(app, pilot)
         assert session.answers == [answer]
-        assert session.said == [said]
+        assert session.reasons == [said]
         assert len(app.screen_stack) == 1
 
 

@@ -102,8 +102,6 @@ class CompletionList(Widget):
         self._follow()
         self.border_title = Content(title)
         rows = max(1, min(ROWS, len(offers)))
-        more = f"{self._cursor + 1}/{len(offers)} · " if len(offers) > ROWS else ""
-        self.border_subtitle = Content(f"{more}Tab inserts · Esc closes" if offers else "Esc closes")
         self.styles.height = rows + 2
         self.styles.offset = (0, -(rows + 2))
         self.display = True
@@ -119,13 +117,14 @@ class CompletionList(Widget):
         if self._offers:
             self._cursor = (self._cursor + by) % len(self._offers)
             self._follow()
-            if len(self._offers) > ROWS:
-                place = f"{self._cursor + 1}/{len(self._offers)}"
-                self.border_subtitle = Content(f"{place} · Tab inserts · Esc closes")
             self.refresh()
 
     def _follow(self) -> None:
+        """Keep the cursor among the rows shown, and its number in the border."""
         self._top = min(max(self._top, self._cursor - ROWS + 1), self._cursor)
+        count = len(self._offers)
+        place = f"{self._cursor + 1}/{count} · " if count > ROWS else ""
+        self.border_subtitle = Content(f"{place}Tab inserts · Esc closes" if count else "Esc closes")
 
     def render(self) -> Content:
         """Draw the offers on screen: names cut in the middle, details at the right."""

@@ -133,10 +133,6 @@ class StatusFacts:
         """Update the facts that an event is about."""
         self.tokens.add(event)
         match event:
-            case QueryReceived() | QueryClassified() | PathFellBack() | QueryFinished():
-                self._on_query(event)
-            case ThinkingDelta() | TextDelta() | ToolCallStarted() | ToolCallFinished() | ApiRetry():
-                self._on_activity(event)
             case PermissionAsked() | AuthRequired() | ServerTrustAsked():
                 self._questions.add(_question_id(event))
             case PermissionAnswered() | AuthFinished() | ServerTrustAnswered():
@@ -160,9 +156,10 @@ class StatusFacts:
             case TracingFailed():
                 self._tracing_failed = clean_line(event.error, 300)
             case _:
-                pass
+                self._on_work(event)
 
-    def _on_query(self, event: QueryReceived | QueryClassified | PathFellBack | QueryFinished) -> None:
+    def _on_work(self, event: Event) -> None:
+        """Update what the running query does, and on which path."""
         match event:
             case QueryReceived():
                 self.since, self.elapsed = self.clock(), 0.0
@@ -175,11 +172,6 @@ class StatusFacts:
                 self._why = f"it called {tool_label(event.tool_name, {})}"
             case QueryFinished():
                 self._on_query_finished(event)
-
-    def _on_activity(
-        self, event: ThinkingDelta | TextDelta | ToolCallStarted | ToolCallFinished | ApiRetry
-    ) -> None:
-        match event:
             case ThinkingDelta():
                 self._doing = "thinking"
             case TextDelta():
@@ -192,6 +184,8 @@ class StatusFacts:
                 self._doing = "tools" if self._tools else "thinking"
             case ApiRetry():
                 self._doing = f"retry {event.attempt}"
+            case _:
+                pass
 
     def _on_session_started(self, event: SessionStarted) -> None:
         self.demo, self.mode = event.demo, event.permission_mode
