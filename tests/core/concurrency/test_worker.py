@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.agent.messages.result_storage import ResultStore
@@ -92,6 +92,16 @@ def aside(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> Iterator[Wor
     aside = WorkerProcess(workspace)
     yield aside
     aside.close()
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WorkerProcess]:
+    """One process for the tests that only give it tasks."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", str(ROOT))
+        worker = WorkerProcess(Workspace.create(tmp_path_factory.mktemp("shared"), NOON, Redactor([SECRET])))
+        yield worker
+    worker.close()
 
 
 def hello(aside: WorkerProcess, *texts: str) -> int:
@@ -323,9 +333,9 @@ def test_no_secret_is_where_other_programs_can_read_it(
     assert "core.concurrency.worker_child" in found["command"]
 
 
-def test_what_the_child_logs_is_in_the_log(aside: WorkerProcess, caplog: pytest.LogCaptureFixture) -> None:
+def test_what_the_child_logs_is_in_the_log(shared: WorkerProcess, caplog: pytest.LogCaptureFixture) -> None:
     with pytest.raises(WorkerFailed, match="no room for a word"):
-        aside.call(f"{HERE}:log_and_fail", "a word")
+        shared.call(f"{HERE}:log_and_fail", "a word")
     logged = {
         (record.name, record.levelname, record.getMessage().split("\n")[0]) for record in caplog.records
     }
@@ -334,35 +344,35 @@ def test_what_the_child_logs_is_in_the_log(aside: WorkerProcess, caplog: pytest.
     assert any("Traceback" in record.getMessage() for record in caplog.records)
 
 
-def test_a_task_that_raises_leaves_the_child_ready(aside: WorkerProcess) -> None:
-    pid = hello(aside)
+def test_a_task_that_raises_leaves_the_child_ready(shared: WorkerProcess) -> None:
+    pid = hello(shared)
     for task in ("log_and_fail", "give_number_too_large", "no_such_task"):
         with pytest.raises(WorkerFailed) as caught:
-            aside.call(f"{HERE}:{task}", "x")
+            shared.call(f"{HERE}:{task}", "x")
         assert not isinstance(caught.value, WorkerUnavailable)
-    assert hello(aside) == pid
+    assert hello(shared) == pid
 
 
-def test_an_answer_that_raises_is_not_taken_for_the_next_task(aside: WorkerProcess) -> None:
+def test_an_answer_that_raises_is_not_taken_for_the_next_task(shared: WorkerProcess) -> None:
     def answer(_: str) -> Pieces:
         raise LookupError("nothing there")
 
     with pytest.raises(LookupError):
-        aside.call(f"{HERE}:say_hello", "who", answer)
-    assert hello(aside) > 0
+        shared.call(f"{HERE}:say_hello", "who", answer)
+    assert hello(shared) > 0
 
 
 @pytest.mark.parametrize("odd", [2**70, "\ud800", object(), {"a": {1, 2**80}}])
-def test_what_cannot_be_handed_over_is_for_the_caller_to_do(aside: WorkerProcess, odd: Any) -> None:
-    pid = hello(aside)
+def test_what_cannot_be_handed_over_is_for_the_caller_to_do(shared: WorkerProcess, odd: Any) -> None:
+    pid = hello(shared)
     with pytest.raises(WorkerUnavailable, match="cannot be handed"):
-        aside.call(f"{HERE}:say_hello", odd)
-    assert hello(aside) == pid
+        shared.call(f"{HERE}:say_hello", odd)
+    assert hello(shared) == pid
 
 
-def test_texts_and_secrets_of_any_bytes_arrive(workspace: Workspace, aside: WorkerProcess) -> None:
-    workspace.redactor.add(b"no text \xff\xfe but a secret".decode("utf-8", "surrogateescape"))
-    hello(aside, "half \ud83d é", "", "😀" * 70_000, "\0")
+def test_texts_and_secrets_of_any_bytes_arrive(shared: WorkerProcess) -> None:
+    shared.workspace.redactor.add(b"no text \xff\xfe but a secret".decode("utf-8", "surrogateescape"))
+    hello(shared, "half \ud83d é", "", "😀" * 70_000, "\0")
 
 
 def test_observers_of_other_packages_work_in_the_child(
@@ -423,9 +433,13 @@ BIG = json.dumps(rows(2_000) | {"token": SECRET})
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("denial", [None, "not allowed"])
-def test_a_result_is_settled_alike_with_and_without_the_child(
-    workspace: Workspace, aside: WorkerProcess, tmp_path: Path, given_raw: RawResult, denial: str | None
+def test_a_result_is_stored_alike_with_and_without_the_child(
+    shared: WorkerProcess, tmp_path: Path, given_raw: RawResult, denial: str | None
 ) -> None:
+    workspace = shared.workspace
+    shutil.rmtree(workspace.path / "tool_results", ignore_errors=True)
+    # A denied call does not reach the process: one that is not started stays so.
+    worker = shared if denial is None else WorkerProcess(workspace)
     saved = tmp_path / "home" / "projects" / "tool-results" / "x.json"
     saved.parent.mkdir(parents=True)
     saved.write_text(json.dumps([{"type": "text", "text": BIG}]))
@@ -437,11 +451,11 @@ def test_a_result_is_settled_alike_with_and_without_the_child(
     given_facts = facts(SEARCH, query="q", api_key=SECRET)
     here = Workspace.create(tmp_path / "here", NOON, workspace.redactor)
     plain = ResultStore(adapter, here, here.redactor).store(given_raw, given_facts, denial)
-    beside = ResultStore(adapter, workspace, workspace.redactor, aside).store(given_raw, given_facts, denial)
+    beside = ResultStore(adapter, workspace, workspace.redactor, worker).store(given_raw, given_facts, denial)
     assert beside[1] == plain[1]
     assert msgspec.structs.replace(beside[0], content=()) == msgspec.structs.replace(plain[0], content=())
     assert files_of(workspace, "tool_results") == files_of(here, "tool_results")
-    assert (aside._process is None) == (denial is not None)
+    assert (worker._process is None) == (denial is not None)
 
 
 PARTS = st.one_of(
@@ -453,16 +467,17 @@ PARTS = st.one_of(
 )
 
 
-@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25)
 @given(parts=st.lists(PARTS, max_size=5), failed=st.booleans(), arguments=st.dictionaries(st.text(), PARTS))
-def test_any_large_result_is_settled_alike(
-    workspace: Workspace, aside: WorkerProcess, parts: list[Any], failed: bool, arguments: Mapping[str, Any]
+def test_any_large_result_is_stored_alike(
+    shared: WorkerProcess, parts: list[Any], failed: bool, arguments: Mapping[str, Any]
 ) -> None:
+    workspace = shared.workspace
     given_raw = RawResult(block=[*parts, {"type": "text", "text": BIG}], is_error=failed)
     answers = []
-    for helper in (None, aside):
+    for worker in (None, shared):
         shutil.rmtree(workspace.path / "tool_results", ignore_errors=True)
-        settler = ResultStore(ResultAdapter(None), workspace, workspace.redactor, helper)
+        settler = ResultStore(ResultAdapter(None), workspace, workspace.redactor, worker)
         answers.append((settler.store(given_raw, facts(SEARCH) | {"tool_input": arguments})[1],
                         files_of(workspace, "tool_results")))  # fmt: skip
     assert answers[0] == answers[1]

@@ -55,14 +55,6 @@ async def test_one_that_is_not_trusted_is_not_started(tmp_path: Path) -> None:
     assert not began.exists()
 
 
-async def test_a_program_tells_its_tools_and_is_ended(tmp_path: Path) -> None:
-    began = tmp_path / "began"
-    found = await asked(tmp_path, **stdio("--began", str(began)))
-    assert (found.status, found.found) == ("ok", "2 tools: take_note, crash")
-    with pytest.raises(ProcessLookupError):
-        os.kill(int(began.read_text()), 0)
-
-
 @pytest.mark.parametrize("transport", ["http", "sse"])
 async def test_a_remote_one_tells_its_tools_to_who_has_the_key(tmp_path: Path, transport: str) -> None:
     port = free_port()
@@ -129,13 +121,16 @@ async def test_a_program_that_does_not_speak_the_protocol_is_told_by_what_it_pri
     assert ".mcp.json" in found.advice
 
 
-async def test_a_program_that_prints_something_and_then_speaks_is_all_right(tmp_path: Path) -> None:
-    starts = (
-        f"import os, sys; print('welcome', flush=True); os.execv({sys.executable!r}, [{sys.executable!r}, "
-    )
-    starts += f"{PROGRAM!r}, 'stdio'])"
+async def test_a_program_that_prints_something_and_then_lists_its_tools_works_and_is_ended(
+    tmp_path: Path,
+) -> None:
+    began = tmp_path / "began"
+    command = [sys.executable, PROGRAM, "stdio", "--began", str(began)]
+    starts = f"import os; print('welcome', flush=True); os.execv({sys.executable!r}, {command!r})"
     found = await asked(tmp_path, command=sys.executable, args=["-c", starts])
     assert (found.status, found.found) == ("ok", "2 tools: take_note, crash")
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(began.read_text()), 0)
 
 
 @pytest.mark.parametrize("transport", ["http", "sse"])

@@ -12,6 +12,7 @@ import pytest
 from mcp import Client, StdioServerParameters
 from mcp.types import CallToolResult, TextContent, ToolAnnotations
 
+from core.toolkit.__main__ import main
 from tests.core.toolkit_site import running_site
 
 HOSTILE = "import pathlib; pathlib.Path(__file__).with_name('imported').touch()\n"
@@ -53,10 +54,23 @@ def _text(result: CallToolResult) -> str:
     return "".join(block.text for block in result.content if isinstance(block, TextContent))
 
 
-async def test_tools_are_described_and_annotated(tmp_path: Path, planted: Path) -> None:
-    async with toolkit(tmp_path / "ws", planted) as client:
-        tools = {tool.name: tool for tool in (await client.list_tools()).tools}
-        server = client.server_info
+async def test_one_server_describes_its_tools_crawls_pages_and_writes_only_in_the_workspace(
+    tmp_path: Path, planted: Path
+) -> None:
+    workspace = tmp_path / "ws"
+    async with (
+        running_site() as site,
+        toolkit(workspace, planted, "--route", f".example={site.address}") as client,
+    ):
+        await _check_descriptions(client)
+        await _check_files(client, workspace)
+        await _check_crawl(client, workspace, site.address)
+    assert not _imported(planted)
+
+
+async def _check_descriptions(client: Client) -> None:
+    tools = {tool.name: tool for tool in (await client.list_tools()).tools}
+    server = client.server_info
     assert server is not None
     assert server.name == "local_toolkit"
     assert set(tools) == {
@@ -75,7 +89,6 @@ async def test_tools_are_described_and_annotated(tmp_path: Path, planted: Path) 
     meta = tools["read_local_file"].meta
     assert meta is not None
     assert meta["anthropic/maxResultSizeChars"] >= 200_000
-    assert not _imported(planted)
 
 
 def test_the_planted_package_would_be_imported_without_isolation(planted: Path) -> None:
@@ -83,60 +96,61 @@ def test_the_planted_package_would_be_imported_without_isolation(planted: Path) 
     assert _imported(planted)
 
 
-async def test_files_stay_in_the_workspace(tmp_path: Path, planted: Path) -> None:
-    workspace = tmp_path / "ws"
-    outside = tmp_path / "outside"
+async def _check_files(client: Client, workspace: Path) -> None:
+    outside = workspace.with_name("outside")
     outside.mkdir()
     (outside / "secret").write_text("untouched")
-    async with toolkit(workspace, planted) as client:
-        (workspace / "ln").symlink_to(outside)
-        (workspace / "f").symlink_to(outside / "secret")
-        for path in [
-            "../x", "/etc/x", "~/x", "a/../../x", "a\0b", "a\\..\\b", "./a", "a//b", "", "n" * 201,
-            "d/" * 520 + "x", "../ws_evil/x", f"{workspace}_evil/x", "ln/x", "f",
-            ".claude/settings.json", ".MCP.json", ".git/hooks/pre-commit", "sub/.env", "CLAUDE.md",
-            ".vscode/tasks.json", "journal.jsonl",
-        ]:  # fmt: skip
-            result = await client.call_tool("write_local_file", {"path": path, "content": "pwned"})
-            assert result.is_error, path
-            assert "write_local_file: " in _text(result), path
-        assert "protected" in _text(
-            await client.call_tool("write_local_file", {"path": ".env", "content": "pwned"})
-        )
-        result = await client.call_tool(
-            "write_local_file",
-            {"path": "work_products/report.html", "content": "<p>fine</p> canary-0123456789"},
-        )
-        written = json.loads(_text(result))
-        assert written["path"] == "work_products/report.html"
-        read = _text(await client.call_tool("read_local_file", {"path": "work_products/report.html"}))
-        assert read == "<p>fine</p> [redacted]"
-        listed = _text(await client.call_tool("list_directory", {}))
-        assert "work_products/" in listed
-        result = await client.call_tool("save_corpus", {})
-        assert result.is_error
-        assert "nothing to save" in _text(result)
+    (workspace / "ln").symlink_to(outside)
+    (workspace / "f").symlink_to(outside / "secret")
+    for path in [
+        "../x", "/etc/x", "~/x", "a/../../x", "a\0b", "a\\..\\b", "./a", "a//b", "", "n" * 201,
+        "d/" * 520 + "x", "../ws_evil/x", f"{workspace}_evil/x", "ln/x", "f",
+        ".claude/settings.json", ".MCP.json", ".git/hooks/pre-commit", "sub/.env", "CLAUDE.md",
+        ".vscode/tasks.json", "journal.jsonl",
+    ]:  # fmt: skip
+        result = await client.call_tool("write_local_file", {"path": path, "content": "pwned"})
+        assert result.is_error, path
+        assert "write_local_file: " in _text(result), path
+    assert "protected" in _text(
+        await client.call_tool("write_local_file", {"path": ".env", "content": "pwned"})
+    )
+    result = await client.call_tool(
+        "write_local_file",
+        {"path": "work_products/report.html", "content": "<p>fine</p> canary-0123456789"},
+    )
+    written = json.loads(_text(result))
+    assert written["path"] == "work_products/report.html"
+    read = _text(await client.call_tool("read_local_file", {"path": "work_products/report.html"}))
+    assert read == "<p>fine</p> [redacted]"
+    for bounds in ({"offset": -1}, {"limit": 0}, {"limit": 200_001}):
+        result = await client.call_tool("read_local_file", {"path": "work_products/report.html"} | bounds)
+        assert result.is_error, bounds
+    listed = _text(await client.call_tool("list_directory", {}))
+    assert "work_products/" in listed
+    result = await client.call_tool("save_corpus", {})
+    assert result.is_error
+    assert "nothing to save" in _text(result)
+    _check_nothing_is_outside(workspace)
+
+
+def _check_nothing_is_outside(workspace: Path) -> None:
+    outside = workspace.with_name("outside")
     assert sorted(path.name for path in outside.iterdir()) == ["secret"]
     assert (outside / "secret").read_text() == "untouched"
-    assert not (tmp_path / "ws_evil").exists()
+    assert not workspace.with_name("ws_evil").exists()
     assert not any(b"pwned" in path.read_bytes() for path in workspace.rglob("*") if path.is_file())
 
 
-async def test_pages_are_crawled_through_a_route_and_saved(tmp_path: Path, planted: Path) -> None:
-    workspace = tmp_path / "ws"
-    async with (
-        running_site() as site,
-        toolkit(workspace, planted, "--route", f".example={site.address}") as client,
-    ):
-        urls = [
-            *(f"https://chips.example/story/{number}" for number in range(4)),
-            "https://chips.example/gone",
-            f"http://{site.address}/story/7",
-        ]
-        result = await client.call_tool("crawl_parallel", {"urls": urls})
-        assert not result.is_error
-        crawl = json.loads(_text(result))
-        corpus = json.loads(_text(await client.call_tool("save_corpus", {})))
+async def _check_crawl(client: Client, workspace: Path, address: str) -> None:
+    urls = [
+        *(f"https://chips.example/story/{number}" for number in range(4)),
+        "https://chips.example/gone",
+        f"http://{address}/story/7",
+    ]
+    result = await client.call_tool("crawl_parallel", {"urls": urls})
+    assert not result.is_error
+    crawl = json.loads(_text(result))
+    corpus = json.loads(_text(await client.call_tool("save_corpus", {})))
     assert crawl["saved"] == 4
     assert [article["title"] for article in crawl["articles"]] == [f"Chip story {n}" for n in range(4)]
     assert {failure["url"]: failure["code"] for failure in crawl["failed"]} == {
@@ -146,10 +160,9 @@ async def test_pages_are_crawled_through_a_route_and_saved(tmp_path: Path, plant
     assert all((workspace / article["path"]).is_file() for article in crawl["articles"])
     assert corpus["count"] == 4
     assert len(json.loads((workspace / "expanded_corpus.json").read_text())["articles"]) == 4
-    assert not _imported(planted)
 
 
-def _run(*arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+def _run(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-I", "-m", "core.toolkit", *arguments],
         stdin=subprocess.DEVNULL,
@@ -157,7 +170,6 @@ def _run(*arguments: str, cwd: Path | None = None) -> subprocess.CompletedProces
         text=True,
         timeout=60,
         check=False,
-        cwd=cwd,
     )
 
 
@@ -174,12 +186,16 @@ def _run(*arguments: str, cwd: Path | None = None) -> subprocess.CompletedProces
         ["--workspace", "ws", "--route", ".example=127.0.0.1"],
     ],
 )
-def test_wrong_usage_is_one_line_and_makes_nothing(tmp_path: Path, arguments: list[str]) -> None:
-    done = _run(*arguments, cwd=tmp_path)
-    assert done.returncode == 2
-    assert done.stdout == ""
-    assert len(done.stderr.splitlines()) == 1
-    assert done.stderr.startswith("core.toolkit: ")
+def test_wrong_usage_is_one_line_and_makes_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], arguments: list[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SystemExit) as ended:
+        main(arguments)
+    output, errors = capsys.readouterr()
+    assert (ended.value.code, output) == (2, "")
+    assert len(errors.splitlines()) == 1
+    assert errors.startswith("core.toolkit: ")
     assert not list(tmp_path.iterdir())
 
 
