@@ -11,7 +11,7 @@ from typing import Any
 
 from core.events.types import QueryFinished
 from core.records.journal import read_journal
-from tests.e2e.running import environment
+from tests.e2e.running import model_environment
 from tests.e2e.scripted_model import Block, Text, scripted_model
 from tests.e2e.terminal import terminal
 from tests.e2e.test_terminal import session_of
@@ -38,7 +38,7 @@ class Model:
 def test_a_session_is_followed_from_another_terminal_and_goes_on_after_it_was_killed(tmp_path: Path) -> None:
     model = Model()
     with scripted_model(model) as url:
-        env = environment(tmp_path, ANTHROPIC_BASE_URL=url, ANTHROPIC_API_KEY="sk-ant-1", UA_CLASSIFIER="off")
+        env = model_environment(tmp_path, url)
         try:
             with terminal(tmp_path, env=env) as one, terminal(tmp_path, "sessions", env=env) as other:
                 one.wait_for("● ready")

@@ -10,7 +10,7 @@ from typing import Any
 
 from core.events.types import Event, QueryFinished, SessionFinished
 from core.records.journal import read_journal
-from tests.e2e.running import environment
+from tests.e2e.running import model_environment
 from tests.e2e.scripted_model import Block, Text, scripted_model
 from tests.e2e.terminal import Terminal, terminal
 from tests.e2e.test_terminal import session_of
@@ -39,7 +39,7 @@ def at_work(base: Path) -> Iterator[tuple[Terminal, Model]]:
     """A session whose model was asked and does not answer yet, with the question whether to quit on the screen."""
     model = Model()
     with scripted_model(model) as url:
-        env = environment(base, ANTHROPIC_BASE_URL=url, ANTHROPIC_API_KEY="sk-ant-1", UA_CLASSIFIER="off")
+        env = model_environment(base, url)
         with terminal(base, env=env) as screen:
             try:
                 screen.wait_for("● ready")
