@@ -6,6 +6,7 @@ import asyncio
 import logging
 import threading
 from collections.abc import Callable
+from concurrent.futures import Future
 from contextlib import suppress
 from typing import ParamSpec, TypeVar
 
@@ -84,29 +85,19 @@ async def apart(work: Callable[[], T], within: float | None = None) -> T:
     Raises:
         TimeoutError: it took longer than `within` seconds; it continues, and its result is dropped.
     """
-    done: asyncio.Future[T] = asyncio.get_running_loop().create_future()
-
-    def finish(result: T | None, error: BaseException | None) -> None:
-        if done.done():
-            return
-        if error is not None:
-            done.set_exception(error)
-        else:
-            done.set_result(result)  # type: ignore[arg-type]
-
-    finish_in_loop = in_loop(finish)
+    done: Future[T] = Future()
+    # The caller's cancellation does not reach the thread.
+    done.set_running_or_notify_cancel()
 
     def run() -> None:
         try:
-            result = work()
+            done.set_result(work())
         except Exception as error:
-            finish_in_loop(None, error)
-        else:
-            finish_in_loop(result, None)
+            done.set_exception(error)
 
     threading.Thread(target=run, name="apart", daemon=True).start()
     async with asyncio.timeout(within):
-        return await done
+        return await asyncio.wrap_future(done)
 
 
 def _running_loop() -> asyncio.AbstractEventLoop | None:

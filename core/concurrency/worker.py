@@ -13,7 +13,7 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from multiprocessing.connection import Connection
 from typing import Any
@@ -24,7 +24,7 @@ from core.errors import UniversalAgentError
 from core.storage.workspace import Workspace
 from core.text import clean_line
 
-__all__ = ["Pieces", "WorkerFailed", "WorkerProcess", "WorkerUnavailable", "in_pieces", "packed"]
+__all__ = ["WorkerFailed", "WorkerProcess", "WorkerUnavailable", "packed"]
 
 _PIECE = 64 << 10
 _INHERITED = ("PATH", "HOME", "LANG", "LC_ALL", "LC_CTYPE", "TMPDIR", "TMP", "TEMP", "TZ", "PYTHONPATH")
@@ -38,19 +38,6 @@ class WorkerFailed(UniversalAgentError):
 
 class WorkerUnavailable(WorkerFailed):
     """The worker process did not start the work: the caller may do it in its own process."""
-
-
-class Pieces:
-    """Texts to send piece by piece, so that other threads can run in between."""
-
-    def __init__(self, texts: Iterable[str]) -> None:
-        self.texts = tuple(texts)
-
-
-def in_pieces(text: str) -> Iterator[bytes]:
-    """The text as UTF-8, at most 64 Ki characters at a time."""
-    for at in range(0, len(text), _PIECE):
-        yield text[at : at + _PIECE].encode("utf-8", "surrogatepass")
 
 
 def packed(value: Any) -> bytes:
@@ -82,7 +69,7 @@ class WorkerProcess:
         self._link: Connection | None = None
         self._closed = False
 
-    def call(self, task: str, argument: Any, answer: Callable[[str], Pieces] | None = None) -> Any:
+    def call(self, task: str, argument: Any, answer: Callable[[str], Sequence[str]] | None = None) -> Any:
         """Run a task to its end; `answer` returns the texts that the task requests by name.
 
         Raises:
@@ -196,9 +183,10 @@ def _decoded(link: Connection) -> tuple[str, Any]:
     return msgspec.msgpack.decode(link.recv_bytes(), type=tuple[str, Any])
 
 
-def _give(link: Connection, texts: Pieces) -> None:
-    link.send_bytes(msgspec.msgpack.encode(len(texts.texts)))
-    for text in texts.texts:
-        for piece in in_pieces(text):
-            link.send_bytes(piece)
+def _give(link: Connection, texts: Sequence[str]) -> None:
+    link.send_bytes(msgspec.msgpack.encode(len(texts)))
+    for text in texts:
+        # Piece by piece, so that other threads can run in between.
+        for at in range(0, len(text), _PIECE):
+            link.send_bytes(text[at : at + _PIECE].encode("utf-8", "surrogatepass"))
         link.send_bytes(b"")

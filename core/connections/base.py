@@ -6,10 +6,13 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-__all__ = ["WITHOUT_TOOLS", "Connection", "Expiry", "RemoteSession"]
+__all__ = ["BLANKED", "WITHOUT_TOOLS", "Connection", "Expiry", "RemoteSession"]
 
 WITHOUT_TOOLS = "the session continues without its tools"
 """What follows from a server or service that cannot be used."""
+
+BLANKED = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_CUSTOM_HEADERS")
+"""The agent's keys: a program that it starts inherits its environment, but does not need them."""
 
 
 @dataclass(frozen=True)

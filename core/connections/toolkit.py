@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from core.connections.base import Connection
+from core.connections.base import BLANKED, Connection
 
 __all__ = ["SERVER", "SESSION_FILE", "toolkit_connection"]
 
@@ -14,9 +14,6 @@ SERVER = "local_toolkit"
 
 SESSION_FILE = "TOOLKIT_COMPOSIO_SESSION"
 """The environment variable with the path of the private file that holds the credentials of the remote sandbox."""
-
-# A stdio server inherits the agent's environment; the toolkit does not need its keys.
-_BLANKED = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_CUSTOM_HEADERS", "COMPOSIO_API_KEY")
 
 
 def toolkit_connection(
@@ -37,9 +34,8 @@ def toolkit_connection(
         session_file: the private file with the credentials of the remote sandbox.
     """
     args = ["-I", "-m", "core.toolkit", "--workspace", str(workspace), *_route_args(routes)]
-    environment = (
-        dict.fromkeys(_BLANKED, "") | {"PYDANTIC_DISABLE_PLUGINS": "__all__"} | dict(telemetry or {})
-    )
+    environment = dict.fromkeys((*BLANKED, "COMPOSIO_API_KEY"), "")
+    environment |= {"PYDANTIC_DISABLE_PLUGINS": "__all__", **(telemetry or {})}
     if session_file is not None:
         environment[SESSION_FILE] = str(session_file)
     server = {"type": "stdio", "command": sys.executable, "args": args, "env": environment}

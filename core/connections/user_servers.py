@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from core.connections.base import Connection
+from core.connections.base import BLANKED, Connection
 from core.errors import Advice, ConnectionFailed
 from core.redaction.arguments import masked_address, masked_command, masked_variable
 from core.settings.model import Settings
@@ -49,9 +49,6 @@ _FIELDS: Mapping[Transport, frozenset[str]] = {
 }
 
 _PLAIN = frozenset({"USER", "LOGNAME", "HOSTNAME", "PATH", "LANG", "TERM"})
-
-# A program that the agent starts inherits the agent's environment, but does not need its keys.
-_BLANKED = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_CUSTOM_HEADERS")
 
 # {server} is the name of a server and the file it is in.
 _ADVICE: Mapping[str, Advice] = {
@@ -244,7 +241,7 @@ def connection_to(server: UserServer, environ: Mapping[str, str], folder: Path) 
             "command": "/bin/sh",
             # The agent runs in the session's folder, and would start it there.
             "args": ["-c", 'cd "$1" && shift && exec "$@"', "sh", str(folder), *started],
-            "env": dict.fromkeys(_BLANKED, "") | values,
+            "env": dict.fromkeys(BLANKED, "") | values,
         }
     else:
         address = fill(how["url"])

@@ -213,14 +213,7 @@ class Fetcher:
                 "accept-language": "en,*;q=0.5",
                 "accept-encoding": "gzip, deflate",
             },
-            extensions={
-                "timeout": {
-                    "connect": self._timeout / 2,
-                    "read": self._timeout / 2,
-                    "write": self._timeout / 2,
-                    "pool": self._timeout,
-                }
-            },
+            extensions={"timeout": httpx.Timeout(self._timeout / 2, pool=self._timeout).as_dict()},
         )
         response = await self._transport.handle_async_request(request)
         try:

@@ -10,7 +10,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
@@ -105,29 +105,24 @@ async def _serve(options: argparse.Namespace, redactor: Redactor) -> None:
 
         return Fetcher(allow=options.allow, routes=dict(options.route), robots=not options.no_robots)
 
-    context = ToolContext(
-        workspace,
-        open_fetcher,
-        blacklist=Blacklist.for_session(workspace),
-        open_remote=_remote(os.environ.get(SESSION_FILE), redactor),
-    )
-    try:
-        await build_server(context).run_stdio_async()
-    finally:
-        await context.aclose()
-        workspace.close()
-
-
-def _remote(session_file: str | None, redactor: Redactor) -> Callable[[], RemoteFiles] | None:
-    if not session_file:
-        return None
+    session_file = os.environ.get(SESSION_FILE, "")
 
     def open_remote() -> RemoteFiles:
         from core.toolkit.remote import RemoteFiles
 
         return RemoteFiles(Path(session_file), redactor)
 
-    return open_remote
+    context = ToolContext(
+        workspace,
+        open_fetcher,
+        blacklist=Blacklist.for_session(workspace),
+        open_remote=open_remote if session_file else None,
+    )
+    try:
+        await build_server(context).run_stdio_async()
+    finally:
+        await context.aclose()
+        workspace.close()
 
 
 def _log_to_stderr(redactor: Redactor) -> None:

@@ -14,6 +14,7 @@ from mcp.server import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.types import ToolAnnotations
 
+from core.connections.toolkit import SERVER
 from core.errors import UniversalAgentError
 from core.text import clean
 from core.toolkit.context import ToolContext
@@ -22,9 +23,8 @@ from core.toolkit.crawl import crawl_parallel
 from core.toolkit.files import list_directory, read_local_file, write_local_file
 from core.toolkit.workbench import workbench_download, workbench_upload
 
-__all__ = ["SERVER_NAME", "build_server"]
+__all__ = ["build_server"]
 
-SERVER_NAME = "local_toolkit"
 INSTRUCTIONS = "Reads web pages in parallel and keeps files in the workspace of the session."
 # Without this the agent's command line cuts results of more than 50,000 characters.
 LARGE_RESULT = {"anthropic/maxResultSizeChars": 500_000}
@@ -34,7 +34,7 @@ _Tool = Callable[..., Awaitable[str]]
 
 def build_server(context: ToolContext) -> MCPServer[None]:
     """Build the server with the tools for one workspace and, if there is a remote sandbox, for its files."""
-    server = MCPServer[None](SERVER_NAME, instructions=INSTRUCTIONS, log_level="WARNING")
+    server = MCPServer[None](SERVER, instructions=INSTRUCTIONS, log_level="WARNING")
 
     def add(tool: _Tool, annotations: ToolAnnotations, meta: dict[str, Any] | None = None) -> None:
         server.add_tool(

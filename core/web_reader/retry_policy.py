@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from dataclasses import replace
+from typing import TypeVar
 
 from core.pipelines import AfterTool, BeforeTool, Pipelines, ToolErrored
 from core.text import clean_line
@@ -25,6 +26,8 @@ from core.web_reader.errors import (
 __all__ = ["ReaderPolicy"]
 
 _PRIORITY = 50
+
+_Ended = TypeVar("_Ended", AfterTool, ToolErrored)
 
 log = logging.getLogger(__name__)
 
@@ -53,34 +56,27 @@ class ReaderPolicy:
     def after(self, call: AfterTool) -> AfterTool:
         """Add advice to an error in the text of a successful call."""
         text = call.observation.error or call.observation.output
-        advice = self._advice(page_of(call.input), text, failed=call.observation.has_error)
-        return replace(call, additional_context=_joined(call.additional_context, advice)) if advice else call
+        return self._with_advice(call, text, failed=call.observation.has_error)
 
     def failed(self, call: ToolErrored) -> ToolErrored:
         """Add advice to a failed call."""
-        advice = self._advice(page_of(call.input), call.error, failed=True)
-        return replace(call, additional_context=_joined(call.additional_context, advice)) if advice else call
+        return self._with_advice(call, call.error, failed=True)
 
-    def _advice(self, url: str | None, text: str, *, failed: bool) -> str | None:
+    def _with_advice(self, call: _Ended, text: str, *, failed: bool) -> _Ended:
         error = reader_error(text, failed=failed)
         if error is None or not error.certain:
-            return None
+            return call
         failures = 1
         if error.code == TIMED_OUT:
-            self._timed_out[url or ""] += 1
-            failures = self._timed_out[url or ""]
-            page = clean_line(url or "a page", 300)
+            url = page_of(call.input) or "a page"
+            self._timed_out[url] += 1
+            failures = self._timed_out[url]
+            next_step = f"retry {failures} of {MOST_RETRIES}"
             if failures > MOST_RETRIES:
-                log.warning(
-                    "the web reader timed out (1234) on %s: gave up after %d attempts", page, failures
-                )
-            else:
-                log.warning(
-                    "the web reader timed out (1234) on %s: retry %d of %d", page, failures, MOST_RETRIES
-                )
+                next_step = f"gave up after {failures} attempts"
+            log.warning("the web reader timed out (1234) on %s: %s", clean_line(url, 300), next_step)
         advice = reader_advice(error.code, failures)
-        return advice.sentence if advice is not None else None
-
-
-def _joined(present: str | None, more: str) -> str:
-    return f"{present}\n{more}" if present else more
+        if advice is None:
+            return call
+        texts = filter(None, (call.additional_context, advice.sentence))
+        return replace(call, additional_context="\n".join(texts))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from core.concurrency.worker import Pieces, WorkerProcess, WorkerUnavailable, packed
+from core.concurrency.worker import WorkerProcess, WorkerUnavailable, packed
 from core.observation import ContentBlock, TextContent, ToolResult
 from observers.base import Observer, ObserverContext, Outcome, is_preview, texts_of
 from observers.catalogue import default_observers
@@ -58,7 +58,7 @@ class ResultOffload:
         shell = msgspec.structs.replace(observation, content=()) if whole else observation
         packed_result = packed(msgspec.structs.replace(result, observation=shell))
         argument = {"observer": run.observer, "curious": run.curious, "result": packed_result, "whole": whole}
-        done = self._aside.call(_TASK, argument, lambda _name: Pieces(texts))
+        done = self._aside.call(_TASK, argument, lambda _name: texts)
         if done is None:
             raise WorkerUnavailable(f"the process for large results has no observer {run.observer}")
         run.outcome = msgspec.convert(done["outcome"], Outcome)

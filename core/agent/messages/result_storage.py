@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from core.agent.messages.results import RawResult, ResultAdapter, is_cut_off
-from core.concurrency.worker import Pieces, WorkerFailed, WorkerProcess, packed
+from core.concurrency.worker import WorkerFailed, WorkerProcess, packed
 from core.observation import AnyObservation, TextContent
 from core.redaction.redactor import Redactor
 from core.storage.large_results import store_large_result
@@ -79,7 +79,7 @@ class ResultStore:
         asked = {"root": None if root is None else str(root), "raw": shell, "facts": dict(facts)}
         whole, shown = (
             None if given is None else msgspec.msgpack.decode(given, type=AnyObservation)
-            for given in worker.call(_TASK, packed(asked), lambda _name: Pieces(texts))
+            for given in worker.call(_TASK, packed(asked), lambda _name: texts)
         )
         assert shown is not None
         return whole if whole is not None else shown, shown

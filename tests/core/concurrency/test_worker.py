@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from core.agent.messages.result_storage import ResultStore
 from core.agent.messages.results import RawResult, ResultAdapter
 from core.concurrency import worker as aside_module
-from core.concurrency.worker import Pieces, WorkerFailed, WorkerProcess, WorkerUnavailable
+from core.concurrency.worker import WorkerFailed, WorkerProcess, WorkerUnavailable
 from core.concurrency.worker_child import TaskContext
 from core.observation import McpObservation, TextContent, ToolCall, ToolResult
 from core.redaction.redactor import Redactor
@@ -106,7 +106,7 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WorkerProcess]:
 
 def hello(aside: WorkerProcess, *texts: str) -> int:
     """Have the child give texts back; returns its process."""
-    name, given_back, pid = aside.call(f"{HERE}:say_hello", "who", lambda _: Pieces(texts))
+    name, given_back, pid = aside.call(f"{HERE}:say_hello", "who", lambda _: texts)
     assert name == "who"
     assert [text.decode("utf-8", "surrogatepass") for text in given_back] == list(texts)
     return int(pid)
@@ -123,9 +123,9 @@ def begin_long_task(aside: WorkerProcess) -> tuple[threading.Thread, list[BaseEx
     """Start a task that does not end; returns its caller, what that was told, and the child's process."""
     begun, told = threading.Event(), list[BaseException]()
 
-    def answer(_: str) -> Pieces:
+    def answer(_: str) -> list[str]:
         begun.set()
-        return Pieces(())
+        return []
 
     def work() -> None:
         try:
@@ -354,7 +354,7 @@ def test_a_task_that_raises_leaves_the_child_ready(shared: WorkerProcess) -> Non
 
 
 def test_an_answer_that_raises_is_not_taken_for_the_next_task(shared: WorkerProcess) -> None:
-    def answer(_: str) -> Pieces:
+    def answer(_: str) -> list[str]:
         raise LookupError("nothing there")
 
     with pytest.raises(LookupError):
