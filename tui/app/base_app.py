@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
@@ -27,7 +27,6 @@ from tui.theme.themes import MISSING, THEMES, readable, setting_of, theme_named
 
 if TYPE_CHECKING:
     from tui.terminal.clipboard import Clipboard
-    from tui.theme.store import ThemeStore
 
 __all__ = ["BaseApp"]
 
@@ -73,7 +72,7 @@ class BaseApp(App[str]):
         for each in THEMES:
             self.register_theme(each)
         self.theme = theme_named(theme, self.available_themes)
-        self.theme_store: ThemeStore | None = None
+        self.theme_store: Callable[[str], str] | None = None
         self.chosen_theme: str | None = None
         self._storing = asyncio.Lock()
 
@@ -213,10 +212,10 @@ class BaseApp(App[str]):
             work = self._store_theme(self.theme_store, self.chosen_theme)
             _: Worker[None] = self.run_worker(work, name="theme", group="kept theme", exit_on_error=False)
 
-    async def _store_theme(self, store: ThemeStore, name: str) -> None:
+    async def _store_theme(self, store: Callable[[str], str], name: str) -> None:
         # One after the other: the last choice is the one that stays.
         async with self._storing:
-            if problem := await asyncio.to_thread(store.save, name):
+            if problem := await asyncio.to_thread(store, name):
                 self.notify(clean_line(problem, 500), severity="warning", markup=False)
 
     async def _prepare_themes(self) -> None:

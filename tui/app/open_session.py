@@ -21,7 +21,7 @@ def open_read_only(app: App[Any], folder: Path) -> None:
     """
     from core.history.journal_reader import PastJournal
     from core.storage.workspace import JOURNAL
-    from tui.terminal.foreground import run_in_foreground
+    from tui.terminal.foreground import run_suspended
     from tui.terminal.programs import NoProgram
 
     # Fail here if the journal cannot be read: the next frame of this screen would overwrite the child's message.
@@ -29,18 +29,11 @@ def open_read_only(app: App[Any], folder: Path) -> None:
     start = "import sys; from tui.cli import main; sys.exit(main())"
     theme = ["--theme", app.theme] if app.theme in app.available_themes else []
     command = [sys.executable, "-I", "-c", start, "open", os.fspath(folder), "--back", *theme]
-    failed: OSError | None = None
-    code = 0
     try:
-        with app.suspend():
-            try:
-                code = run_in_foreground(command)
-            except OSError as error:
-                # An error that leaves `suspend` would keep the terminal suspended.
-                failed = error
+        code = run_suspended(app, command)
     except SuspendNotSupported as error:
         raise NoProgram("A past session needs a terminal of its own, and there is none here.") from error
-    if failed is not None:
-        raise NoProgram(f"The session cannot be opened: {failed.strerror or failed}.") from failed
+    except OSError as error:
+        raise NoProgram(f"The session cannot be opened: {error.strerror or error}.") from error
     if code:
         raise NoProgram(f"`ua-tui open` ended with code {code}; run it in a shell to see why: {folder}.")

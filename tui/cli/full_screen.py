@@ -16,7 +16,7 @@ from tui.app.app import UaTuiApp
 from tui.app.controllers.attention import Attention
 from tui.app.results import DEMO, SET_UP, resumed_folder
 from tui.app.session_source import LiveSource, SessionSource
-from tui.theme.store import ThemeStore
+from tui.theme.store import store_theme
 
 if TYPE_CHECKING:
     from core.session.resume import Resume
@@ -56,7 +56,7 @@ def make_app(settings: Settings, first_query: str | None = None, resume: Resume 
         source = resumed = ResumedSource(build, PastSession(resume.folder), resume)
     app = UaTuiApp(settings, source, first_query)
     app.attention = Attention(settings, app.write_to_terminal)
-    app.theme_store = ThemeStore()
+    app.theme_store = store_theme
     return app
 
 

@@ -74,13 +74,13 @@ def run(args: argparse.Namespace) -> int:
     from tui.app.results import resumed_folder
     from tui.layout.store import LayoutStore
     from tui.replay.past_source import PastSource
-    from tui.theme.store import ThemeStore
+    from tui.theme.store import store_theme
 
     try:
         app = UaTuiApp(settings, PastSource(session, from_list=args.back), layout=LayoutStore())
     except SettingsError as error:
         return _complain(str(error), EXIT_USAGE)
-    app.theme_store = ThemeStore()
+    app.theme_store = store_theme
     result = app.run()
     settings = replace(settings, theme=app.chosen_theme or settings.theme)
     if (folder := resumed_folder(result)) is not None:

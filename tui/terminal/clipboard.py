@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import base64
 import os
-import shutil
 import signal
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -20,6 +19,7 @@ from typing import Literal, NamedTuple
 
 from core.errors import UniversalAgentError
 from core.text import clean_line
+from tui.terminal.desktop import find_program, has_display, is_remote
 
 __all__ = ["Clipboard", "Copied", "Route", "osc52", "routes"]
 
@@ -102,14 +102,13 @@ def routes(environment: Mapping[str, str], platform: str, size: int) -> list[Rou
 
     Over SSH the tools of this machine reach the wrong desktop, unless the display is forwarded.
     """
-    remote = bool(environment.get("SSH_CONNECTION") or environment.get("SSH_TTY"))
-    display = environment.get("DISPLAY", "")
+    remote = is_remote(environment)
     found: list[Route] = []
     if platform == "darwin" and not remote:
         found.append("pbcopy")
     if environment.get("WAYLAND_DISPLAY") and not remote:
         found.append("wl-copy")
-    if display and (not remote or not display.startswith((":", "unix:"))):
+    if has_display(environment):
         found += ["xclip", "xsel"]
     if environment.get("TMUX"):
         found.append("tmux")
@@ -211,21 +210,16 @@ class Clipboard:
         """Send data to a tool; True if it was read back, False if it cannot be, None if the tool failed."""
         if await self._run(tool.write, data, environment, answers=False) is None:
             return None
-        if self._found(tool.read[0], environment) is None:
+        if find_program(tool.read[0], environment.get("PATH", "")) is None:
             return False
         stored = await self._run(tool.read, b"", environment)
         return True if stored == data else None
-
-    def _found(self, name: str, environment: Mapping[str, str]) -> str | None:
-        found = shutil.which(name, path=environment.get("PATH", ""))
-        # A relative entry of PATH could find a program that the agent wrote.
-        return found if found is not None and os.path.isabs(found) else None
 
     async def _run(
         self, command: Sequence[str], data: bytes, environment: Mapping[str, str], *, answers: bool = True
     ) -> bytes | None:
         """Run a tool; None if it is missing, fails, or takes too long."""
-        program = self._found(command[0], environment)
+        program = find_program(command[0], environment.get("PATH", ""))
         if program is None:
             return None
         passed = {name: environment[name] for name in _PASSED if name in environment}

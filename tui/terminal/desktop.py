@@ -13,7 +13,7 @@ from pathlib import Path
 from core.errors import UniversalAgentError
 from core.text import clean_line
 
-__all__ = ["NoDesktop", "opener", "start", "why_no_desktop"]
+__all__ = ["NoDesktop", "find_program", "has_display", "is_remote", "opener", "start", "why_no_desktop"]
 
 # The program gets what it needs to reach the display and its settings, and no API keys of the environment.
 _PASSED = (
@@ -44,17 +44,28 @@ class NoDesktop(UniversalAgentError):
     """The desktop cannot open a file; the message says why and where the file is."""
 
 
-def why_no_desktop(environment: Mapping[str, str], platform: str = sys.platform) -> str | None:
-    """Return why no desktop is available; None if one is.
+def is_remote(environment: Mapping[str, str]) -> bool:
+    """Return whether this is a remote shell."""
+    return bool(environment.get("SSH_CONNECTION") or environment.get("SSH_TTY"))
 
-    Over SSH the display of this machine is the wrong one, unless it is forwarded.
-    """
-    remote = bool(environment.get("SSH_CONNECTION") or environment.get("SSH_TTY"))
+
+def has_display(environment: Mapping[str, str]) -> bool:
+    """Return whether there is an X display: in a remote shell, a forwarded one, as that of this machine is wrong."""
     display = environment.get("DISPLAY", "")
-    if remote:
-        forwarded = bool(display) and not display.startswith((":", "unix:"))
-        return None if forwarded else f"{_NO_DESKTOP} (remote shell without a display)."
-    if platform == "darwin" or display or environment.get("WAYLAND_DISPLAY"):
+    return bool(display) and not (is_remote(environment) and display.startswith((":", "unix:")))
+
+
+def find_program(name: str, path: str) -> str | None:
+    """Find a program in `path`; a relative entry of it is ignored, as it could find one that the agent wrote."""
+    found = shutil.which(name, path=path)
+    return found if found is not None and os.path.isabs(found) else None
+
+
+def why_no_desktop(environment: Mapping[str, str], platform: str = sys.platform) -> str | None:
+    """Return why no desktop is available; None if one is."""
+    if is_remote(environment):
+        return None if has_display(environment) else f"{_NO_DESKTOP} (remote shell without a display)."
+    if platform == "darwin" or has_display(environment) or environment.get("WAYLAND_DISPLAY"):
         return None
     return f"{_NO_DESKTOP} (DISPLAY is not set)."
 
@@ -68,9 +79,8 @@ def opener(path: Path, environment: Mapping[str, str], platform: str = sys.platf
     if (why := why_no_desktop(environment, platform)) is not None:
         raise NoDesktop(_with_path(why, path))
     name = "open" if platform == "darwin" else "xdg-open"
-    found = shutil.which(name, path=environment.get("PATH", os.defpath))
-    # A relative entry of PATH could find a program that the agent wrote.
-    if found is None or not os.path.isabs(found):
+    found = find_program(name, environment.get("PATH", os.defpath))
+    if found is None:
         raise NoDesktop(_with_path(f"{name} was not found. Install it, or open the file yourself.", path))
     return found
 

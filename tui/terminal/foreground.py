@@ -11,7 +11,9 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import IO, Any
 
-__all__ = ["run_in_foreground"]
+from textual.app import App
+
+__all__ = ["run_in_foreground", "run_suspended"]
 
 
 def run_in_foreground(
@@ -53,6 +55,27 @@ def run_in_foreground(
         return process.returncode
     finally:
         os.close(terminal)
+
+
+def run_suspended(
+    app: App[Any],
+    command: Sequence[str],
+    data: bytes | None = None,
+    environment: Mapping[str, str] | None = None,
+) -> int:
+    """Suspend the application while a program runs on its terminal; the rest is as for `run_in_foreground`.
+
+    Raises:
+        OSError: the program cannot be started.
+        SuspendNotSupported: there is no terminal.
+    """
+    with app.suspend():
+        try:
+            return run_in_foreground(command, data, environment)
+        except OSError as error:
+            # An error that passes through `suspend` would leave the terminal suspended.
+            failed = error
+    raise failed
 
 
 def _modes(terminal: int) -> list[Any]:

@@ -9,7 +9,7 @@ from textual.app import App, SuspendNotSupported
 
 from core.provider.claude_login import claude_program, login_command, login_environment
 from core.settings.model import Settings
-from tui.terminal.foreground import run_in_foreground
+from tui.terminal.foreground import run_suspended
 from tui.terminal.programs import NoProgram
 
 __all__ = ["command_to_log_in", "log_in"]
@@ -34,19 +34,9 @@ def log_in(app: App[object], settings: Settings) -> int:
         NoProgram: it cannot be started, or there is no terminal.
     """
     command = command_to_log_in(settings)
-    failed: OSError | None = None
-    code = 0
     try:
-        with app.suspend():
-            try:
-                code = run_in_foreground(command, environment=login_environment(settings, os.environ))
-            except OSError as error:
-                # An error that passes through `suspend` would leave the terminal suspended.
-                failed = error
+        return run_suspended(app, command, environment=login_environment(settings, os.environ))
     except SuspendNotSupported as error:
         raise NoProgram("Logging in needs a terminal, and there is none here.") from error
-    if failed is not None:
-        raise NoProgram(
-            f"The Claude command line cannot be started: {failed.strerror or failed}."
-        ) from failed
-    return code
+    except OSError as error:
+        raise NoProgram(f"The Claude command line cannot be started: {error.strerror or error}.") from error

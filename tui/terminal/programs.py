@@ -13,7 +13,7 @@ from textual.app import App, SuspendNotSupported
 
 from core.errors import UniversalAgentError
 from core.text import clean_line
-from tui.terminal.foreground import run_in_foreground
+from tui.terminal.foreground import run_suspended
 
 __all__ = ["EDITOR", "PAGER", "NoProgram", "Program", "command_of", "edit", "page"]
 
@@ -91,20 +91,10 @@ def _run_suspended(
     app: App[object], program: Program, command: Sequence[str], data: bytes | None = None
 ) -> int:
     try:
-        with app.suspend():
-            done = _run(command, data)
+        return run_suspended(app, command, data)
     except SuspendNotSupported as error:
         message = f"{program.one.capitalize()} needs a terminal, and there is none here."
         raise NoProgram(message) from error
-    if isinstance(done, int):
-        return done
-    message = f"The {program.name} '{clean_line(command[0], 80)}' cannot be started: {done.strerror}."
-    raise NoProgram(f"{message} Set ${program.variables[-1]} to another one.") from done
-
-
-def _run(command: Sequence[str], data: bytes | None) -> int | OSError:
-    """Run a command; an error is returned, as an exception in `suspend` would leave the terminal suspended."""
-    try:
-        return run_in_foreground(command, data)
     except OSError as error:
-        return error
+        message = f"The {program.name} '{clean_line(command[0], 80)}' cannot be started: {error.strerror}."
+        raise NoProgram(f"{message} Set ${program.variables[-1]} to another one.") from error

@@ -7,42 +7,36 @@ from pathlib import Path
 
 from core.errors import SettingsError
 
-__all__ = ["ThemeStore"]
+__all__ = ["store_theme"]
 
 
-class ThemeStore:
-    """Stores a choice as `theme` in the user's `config.toml`, whose other lines stay as they are.
+def store_theme(
+    name: str,
+    folder: Path | None = None,
+    *,
+    environ: Mapping[str, str] | None = None,
+    cwd: Path | None = None,
+) -> str:
+    """Store a choice as `theme` in the user's `config.toml`, whose other lines stay as they are.
+
+    Returns a message for the person, empty if there is none. A failure is returned in the same way, as the theme is
+    shown already.
 
     Args:
+        name: the name of the theme.
         folder: the folder of that file; by default that of the user's settings.
-        environ, cwd: where another setting may win over that file, as for `load_settings`.
+        environ: variables that may win over that file, as for `load_settings`.
+        cwd: the folder whose settings may win over it.
     """
+    # Imported here because the first frame does not need it.
+    from core.settings.files import UserFile
+    from core.settings.model import set_elsewhere
 
-    def __init__(
-        self,
-        folder: Path | None = None,
-        *,
-        environ: Mapping[str, str] | None = None,
-        cwd: Path | None = None,
-    ) -> None:
-        self._folder = folder
-        self._environ = environ
-        self._cwd = cwd
-
-    def save(self, name: str) -> str:
-        """Store the name of a theme; returns a message for the person, empty if there is none.
-
-        A failure is returned in the same way, as the theme is shown already.
-        """
-        # Imported here because the first frame does not need it.
-        from core.settings.files import UserFile
-        from core.settings.model import set_elsewhere
-
-        try:
-            path = UserFile(self._folder).store({"theme": name})
-            where = set_elsewhere(["theme"], environ=self._environ, cwd=self._cwd).get("theme")
-        except SettingsError as error:
-            return f"The theme applies only to this session: {error}"
-        if where is None:
-            return ""
-        return f"Saved in {path}, but {where.origin} wins at the next start."
+    try:
+        path = UserFile(folder).store({"theme": name})
+        where = set_elsewhere(["theme"], environ=environ, cwd=cwd).get("theme")
+    except SettingsError as error:
+        return f"The theme applies only to this session: {error}"
+    if where is None:
+        return ""
+    return f"Saved in {path}, but {where.origin} wins at the next start."

@@ -50,6 +50,10 @@ class Modal(ModalScreen[Answer]):
         """Close without a result."""
         self.dismiss(None)
 
+    def warn(self, why: str) -> None:
+        """Notify the person of something that did not work."""
+        self.notify(why, markup=False, severity="warning")
+
     def on_screen_resume(self) -> None:
         """Close now if `dismiss` was called before the screen was ready."""
         if self._pending is not None:

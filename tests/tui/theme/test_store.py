@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -13,12 +15,12 @@ from core.settings.model import load_settings
 from tests.tui.fakes import make_app, make_session
 from tests.tui.files_host import screen_text, until
 from tui.app.app import UaTuiApp
-from tui.theme.store import ThemeStore
+from tui.theme.store import store_theme
 
 
-def kept_in(folder: Path, **environ: str) -> ThemeStore:
+def kept_in(folder: Path, **environ: str) -> Callable[[str], str]:
     folder.mkdir(exist_ok=True)
-    return ThemeStore(folder, environ=environ, cwd=folder)
+    return partial(store_theme, folder=folder, environ=environ, cwd=folder)
 
 
 async def choose(app: UaTuiApp, pilot: Pilot[str], name: str) -> None:
@@ -79,8 +81,8 @@ async def test_it_is_told_when_a_theme_cannot_be_kept(tmp_path: Path) -> None:
 
 
 def test_it_is_told_what_wins_over_the_file(tmp_path: Path) -> None:
-    assert kept_in(tmp_path).save("light") == ""
-    told = kept_in(tmp_path, UA_THEME="nord").save("dark")
+    assert kept_in(tmp_path)("light") == ""
+    told = kept_in(tmp_path, UA_THEME="nord")("dark")
     assert "UA_THEME" in told
     assert tomllib.loads((tmp_path / "config.toml").read_text()) == {"theme": "dark"}
 

@@ -143,8 +143,14 @@ class DocumentScreen(Modal[Answer]):
         self.view.focus()
         self.submit_line(event.value)
 
+    def search_facts(self) -> list[str]:
+        """What the view is doing, and which match it is at."""
+        number, count = self.view.matches
+        busy = [f"{self.view.busy}… Esc stops"] if self.view.busy else []
+        return [*busy, f"match {number:,} of {count:,}"] if count else busy
+
     async def _find(self, needle: str) -> None:
         found = await self.view.search(needle)
         if needle and not found:
-            self.notify(f"Not found: {clean_line(needle, 60)}", markup=False, severity="warning")
+            self.warn(f"Not found: {clean_line(needle, 60)}")
         self.update_chrome()

@@ -248,11 +248,7 @@ class ViewerScreen(DocumentScreen[None]):
             facts.insert(1, "raw")
         if self.view.cursor_body is not None and (state := self.view.cursor_body.state):
             facts.insert(0, state)
-        number, count = self.view.matches
-        if count:
-            facts.insert(0, f"match {number:,} of {count:,}")
-        if self.view.busy:
-            facts.insert(0, f"{self.view.busy}… Esc stops")
+        facts = [*self.search_facts(), *facts]
         self.query_one(TitleLine).show(facts=" · ".join(clean_line(fact, 80) for fact in facts))
         self._show_notice(
             " ".join(part for part in (document.notice, self._describe_range(document)) if part),
@@ -363,7 +359,7 @@ class ViewerScreen(DocumentScreen[None]):
         try:
             text = await asyncio.to_thread(text_of, self.path)
         except UniversalAgentError as error:
-            self._warn(str(error))
+            self.warn(str(error))
         else:
             copy_text(self, text, "Text")
 
@@ -380,15 +376,15 @@ class ViewerScreen(DocumentScreen[None]):
 
         why = self._protection("changed") or _not_for_editors(self.path)
         if why is not None:
-            self._warn(why)
+            self.warn(why)
             return
         try:
             code = edit(self.app, self.path, command_of(EDITOR, os.environ))
         except NoProgram as error:
-            self._warn(str(error))
+            self.warn(str(error))
             return
         if code:
-            self._warn(f"The editor exited with code {code}. The file may not be saved.")
+            self.warn(f"The editor exited with code {code}. The file may not be saved.")
         self.action_reload()
 
     def action_delete(self) -> None:
@@ -397,12 +393,12 @@ class ViewerScreen(DocumentScreen[None]):
 
         why = self._protection("deleted")
         if why is not None:
-            self._warn(why)
+            self.warn(why)
             return
         try:
             facts = f"A file of {size(os.lstat(self.path).st_size)}."
         except OSError:
-            self._warn("This file no longer exists.")
+            self.warn("This file no longer exists.")
             return
 
         def answered(confirmed: bool | None) -> None:
@@ -417,7 +413,7 @@ class ViewerScreen(DocumentScreen[None]):
         try:
             existed = await asyncio.to_thread(Root(self.root).remove, self._relative())
         except UniversalAgentError as error:
-            self._warn(str(error))
+            self.warn(str(error))
             return
         self.notify(f"{name} deleted." if existed else f"{name} had been deleted already.", markup=False)
         self.action_close()
@@ -449,9 +445,6 @@ class ViewerScreen(DocumentScreen[None]):
         if relative.startswith("tool_results/"):
             return f"The journal of this session refers to this result, so it can't be {action}."
         return None
-
-    def _warn(self, message: str) -> None:
-        self.notify(message, markup=False, severity="warning")
 
 
 def _joined(first: Body, second: Body) -> Body | None:

@@ -206,21 +206,21 @@ class ConnectionsScreen(RowScreen[McpServer]):
     def action_reconnect(self) -> None:
         """Reconnect the server under the cursor."""
         if self._session is not None and (chosen := self.chosen) is not None:
-            self._warn(self._session.servers.reconnect(chosen.name))
+            self._report(self._session.servers.reconnect(chosen.name))
 
     def action_switch(self) -> None:
         """Disable or enable the server under the cursor."""
         if self._session is not None and (chosen := self.chosen) is not None:
-            self._warn(self._session.servers.switch(chosen.name, on=chosen.status == "disabled"))
+            self._report(self._session.servers.switch(chosen.name, on=chosen.status == "disabled"))
 
-    def _warn(self, why: str) -> None:
+    def _report(self, why: str) -> None:
         if why:
-            self.notify(why, markup=False, severity="warning")
+            self.warn(why)
 
     def action_test(self) -> None:
         """Run the checks of the doctor."""
         if self._testing:
-            self._warn("The tests are running already.")
+            self.warn("The tests are running already.")
             return
         self._testing = self._following = True
         self._checks, self._failure = [], ""

@@ -98,9 +98,7 @@ class QueueScreen(Dialog[str | None]):
     def _replace(self, wanted: Sequence[str], at: int) -> bool:
         changed = self._change(self._texts, wanted)
         if not changed:
-            self.notify(
-                "The queue has changed in the meantime. Check it again.", severity="warning", markup=False
-            )
+            self.warn("The queue has changed in the meantime. Check it again.")
         self._show(at)
         return changed
 

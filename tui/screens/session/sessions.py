@@ -100,7 +100,7 @@ class SessionsScreen(Modal[Path | None]):
 
     def compose(self) -> ComposeResult:
         """Create the title, the list, the details, an input line, and the keys."""
-        yield TitleLine(id="sessions-title")
+        yield TitleLine()
         yield self._list
         yield Static(id="sessions-detail")
         yield Input(id="sessions-line", compact=True)
@@ -112,7 +112,6 @@ class SessionsScreen(Modal[Path | None]):
             ("n", "rename", "screen.rename"),
             ("d", "delete", "screen.delete"),
             ("Esc", "back", "screen.close"),
-            id="sessions-keys",
         )
 
     def on_mount(self) -> None:
@@ -191,7 +190,7 @@ class SessionsScreen(Modal[Path | None]):
             search += f"{keys_of(self.app).shown('screen.leave')} clears"
         parts = (search, self._activity, SORTS[self._sort], counted)
         facts = " · ".join(part for part in parts if part)
-        title = self.query_one("#sessions-title", TitleLine)
+        title = self.query_one(TitleLine)
         title.show("Sessions", place=str(self._index.sessions), facts=facts)
 
     def on_session_list_highlighted(self) -> None:
@@ -232,9 +231,9 @@ class SessionsScreen(Modal[Path | None]):
             except JournalError as error:
                 # The short reason of the list, because a long path would be wrapped.
                 why = f"{chosen.name} cannot be opened: {chosen.why}."
-                self._warn(why if chosen.state == "corrupt" else str(error))
+                self.warn(why if chosen.state == "corrupt" else str(error))
             except UniversalAgentError as error:
-                self._warn(str(error))
+                self.warn(str(error))
             self._update_row(chosen.name)
 
     def action_resume(self) -> None:
@@ -243,11 +242,11 @@ class SessionsScreen(Modal[Path | None]):
         if chosen is None:
             return
         if chosen.name == self._current:
-            self._warn("This is the current session.")
+            self.warn("This is the current session.")
         elif chosen.state == "running":
-            self._warn("This session is running in another program. Quit that program first.")
+            self.warn("This session is running in another program. Quit that program first.")
         elif chosen.state == "corrupt":
-            self._warn(f"This session can't be resumed: {chosen.why}.")
+            self.warn(f"This session can't be resumed: {chosen.why}.")
         else:
             self.dismiss(self._index.folder(chosen.name))
 
@@ -257,7 +256,7 @@ class SessionsScreen(Modal[Path | None]):
         if chosen is None:
             return
         if chosen.state == "running" or chosen.name == self._current:
-            self._warn("Running sessions can't be deleted.")
+            self.warn("Running sessions can't be deleted.")
             return
 
         def answered(confirmed: bool | None) -> None:
@@ -273,7 +272,7 @@ class SessionsScreen(Modal[Path | None]):
         try:
             await asyncio.to_thread(self._index.delete, name)
         except UniversalAgentError as error:
-            self._warn(str(error))
+            self.warn(str(error))
             self._update_row(name)
             return
         self._changes += 1
@@ -288,9 +287,6 @@ class SessionsScreen(Modal[Path | None]):
             self._show()
 
         start_job(self, update, "update")
-
-    def _warn(self, why: str) -> None:
-        self.notify(why, markup=False, severity="warning")
 
     # -- the line ----------------------------------------------------------------------------------
 
@@ -338,7 +334,7 @@ class SessionsScreen(Modal[Path | None]):
         try:
             renamed = await asyncio.to_thread(self._index.rename, name, title)
         except UniversalAgentError as error:
-            self._warn(str(error))
+            self.warn(str(error))
             return
         self._changes += 1
         self._all[name] = renamed

@@ -220,11 +220,7 @@ class ToolCallScreen(DocumentScreen[str | None]):
             facts.append(milliseconds(self.finished.duration_ms))
         if self._whole is not None and self._whole.size:
             facts.append(size(self._whole.size))
-        number, count = self.view.matches
-        if count:
-            facts.insert(0, f"match {number:,} of {count:,}")
-        if self.view.busy:
-            facts.insert(0, f"{self.view.busy}… Esc stops")
+        facts = [*self.search_facts(), *facts]
         place = " · ".join(
             part for part in (clean_line(name.server), name.short if label != name.short else "") if part
         )
@@ -278,7 +274,7 @@ class ToolCallScreen(DocumentScreen[str | None]):
         if self._folder is not None:
             why = await asyncio.to_thread(missing_reason, self._folder, path)
             if why:
-                self.notify(why, markup=False, severity="warning")
+                self.warn(why)
                 self._show_artifacts()
                 return
         self.dismiss(path)
@@ -316,10 +312,8 @@ class ToolCallScreen(DocumentScreen[str | None]):
     async def _copy_result(self) -> None:
         what = "Answer" if is_agent(self.started) else "Result"
         if self._whole is not None and self._whole.size > 4 * MOST_COPIED:
-            self.notify(
-                f"{what} not copied: it is too long for a clipboard. Press P to read it, or Tab to go to its file.",
-                markup=False,
-                severity="warning",
+            self.warn(
+                f"{what} not copied: it is too long for a clipboard. Press P to read it, or Tab to go to its file."
             )
             return
         copy_text(self, await asyncio.to_thread(result_text, self.ended), what)
@@ -337,7 +331,7 @@ class ToolCallScreen(DocumentScreen[str | None]):
         try:
             page(self.app, text, command_of(PAGER, os.environ))
         except NoProgram as error:
-            self.notify(str(error), markup=False, severity="warning")
+            self.warn(str(error))
 
 
 def _gone(folder: Path, paths: Sequence[str]) -> frozenset[str]:
