@@ -77,24 +77,6 @@ class Stage(App[None]):
 
 
 @pytest.mark.parametrize(
-    ("key", "answer"),
-    [
-        ("d", PermissionAnswer(allow=False)),
-        ("escape", PermissionAnswer(allow=False)),
-        ("enter", PermissionAnswer(allow=False)),
-        ("a", PermissionAnswer(allow=True)),
-    ],
-)
-async def test_a_permission_is_answered_with_one_key(key: str, answer: PermissionAnswer) -> None:
-    app = Stage()
-    async with app.run_test() as pilot:
-        await app.ask(pilot, PermissionScreen(SEND))
-        await pilot.press(key)
-        await pilot.pause()
-        assert app.answers == [answer]
-
-
-@pytest.mark.parametrize(
     "make",
     [
         lambda: PermissionScreen(SEND),
@@ -339,31 +321,21 @@ async def test_an_auth_link_is_copied_whole() -> None:
         assert app.clipboard == AUTH.url
 
 
-@pytest.mark.parametrize(
-    ("key", "choice"), [("r", "restart"), ("enter", "restart"), ("escape", "close"), ("q", "quit")]
-)
-async def test_a_failure_offers_restart(key: str, choice: str) -> None:
+async def test_dialogs_show_causes_what_waits_and_only_what_may_be_allowed() -> None:
     app = Stage()
     async with app.run_test() as pilot:
         await app.ask(pilot, ErrorScreen("it died", ["ProcessError: exit code -9"]))
         assert "exit code -9" in app.shown()
-        await pilot.press(key)
-        await pilot.pause()
-        assert app.answers == [choice]
-
-
-@pytest.mark.parametrize(
-    ("key", "answer"),
-    [("y", "stop"), ("w", "wait"), ("n", "stay"), ("escape", "stay"), ("enter", "stay")],
-)
-async def test_quitting_asks_and_staying_is_the_default(key: str, answer: str) -> None:
-    app = Stage()
-    async with app.run_test() as pilot:
         await app.ask(pilot, QuitScreen(1))
         assert "1 queued query" in app.shown()
-        await pilot.press(key)
-        await pilot.pause()
-        assert app.answers == [answer]
+        for event in (
+            msgspec.structs.replace(SEND, once_only=True),
+            msgspec.structs.replace(READ, subjects=["NOTION_\u202eGET"]),
+        ):
+            await app.ask(pilot, PermissionScreen(event))
+            assert "session" not in app.shown()
+            await pilot.press("s")
+        assert app.answers == []
 
 
 async def test_quitting_says_what_runs_and_that_it_is_done() -> None:
@@ -484,17 +456,6 @@ async def test_rows_break_between_cells_not_characters() -> None:
         assert all(Content(row).cell_length <= view.size.width for row in view._rows)
 
 
-async def test_a_call_that_may_only_be_allowed_once_offers_no_more() -> None:
-    app = Stage()
-    async with app.run_test() as pilot:
-        await app.ask(pilot, PermissionScreen(msgspec.structs.replace(SEND, once_only=True)))
-        assert "this session" not in app.shown()
-        await pilot.press("s")
-        assert app.answers == []
-        await pilot.press("a")
-        assert app.answers == [PermissionAnswer(allow=True)]
-
-
 READ = PermissionAsked(
     request_id="r2",
     tool_name="mcp__composio__COMPOSIO_MULTI_EXECUTE_TOOL",
@@ -580,14 +541,6 @@ async def test_the_line_to_write_in_and_its_answers_stay_in_sight_on_a_small_scr
             for each in app.screen.query(f"{where} Input, {where} Button") if where else ():
                 assert app.screen.get_widget_at(*each.region.offset)[0] is each
                 assert each.region.bottom <= 24
-
-
-async def test_a_name_in_which_something_is_hidden_is_allowed_once_at_most() -> None:
-    app = Stage()
-    async with app.run_test() as pilot:
-        event = msgspec.structs.replace(READ, subjects=["NOTION_\u202eGET"])
-        await app.ask(pilot, PermissionScreen(event))
-        assert "session" not in app.shown()
 
 
 async def test_somebody_who_was_typing_is_given_longer() -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,38 +17,36 @@ def shown(app: UaTuiApp) -> str:
     return "\n".join(strip.text for strip in app.screen._compositor.render_strips())
 
 
-@pytest.mark.parametrize(
-    ("keys", "choice"),
-    [
-        (["enter"], ModelChoice()),
-        (["down", "enter"], ModelChoice("opus")),
-        (["j", "j", "k", "enter"], ModelChoice("opus")),
-        (["e", "e", "enter"], ModelChoice(None, None, "medium")),
-        (["e"] * 6 + ["enter"], ModelChoice()),
-        (["o", *"qwen3", "enter"], ModelChoice("qwen3")),
-        (["o", *"x", "escape", "down", "enter"], ModelChoice("opus")),
-        (["f", *"haiku", "enter", "down", "enter"], ModelChoice("opus", "haiku")),
-        (["f", *"haiku", "enter", "escape"], ModelChoice(None, "haiku")),
-        (["e", "f", *"haiku", "enter", "escape"], ModelChoice(None, "haiku")),
-        (["f", *"haiku", "enter", "f", *"opus", "enter", "escape"], ModelChoice(None, "opus")),
-    ],
-)
-async def test_each_key_chooses(tmp_path: Path, keys: list[str], choice: ModelChoice) -> None:
+CHOICES: list[tuple[list[str], ModelChoice]] = [
+    (["enter"], ModelChoice()),
+    (["down", "enter"], ModelChoice("opus")),
+    (["j", "j", "k", "enter"], ModelChoice("opus")),
+    (["e", "e", "enter"], ModelChoice(None, None, "medium")),
+    (["e"] * 6 + ["enter"], ModelChoice()),
+    (["o", *"qwen3", "enter"], ModelChoice("qwen3")),
+    (["o", *"x", "escape", "down", "enter"], ModelChoice("opus")),
+    (["f", *"haiku", "enter", "down", "enter"], ModelChoice("opus", "haiku")),
+    (["f", *"haiku", "enter", "escape"], ModelChoice(None, "haiku")),
+    (["e", "f", *"haiku", "enter", "escape"], ModelChoice(None, "haiku")),
+    (["f", *"haiku", "enter", "f", *"opus", "enter", "escape"], ModelChoice(None, "opus")),
+]
+
+
+async def test_each_key_chooses(tmp_path: Path) -> None:
     session = make_session(tmp_path)
-    session.models.choice = ModelChoice()
     app = make_app(tmp_path, session)
     async with app.run_test(size=(100, 30)) as pilot:
         await until(lambda: app.state == "idle")
-        app.model_selection.open()
-        await until(lambda: isinstance(app.screen, ModelScreen))
-        await pilot.press(*keys)
-        await until(lambda: not isinstance(app.screen, ModelScreen))
-        assert session.models.choice == choice
-        assert (app.settings.model, app.settings.fallback_model, app.settings.effort) == (
-            choice.model,
-            choice.fallback,
-            choice.effort,
-        )
+        for keys, choice in CHOICES:
+            session.models.choice = ModelChoice()
+            app.settings = replace(app.settings, model=None, fallback_model=None, effort=None)
+            app.model_selection.open()
+            await until(lambda: isinstance(app.screen, ModelScreen))
+            await pilot.press(*keys)
+            await until(lambda: not isinstance(app.screen, ModelScreen))
+            assert session.models.choice == choice, keys
+            settings = app.settings
+            assert ModelChoice(settings.model, settings.fallback_model, settings.effort) == choice, keys
 
 
 async def test_leaving_it_changes_nothing_and_a_model_that_is_not_listed_is_shown(tmp_path: Path) -> None:

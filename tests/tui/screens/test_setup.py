@@ -21,7 +21,7 @@ from core.settings.model import Settings
 from tests.model_server import Answer, ModelServer, model_server, refusal
 from tests.paths import STYLES
 from tests.tui.files_host import until
-from tui.screens.setup.pages import FORMS, FormField
+from tui.screens.setup.pages import FORMS, METHODS, FormField
 from tui.screens.setup.screen import SetupResult, SetupScreen
 from tui.terminal.programs import NoProgram
 from tui.theme.themes import DEFAULT_THEME, THEMES
@@ -100,6 +100,16 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModelServer]:
         yield running
 
 
+async def enter(pilot: Pilot[None], *parts: str) -> None:
+    """Press keys; a text of several letters that is no key is written into the focused line at once."""
+    for part in parts:
+        focused = pilot.app.focused
+        if isinstance(focused, Input) and part not in ("tab", "enter"):
+            focused.insert_text_at_cursor(part)
+        else:
+            await pilot.press(part)
+
+
 async def paste(pilot: Pilot[None], text: str) -> None:
     focused = pilot.app.focused
     assert focused is not None
@@ -107,56 +117,37 @@ async def paste(pilot: Pilot[None], text: str) -> None:
     await pilot.pause()
 
 
-@pytest.mark.parametrize(
-    ("keys", "page"),
-    [
-        (["1"], "anthropic"),
-        (["a"], "anthropic"),
-        (["enter"], "anthropic"),
-        (["2"], "login"),
-        (["c"], "login"),
-        (["down", "enter"], "login"),
-        (["down", "down", "up", "down", "enter"], "zai"),
-        (["z"], "zai"),
-        (["l"], "server"),
-        (["4"], "server"),
-    ],
-)
-async def test_a_way_is_chosen_by_digit_letter_or_arrows_and_esc_leads_back(
-    tmp_path: Path, keys: list[str], page: str
-) -> None:
+WAYS = [
+    (["1"], "anthropic"),
+    (["a"], "anthropic"),
+    (["enter"], "anthropic"),
+    (["2"], "login"),
+    (["c"], "login"),
+    (["down", "enter"], "login"),
+    (["down", "down", "up", "down", "enter"], "zai"),
+    (["z"], "zai"),
+    (["l"], "server"),
+    (["4"], "server"),
+]
+
+
+async def test_a_way_is_chosen_by_digit_letter_or_arrows_and_esc_leads_back(tmp_path: Path) -> None:
     app = Stage(tmp_path)
     async with app.run_test(size=(80, 24)) as pilot:
-        screen = await app.open(pilot)
-        for each in (
-            "Anthropic API key",
-            "Claude login",
-            "Z.AI",
-            "Local or other server",
-            "Demo",
-            str(app.file),
-        ):
-            assert each in app.shown.replace("\n", "")
-        await pilot.press(*keys)
-        await pilot.pause()
-        assert screen.query_one(f"#page-{page}").display
-        assert not screen.query_one("#page-methods").display
-        await pilot.press("escape")
-        assert screen.query_one("#page-methods").display
-        assert app.focused is screen.query_one(f"#{page}")
-        await pilot.press("escape")
-        await pilot.pause()
-        assert app.answers == [None]
-
-
-@pytest.mark.parametrize(("key", "answer"), [("d", "demo"), ("5", "demo"), ("q", "quit"), ("escape", None)])
-async def test_the_demo_and_the_end_are_one_key_away(tmp_path: Path, key: str, answer: object) -> None:
-    app = Stage(tmp_path)
-    async with app.run_test() as pilot:
-        await app.open(pilot)
-        await pilot.press(key)
-        await pilot.pause()
-        assert app.answers == [answer]
+        for keys, page in WAYS:
+            screen = await app.open(pilot)
+            for title in (*(title for _, title, _ in METHODS), str(app.file)):
+                assert title in app.shown.replace("\n", "")
+            await pilot.press(*keys)
+            await pilot.pause()
+            assert screen.query_one(f"#page-{page}").display, keys
+            assert not screen.query_one("#page-methods").display
+            await pilot.press("escape")
+            assert screen.query_one("#page-methods").display
+            assert app.focused is screen.query_one(f"#{page}")
+            await pilot.press("escape")
+            await pilot.pause()
+            assert app.answers.pop() is None
 
 
 async def test_everything_can_be_done_with_the_mouse(tmp_path: Path, server: ModelServer) -> None:
@@ -165,7 +156,7 @@ async def test_everything_can_be_done_with_the_mouse(tmp_path: Path, server: Mod
         await app.open(pilot)
         await pilot.click("#server")
         await pilot.click("#page-server FormField")
-        await pilot.press(*server.url.removeprefix("http://"))
+        await enter(pilot, server.url.removeprefix("http://"))
         await pilot.click("#check")
         await until(lambda: "The model works" in app.shown)
         await pilot.pause()
@@ -222,7 +213,7 @@ async def test_z_ai_is_asked_at_its_own_address_with_a_token(tmp_path: Path, ser
     app = Stage(tmp_path)
     async with app.run_test() as pilot:
         await app.open(pilot)
-        await pilot.press("3", *"z-key.123456", "tab", *"glm-9", "enter")
+        await enter(pilot, "3", "z-key.123456", "tab", "glm-9", "enter")
         await until(lambda: "The model works" in app.shown)
         ((path, headers, body),) = server.asked
         assert path == "/zai/v1/messages"
@@ -256,22 +247,22 @@ WRONG: list[tuple[Answer, str, bool]] = [
 ]
 
 
-@pytest.mark.parametrize(("answer", "told", "away"), WRONG, ids=[str(each[0].status) for each in WRONG])
-async def test_what_does_not_work_is_told_and_nothing_is_lost_or_stored(
-    tmp_path: Path, answer: Answer, told: str, away: bool
-) -> None:
+async def test_what_does_not_work_is_reported_and_nothing_is_lost_or_stored(tmp_path: Path) -> None:
     app = Stage(tmp_path)
-    with model_server(answer) as server:
+    with model_server() as server:
         async with app.run_test(size=(80, 24)) as pilot:
             await app.open(pilot)
-            await pilot.press("4", *server.url, "tab", *"m1", "tab", *"tok-123456", "enter")
-            await until(lambda: "That didn't work" in app.shown)
-            assert told in app.shown
-            assert ("Save anyway" in app.shown) == away
-            assert not app.file.exists()
-            await pilot.press("enter")
-            values = [entry.value for entry in app.screen.query("#page-server FormField").results(FormField)]
-            assert values == [server.url, "m1", "tok-123456"]
+            await enter(pilot, "4", server.url, "tab", "m1", "tab", "tok-123456")
+            for answer, message, away in WRONG:
+                server.answers["/v1/messages"] = answer
+                await pilot.press("enter")
+                await until(lambda: "That didn't work" in app.shown)
+                assert message in app.shown
+                assert ("Save anyway" in app.shown) == away
+                assert not app.file.exists()
+                await pilot.press("enter")
+                entries = app.screen.query("#page-server FormField").results(FormField)
+                assert [entry.value for entry in entries] == [server.url, "m1", "tok-123456"]
             server.answers["/v1/messages"] = Answer()
             await pilot.press("enter")
             await until(lambda: "The model works" in app.shown)
@@ -283,7 +274,7 @@ async def test_it_is_tried_again_with_one_key(tmp_path: Path) -> None:
     with model_server(REFUSED) as server:
         async with app.run_test() as pilot:
             await app.open(pilot)
-            await pilot.press("4", *server.url, "enter")
+            await enter(pilot, "4", server.url, "enter")
             await until(lambda: "That didn't work" in app.shown)
             await pilot.press("s")
             server.answers["/v1/messages"] = Answer()
@@ -313,7 +304,7 @@ async def test_a_limit_that_is_reached_is_no_reason_to_refuse_a_good_key(tmp_pat
     with model_server(Answer(429, refusal("rate_limit_error", "30 a minute"))) as server:
         async with app.run_test() as pilot:
             await app.open(pilot)
-            await pilot.press("4", *server.url, "enter")
+            await enter(pilot, "4", server.url, "enter")
             await until(lambda: "The key works" in app.shown)
             assert "30 a minute" in app.shown
             assert app.stored == {"base_url": server.url}
@@ -325,7 +316,7 @@ async def test_a_trial_that_takes_long_can_be_given_up(tmp_path: Path) -> None:
     with model_server(Answer(wait=wait)) as server:
         async with app.run_test() as pilot:
             await app.open(pilot)
-            await pilot.press("4", *server.url, "enter")
+            await enter(pilot, "4", server.url, "enter")
             await until(lambda: "Testing…" in app.shown and bool(server.asked))
             await pilot.press("escape")
             assert app.screen.query_one("#page-server").display
@@ -350,26 +341,25 @@ async def test_enter_takes_the_address_that_is_offered(
         assert server.url in app.file.read_text()
 
 
-@pytest.mark.parametrize(
-    ("keys", "told"),
-    [
-        (["1", "enter"], "Enter or paste the key."),
-        (["1", *"abc", "enter"], "too short"),
-        (["3", "enter"], "Enter or paste the key."),
-        (["4", *"ftp://x", "enter"], "This is not an address"),
-    ],
-)
-async def test_a_wrong_entry_is_told_beside_the_line(tmp_path: Path, keys: list[str], told: str) -> None:
+async def test_a_wrong_entry_is_reported_beside_the_line(tmp_path: Path) -> None:
     app = Stage(tmp_path)
     async with app.run_test(size=(80, 24)) as pilot:
-        await app.open(pilot)
-        await pilot.press(*keys)
-        await pilot.pause()
-        assert told in app.shown
-        assert isinstance(app.focused, FormField)
-        await pilot.press("x")
-        await pilot.pause()
-        assert told not in app.shown
+        for keys, message in (
+            (["1", "enter"], "Enter or paste the key."),
+            (["1", *"abc", "enter"], "too short"),
+            (["3", "enter"], "Enter or paste the key."),
+            (["4", *"ftp://x", "enter"], "This is not an address"),
+        ):
+            screen = await app.open(pilot)
+            await pilot.press(*keys)
+            await pilot.pause()
+            assert message in app.shown, keys
+            assert isinstance(app.focused, FormField)
+            await pilot.press("x")
+            await pilot.pause()
+            assert message not in app.shown
+            screen.withdraw()
+            await pilot.pause()
 
 
 async def test_the_rest_of_the_file_stays_and_what_wins_over_it_is_told(
