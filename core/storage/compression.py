@@ -94,25 +94,12 @@ class Unpacked:
         parts: list[bytes] = []
         while limit > 0 and self.more:
             part, self._waiting = self._waiting[:limit], self._waiting[limit:]
-            self._move(len(part))
+            self._position += len(part)
+            if self._position > self._largest:
+                raise _too_large(self._largest)
             limit -= len(part)
             parts.append(part)
         return b"".join(parts)
-
-    def skip(self, count: int) -> int:
-        """Skip the next `count` bytes, or as many as there are; returns how many were skipped."""
-        skipped = 0
-        while skipped < count and self.more:
-            passed = min(count - skipped, len(self._waiting))
-            self._waiting = self._waiting[passed:]
-            self._move(passed)
-            skipped += passed
-        return skipped
-
-    def _move(self, count: int) -> None:
-        self._position += count
-        if self._position > self._largest:
-            raise _too_large(self._largest)
 
 
 def _stated_size(head: bytes) -> int | None:

@@ -19,6 +19,7 @@ from io import BufferedReader
 from pathlib import Path
 
 from core.errors import PathRefused, WorkspaceError
+from core.storage.names import numbered
 from core.storage.paths import TEMPORARY, refused, shown, split_path
 
 __all__ = ["AlreadyThere", "FolderEntry", "Root", "Written", "is_gone"]
@@ -123,12 +124,8 @@ class Root:
 
     def write_new(self, relative: str, data: bytes) -> Written:
         """Write a file under its name or, when that is taken, under the first free of `-2`, `-3` and on."""
-        stem, dot, suffix = relative.rpartition(".")
-        if not dot or "/" in suffix or stem.endswith("/") or not stem:
-            stem, dot, suffix = relative, "", ""
         split_path(relative)
-        for number in range(1, 10_000):
-            name = relative if number == 1 else f"{stem}-{number}{dot}{suffix}"
+        for name in numbered(relative):
             # A link that has the name is refused: the next name is tried.
             with suppress(AlreadyThere, PathRefused):
                 return self.write(name, data, replace=False)

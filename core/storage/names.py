@@ -7,9 +7,10 @@ import hashlib
 import re
 import secrets
 import unicodedata
+from collections.abc import Iterator
 from datetime import datetime
 
-__all__ = ["artifact_name", "is_protected", "safe_name", "short_id"]
+__all__ = ["artifact_name", "is_protected", "numbered", "safe_name", "short_id"]
 
 _HASH = 8
 _RESERVED = re.compile(r"(?:con|prn|aux|nul|com[0-9]|lpt[0-9])(?:\..*)?")
@@ -61,6 +62,16 @@ def safe_name(text: str, limit: int = 60) -> str:
     suffix = found[0] if found and found.start() > 0 else ""
     stem = name[: len(name) - len(suffix)][: limit - _HASH - 1 - len(suffix)].strip("._-")
     return f"{stem}_{digest}{suffix}" if stem else f"{digest}{suffix}"
+
+
+def numbered(path: str) -> Iterator[str]:
+    """The path itself, then the same with -2, -3 and so on before its suffix."""
+    stem, dot, suffix = path.rpartition(".")
+    if not stem or stem.endswith("/") or "/" in suffix:
+        stem, dot, suffix = path, "", ""
+    yield path
+    for number in range(2, 10_000):
+        yield f"{stem}-{number}{dot}{suffix}"
 
 
 def artifact_name(stem: str, suffix: str, now: datetime, unique: str) -> str:

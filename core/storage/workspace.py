@@ -17,6 +17,7 @@ from core.errors import WorkspaceError
 from core.redaction.redactor import Redactor
 from core.storage.compression import LARGEST, LIMIT, SUFFIX, Unpacked, pack
 from core.storage.files import FolderEntry, Root, Written
+from core.storage.names import numbered
 from core.storage.paths import shown
 from core.text import escape_unsafe, without_surrogates
 
@@ -261,8 +262,8 @@ class Workspace:
 
 
 def _make_session(sessions: Path, name: str) -> Path:
-    for number in range(1, 10_000):
-        path = sessions / (name if number == 1 else f"{name}-{number}")
+    for each in numbered(name):
+        path = sessions / each
         try:
             path.mkdir(mode=0o700)
         except FileExistsError:

@@ -6,7 +6,8 @@ import asyncio
 import hashlib
 import mimetypes
 import tempfile
-from collections.abc import Iterator
+from contextlib import suppress
+from functools import partial
 from pathlib import PurePosixPath
 from typing import IO, Annotated
 
@@ -15,7 +16,7 @@ from pydantic import Field
 
 from core.errors import ConnectionFailed, PathRefused, WorkspaceError
 from core.storage.files import AlreadyThere, Written
-from core.storage.names import safe_name
+from core.storage.names import numbered, safe_name
 from core.storage.paths import split_path
 from core.text import clean_line
 from core.toolkit.context import MOUNT, TooLarge, ToolContext
@@ -141,24 +142,14 @@ def _remote(path: str) -> str:
 
 
 def _write(context: ToolContext, name: str, file: IO[bytes]) -> Written:
-    stem, dot, suffix = name.rpartition(".")
-    if not stem:
-        stem, dot, suffix = name, "", ""
-    for number in range(1, 1_000):
-        path = f"{FOLDER}/{name if number == 1 else f'{stem}-{number}{dot}{suffix}'}"
-        if context.workspace.exists(path):
-            continue
-        file.seek(0)
-        try:
-            return context.workspace.root.write_chunks(path, _read(file), replace=False)
-        except AlreadyThere:
-            continue
+    for path in numbered(f"{FOLDER}/{name}"):
+        if not context.workspace.exists(path):
+            file.seek(0)
+            with suppress(AlreadyThere):
+                return context.workspace.root.write_chunks(
+                    path, iter(partial(file.read, _PIECE), b""), replace=False
+                )
     raise WorkspaceError(f"there are too many files named {name} in {FOLDER}: give another name")
-
-
-def _read(file: IO[bytes]) -> Iterator[bytes]:
-    while piece := file.read(_PIECE):
-        yield piece
 
 
 def _left(relative: str, size: int | None, *, allow_large: bool) -> str:

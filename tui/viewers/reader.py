@@ -158,7 +158,7 @@ def _skip(unpacked: Unpacked, count: int, stop: Stop) -> int:
     done = 0
     while done < count:
         stop.check()
-        step = unpacked.skip(min(_STEP, count - done))
+        step = len(unpacked.read(min(_STEP, count - done)))
         if not step:
             break
         done += step
