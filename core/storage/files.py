@@ -83,7 +83,7 @@ class Root:
             if create:
                 path.mkdir(mode=0o700, parents=True, exist_ok=True)
             self.path = path.resolve(strict=True)
-            os.close(self._open_root())
+            os.close(os.open(self.path, _FOLDER_FLAGS))
         except OSError as error:
             raise _failed("open the folder", str(path), error) from error
 
@@ -105,7 +105,7 @@ class Root:
         """
         parts = split_path(relative)
         with self._reporting("write", relative), self._folder(parts[:-1], create=True) as folder:
-            self._check_target(folder, parts[-1], relative)
+            _check_target(folder, parts[-1], relative)
             temporary = f".{os.getpid()}-{secrets.token_hex(8)}{TEMPORARY}"
             try:
                 size, digest = _write_file(folder, temporary, chunks)
@@ -147,10 +147,10 @@ class Root:
         if data.count(b"\n") != len(complete):
             raise ValueError("a line to append holds a line break inside; append its parts as lines")
         with self._reporting("append to", relative), self._folder(parts[:-1], create=True) as folder:
-            self._check_target(folder, parts[-1], relative)
+            _check_target(folder, parts[-1], relative)
             descriptor = os.open(parts[-1], _APPEND_FLAGS, 0o600, dir_fd=folder)
             try:
-                self._check_regular(descriptor, relative)
+                _check_kind(os.fstat(descriptor).st_mode, relative)
                 if os.fstat(descriptor).st_nlink > 1:
                     rule = "the file has a second name (hard link)"
                     raise refused(relative, rule, "choose another name")
@@ -170,7 +170,7 @@ class Root:
         with self._reporting("read", relative), self._folder(parts[:-1]) as folder:
             descriptor = os.open(parts[-1], _READ_FLAGS, dir_fd=folder)
             with os.fdopen(descriptor, "rb") as file:
-                self._check_regular(descriptor, relative)
+                _check_kind(os.fstat(descriptor).st_mode, relative)
                 yield file
 
     def remove(self, relative: str) -> bool:
@@ -179,7 +179,7 @@ class Root:
         with self._reporting("remove", relative):
             try:
                 with self._folder(parts[:-1]) as folder:
-                    self._check_target(folder, parts[-1], relative)
+                    _check_target(folder, parts[-1], relative)
                     os.unlink(parts[-1], dir_fd=folder)
                     _sync_folder(folder)
             except FileNotFoundError:
@@ -242,12 +242,9 @@ class Root:
                             removed += 1
         return removed
 
-    def _open_root(self) -> int:
-        return os.open(self.path, _FOLDER_FLAGS)
-
     @contextmanager
     def _folder(self, parts: tuple[str, ...], *, create: bool = False) -> Iterator[int]:
-        descriptor = self._open_root()
+        descriptor = os.open(self.path, _FOLDER_FLAGS)
         try:
             for part in parts:
                 if create:
@@ -278,15 +275,10 @@ class Root:
                 return True
         return False
 
-    def _check_target(self, folder: int, name: str, relative: str) -> None:
-        try:
-            mode = os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode
-        except FileNotFoundError:
-            return
-        _check_kind(mode, relative)
 
-    def _check_regular(self, descriptor: int, relative: str) -> None:
-        _check_kind(os.fstat(descriptor).st_mode, relative)
+def _check_target(folder: int, name: str, relative: str) -> None:
+    with suppress(FileNotFoundError):
+        _check_kind(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode, relative)
 
 
 def _check_kind(mode: int, relative: str) -> None:
