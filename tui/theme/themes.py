@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
+from typing import Any
 
 from textual.theme import Theme
 
@@ -15,10 +16,41 @@ __all__ = ["ABOUT", "DEFAULT_THEME", "MISSING", "THEMES", "listed", "readable", 
 DEFAULT_THEME = "ua-dark"
 MISSING = {"foreground-disabled": "ansi_bright_black", "surface-active": "ansi_default"}
 """Variables that Textual's own 16-colour themes lack."""
+_SCROLLBAR_BACKGROUNDS = ("scrollbar-background", "scrollbar-background-hover", "scrollbar-background-active")
 
-DARK = Theme(
+
+def _theme(
+    *, accent: str, secondary: str, foreground: str, background: str, variables: dict[str, str], **others: Any
+) -> Theme:
+    """Make a theme; what has the colour of something else need not be given."""
+    derived = {
+        "border": accent,
+        "foreground-muted": secondary,
+        "text-muted": secondary,
+        "text-disabled": variables["foreground-disabled"],
+        "block-cursor-blurred-foreground": foreground,
+        "input-cursor-background": foreground,
+        "input-cursor-foreground": background,
+        "screen-selection-background": variables["input-selection-background"],
+        "screen-selection-foreground": variables["input-selection-foreground"],
+        "scrollbar": variables["border-blurred"],
+        "scrollbar-active": accent,
+        "footer-key-foreground": accent,
+        **dict.fromkeys(_SCROLLBAR_BACKGROUNDS, background),
+    }
+    return Theme(
+        primary=accent,
+        accent=accent,
+        secondary=secondary,
+        foreground=foreground,
+        background=background,
+        variables=derived | variables,
+        **others,
+    )
+
+
+DARK = _theme(
     name="ua-dark",
-    primary="#7aa7f7",
     secondary="#8b93a7",
     accent="#7aa7f7",
     success="#7fbf8a",
@@ -30,40 +62,24 @@ DARK = Theme(
     panel="#1e222b",
     dark=True,
     variables={
-        "border": "#7aa7f7",
         "border-blurred": "#353b49",
-        "foreground-muted": "#8b93a7",
         "foreground-disabled": "#626a7d",
-        "text-muted": "#8b93a7",
         "text-on-rows": "#a3abbd",
-        "text-disabled": "#626a7d",
         "block-cursor-foreground": "#f2f4f8",
         "block-cursor-background": "#2b3a57",
         "block-cursor-text-style": "none",
         "button-focus-text-style": "bold",
-        "block-cursor-blurred-foreground": "#d8dce4",
         "block-cursor-blurred-background": "#20242e",
         "block-hover-background": "#1b1f28",
-        "input-cursor-background": "#d8dce4",
-        "input-cursor-foreground": "#111318",
         "input-selection-background": "#33476b",
         "input-selection-foreground": "#f2f4f8",
-        "screen-selection-background": "#33476b",
-        "screen-selection-foreground": "#f2f4f8",
-        "scrollbar": "#353b49",
         "scrollbar-hover": "#4a5266",
-        "scrollbar-active": "#7aa7f7",
-        "scrollbar-background": "#111318",
-        "scrollbar-background-hover": "#111318",
-        "scrollbar-background-active": "#111318",
         "scrollbar-corner-color": "#111318",
-        "footer-key-foreground": "#7aa7f7",
     },
 )
 
-LIGHT = Theme(
+LIGHT = _theme(
     name="ua-light",
-    primary="#2a5fc4",
     secondary="#5c6475",
     accent="#2a5fc4",
     success="#1d753a",
@@ -75,41 +91,25 @@ LIGHT = Theme(
     panel="#ebebe8",
     dark=False,
     variables={
-        "border": "#2a5fc4",
         "border-blurred": "#cfd1d4",
-        "foreground-muted": "#5c6475",
         "foreground-disabled": "#7d8493",
-        "text-muted": "#5c6475",
         "text-on-rows": "#5c6475",
-        "text-disabled": "#7d8493",
         "block-cursor-foreground": "#11141a",
         "block-cursor-background": "#dbe6fa",
         "block-cursor-text-style": "none",
         "button-focus-text-style": "bold",
-        "block-cursor-blurred-foreground": "#23272f",
         "block-cursor-blurred-background": "#ececea",
         "block-hover-background": "#f0f0ee",
-        "input-cursor-background": "#23272f",
-        "input-cursor-foreground": "#fbfbfa",
         "input-selection-background": "#c4d6f6",
         "input-selection-foreground": "#11141a",
-        "screen-selection-background": "#c4d6f6",
-        "screen-selection-foreground": "#11141a",
-        "scrollbar": "#cfd1d4",
         "scrollbar-hover": "#b3b7be",
-        "scrollbar-active": "#2a5fc4",
-        "scrollbar-background": "#fbfbfa",
-        "scrollbar-background-hover": "#fbfbfa",
-        "scrollbar-background-active": "#fbfbfa",
         "scrollbar-corner-color": "#fbfbfa",
-        "footer-key-foreground": "#2a5fc4",
     },
 )
 
-ANSI = Theme(
+ANSI = _theme(
     name="ua-ansi",
     ansi=True,
-    primary="ansi_bright_blue",
     secondary="ansi_bright_black",
     accent="ansi_bright_blue",
     success="ansi_green",
@@ -122,35 +122,20 @@ ANSI = Theme(
     boost="ansi_default",
     dark=True,
     variables={
-        "border": "ansi_bright_blue",
         "border-blurred": "ansi_bright_black",
-        "foreground-muted": "ansi_bright_black",
         "foreground-disabled": "ansi_bright_black",
-        "text-muted": "ansi_bright_black",
         "text-on-rows": "ansi_bright_black",
-        "text-disabled": "ansi_bright_black",
         "block-cursor-foreground": "ansi_default",
         "block-cursor-background": "ansi_default",
         "block-cursor-text-style": "bold reverse",
         "ansi-background": "ansi_black",
         "ansi-foreground": "ansi_white",
-        "block-cursor-blurred-foreground": "ansi_default",
         "block-cursor-blurred-background": "ansi_default",
         "block-cursor-blurred-text-style": "bold",
-        "input-cursor-background": "ansi_default",
-        "input-cursor-foreground": "ansi_default",
         "input-cursor-text-style": "reverse",
         "input-selection-background": "ansi_blue",
         "input-selection-foreground": "ansi_bright_white",
-        "screen-selection-background": "ansi_blue",
-        "screen-selection-foreground": "ansi_bright_white",
-        "scrollbar": "ansi_bright_black",
         "scrollbar-hover": "ansi_bright_black",
-        "scrollbar-active": "ansi_bright_blue",
-        "scrollbar-background": "ansi_default",
-        "scrollbar-background-hover": "ansi_default",
-        "scrollbar-background-active": "ansi_default",
-        "footer-key-foreground": "ansi_bright_blue",
     },
 )
 

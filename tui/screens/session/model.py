@@ -22,7 +22,7 @@ from tui.render.format import effort_of, fallback_of, middle_cut, tail_cut
 from tui.screens.requests.text_answer import TextAnswer
 from tui.widgets.choice_list import LetterKeyList
 from tui.widgets.command import CommandSpec
-from tui.widgets.dialog import Box, Dialog, Foot
+from tui.widgets.dialog import Box, Dialog, Foot, fields
 
 __all__ = ["COMMAND", "ModelScreen", "open_screen"]
 
@@ -149,10 +149,8 @@ class ModelScreen(Dialog[ModelChoice | None]):
             ("Effort", effort),
             ("Fallback", fallback_of(self._choice.fallback)),
         ]
-        lines = [
-            Content.assemble((f"{label:<10}", "$text-muted"), clean_line(text, 100)) for label, text in rows
-        ]
-        self.query_one("#model-more", Static).update(Content("\n").join(lines))
+        facts = fields(*((label, clean_line(text, 100)) for label, text in rows))
+        self.query_one("#model-more", Static).update(facts)
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         """Close with the model of the row."""
