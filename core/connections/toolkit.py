@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 from core.connections.base import BLANKED, Connection
@@ -33,15 +33,12 @@ def toolkit_connection(
         telemetry: the variables with which it exports its spans; the agent does not pass its own on.
         session_file: the private file with the credentials of the remote sandbox.
     """
-    args = ["-I", "-m", "core.toolkit", "--workspace", str(workspace), *_route_args(routes)]
+    args = ["-I", "-m", "core.toolkit", "--workspace", str(workspace)]
+    for suffix, address in routes.items():
+        args += ["--route", f"{suffix}={address}"]
     environment = dict.fromkeys((*BLANKED, "COMPOSIO_API_KEY"), "")
     environment |= {"PYDANTIC_DISABLE_PLUGINS": "__all__", **(telemetry or {})}
     if session_file is not None:
         environment[SESSION_FILE] = str(session_file)
     server = {"type": "stdio", "command": sys.executable, "args": args, "env": environment}
     return Connection(servers={SERVER: server})
-
-
-def _route_args(routes: Mapping[str, str]) -> Iterable[str]:
-    for suffix, address in routes.items():
-        yield from ("--route", f"{suffix}={address}")

@@ -94,11 +94,12 @@ def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
 
 async def _serve(options: argparse.Namespace, redactor: Redactor) -> None:
     from core.storage.workspace import Workspace
+
+    # Before the slow imports, as it may fail.
+    workspace = Workspace.open(options.workspace, redactor)
     from core.toolkit.context import ToolContext
     from core.toolkit.server import build_server
     from core.web_reader.blacklist import Blacklist
-
-    workspace = Workspace.open(options.workspace, redactor)
 
     def open_fetcher() -> Fetcher:
         from core.net.client import Fetcher
