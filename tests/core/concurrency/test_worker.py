@@ -203,7 +203,7 @@ def test_a_large_result_comes_to_the_same_in_the_child(
         hello(aside)
         one.add(LATER)
     words = f"the password is {SECRET} or {LATER} " + "é" * 150
-    large = json.dumps(rows(3_000, SIGNED, words) | {"stdout": words})
+    large = json.dumps(rows(2_200, SIGNED, words) | {"stdout": words})
     beside, by_hand = observe(workspace, aside, raw(large), tool), observe(here, None, raw(large), tool)
     assert beside.error is None
     assert beside.status == "saved"
@@ -217,7 +217,7 @@ def test_a_large_result_comes_to_the_same_in_the_child(
             assert LATER not in text
             if name != "urls.txt" and tool == SEARCH:
                 assert [row["url"] for row in json.loads(text)["results"]] == [
-                    f"{SIGNED}{n}" for n in range(3_000)
+                    f"{SIGNED}{n}" for n in range(2_200)
                 ]
     for path in workspace.path.rglob("*"):
         assert not path.is_file() or SECRET.encode() not in path.read_bytes()
@@ -229,7 +229,7 @@ def test_several_large_results_keep_their_signed_addresses(
     settler = ResultStore(ResultAdapter(None), workspace, workspace.redactor, aside)
     results = []
     for number in range(5):
-        large = json.dumps(rows(2_500, f"{SIGNED}{number}-"))
+        large = json.dumps(rows(1_000, f"{SIGNED}{number}-"))
         whole, _ = settler.store(raw(large), facts(SEARCH, f"toolu_{number}"))
         results.append(
             ToolResult(call=ToolCall(tool_use_id=f"toolu_{number}", name=SEARCH), observation=whole)
@@ -410,7 +410,7 @@ def test_observers_of_other_packages_work_in_the_child(
 
 
 IMAGE = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "QUJD" * 9_000}}
-BIG = json.dumps(rows(2_000) | {"token": SECRET})
+BIG = json.dumps(rows(1_000) | {"token": SECRET})
 
 
 @pytest.mark.parametrize(
