@@ -203,7 +203,7 @@ def test_a_large_result_comes_to_the_same_in_the_child(
         hello(aside)
         one.add(LATER)
     words = f"the password is {SECRET} or {LATER} " + "é" * 150
-    large = json.dumps(rows(2_200, SIGNED, words) | {"stdout": words})
+    large = json.dumps(rows(2_500, SIGNED, words) | {"stdout": words})
     beside, by_hand = observe(workspace, aside, raw(large), tool), observe(here, None, raw(large), tool)
     assert beside.error is None
     assert beside.status == "saved"
@@ -217,7 +217,7 @@ def test_a_large_result_comes_to_the_same_in_the_child(
             assert LATER not in text
             if name != "urls.txt" and tool == SEARCH:
                 assert [row["url"] for row in json.loads(text)["results"]] == [
-                    f"{SIGNED}{n}" for n in range(2_200)
+                    f"{SIGNED}{n}" for n in range(2_500)
                 ]
     for path in workspace.path.rglob("*"):
         assert not path.is_file() or SECRET.encode() not in path.read_bytes()
