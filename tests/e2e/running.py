@@ -50,9 +50,9 @@ class Finished:
 
 
 def environment(home: Path, **extra: str) -> dict[str, str]:
-    """An environment without anybody's keys and without plug-ins of pydantic, with a home of its own."""
+    """An environment without anybody's keys, with a home of its own."""
     kept = {name: os.environ[name] for name in ("PATH", "LANG", "TMPDIR") if name in os.environ}
-    own = {"HOME": str(home), "TERM": "xterm-256color", "TZ": "UTC", "PYDANTIC_DISABLE_PLUGINS": "__all__"}
+    own = {"HOME": str(home), "TERM": "xterm-256color", "TZ": "UTC"}
     return {**kept, **own, **extra}
 
 

@@ -221,8 +221,8 @@ def lit(app: UaTuiApp) -> str:
     pane = app.frame.query_one("#conversation", ConversationPane)
     color = pane.palette["lines--cursor"].bgcolor
     assert color is not None
-    parts = (part for row in pane.lines for part in row.strip)
-    return " ".join(part.text for part in parts if part.style and part.style.bgcolor == color)
+    parts = (part for y in range(pane.size.height) for part in pane.render_line(y))
+    return " ".join(part.text.strip() for part in parts if part.style and part.style.bgcolor == color)
 
 
 async def test_keys_choose_something_to_try_in_an_empty_conversation(tmp_path: Path) -> None:
