@@ -106,8 +106,8 @@ def collector(
             if page:
                 self._send(status, page)
                 return
-            told = {"project_name": "mine", "project_url": project}
-            data = json.dumps(told if self.path == "/v1/info" else {}).encode()
+            reported = {"project_name": "mine", "project_url": project}
+            data = json.dumps(reported if self.path == "/v1/info" else {}).encode()
             self._send(200, data)
 
         def log_message(self, format: str, *args: object) -> None:

@@ -151,6 +151,7 @@ def test_every_recipe_is_checked() -> None:
     assert list(RECIPES) == list(CHECKS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("title", CHECKS)
 def test_a_recipe_works_as_printed(title: str, tmp_path: Path) -> None:
     for package in ("core", "observers", "tui", "styles", "tests", "docs"):

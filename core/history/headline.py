@@ -77,7 +77,7 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def line(self) -> str:
         """The text for a list: the heading, or why there is none."""
-        return self.heading or self.why or "nothing was asked"
+        return self.heading or self.why or "empty"
 
 
 def stamp_of(folder: Path) -> Stamp:

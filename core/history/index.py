@@ -162,7 +162,7 @@ class SessionIndex:
         # A link with the name of a session could lead anywhere.
         if name not in session_names(self.base):
             raise WorkspaceError(
-                f"{clean_line(name, 100)!r} is no session in {self.sessions}: refresh the list"
+                f"{clean_line(name, 100)!r} is not a session in {self.sessions}: refresh the list"
             )
 
     def _locked(self, sessions: int, name: str) -> int | None:

@@ -345,7 +345,7 @@ class Places:
             value = without_secrets(value) if isinstance(value, str) else value
             shown = "a value that" if spec.secret else f"{value!r}, which"
             raise SettingsError(
-                f"{given.origin} is {shown} is not allowed: it takes {ended(str(error))}"
+                f"{given.origin} is {shown} is not allowed: it must be {ended(str(error))}"
             ) from error
         if isinstance(value, Path):
             parts = value.parts

@@ -108,7 +108,7 @@ def _stated_size(head: bytes) -> int | None:
     try:
         size = zstandard.frame_content_size(head)
     except zstandard.ZstdError:
-        raise _damaged("is damaged or no zstd data") from None
+        raise _damaged("is damaged or not zstd data") from None
     return size if size >= 0 else None
 
 
@@ -139,14 +139,14 @@ def _gzip_pieces(file: BinaryIO) -> Iterator[bytes]:
     try:
         piece = content.read1(_GZIP_PIECE)
         if not file.tell():
-            raise _damaged("is no gzip data")
+            raise _damaged("is not gzip data")
         while piece:
             yield piece
             piece = content.read1(_GZIP_PIECE)
     except EOFError:
         raise _damaged("is cut short") from None
     except (gzip.BadGzipFile, zlib.error):
-        raise _damaged("is damaged or no gzip data") from None
+        raise _damaged("is damaged or not gzip data") from None
 
 
 def _damaged(what: str) -> WorkspaceError:

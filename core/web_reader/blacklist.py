@@ -304,7 +304,7 @@ def _decode(root: Root) -> _File:
     try:
         data = root.read(BLACKLIST, _MAX_FILE + 1)
     except PathRefused as error:
-        raise _Corrupt("it is no regular file") from error
+        raise _Corrupt("it is not a regular file") from error
     except WorkspaceError as error:
         match error.__cause__:
             case FileNotFoundError():

@@ -32,7 +32,7 @@ class Taken(NamedTuple):
     without_core: float
 
 
-def told(taken: Iterable[Taken]) -> str:
+def reported(taken: Iterable[Taken]) -> str:
     """What each took, and how much of it this machine kept the program waiting."""
     return ", ".join(f"{each.took:.0f} ms with {each.without_core:.0f} ms of no core" for each in taken)
 

@@ -141,8 +141,10 @@ class Heartbeat:
                 for ident, frame in frames.items()
                 if frame.f_code.co_name not in PARKED
             ]
-            told = [f"{_short(at.filename)}:{at.lineno} {at.name}" for at in [*ours, *stack[-LAST_FRAMES:]]]
-            self._seen.append("\n".join([" > ".join(told), *others]))
+            reported = [
+                f"{_short(at.filename)}:{at.lineno} {at.name}" for at in [*ours, *stack[-LAST_FRAMES:]]
+            ]
+            self._seen.append("\n".join([" > ".join(reported), *others]))
 
 
 def _ours(path: str) -> bool:

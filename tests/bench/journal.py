@@ -30,7 +30,9 @@ def journal(base: Path, runs: int) -> Section:
     """How soon the end of the session can be read and answers keys, and what reading the whole of it takes."""
     name = "session_20261121_060000"
     path = write_large_journal(base / "AGENT_RUN_WORKSPACES" / name)
-    told = f"{QUERIES * MESSAGES:,} messages, {QUERIES * CALLS:,} calls, {path.stat().st_size / 1e6:.0f} MB"
+    reported = (
+        f"{QUERIES * MESSAGES:,} messages, {QUERIES * CALLS:,} calls, {path.stat().st_size / 1e6:.0f} MB"
+    )
     ready: list[float] = []
     rows: list[Row] = []
     for turn in range(max(1, min(runs, STARTS))):
@@ -67,7 +69,7 @@ def journal(base: Path, runs: int) -> Section:
         median(ready) * 1_000,
         "ms",
         READY,
-        f"from the command to its newest message and a key answered, {spread(ready)}; {told}",
+        f"from the command to its newest message and a key answered, {spread(ready)}; {reported}",
     )
     stalled = _stalls(base, path.parent)
     return Section([first, *rows, *stalled.rows], stalled.details)
@@ -86,11 +88,12 @@ def _stalls(base: Path, folder: Path) -> Section:
         slow = [stall for stall in report["stalls"] if stall["phase"] == phase]
         longest = max(slow, key=lambda stall: stall["late"], default=None)
         over = sum(beat > STALL for beat in beats)
-        told = f"p99 {quantile(beats, 0.99):.1f} ms, {over} of {len(beats)} over the bound"
+        reported = f"p99 {quantile(beats, 0.99):.1f} ms, {over} of {len(beats)} over the bound"
         if longest:
-            told += f"; of the longest {longest['working']:.0f} ms computed, {longest['waiting']:.0f} ms without a core"
+            computed, waited = longest["working"], longest["waiting"]
+            reported += f"; of the longest {computed:.0f} ms computed, {waited:.0f} ms without a core"
         bound = STALL if phase == READING else None
-        rows.append(Row(f"longest stall, {phase} a journal", max(beats), "ms", bound, told))
+        rows.append(Row(f"longest stall, {phase} a journal", max(beats), "ms", bound, reported))
     details: list[str] = []
     for stall in report["stalls"]:
         details.append(f"journal, {stall['phase']}, at {stall['at']:.2f} s: {stall['late']:.0f} ms")

@@ -33,11 +33,13 @@ def large(base: Path, _runs: int) -> Section:
         )
     report = _measure(base / "burst", "burst")
     times = f"in at {report['submitted']:.1f} s, done at {report['took']:.1f} s"
-    told = f"{report['artifacts']} of {report['results']} saved, {times}"
+    reported = f"{report['artifacts']} of {report['results']} saved, {times}"
     rows += [
-        Row("results of 30 KB that were not saved", report["results"] - report["artifacts"], "", 0.0, told),
-        Row("memory for 3,000 results of 30 KB", report["growth"], "MB", BURST_GROWTH, told),
-        Row("longest stall meanwhile", report["longest"], "ms", None, told),
+        Row(
+            "results of 30 KB that were not saved", report["results"] - report["artifacts"], "", 0.0, reported
+        ),
+        Row("memory for 3,000 results of 30 KB", report["growth"], "MB", BURST_GROWTH, reported),
+        Row("longest stall meanwhile", report["longest"], "ms", None, reported),
     ]
     for mode, title in HOSTILE.items():
         report = _measure(base / mode, mode)

@@ -69,7 +69,7 @@ class Bench:
         self.aside = WorkerProcess(self.workspace)
         self.artifacts = 0
         self.items = 0
-        self.said: list[str] = []
+        self.shown_text: list[str] = []
         observers = default_observers()
         offload = ResultOffload(self.aside, [observer.name for observer in observers])
         self.runner = ObserverRunner(
@@ -106,7 +106,11 @@ class Bench:
                 self.artifacts += 1
             case ObserverFinished():
                 self.items += event.items
-                self.said += [said for said in (event.error, event.note) if said and said not in self.said]
+                self.shown_text += [
+                    shown_text
+                    for shown_text in (event.error, event.note)
+                    if shown_text and shown_text not in self.shown_text
+                ]
             case _:
                 pass
 
@@ -176,7 +180,7 @@ async def measured(mode: str) -> dict[str, Any]:
     heart.start()
     await asyncio.sleep(0.1)
     began = time.perf_counter()
-    told = await work(bench, text)
+    reported = await work(bench, text)
     took = time.perf_counter() - began
     await asyncio.sleep(0.1)
     growth = memory.growth()
@@ -184,14 +188,14 @@ async def measured(mode: str) -> dict[str, Any]:
     report = heart.report()
     await asyncio.to_thread(bench.aside.close)
     bench.workspace.close()
-    return told | {
+    return reported | {
         "longest": max(report["phases"][WORK]),
         "stalls": report["stalls"],
         "growth": growth,
         "took": took,
         "artifacts": bench.artifacts,
         "items": bench.items,
-        "said": bench.said,
+        "said": bench.shown_text,
     }
 
 

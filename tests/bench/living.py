@@ -37,8 +37,8 @@ def on_screen(base: Path, _runs: int) -> Section:
                 echoes += _type(terminal)
             else:
                 terminal.watch(0.1)
-        told = f"{len(echoes)} keys, one each {BETWEEN_KEYS * 1_000:.0f} ms, while the session streams"
-        rows.append(Row("key to echo, median", median(echoes), "ms", None, told))
+        reported = f"{len(echoes)} keys, one each {BETWEEN_KEYS * 1_000:.0f} ms, while the session streams"
+        rows.append(Row("key to echo, median", median(echoes), "ms", None, reported))
         rows.append(
             Row("key to echo, p95", quantile(echoes, 0.95), "ms", None, f"longest {max(echoes):.0f} ms")
         )

@@ -39,12 +39,12 @@ def cost(base: Path, _runs: int) -> Section:
     """What the agent pays to hand a result to all observers: as they come in a session, and all at once."""
     paced = asyncio.run(_submit(base / "paced", BATCH))
     burst = asyncio.run(_submit(base / "burst", RESULTS))
-    told = f"{RESULTS} results of eight kinds to all observers"
+    reported = f"{RESULTS} results of eight kinds to all observers"
     return Section(
         [
-            Row("hand over a result, median", median(paced), "µs", BOUND, f"{told}, {BATCH} at a time"),
+            Row("hand over a result, median", median(paced), "µs", BOUND, f"{reported}, {BATCH} at a time"),
             Row("hand over a result, p99", quantile(paced, 0.99), "µs", None, f"longest {max(paced):.0f} µs"),
-            Row("the same at once, median", median(burst), "µs", BOUND, f"{told}, all in a row"),
+            Row("the same at once, median", median(burst), "µs", BOUND, f"{reported}, all in a row"),
             Row("the same at once, p99", quantile(burst, 0.99), "µs", None, f"longest {max(burst):.0f} µs"),
         ]
     )

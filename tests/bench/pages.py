@@ -22,7 +22,7 @@ def lean(number: int, rows: int) -> list[dict[str, Any]]:
         {
             "title": f"Chips of the week {number}: what changed at maker {place}",
             "link": f"https://paper-{place % 97}.example/chips/{number}/story-{place}",
-            "snippet": f"{_said(place, 24)} {number}-{place}.",
+            "snippet": f"{_shown_text(place, 24)} {number}-{place}.",
             "date": f"{place % 23 + 1} hours ago",
             "position": place,
         }
@@ -41,7 +41,7 @@ def rich(number: int, rows: int) -> list[dict[str, Any]]:
             "redirect_link": f"https://redirect.example/url?q=paper-{place % 97}/{number}/{place}&n=1",
             "displayed_link": f"https://paper-{place % 97}.example › chips › {number}",
             "favicon": f"https://icons.example/{place % 97}.png",
-            "snippet": f"{_said(place, 22)} <em>Fabriques &amp; ateliers</em> … d&#39;été {number}-{place}.",
+            "snippet": f"{_shown_text(place, 22)} <em>Fabriques &amp; ateliers</em> … d&#39;été {number}-{place}.",
             "snippet_highlighted_words": ["chips", f"maker {place}", "été"],
             "source": f"Paper {place % 97}",
             "sitelinks": {
@@ -60,10 +60,10 @@ def rich(number: int, rows: int) -> list[dict[str, Any]]:
 
 def long(number: int, rows: int, *, cjk: bool) -> list[dict[str, Any]]:
     """Rows of about 2,000 bytes, of English or of Japanese text."""
-    said = _CJK * 17 if cjk else _said(7, 330)
+    shown_text = _CJK * 17 if cjk else _shown_text(7, 330)
     title = "半導体の一週間" if cjk else "Chips of the week"
     return [
-        row | {"title": f"{title} {number}-{place}", "snippet": f"{said} {number}-{place}"}
+        row | {"title": f"{title} {number}-{place}", "snippet": f"{shown_text} {number}-{place}"}
         for place, row in enumerate(lean(number, rows), 1)
     ]
 
@@ -89,5 +89,5 @@ def result(number: int, text: str, tool: str = TOOL) -> ToolResult:
     return ToolResult(call=call, observation=observation)
 
 
-def _said(place: int, words: int) -> str:
+def _shown_text(place: int, words: int) -> str:
     return " ".join(_WORDS[(place + word) % len(_WORDS)] for word in range(words))

@@ -5,7 +5,7 @@ import sys
 import time
 from pathlib import Path
 
-from tests.bench.driven import Driven, Taken, probes, told
+from tests.bench.driven import Driven, Taken, probes, reported
 from tests.bench.processes import resident_mb, running_seconds
 from tests.bench.table import Row, Section, median, quantile
 from tests.e2e.running import environment
@@ -64,9 +64,7 @@ def _scrolling(driven: Driven) -> list[Row]:
         began = driven.send(PAGE_UP)
         frames.append(driven.taken(began, driven.painted(SECONDS)))
     took = [frame.took for frame in frames]
-    how = (
-        f"{FRAMES} pages up, key to painted; p95 {quantile(took, 0.95):.0f} ms, longest {told([max(frames)])}"
-    )
+    how = f"{FRAMES} pages up, key to painted; p95 {quantile(took, 0.95):.0f} ms, longest {reported([max(frames)])}"
     return [Row("scroll a trace of 10,000 calls, a frame", median(took), "ms", FRAME_BOUND, how)]
 
 
@@ -90,7 +88,7 @@ def _files(driven: Driven, folder: Path) -> list[Row]:
     writer.wait()
     keys = [driven.taken(at, driven.until(letter, SECONDS)) for letter, at in typed.items()]
     driven.rest(SECONDS)
-    how = f"all counted after {seen - began:.1f} s; {len(keys)} keys, longest {told([max(keys)])}"
+    how = f"all counted after {seen - began:.1f} s; {len(keys)} keys, longest {reported([max(keys)])}"
     return [
         Row(f"{FILES:,} files at once: a key waits", max(key.took for key in keys), "ms", STALL_BOUND, how)
     ]
@@ -110,7 +108,7 @@ def _gigabyte(driven: Driven, folder: Path) -> list[Row]:
         driven.forget()
         began = driven.send(key)
         taken = driven.taken(began, driven.until(WORD, SECONDS))
-        rows.append(Row(what, taken.took, "ms", PREVIEW_BOUND, f"key to text; {told([taken])}"))
+        rows.append(Row(what, taken.took, "ms", PREVIEW_BOUND, f"key to text; {reported([taken])}"))
         driven.rest(SECONDS)
     driven.send(ESCAPE)
     driven.rest(SECONDS)

@@ -11,7 +11,7 @@ from typing import Any
 
 from tests.bench.answers import answer, marker
 from tests.bench.child import COLUMNS, ROWS
-from tests.bench.driven import Driven, Taken, probes, told
+from tests.bench.driven import Driven, Taken, probes, reported
 from tests.bench.processes import resident_mb, running_seconds
 from tests.bench.table import Row, Section, median
 from tests.e2e.running import environment, program
@@ -93,8 +93,8 @@ def streaming(base: Path, _runs: int) -> Section:
 
 def _reply(body: dict[str, Any], _results: int) -> Sequence[Block]:
     # What the agent asks for itself, without tools, is answered in a word; plain Textual says that it has none.
-    said = str(body["messages"])
-    number = max((turn for turn in range(1, TURNS + 1) if _query(turn) in said), default=0)
+    shown_text = str(body["messages"])
+    number = max((turn for turn in range(1, TURNS + 1) if _query(turn) in shown_text), default=0)
     return (Text(answer(number, PIECES) if number and "tools" in body else "Yes."),)
 
 
@@ -203,13 +203,13 @@ def _theme(driven: Driven, opened_by: str, theme: str) -> Taken:
 
 def _rows(ours: Figures, markdown: Figures, log: Figures) -> list[Row]:
     def row(
-        measure: str, figure: Callable[[Figures], float], unit: str, bound: float | None, told: str = ""
+        measure: str, figure: Callable[[Figures], float], unit: str, bound: float | None, reported: str = ""
     ) -> Row:
         digits = 0 if unit == "ms" else 1
         compared = (
             f"Markdown widget {figure(markdown):,.{digits}f}, Log widget {figure(log):,.{digits}f} {unit}"
         )
-        return Row(measure, figure(ours), unit, bound, f"{compared}; {told}" if told else compared)
+        return Row(measure, figure(ours), unit, bound, f"{compared}; {reported}" if reported else compared)
 
     pieces = TURNS * PIECES
     streamed = f"{RATE:.0f} pieces of {PIECE} characters a second"
@@ -226,7 +226,7 @@ def _rows(ours: Figures, markdown: Figures, log: Figures) -> list[Row]:
             lambda f: _longest(f.keys),
             "ms",
             LONGEST_KEY_BOUND,
-            told([max(ours.keys)]),
+            reported([max(ours.keys)]),
         ),
         row(
             "last byte to the end on screen",
@@ -236,16 +236,28 @@ def _rows(ours: Figures, markdown: Figures, log: Figures) -> list[Row]:
             f"after {PIECES:,} pieces, longest of {TURNS} turns",
         ),
         row("a core while it streams", lambda f: max(f.shares), "%", None, streamed),
-        row("focus out, in and a key", lambda f: _longest(f.focus), "ms", CHANGE_BOUND, told(ours.focus)),
-        row("another size, all painted", lambda f: _longest(f.resize), "ms", CHANGE_BOUND, told(ours.resize)),
+        row("focus out, in and a key", lambda f: _longest(f.focus), "ms", CHANGE_BOUND, reported(ours.focus)),
+        row(
+            "another size, all painted",
+            lambda f: _longest(f.resize),
+            "ms",
+            CHANGE_BOUND,
+            reported(ours.resize),
+        ),
         row(
             "the size of three columns, and back",
             lambda f: _longest(f.columns),
             "ms",
             CHANGE_BOUND,
-            told(ours.columns),
+            reported(ours.columns),
         ),
-        row("another theme, all painted", lambda f: _longest(f.theme), "ms", CHANGE_BOUND, told(ours.theme)),
+        row(
+            "another theme, all painted",
+            lambda f: _longest(f.theme),
+            "ms",
+            CHANGE_BOUND,
+            reported(ours.theme),
+        ),
         row(
             "idle afterwards",
             lambda f: max(f.idle),

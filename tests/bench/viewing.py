@@ -22,30 +22,36 @@ def viewers(base: Path, _runs: int) -> Section:
     details: list[str] = []
     report = _measure(base / "files", "files", details)
     for phase, where in FILES.items():
-        told = f"all marked after {report['times'][phase]:.0f} ms"
+        reported = f"all marked after {report['times'][phase]:.0f} ms"
         rows.append(
-            Row(f"longest stall, 5,000 files in {where}", _longest(report, phase), "ms", FILES_STALL, told)
+            Row(
+                f"longest stall, 5,000 files in {where}", _longest(report, phase), "ms", FILES_STALL, reported
+            )
         )
     report = _measure(base / "see", "see", details)
     for name, (title, _) in SIGHTS.items():
         for pane in ("preview", "viewer"):
             phase = f"{pane} {name}"
             whole = report["times"].get(f"{phase} whole")
-            told = (
+            reported = (
                 f"all of it after {whole:.0f} ms"
                 if whole is not None
                 else "after a pause of 60 ms for the cursor"
             )
             rows += [
-                Row(f"first sight in the {pane}, {title}", report["times"][phase], "ms", SIGHT, told),
+                Row(f"first sight in the {pane}, {title}", report["times"][phase], "ms", SIGHT, reported),
                 Row(f"longest stall in the {pane}, {title}", _longest(report, phase), "ms", STALL),
             ]
     report = _measure(base / "sort", "sort", details)
     for phase, title in SORTS.items():
-        told = f"sorted after {report['times'][phase] / 1_000:.1f} s"
+        reported = f"sorted after {report['times'][phase] / 1_000:.1f} s"
         rows.append(
             Row(
-                f"longest stall, a million rows sorted by {title}", _longest(report, phase), "ms", STALL, told
+                f"longest stall, a million rows sorted by {title}",
+                _longest(report, phase),
+                "ms",
+                STALL,
+                reported,
             )
         )
     return Section(rows, details)

@@ -73,7 +73,7 @@ def test_an_event_published_by_a_subscriber_comes_after_the_one_it_answers() -> 
     assert seen == ["1 query_received", "2 error_raised"]
 
 
-def test_forwarded_events_keep_their_stamp_and_numbering_goes_on_after_them() -> None:
+def test_forwarded_events_keep_their_stamp_and_numbering_continues_after_them() -> None:
     bus = Bus()
     seen: list[Event] = []
     bus.subscribe(seen.append)

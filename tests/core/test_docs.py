@@ -62,7 +62,7 @@ def test_the_journal_page_has_every_field_of_a_block() -> None:
         assert set(re.findall(r"`(\w+)`", row)) == set(block.__struct_fields__)
 
 
-def test_the_journal_page_tells_which_results_are_too_large_for_it() -> None:
+def test_the_journal_page_shows_which_results_are_too_large_for_it() -> None:
     assert f"more than {INLINE_LIMIT >> 10} KiB" in sections(JOURNAL)["Large results"]
 
 

@@ -93,7 +93,7 @@ async def test_sync_and_async_handlers_pass_the_payload_on(pipelines: Pipelines)
     assert result.tool_use_id == "t1"
 
 
-async def test_a_handler_that_raises_is_reported_and_the_last_good_payload_goes_on(
+async def test_a_handler_that_raises_is_reported_and_the_last_good_payload_continues(
     pipelines: Pipelines, reports: Reports
 ) -> None:
     def change(payload: BeforeTool) -> BeforeTool:

@@ -50,7 +50,7 @@ async def test_the_handlers_of_packages_run_by_their_priority(plugged: Plugged) 
 
 
 @pytest.mark.parametrize(
-    ("source", "told"),
+    ("source", "reported"),
     [
         ("raise ImportError('no library')", "cannot be imported (ImportError: no library)"),
         ("register = 3", "does not name a plain function"),
@@ -62,12 +62,14 @@ async def test_the_handlers_of_packages_run_by_their_priority(plugged: Plugged) 
         ("def register(pipelines): pipelines.register('tool.before', print)", "There is no pipeline"),
     ],
 )
-async def test_what_fails_is_left_out_whole_and_said(plugged: Plugged, source: str, told: str) -> None:
+async def test_what_fails_is_left_out_whole_and_reported(
+    plugged: Plugged, source: str, reported: str
+) -> None:
     good = DENIES.format(reason="good", priority=0, more="")
     pipelines, problems = plugged(a=source, b=good)
     (problem,) = problems
     assert (problem.group, problem.plugin) == (PIPELINE_GROUP, "a")
-    assert told in problem.message
+    assert reported in problem.message
     assert await denied(pipelines) == "good"
     assert len(pipelines.handlers("tool.before_execute")) == 1
 

@@ -92,7 +92,7 @@ def test_middle_truncate_keeps_its_limit(text: str, limit: int) -> None:
     assert (cut == text) == (len(text) <= limit)
 
 
-def test_middle_truncate_tells_how_much_is_missing() -> None:
+def test_middle_truncate_shows_how_much_is_missing() -> None:
     cut = middle_truncate("a" * 500 + "b" * 500, 100)
     head, _, rest = cut.partition("[… ")
     count, _, tail = rest.partition(" characters left out …]")

@@ -45,10 +45,12 @@ class Served:
     @property
     def children(self) -> list[str]:
         """The processes of the sessions that live."""
-        told = subprocess.run(["ps", "-A", "-ww", "-o", "args"], capture_output=True, text=True, check=True)
+        reported = subprocess.run(
+            ["ps", "-A", "-ww", "-o", "args"], capture_output=True, text=True, check=True
+        )
         return [
             line
-            for line in told.stdout.splitlines()
+            for line in reported.stdout.splitlines()
             if "tui.cli.served_tab" in line and str(self.base) in line
         ]
 
@@ -130,16 +132,16 @@ class Page:
         async with asyncio.timeout(PATIENCE):
             while True:
                 message = await self._connection.receive_json()
-                told = message.get("params", {})
+                reported = message.get("params", {})
                 match message.get("method"):
                     case "Network.requestWillBeSent":
-                        self.asked_for.append(told["request"]["url"])
+                        self.asked_for.append(reported["request"]["url"])
                     case "Network.webSocketCreated":
-                        self.asked_for.append(told["url"])
+                        self.asked_for.append(reported["url"])
                     case "Runtime.exceptionThrown":
-                        self.failures.append(str(told))
-                    case "Log.entryAdded" if told["entry"]["level"] == "error":
-                        self.failures.append(str(told))
+                        self.failures.append(str(reported))
+                    case "Log.entryAdded" if reported["entry"]["level"] == "error":
+                        self.failures.append(str(reported))
                 if message.get("id") == self._number:
                     assert "error" not in message, message
                     result: dict[str, Any] = message["result"]

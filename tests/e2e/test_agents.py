@@ -71,8 +71,8 @@ class Model:
         return [Text("Written as the folder wants it.")]
 
     def _main(self, body: dict[str, Any], results: int) -> list[Block]:
-        said = json.dumps(body["messages"])
-        base = re.search(r"Base directory for this skill: (\S+?)\\n", said)
+        shown_text = json.dumps(body["messages"])
+        base = re.search(r"Base directory for this skill: (\S+?)\\n", shown_text)
         steps: list[Block] = [
             Use("Agent", {"subagent_type": "reviewer", "prompt": "Check it", "description": "check"}),
             Use("Agent", {"subagent_type": "email-writer", "prompt": "Write it", "description": "mail"}),
@@ -116,7 +116,7 @@ async def run(base: Path, model: Model) -> tuple[Session, list[Event]]:
             await session.start()
             session.submit("Check the report")
             await until(lambda: any(isinstance(event, QueryFinished) for event in events), 90)
-            await until(lambda: any("list_directories" in told for told in errors(events)), 30)
+            await until(lambda: any("list_directories" in reported for reported in errors(events)), 30)
         finally:
             await session.close("finished")
     return session, events
@@ -162,14 +162,16 @@ async def test_the_model_is_offered_what_a_folder_has_and_no_more_rights(
     assert model.asked["OWN-MAIL"]
 
     # The skill was loaded, and its files are read unasked; nothing it names was run or read.
-    said = json.dumps(model.asked["main"][-1]["messages"])
-    assert "STYLE-BODY" in said
-    assert "WORDS-OF-THE-HOUSE" in said
+    shown_text = json.dumps(model.asked["main"][-1]["messages"])
+    assert "STYLE-BODY" in shown_text
+    assert "WORDS-OF-THE-HOUSE" in shown_text
     assert CANARY not in json.dumps(model.asked)
     assert not (tmp_path / "ran").exists()
     assert ended["Read", False] == "success"
 
-    told = errors(events)
-    assert any("broken.md: a sub-agent starts with front matter" in each for each in told)
-    assert any("there is no tool mcp__local_toolkit__list_directories: did you mean" in each for each in told)
-    assert not any("Bash" in each for each in told)
+    reported = errors(events)
+    assert any("broken.md: a sub-agent starts with front matter" in each for each in reported)
+    assert any(
+        "there is no tool mcp__local_toolkit__list_directories: did you mean" in each for each in reported
+    )
+    assert not any("Bash" in each for each in reported)

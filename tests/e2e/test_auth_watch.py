@@ -32,7 +32,7 @@ def address_of(session: Session) -> str:
     return base
 
 
-async def test_the_session_goes_on_by_itself_once_the_account_is_connected(
+async def test_the_session_continues_by_itself_once_the_account_is_connected(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(wait, "OFTEN_SECONDS", 0.2)
@@ -65,7 +65,7 @@ async def test_the_session_goes_on_by_itself_once_the_account_is_connected(
     assert queries[1].startswith("The authentication is complete")
 
 
-async def test_an_account_that_is_connected_while_the_query_runs_is_told_after_it(tmp_path: Path) -> None:
+async def test_an_account_that_is_connected_while_the_query_runs_is_reported_after_it(tmp_path: Path) -> None:
     events: list[Event] = []
     async with demo_session(tmp_path, events) as session:
 

@@ -51,15 +51,15 @@ class Spender:
 class Sub:
     """Has a report made by two sub-agents at once, each of which says `said` before every one of its calls."""
 
-    def __init__(self, said: str, calls: int) -> None:
-        self.said, self.calls = said, calls
+    def __init__(self, shown_text: str, calls: int) -> None:
+        self.shown_text, self.calls = shown_text, calls
         self.requests = 0
 
     def __call__(self, body: dict[str, Any], results: int) -> tuple[Block, ...]:
         if "Look once" in json.dumps(body["messages"][:1]):
             self.requests += 1
             if results < self.calls:
-                return Text(self.said), Use(LIST, {"path": ""})
+                return Text(self.shown_text), Use(LIST, {"path": ""})
             return (Text("Seen."),)
         given = {"subagent_type": "report-creation-expert", "description": "A report", "prompt": "Look once"}
         return (*(Use("Agent", given) for _ in range(2)),) if results == 0 else (Text("Done."),)
@@ -149,7 +149,7 @@ def test_no_rule_is_broken_by_sub_agents_that_the_limit_ends(tmp_path: Path) -> 
             never.wait(60)
         else:
             both.wait(60)
-        return (Text(model.said),)
+        return (Text(model.shown_text),)
 
     with scripted_model(reply) as url:
         # What one of them writes is enough: that of the other may be counted later.

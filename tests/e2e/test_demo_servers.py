@@ -118,7 +118,7 @@ async def test_overload_is_refused_twice_and_then_answered(http: httpx.AsyncClie
     assert answers[0].json()["error"]["type"] == "overloaded_error"
 
 
-async def test_pages_are_told_apart_by_host(http: httpx.AsyncClient) -> None:
+async def test_pages_are_distinguished_by_host(http: httpx.AsyncClient) -> None:
     async def get(host: str, path: str) -> httpx.Response:
         return await http.get(path, headers={"host": host})
 

@@ -35,14 +35,16 @@ class Model:
         return [Text("It is a first answer.")]
 
 
-def test_a_session_is_followed_from_another_terminal_and_goes_on_after_it_was_killed(tmp_path: Path) -> None:
+def test_a_session_is_followed_from_another_terminal_and_continues_after_it_was_killed(
+    tmp_path: Path,
+) -> None:
     model = Model()
     with scripted_model(model) as url:
         env = model_environment(tmp_path, url)
         try:
             with terminal(tmp_path, env=env) as one, terminal(tmp_path, "sessions", env=env) as other:
                 one.wait_for("● ready")
-                other.wait_for("1 session", "nothing was asked", "running")
+                other.wait_for("1 session", "empty", "running")
                 one.type(f"{FIRST}\r")
                 one.wait_for("It is a first answer.", "● ready")
                 # Its row moves on by itself.

@@ -24,7 +24,7 @@ def fresh_environment(folder: Path) -> Path:
     return python
 
 
-def test_it_is_built_installed_and_taken_up_by_a_session(tmp_path: Path) -> None:
+def test_it_is_built_installed_and_picked_up_by_a_session(tmp_path: Path) -> None:
     python = fresh_environment(tmp_path / "venv")
     offline = ["--no-index", "--no-deps", "--no-build-isolation", "--disable-pip-version-check", "--quiet"]
     # Built from a copy, as builders leave files beside what they build.

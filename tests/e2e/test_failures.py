@@ -99,7 +99,7 @@ def test_a_missing_agent_is_named(tmp_path: Path) -> None:
         (["observe"], "--"),
     ],
 )
-def test_wrong_usage_is_told_in_a_line(tmp_path: Path, args: list[str], named: str) -> None:
+def test_wrong_usage_is_reported_in_a_line(tmp_path: Path, args: list[str], named: str) -> None:
     done = run(tmp_path, *args)
     assert done.code == 2
     assert named in done.stderr
@@ -107,7 +107,7 @@ def test_wrong_usage_is_told_in_a_line(tmp_path: Path, args: list[str], named: s
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_workspace_that_cannot_be_written_is_told(tmp_path: Path) -> None:
+def test_a_workspace_that_cannot_be_written_is_reported(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     env = model_environment(tmp_path, NOWHERE)
     done = run(tmp_path, "run", "--workspace", "file", "hello", env=env)

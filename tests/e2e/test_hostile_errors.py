@@ -28,10 +28,10 @@ CLICKABLE = re.compile(r"quit\[/\]|\[link=file:///x\]y|\[/foo\]|vscode://")
 
 def recorder(base: Path) -> tuple[Path, Path]:
     """A browser that writes down what it is asked to open, and the file it writes to."""
-    told, program = base / "opened", base / "browser"
-    program.write_text(f'#!/bin/sh\nprintf "%s\\n" "$@" >> {told}\n')
+    reported, program = base / "opened", base / "browser"
+    program.write_text(f'#!/bin/sh\nprintf "%s\\n" "$@" >> {reported}\n')
     program.chmod(0o755)
-    return program, told
+    return program, reported
 
 
 def click_everything(screen: Terminal, columns: range) -> int:
@@ -77,7 +77,7 @@ def test_clicks_on_what_looks_like_markup_do_nothing(tmp_path: Path) -> None:
             ]
         return [Text(f"done {MARKUP}")]
 
-    program, told = recorder(tmp_path)
+    program, reported = recorder(tmp_path)
     with scripted_model(answer) as url:
         env = {**real_server(tmp_path, url), "BROWSER": os.fspath(program)}
         with terminal(tmp_path, columns=200, rows=50, env=env) as screen:
@@ -95,7 +95,7 @@ def test_clicks_on_what_looks_like_markup_do_nothing(tmp_path: Path) -> None:
             press(screen, ESC)
             assert_harmless(screen)
             leave(screen)
-    assert not told.exists()
+    assert not reported.exists()
 
 
 REFUSED = (
@@ -119,7 +119,7 @@ def test_links_are_opened_only_after_their_host_is_seen(tmp_path: Path) -> None:
         place = next((x, y) for y, line in enumerate(screen.text.splitlines()) if (x := line.find(text)) >= 0)
         press(screen, "\x1b[<0;{0};{1}M\x1b[<0;{0};{1}m".format(place[0] + 2, place[1] + 1))
 
-    program, told = recorder(tmp_path)
+    program, reported = recorder(tmp_path)
     with scripted_model(answer) as url:
         env = {**real_server(tmp_path, url), "BROWSER": os.fspath(program)}
         with terminal(tmp_path, columns=120, rows=50, env=env) as screen:
@@ -137,9 +137,9 @@ def test_links_are_opened_only_after_their_host_is_seen(tmp_path: Path) -> None:
             click(screen, f"link {len(REFUSED)}")
             screen.wait_for("Opens  xn--pple-43d.com")
             screen.rest(2)
-            assert not told.exists()
+            assert not reported.exists()
             press(screen, "o")
-            screen.wait_for(lambda _: told.exists())
+            screen.wait_for(lambda _: reported.exists())
             leave(screen)
             assert_harmless(screen)
-    assert told.read_text().splitlines() == ["https://xn--pple-43d.com/look"]
+    assert reported.read_text().splitlines() == ["https://xn--pple-43d.com/look"]

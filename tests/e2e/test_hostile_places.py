@@ -167,7 +167,7 @@ def test_files_by_their_names_and_by_what_is_in_them(tmp_path: Path) -> None:
         assert_harmless(screen)
 
 
-def test_the_prompt_its_queue_and_what_is_asked_and_told(tmp_path: Path) -> None:
+def test_the_prompt_its_queue_and_what_is_asked_and_reported(tmp_path: Path) -> None:
     go_on = threading.Event()
 
     def answer(body: dict[str, Any], results: int) -> Sequence[Block]:

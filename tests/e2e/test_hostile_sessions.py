@@ -119,7 +119,7 @@ def test_what_is_no_journal_is_refused_in_a_line_and_what_holds_nothing_says_so(
     sessions = tmp_path / WORKSPACES
     lay_traps(sessions)
     before = state(sessions)
-    for number, told in (
+    for number, reported in (
         (4, "not a regular file"),
         (5, "not a regular file"),
         (6, "its journal is a link"),
@@ -127,7 +127,7 @@ def test_what_is_no_journal_is_refused_in_a_line_and_what_holds_nothing_says_so(
     ):
         done = run(tmp_path, "open", f"session_20261001_00000{number}")
         assert (done.code, done.stdout) == (2, "")
-        assert told in done.stderr
+        assert reported in done.stderr
         assert done.stderr.count("\n") == 1
     for number in (8, 10, 11):
         done = run(tmp_path, "open", f"session_20261001_0000{number:02}")

@@ -58,20 +58,20 @@ def test_without_colours_there_is_no_hue(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("extra", "told"),
+    ("extra", "reported"),
     [
         ({"UA_THEME": "gruvbx"}, ("UA_THEME is 'gruvbx'", "did you mean gruvbox?", "dark, light, ansi")),
         ({"TERM": "dumb"}, ("can move its cursor", "TERM is dumb", "--plain")),
     ],
     ids=["theme", "dumb"],
 )
-def test_what_cannot_be_shown_is_told_in_a_few_words(
-    tmp_path: Path, extra: dict[str, str], told: tuple[str, ...]
+def test_what_cannot_be_shown_is_reported_in_a_few_words(
+    tmp_path: Path, extra: dict[str, str], reported: tuple[str, ...]
 ) -> None:
     with terminal(tmp_path, "--demo", env=environment(tmp_path, **extra)) as screen:
         assert screen.end() in (1, 2)
-        said = " ".join(screen.text.split())
-    assert "Traceback" not in said
+        shown_text = " ".join(screen.text.split())
+    assert "Traceback" not in shown_text
     assert b"\x1b[?1049h" not in screen.written
-    for words in told:
-        assert words in said
+    for words in reported:
+        assert words in shown_text

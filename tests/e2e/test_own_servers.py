@@ -195,7 +195,7 @@ async def test_a_server_of_each_transport_is_called_and_connected_again_when_it_
     assert files_with(KEY, workspace) == []
 
 
-async def test_what_a_folder_names_runs_only_once_it_is_trusted_and_what_is_wrong_with_it_is_told(
+async def test_what_a_folder_names_runs_only_once_it_is_trusted_and_what_is_wrong_with_it_is_reported(
     folder: Path, tmp_path: Path
 ) -> None:
     began = [tmp_path / name for name in ("asked", "refused", "changed")]
@@ -252,7 +252,7 @@ async def test_what_a_folder_names_runs_only_once_it_is_trusted_and_what_is_wron
         await until(
             partial(desk.stands, "changed", "connected"),
             60,
-            told=lambda: (desk.session.state, desk.server("changed")),
+            reported=lambda: (desk.session.state, desk.server("changed")),
         )
         workspace = desk.session.workspace.path
     assert files_with(KEY, tmp_path) == [folder / ".mcp.json"]

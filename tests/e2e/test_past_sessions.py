@@ -17,13 +17,13 @@ def state(folder: Path) -> list[tuple[str, int, int]]:
     return [(str(path), each.st_size, each.st_mtime_ns) for path, each in found]
 
 
-def test_what_cannot_be_opened_is_told_in_one_line(tmp_path: Path) -> None:
+def test_what_cannot_be_opened_is_reported_in_one_line(tmp_path: Path) -> None:
     sessions = tmp_path / "AGENT_RUN_WORKSPACES"
     for name in ("session_20261121_000001", "session_20261121_000002", "session_20261121_000003"):
         (sessions / name).mkdir(parents=True)
     os.mkfifo(sessions / "session_20261121_000002" / "journal.jsonl")
     (sessions / "session_20261121_000003" / "journal.jsonl").symlink_to("/etc/passwd")
-    for wanted, told in (
+    for wanted, reported in (
         ("latest", "there is no session in"),
         ("session_20261121_000001", "it holds no journal"),
         ("session_20261121_000002", "not a regular file"),
@@ -33,15 +33,17 @@ def test_what_cannot_be_opened_is_told_in_one_line(tmp_path: Path) -> None:
         done = run(tmp_path, "open", wanted)
         assert (done.code, done.stdout) == (2, "")
         assert done.stderr.startswith("ua-tui open: ")
-        assert told in done.stderr
+        assert reported in done.stderr
         assert done.stderr.count("\n") == 1
 
 
-@pytest.mark.parametrize(("args", "told"), [((), "SESSION"), (("a", "b"), "unrecognized arguments")])
-def test_a_wrong_command_line_is_told_in_one_line(tmp_path: Path, args: tuple[str, ...], told: str) -> None:
+@pytest.mark.parametrize(("args", "reported"), [((), "SESSION"), (("a", "b"), "unrecognized arguments")])
+def test_a_wrong_command_line_is_reported_in_one_line(
+    tmp_path: Path, args: tuple[str, ...], reported: str
+) -> None:
     done = run(tmp_path, "open", *args)
     assert done.code == 2
-    assert told in done.stderr
+    assert reported in done.stderr
     assert done.stderr.count("\n") == 1
 
 

@@ -52,7 +52,7 @@ def test_queries_from_a_pipe_become_labelled_lines(tmp_path: Path) -> None:
     assert order == sorted(order)
     assert any(line.startswith("Saved: work_products/ai-chip-news.html, copied to ") for line in lines)
     assert next(line for line in lines if "SEARCH_WEB finished" in line).endswith(", 10 items")
-    assert lines[-1] == f"The session is kept in {done.session}"
+    assert lines[-1] == f"Session saved in {done.session}"
     assert [event.status for event in done.of(QueryFinished)] == ["success", "success"]
 
 
@@ -80,7 +80,7 @@ def test_numbers_from_a_pipe_answer_questions_and_the_session_is_resumed(tmp_pat
     assert {event.status for event in more.of(QueryFinished)} == {"success"}
 
 
-def test_a_query_that_fails_is_told_and_told_by_the_exit_code(tmp_path: Path) -> None:
+def test_a_query_that_fails_is_reported_and_reported_by_the_exit_code(tmp_path: Path) -> None:
     env = environment(tmp_path, ANTHROPIC_API_KEY="sk-none", ANTHROPIC_BASE_URL="http://127.0.0.1:9")
     done = run(tmp_path, "--plain", "--max-turns", "1", env={**env, "UA_CLASSIFIER": "off"}, stdin="")
     assert done.code == 0
@@ -116,7 +116,7 @@ def test_somebody_types_at_a_terminal_denies_by_enter_and_stops_a_question(tmp_p
         written = screen.written.decode()
         assert_plain(written)
         assert "\a" in written
-        assert "The session is kept in " in written
+        assert "Session saved in " in written
 
 
 @pytest.mark.smoke

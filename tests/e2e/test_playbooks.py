@@ -119,10 +119,10 @@ def check_failed_pages(research: Finished) -> None:
         for e in research.of(ToolCallFinished)
         if e.observation and e.observation.tool_name.endswith("crawl_parallel")
     ]
-    told = json.loads(crawl.output)
-    assert len(told["articles"]) == crawl.pages == 8
-    assert len(told["failed"]) == crawl.failed == 2
-    assert all(each["error"] and each["code"] for each in told["failed"])
+    reported = json.loads(crawl.output)
+    assert len(reported["articles"]) == crawl.pages == 8
+    assert len(reported["failed"]) == crawl.failed == 2
+    assert all(each["error"] and each["code"] for each in reported["failed"])
 
 
 def check_trace(research: Finished) -> None:

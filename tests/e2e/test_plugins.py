@@ -8,7 +8,7 @@ from tests.e2e.scripted_model import Text, scripted_model
 from tests.observers.plugin_package import install, install_example
 
 
-def test_a_session_takes_up_an_installed_observer_and_leaves_out_a_broken_one(tmp_path: Path) -> None:
+def test_a_session_picks_up_an_installed_observer_and_leaves_out_a_broken_one(tmp_path: Path) -> None:
     site = install_example(tmp_path / "site")
     install(site, "other_package", "raise ImportError('no library')\n", broken="other_package:It")
     env = environment(tmp_path, PYTHONPATH=str(site))

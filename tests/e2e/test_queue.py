@@ -27,9 +27,9 @@ LONG = "Research the latest AI chip news and write a comprehensive report"
 
 async def spoken(session: Session) -> None:
     """Wait until the agent has begun to speak."""
-    said = asyncio.Event()
-    leave = session.bus.subscribe(lambda e: said.set() if isinstance(e, TextDelta) else None)
-    await asyncio.wait_for(said.wait(), 60)
+    shown_text = asyncio.Event()
+    leave = session.bus.subscribe(lambda e: shown_text.set() if isinstance(e, TextDelta) else None)
+    await asyncio.wait_for(shown_text.wait(), 60)
     leave()
 
 

@@ -115,7 +115,7 @@ def check_one_session_of_two(second: Finished, before: bytes) -> None:
 
 
 @pytest.mark.smoke
-def test_a_session_that_was_killed_is_ended_where_it_was_and_goes_on(tmp_path: Path) -> None:
+def test_a_session_that_was_killed_is_ended_where_it_was_and_continues(tmp_path: Path) -> None:
     model, waiting = Model(), list[int]()
 
     def reply(body: dict[str, Any], results: int) -> tuple[Block, ...]:

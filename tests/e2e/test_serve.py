@@ -151,7 +151,7 @@ async def test_elsewhere_nothing_is_served_without_the_token(tmp_path: Path) -> 
                 assert answer.status == 303
 
 
-def test_what_cannot_be_served_is_said_in_one_line(tmp_path: Path) -> None:
+def test_what_cannot_be_served_is_shown_in_one_line(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         done = run(tmp_path, "serve", "--demo", "--port", str(taken.getsockname()[1]))
     assert done.code == 2
@@ -178,20 +178,20 @@ def make_unstartable(served: Served) -> None:
     (served.base / "ua-tui.toml").write_text(f'max_turns = "{SECRET}"\n')
 
 
-async def test_the_page_is_told_why_a_session_cannot_start(tmp_path: Path) -> None:
+async def test_the_page_is_shown_why_a_session_cannot_start(tmp_path: Path) -> None:
     with serving(tmp_path, ANTHROPIC_API_KEY=SECRET) as served:
         make_unstartable(served)
-        url, told = f"{served.origin}/ws", list[str]()
+        url, reported = f"{served.origin}/ws", list[str]()
         async with aiohttp.ClientSession() as client, asyncio.timeout(60):
             opened = await client.ws_connect(url, headers={"Origin": served.origin})
             async for message in opened:
                 if message.type is aiohttp.WSMsgType.TEXT:
-                    told.append(message.data)
-        (kind, why) = json.loads(told[-1])
+                    reported.append(message.data)
+        (kind, why) = json.loads(reported[-1])
         assert kind == "ended"
         assert why["how"] == "ended with code 2"
         assert "max_turns" in why["said"]
-        assert SECRET not in told[-1]
+        assert SECRET not in reported[-1]
         assert served.sessions == []
 
 

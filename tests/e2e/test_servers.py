@@ -163,7 +163,7 @@ async def test_a_service_that_was_away_at_the_start_is_connected_later(
 
         async def service() -> Connection:
             if not away.is_set():
-                raise ConnectionFailed("the service could not be reached: the session goes on without it")
+                raise ConnectionFailed("the service could not be reached: the session continues without it")
             (command,) = (await toolkit()).servers.values()
             return Connection(servers={"service": command})
 

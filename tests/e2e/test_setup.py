@@ -63,7 +63,7 @@ def test_from_no_key_at_all_to_an_answered_question(tmp_path: Path) -> None:
             assert screen.end() == 0
 
 
-def test_a_key_that_is_refused_leads_to_the_setup_and_the_session_goes_on(tmp_path: Path) -> None:
+def test_a_key_that_is_refused_leads_to_the_setup_and_the_session_continues(tmp_path: Path) -> None:
     refused = Answer(401, refusal("authentication_error", "invalid x-api-key"))
     with (
         model_server(refused) as refusing,
@@ -89,6 +89,6 @@ def test_a_key_that_is_refused_leads_to_the_setup_and_the_session_goes_on(tmp_pa
             assert screen.end() == 0
     assert leaks(tmp_path) == []
     (session,) = (tmp_path / "AGENT_RUN_WORKSPACES").iterdir()
-    told = read_journal(session / "journal.jsonl").events
-    assert len([event for event in told if isinstance(event, SessionStarted)]) == 2
-    assert [event.status for event in told if isinstance(event, QueryFinished)] == ["error", "success"]
+    reported = read_journal(session / "journal.jsonl").events
+    assert len([event for event in reported if isinstance(event, SessionStarted)]) == 2
+    assert [event.status for event in reported if isinstance(event, QueryFinished)] == ["error", "success"]

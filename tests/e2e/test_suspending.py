@@ -55,7 +55,7 @@ class Story:
         return [Text("And they lived happily.")]
 
 
-def test_the_shell_gets_its_terminal_and_the_work_goes_on_after_fg(tmp_path: Path) -> None:
+def test_the_shell_gets_its_terminal_and_the_work_continues_after_fg(tmp_path: Path) -> None:
     story = Story()
     with scripted_model(story) as url:
         env = model_environment(tmp_path, url)
@@ -93,7 +93,7 @@ def test_the_shell_gets_its_terminal_and_the_work_goes_on_after_fg(tmp_path: Pat
                 screen.wait_for("a draft goes on", "● ready")
                 assert screen.taken
                 screen.type("\x11")
-                screen.wait_for("The session is kept in", PROMPT, lambda _: screen.restored)
+                screen.wait_for("Session saved in", PROMPT, lambda _: screen.restored)
                 screen.type("exit\r")
                 assert screen.end() == 0
                 assert b"Traceback" not in screen.written

@@ -74,7 +74,7 @@ def test_one_trace_reaches_the_collector_and_logfire(tmp_path: Path) -> None:
     assert leaks.stdout == b""
 
 
-def test_a_collector_that_refuses_is_told_of_however_short_the_session(tmp_path: Path) -> None:
+def test_a_collector_that_refuses_is_reported_however_short_the_session(tmp_path: Path) -> None:
     with scripted_model(lambda _body, _results: [Text("Done.")]) as url, collector(status=401) as mine:
         env = environment(
             tmp_path,
@@ -85,12 +85,12 @@ def test_a_collector_that_refuses_is_told_of_however_short_the_session(tmp_path:
         )
         done = run(tmp_path, "run", "hi", env=env)
     assert done.code == 0, done.stderr
-    (told,) = done.of(TracingFailed)
+    (reported,) = done.of(TracingFailed)
     (ended,) = done.of(SessionFinished)
-    assert told.seq < ended.seq
+    assert reported.seq < ended.seq
     assert (
         "it rejected the credentials (401 Unauthorized): check OTEL_EXPORTER_OTLP_HEADERS; spans.jsonl"
-        in told.error
+        in reported.error
     )
     assert done.stderr.lower().count("spans do not reach the collector") == 1
     assert mine.asked

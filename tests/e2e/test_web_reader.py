@@ -35,11 +35,11 @@ class Model:
     def __init__(self, base: Path, calls: Sequence[Use]) -> None:
         self._calls = calls
         self._blacklist = Blacklist(base / "AGENT_RUN_WORKSPACES")
-        self.told: list[str] = []
+        self.reported: list[str] = []
 
     def __call__(self, body: dict[str, Any], results: int) -> Sequence[Block]:
         if results:
-            self.told.append(json.dumps(body["messages"][-1]))
+            self.reported.append(json.dumps(body["messages"][-1]))
         # The observers run beside the agent: what follows counts on what they wrote.
         refused = sum("/refused" in str(call.input) for call in self._calls[:results])
         deadline = time.monotonic() + 20
@@ -67,7 +67,7 @@ async def test_a_reader_that_fails_is_retried_struck_and_at_last_left_alone(
     )
     with serving("web_reader_server", port, str(port), KEY):
         events = await events_of(tmp_path, model, "Research the papers", allow=())
-    slow, fine, first, _, third, denied, crawled = model.told
+    slow, fine, first, _, third, denied, crawled = model.reported
     assert "try this page once more" in slow
     assert "What it says." in fine
     assert "rejected this address (1214)" in first
@@ -92,7 +92,7 @@ async def test_a_reader_that_fails_is_retried_struck_and_at_last_left_alone(
     assert [path for path in files if KEY.encode() in path.read_bytes()] == []
 
 
-async def test_a_wrong_key_and_a_broken_file_of_servers_are_told_and_the_session_goes_on(
+async def test_a_wrong_key_and_a_broken_file_of_servers_are_reported_and_the_session_continues(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     port = reader_of(tmp_path, monkeypatch)
@@ -105,9 +105,9 @@ async def test_a_wrong_key_and_a_broken_file_of_servers_are_told_and_the_session
         events = await events_of(tmp_path, model, "Research the papers", allow=())
     assert [event.status for event in events if isinstance(event, ToolCallFinished)] == ["success"]
     (last,) = [event.servers for event in events if isinstance(event, McpStatus)][-1:]
-    told = {server.name: (server.status, server.error or "") for server in last}
-    status, error = told["web_reader"]
+    reported = {server.name: (server.status, server.error or "") for server in last}
+    status, error = reported["web_reader"]
     assert (status, "refused the key" in error) == ("failed", True), error
-    status, error = told[".mcp.json"]
-    assert (status, "is not valid JSON" in error) == ("failed", True), told
+    status, error = reported[".mcp.json"]
+    assert (status, "is not valid JSON" in error) == ("failed", True), reported
     assert "correct it or move it away" in error

@@ -45,7 +45,7 @@ class Host(App[None]):
         self.highlighted: list[Path] = []
         self.urls: list[str] = []
         self.copied: list[str] = []
-        self.said: list[str] = []
+        self.shown_text: list[str] = []
         self.calls: list[str] = []
         self.previewing = True
         for each in THEMES:
@@ -100,7 +100,7 @@ class Host(App[None]):
 
     def notify(self, message: str, **options: object) -> None:
         assert options.get("markup") is False, "untrusted text must not be parsed"
-        self.said.append(message)
+        self.shown_text.append(message)
 
 
 @asynccontextmanager
@@ -118,12 +118,14 @@ async def hosted(
 
 
 async def until(
-    condition: Callable[[], object], seconds: float = 20.0, told: Callable[[], object] | None = None
+    condition: Callable[[], object], seconds: float = 20.0, reported: Callable[[], object] | None = None
 ) -> None:
-    """Let the application run until a condition holds; `told` says how things stand when it never does."""
+    """Let the application run until a condition holds; `reported` says how things stand when it never does."""
     deadline = time.monotonic() + seconds
     while not condition():
-        assert time.monotonic() < deadline, f"what was waited for did not come: {told() if told else ''}"
+        assert time.monotonic() < deadline, (
+            f"what was waited for did not come: {reported() if reported else ''}"
+        )
         await asyncio.sleep(0.005)
 
 

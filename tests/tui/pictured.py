@@ -43,8 +43,16 @@ every_size = pytest.mark.parametrize("size", SIZES, ids=[f"{wide}x{high}" for wi
 
 def looks(chosen: Sequence[tuple[tuple[int, int], str]]) -> pytest.MarkDecorator:
     """Give a test `size` and `theme` of each of these looks."""
-    ids = [f"{wide}x{high}-{theme}" for (wide, high), theme in chosen]
-    return pytest.mark.parametrize(("size", "theme"), chosen, ids=ids)
+    params = [
+        pytest.param(size, theme, id=f"{size[0]}x{size[1]}-{theme}", marks=_marks(theme))
+        for size, theme in chosen
+    ]
+    return pytest.mark.parametrize(("size", "theme"), params)
+
+
+def _marks(theme: str) -> list[pytest.MarkDecorator]:
+    # By default every size is drawn in one theme; the others are drawn where everything runs.
+    return [] if theme == "ua-dark" else [pytest.mark.slow]
 
 
 every_look = looks(LOOKS)
@@ -112,7 +120,7 @@ class Stage(BaseApp):
 def cases(names: Sequence[str]) -> list[Any]:
     """Every name in each look; those of one look follow each other."""
     return [
-        pytest.param(name, size, theme, id=f"{name}-{size[0]}x{size[1]}-{theme}")
+        pytest.param(name, size, theme, id=f"{name}-{size[0]}x{size[1]}-{theme}", marks=_marks(theme))
         for size, theme in LOOKS
         for name in names
     ]

@@ -146,7 +146,7 @@ def played_events() -> list[Event]:
         7, multi, {"tools": [{"tool_slug": "GMAIL_SEND_EMAIL", "arguments": {"to": "team@firm.example"}}]}
     )
     expert, rule = "report-creation-expert", "corpus-before-report"
-    told = "The research corpus has not been saved. Call save_corpus, then complete the report."
+    reported = "The research corpus has not been saved. Call save_corpus, then complete the report."
     servers = [
         McpServer(name="local_toolkit", status="connected", tools=5),
         McpServer(name="composio", status="connected", tools=8),
@@ -177,8 +177,8 @@ def played_events() -> list[Event]:
         crawl,
         _end(crawl, 12.4),
         *_observed(3, "corpus", "toolu_4", "extracted_articles/a_example_140210_ef.json", 8),
-        ComplianceFailed(subagent=expert, rule=rule, message=told),
-        ComplianceEnforced(subagent=expert, rule=rule, message=told),
+        ComplianceFailed(subagent=expert, rule=rule, message=reported),
+        ComplianceEnforced(subagent=expert, rule=rule, message=reported),
         corpus,
         _end(corpus, 0.1),
         report,

@@ -28,10 +28,10 @@ _HEADER = ("SITE", "ERRORS", "LAST ERROR", "LISTED SINCE", "UNTIL")
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of the command to the parser."""
     parser.add_argument(
-        "action", nargs="?", choices=["clear"], help="take sites off the list; else it is shown"
+        "action", nargs="?", choices=["clear"], help="clear sites; without an action, show the list"
     )
-    parser.add_argument("hosts", nargs="*", metavar="HOST", help="a site to take off, such as papers.example")
-    parser.add_argument("--all", action="store_true", help="with clear: take off every site")
+    parser.add_argument("hosts", nargs="*", metavar="HOST", help="a site to clear, such as papers.example")
+    parser.add_argument("--all", action="store_true", help="with clear: every site")
     add_sessions_folder(parser)
     parser.add_argument("--json", action="store_true", help="print JSON")
 

@@ -28,7 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="*",
         metavar="WORD",
         help="set NAME VALUE, unset NAME, or the names to show (default: all), also behind get or list; "
-        "an empty value means the default, a value of - is read unseen",
+        "an empty value means the default, a value of - is typed without echo",
     )
     parser.add_argument(
         "--project", action="store_true", help="with set and unset: in the ua-tui.toml of this folder"
@@ -79,7 +79,7 @@ def _store(places: Places, word: str, value: str | None, args: argparse.Namespac
 def _done(name: str, value: str | None, stored: StoredSetting) -> str:
     if value is None:
         return (
-            f"{name} is taken out of {stored.path}"
+            f"{name} was removed from {stored.path}"
             if stored.changed
             else f"{name} is not set in {stored.path}"
         )
@@ -129,7 +129,7 @@ def _whole(setting: SettingListing) -> list[str]:
         f"{setting.name} = {clean_line(_value(setting), 1000)}",
         f"  {setting.about} {setting.notes}".rstrip(),
     ]
-    lines.append(f"  takes {setting.takes}")
+    lines.append(f"  accepts {setting.takes}")
     if setting.variables:
         lines.append(f"  environment: {', '.join(setting.variables)}")
     for at, origin in enumerate(setting.origins):

@@ -166,7 +166,7 @@ async def _wait(accounts: Accounts, toolkit: Toolkit, link: Link, seconds: float
             said = words.get(status, f"the account is {status.lower()}")
             return reporter.failed(toolkit.slug, status, f"{name} is not connected: {said}{why}; {again}")
         if time.monotonic() >= end:
-            late = f"nobody agreed within {seconds:g} s{trouble}"
+            late = f"no one signed in within {seconds:g} s{trouble}"
             return reporter.failed(toolkit.slug, "timeout", f"{name} is not connected: {late}; {again}")
         await asyncio.sleep(LOOK_EVERY)
 
@@ -213,10 +213,10 @@ class _Reporter:
         if self._as_json:
             self._line("link", toolkit=toolkit.slug, name=toolkit.name, url=url, account=link.account)
             return
-        _print(f"Open this link and agree, to connect {clean_line(toolkit.name, 60)}:\n\n  {url}\n")
+        _print(f"Open this link and sign in to connect {clean_line(toolkit.name, 60)}:\n\n  {url}\n")
         if sys.stdout.isatty():
             _show_code(url)
-        _print("Waiting until that is done. Ctrl+C gives up.")
+        _print("Waiting for the account. Ctrl+C stops waiting.")
 
     def done(self, toolkit: Toolkit, words: str) -> int:
         """Say that its tools can be used; gives the exit code."""
@@ -225,9 +225,7 @@ class _Reporter:
         else:
             _print(words)
             if not toolkit.offered:
-                _print(
-                    "Sessions do without it all the same: see composio_toolkits and composio_disabled_toolkits."
-                )
+                _print("Sessions still do not use it: see composio_toolkits and composio_disabled_toolkits.")
         return 0
 
     def failed(self, slug: str, status: str, words: str, code: int = EXIT_FAILED) -> int:

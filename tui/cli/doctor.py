@@ -28,7 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(settings: Settings, *, as_json: bool) -> int:
-    """Check everything; returns the exit code: 0 if a session could start, else 1."""
+    """Check everything; returns the exit code: 0 if a session can start, else 1."""
     from core.doctor.checks import run_checks
     from core.doctor.findings import can_start
     from core.records.log import install_root_handler
@@ -57,5 +57,5 @@ def _lines(checks: list[Check], *, could: bool) -> list[str]:
         if check.advice and check.status != "ok":
             lines.append(f"{'':<{len(MARKS['ok']) + width + 4}}-> {clean_line(check.advice, 400)}")
     lines.append("")
-    lines.append("a session could start" if could else "no session could start: see to what FAILED")
+    lines.append("a session can start" if could else "no session can start: fix the checks that FAILED")
     return lines

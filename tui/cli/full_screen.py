@@ -92,7 +92,7 @@ def run_screen(settings: Settings, first_query: str | None = None, resume: Resum
         if app.session_folder is not None:
             # After a hangup nobody reads this, and the exit code says how it ended.
             with suppress(OSError) if app.return_code else nullcontext():
-                sys.stdout.write(f"The session is kept in {clean_line(str(app.session_folder), 1000)}\n")
+                sys.stdout.write(f"Session saved in {clean_line(str(app.session_folder), 1000)}\n")
         folder = resumed_folder(result)
         if folder is None:
             return app.return_code or 0

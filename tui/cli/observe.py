@@ -85,11 +85,11 @@ def _check_usage(args: argparse.Namespace) -> None:
     given = [f"--{name}" for name in ("tool", "input", "result", "workspace") if getattr(args, name)]
     if args.session:
         if given:
-            raise _Usage(f"--session stands alone: leave out {', '.join(given)}")
+            raise _Usage(f"--session is used alone: omit {', '.join(given)}")
         return
     missing = [option for option in ("--tool", "--result", "--workspace") if option not in given]
     if missing:
-        raise _Usage(f"missing {', '.join(missing)}; or give --session DIR alone")
+        raise _Usage(f"missing {', '.join(missing)}; or use --session DIR alone")
 
 
 def _observe_file(args: argparse.Namespace) -> int:

@@ -31,7 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--token",
         type=_token,
         metavar="TOKEN",
-        help="what a browser must bring; made up and printed where others than this machine can connect",
+        help="the token that a browser must send; generated and printed if other machines can connect",
     )
 
 
@@ -70,7 +70,7 @@ async def _serve(host: str, port: int, token: str | None, arguments: Sequence[st
     except OSError as error:
         why = error.strerror or str(error)
         raise SettingsError(
-            f"Nothing can listen at port {port} of {host}: {why}. Choose others with --host and --port."
+            f"Cannot listen on port {port} of {host}: {why}. Choose others with --host and --port."
         ) from error
     try:
         sys.stdout.write(_describe(host, port, token if shown else None, needs_token=token is not None))
@@ -85,15 +85,13 @@ def _describe(host: str, port: int, token: str | None, *, needs_token: bool) -> 
     anywhere = host in {"", "0.0.0.0", "::"}  # noqa: S104  # compared, not listened at
     name = socket.gethostname() if anywhere else f"[{host}]" if ":" in host else host
     query = f"?token={token}" if token else "?token=… with your token" if needs_token else ""
-    advice = (
-        "" if is_loopback(host) else " What is typed and shown can be read on the way: use a tunnel or TLS."
-    )
+    advice = "" if is_loopback(host) else " The traffic is not encrypted: use a tunnel or TLS."
     return f"Serving on http://{name}:{port}/{query}\nCtrl+C ends it and its sessions.{advice}\n"
 
 
 def _port(value: str) -> int:
     if not value.isascii() or not value.isdigit() or int(value) > 65535:
-        raise argparse.ArgumentTypeError(f"{value!r} is no port: it takes a number from 0 to 65535")
+        raise argparse.ArgumentTypeError(f"{value!r} is not a port: it must be a number from 0 to 65535")
     return int(value)
 
 
@@ -104,6 +102,6 @@ def _token(value: str) -> str:
         or not value.replace("-", "").replace("_", "").isalnum()
     ):
         raise argparse.ArgumentTypeError(
-            f"it takes at least {SHORTEST_TOKEN} letters, digits, - and _, as nobody may guess it"
+            f"it needs at least {SHORTEST_TOKEN} letters, digits, - and _, so that nobody can guess it"
         )
     return value

@@ -38,9 +38,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "action",
         nargs="?",
         choices=["trust", "refuse", "forget"],
-        help="decide about servers of this folder; forget has you asked again; without it they are listed",
+        help="trust or refuse servers of this folder; forget them, so that the next session asks; default: list them",
     )
-    parser.add_argument("names", nargs="*", metavar="NAME", help="the servers that are decided about")
+    parser.add_argument("names", nargs="*", metavar="NAME", help="the servers to trust, refuse or forget")
     parser.add_argument("--json", action="store_true", help="print the list as JSON")
 
 
@@ -66,7 +66,7 @@ def run(args: argparse.Namespace) -> int:
         elif isinstance(server, UnusableServer):
             code = complain(server.problem)
         elif not server.in_folder:
-            code = complain(f"{name} stands in your own settings: nothing need be decided about it")
+            code = complain(f"{name} is in your own settings, which need no decision")
         else:
             decision = {"trust": "trusted", "refuse": "refused"}.get(args.action)
             trust.decide(server, folder, decision)  # type: ignore[arg-type]  # one of the two, or None

@@ -36,7 +36,7 @@ def start_on_screen(settings: Settings, query: str | None, resume: Resume | None
     if not served and os.environ.get("TERM", "") in {"", "dumb"}:
         return complain(
             "the full screen needs a terminal that can move its cursor, but TERM is dumb: "
-            "use `ua-tui --plain`, which goes line by line"
+            "use `ua-tui --plain`, which works line by line"
         )
     from core.concurrency.garbage_collection import pause_collection
 
@@ -71,4 +71,4 @@ def _without_screen(settings: Settings, start: Callable[[], Coroutine[Any, Any, 
     try:
         return asyncio.run(start())
     except ConversationGone as error:
-        return complain(f"{error}; --fresh goes on with a fresh conversation in the same folder")
+        return complain(f"{error}; --fresh resumes with a new conversation in the same folder")

@@ -107,7 +107,7 @@ class PaneRequests(Horizontal):
 
     def on_observers_pane_call_requested(self, event: ObserversPane.CallRequested) -> None:
         """Show the call that an observer looked at; the trace's cursor is on it, too."""
-        self._show_call(event.tool_use_id, "The call that this observer looked at is not in the trace.")
+        self._show_call(event.tool_use_id, "The tool call of this run is not in the trace.")
 
     def _show_call(self, tool_use_id: str, missing: str) -> None:
         from tui.panes.trace.pane import TracePane

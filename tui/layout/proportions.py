@@ -42,7 +42,7 @@ class Proportions(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_
         for name in (*_SHARES, *self.panes):
             share = self.of(name)
             if share is not None and not 0.0 < share < 1.0:
-                raise ValueError(f"{name} is {share}, and no share between 0 and 1")
+                raise ValueError(f"{name} is {share}, which is not a share between 0 and 1")
 
     def of(self, name: str) -> float | None:
         """Return the share of a column or of a pane."""

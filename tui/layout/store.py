@@ -81,7 +81,7 @@ class LayoutStore:
             return Layout(stored.sizes, stored.side)
         self.problem = (
             f"The sizes of the panes in {path} cannot be used: {why}. The standard sizes are shown, "
-            "and the file is written anew when you change one."
+            "and changing a size rewrites the file."
         )
         return Layout()
 
@@ -93,6 +93,6 @@ class LayoutStore:
             root = Root(self.folder, create=True)
             root.write(LAYOUT_FILE, msgspec.json.encode(_Stored(_FORMAT, layout.sizes, layout.side)) + b"\n")
         except (UniversalAgentError, OSError) as error:
-            log.warning("the sizes of the panes are not kept: %s", error)
-            return f"The sizes of the panes are not kept: {error}."
+            log.warning("the sizes of the panes cannot be saved: %s", error)
+            return f"The sizes of the panes cannot be saved: {error}."
         return ""

@@ -86,7 +86,7 @@ async def _run(session: Session, query: str, *, as_json: bool) -> int:
         return 128 + interrupted.result()
     last = ended[-1] if ended else None
     if last is None or last.status != "success":
-        why = (last.error if last else None) or "the query did not come to its end"
+        why = (last.error if last else None) or "the query did not finish"
         sys.stderr.write(f"ua-tui: the query failed: {clean_line(why, 500)}\n")
         return EXIT_FAILED
     if not as_json:

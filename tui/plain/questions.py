@@ -99,7 +99,7 @@ def _permission(event: PermissionAsked) -> Question:
 def _account(event: AuthRequired) -> Question:
     until = f" until {event.expires_at.astimezone():%H:%M}" if event.expires_at is not None else ""
     return Question(
-        [f"Sign in behind the link above{until}, then come back. Was the account connected?"],
+        [f"Sign in with the link above{until}, then come back. Was the account connected?"],
         [("No, continue without it", DENIED), ("Yes, the agent continues", Answer(outcome="completed"))],
         accepts_text=False,
     )
@@ -111,7 +111,7 @@ def _trust(event: ServerTrustAsked) -> Question:
     wants = "start a program" if event.transport == "stdio" else "connect to a server"
     return Question(
         [
-            f"The files of this folder want to {wants}, the MCP server {reveal_line(event.server)}:",
+            f"Files in this folder want to {wants}, the MCP server {reveal_line(event.server)}:",
             f"  {reveal_line(event.target)}",
             *(f"  with {reveal_line(each)}" for each in event.given),
             f"Written in {reveal_line(event.source)}. Is it trusted, now and whenever a session starts in this folder?",

@@ -121,7 +121,7 @@ class _Plain:
             self._narrator.flush()
             for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGCONT):
                 loop.remove_signal_handler(number)
-        self._output.write(f"The session is kept in {clean_line(str(self._session.workspace.path), 1000)}")
+        self._output.write(f"Session saved in {clean_line(str(self._session.workspace.path), 1000)}")
         if self._quit.done():
             return 128 + self._quit.result()
         failed = self._output.lines.ended or (self._failed and not self._at_terminal)

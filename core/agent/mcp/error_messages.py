@@ -13,7 +13,7 @@ from core.errors import Advice
 __all__ = ["describe_server_error", "problem_in"]
 
 _ADDRESS = "check its address"
-_WEB_PAGE = Advice("it answers with a web page, so it is no MCP server", _ADDRESS)
+_WEB_PAGE = Advice("it answers with a web page, so it is not an MCP server", _ADDRESS)
 _NO_SERVER = Advice("it answers, but not as an MCP server does ({0})", _ADDRESS)
 _UNKNOWN_HOST = Advice("its host name is unknown ({1})", f"{_ADDRESS} and the network")
 _STATUS = Advice("it answers with HTTP {1}", _ADDRESS)

@@ -88,7 +88,9 @@ class PermissionGate:
         if not self._interactive:
             named = ", ".join(event.subjects)
             answer = PermissionReply(
-                False, "headless", f"Nobody is there to ask. To allow it, start with --allow '{named}'."
+                False,
+                "headless",
+                f"No one is available to answer. To allow it, start with --allow '{named}'.",
             )
         else:
             waiting = _Waiting(event, judgement, asyncio.get_running_loop().create_future())

@@ -40,7 +40,7 @@ async def until(true: Callable[[], bool]) -> None:
     raise AssertionError("it did not come true")
 
 
-async def test_an_account_that_becomes_active_is_told_once() -> None:
+async def test_an_account_that_becomes_active_is_reported_once() -> None:
     service = Service([False, ConnectionFailed("no network"), False, True])
     service.watch().start(LINK)
     await until(lambda: bool(service.found))
@@ -50,7 +50,7 @@ async def test_an_account_that_becomes_active_is_told_once() -> None:
     assert service.asked == ["gmail"] * asked
 
 
-async def test_an_account_that_was_active_before_tells_nothing() -> None:
+async def test_an_account_that_was_active_before_reports_nothing() -> None:
     service = Service([True])
     service.watch().start(LINK)
     await until(lambda: bool(service.asked))

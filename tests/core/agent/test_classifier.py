@@ -10,7 +10,7 @@ from core.agent.classifier import Classifier, decide_by_rules, read_decision
 @pytest.mark.parametrize(
     "text", ["What is the capital of France?", "hello", "2 + 2 =", "Explain recursion", "Who wrote Hamlet?"]
 )
-def test_settled_knowledge_is_simple_by_rule(text: str) -> None:
+def test_stable_knowledge_is_simple_by_rule(text: str) -> None:
     decided = decide_by_rules(text)
     assert decided is not None
     assert decided[0] == "SIMPLE"

@@ -89,7 +89,7 @@ async def test_two_that_ask_at_once_get_one_agent() -> None:
     assert bench.died == []
 
 
-async def test_one_that_died_is_told_and_replaced() -> None:
+async def test_one_that_died_is_reported_and_replaced() -> None:
     bench = Bench()
     await bench.agent.connect()
     await asyncio.sleep(0)

@@ -36,7 +36,7 @@ def last_answer(events: list[Event]) -> PermissionAnswered:
     return next(event for event in reversed(events) if isinstance(event, PermissionAnswered))
 
 
-async def test_a_pattern_for_the_session_is_told_and_holds(tmp_path: Path) -> None:
+async def test_a_pattern_for_the_session_is_reported_and_holds(tmp_path: Path) -> None:
     events: list[Event] = []
     gate = gate_of(tmp_path, events)
     answer = await asked(gate, events, NOTION, PermissionReply(True, "session", patterns=("NOTION_GET_*",)))
@@ -62,7 +62,7 @@ async def test_a_pattern_that_is_too_wide_is_a_yes_for_once(tmp_path: Path) -> N
     assert last_answer(events).patterns == []
 
 
-async def test_a_reason_for_a_no_is_cleaned_bounded_and_told_to_the_model(tmp_path: Path) -> None:
+async def test_a_reason_for_a_no_is_cleaned_bounded_and_sent_to_the_model(tmp_path: Path) -> None:
     events: list[Event] = []
     gate = gate_of(tmp_path, events)
     reason = "  Use the \x1b[31mother\x07 account. " + "x" * 5_000

@@ -71,25 +71,27 @@ def test_no_shipped_subagent_is_wrong_also_without_composio(tmp_path: Path) -> N
             assert each.state == "ready", each
 
 
-def test_a_session_tells_of_files_at_its_start_and_of_tools_once_the_servers_are_there(
+def test_a_session_names_files_at_its_start_and_of_tools_once_the_servers_are_there(
     tmp_path: Path,
 ) -> None:
     for number in range(7):
         write(tmp_path / f"project/.claude/agents/broken{number}.md", "x")
     agent(tmp_path, "reviewer", "tools: crawl_paralel\n")
-    told: list[str] = []
+    reported: list[str] = []
     watch = RosterWatch(
-        read_roster(Settings(), places(tmp_path)), Settings(), lambda _where, error: told.append(str(error))
+        read_roster(Settings(), places(tmp_path)),
+        Settings(),
+        lambda _where, error: reported.append(str(error)),
     )
     watch(SessionStarted(session_id="s", workspace="w", cwd="c", version="1", permission_mode="default"))
-    assert len(told) == 6
-    assert told[-1].startswith("2 more files")
-    told.clear()
+    assert len(reported) == 6
+    assert reported[-1].startswith("2 more files")
+    reported.clear()
     watch(McpStatus(servers=[TOOLKIT, McpServer(name="composio", status="pending")]))
-    assert not told
+    assert not reported
     watch(McpStatus(servers=[TOOLKIT]))
     watch(McpStatus(servers=[TOOLKIT]))
-    (once,) = told
+    (once,) = reported
     assert (
         "reviewer.md: there is no tool crawl_paralel: did you mean mcp__local_toolkit__crawl_parallel?"
         in once
@@ -116,17 +118,17 @@ def test_the_doctor_has_a_finding_for_each_that_is_wrong(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "reported"),
     [
         ("---\nname: x\n---\n", "has no description"),
         ("---\nname: Bad Name\ndescription: d\n---\n", "small letters"),
         ("body", "a skill starts with front matter"),
     ],
 )
-def test_a_skill_that_is_wrong_is_told(tmp_path: Path, text: str, told: str) -> None:
+def test_a_skill_that_is_wrong_is_reported(tmp_path: Path, text: str, reported: str) -> None:
     skill(tmp_path, "style", text)
     (unusable,) = read_roster(Settings(), places(tmp_path)).skills.unusable
-    assert told in unusable.problem
+    assert reported in unusable.problem
 
 
 def test_the_agent_is_given_a_copy_without_links_and_without_more_than_name_and_description(

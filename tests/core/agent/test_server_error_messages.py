@@ -8,7 +8,7 @@ from core.agent.mcp.error_messages import describe_server_error
 
 
 @pytest.mark.parametrize(
-    ("error", "told", "remedy"),
+    ("error", "reported", "remedy"),
     [
         ("ECONNREFUSED: Unable to connect. Is the computer able to access the url?",
          "it cannot be reached (ECONNREFUSED)", "check that it runs"),
@@ -26,12 +26,12 @@ from core.agent.mcp.error_messages import describe_server_error
         ("TypeError dialing http://REDACTED:x@a.example/", "its address cannot be used (TypeError)", "check"),
     ],
 )  # fmt: skip
-def test_what_happened_stands_before_what_to_do(error: str, told: str, remedy: str) -> None:
-    front, _, back = describe_server_error(error).partition("): " if told.endswith(")") else ": ")
-    assert front.startswith(told.removesuffix(")"))
+def test_what_happened_stands_before_what_to_do(error: str, reported: str, remedy: str) -> None:
+    front, _, back = describe_server_error(error).partition("): " if reported.endswith(")") else ": ")
+    assert front.startswith(reported.removesuffix(")"))
     assert remedy in back
     assert "access the url" not in describe_server_error(error)
 
 
-def test_what_nobody_knows_is_told_as_it_came() -> None:
+def test_what_nobody_knows_is_reported_as_it_came() -> None:
     assert describe_server_error("no such tool: {0}") == "no such tool: {0}"

@@ -103,7 +103,7 @@ def test_what_is_due_is_not_due_twice_and_not_when_it_works_again() -> None:
 
 
 @pytest.mark.parametrize(("held", "wait"), [(170, 2), (190, 1)])
-def test_tries_count_anew_only_after_it_held_for_a_while(held: float, wait: float) -> None:
+def test_tries_count_again_only_after_it_held_for_a_while(held: float, wait: float) -> None:
     desk = Desk()
     desk.restarting.note_connected("notes")
     desk.restarting.note_failed("notes")
@@ -125,7 +125,7 @@ def test_what_fails_whenever_it_was_connected_is_given_up_too() -> None:
     assert desk.given_up == ["notes"]
 
 
-def test_a_person_who_sees_to_it_begins_anew() -> None:
+def test_a_person_who_sees_to_it_begins_again() -> None:
     desk = Desk()
     desk.restarting.note_connected("notes")
     desk.fail_on()
@@ -220,7 +220,7 @@ def test_calls_that_succeed_or_are_of_no_server_are_no_reason() -> None:
         ("ECONNREFUSED: Unable to connect.", False),
     ],
 )
-def test_only_the_words_of_the_command_line_tell_that_a_server_is_gone(error: str, *, gone: bool) -> None:
+def test_only_the_words_of_the_command_line_show_that_a_server_is_gone(error: str, *, gone: bool) -> None:
     desk = Watched()
     desk.call(error)
     assert desk.gone == ([("notes", error)] if gone else [])

@@ -125,7 +125,7 @@ class Desk:
         self.servers.handle_event(ToolCallFinished(tool_use_id="t1", status=status, observation=observation))
         await self.rest()
 
-    def told(self, name: str) -> list[str]:
+    def notices(self, name: str) -> list[str]:
         """The states of a server in the order they were told of, each once in a row."""
         states = [
             server.status
@@ -155,7 +155,7 @@ async def test_a_server_is_reconnected_and_that_is_seen() -> None:
     assert desk.now("toolkit").status == "reconnecting"
     desk.agent.go.set()
     await desk.rest()
-    assert desk.told("toolkit") == ["connected", "reconnecting", "connected"]
+    assert desk.notices("toolkit") == ["connected", "reconnecting", "connected"]
     assert desk.agent.asked == ["reconnect toolkit"]
     assert desk.now("toolkit").tool_names == ["crawl_parallel", "save_corpus"]
 
@@ -169,7 +169,7 @@ async def test_a_server_is_switched_off_and_on() -> None:
     assert desk.servers.reconnect("toolkit") == "toolkit is disabled: enable it first."
     assert desk.servers.switch("toolkit", on=True) == ""
     await desk.rest()
-    assert desk.told("toolkit") == ["connected", "disabling", "disabled", "enabling", "connected"]
+    assert desk.notices("toolkit") == ["connected", "disabling", "disabled", "enabling", "connected"]
     assert desk.now("toolkit").tools == 2
 
 
@@ -208,7 +208,7 @@ async def test_what_is_refused_is_kept_as_the_last_error_without_secrets() -> No
     desk.agent.refuses = "no way: \x1b[2Jhunter2-hunter2"
     desk.servers.reconnect("toolkit")
     await desk.rest()
-    assert desk.told("toolkit") == ["connected", "reconnecting", "connected"]
+    assert desk.notices("toolkit") == ["connected", "reconnecting", "connected"]
     error = desk.now("toolkit").last_error
     assert error is not None
     assert "no way" in error
@@ -232,14 +232,14 @@ async def test_the_error_of_a_failed_server_stays_when_it_works_again() -> None:
 
 
 @pytest.mark.parametrize("error", [CLIENT_REGISTRATION, REJECTED])
-async def test_a_refused_key_is_told_in_plain_words(error: str) -> None:
+async def test_a_refused_key_is_reported_in_plain_words(error: str) -> None:
     desk = Desk()
     desk.agent.known["toolkit"] = {"name": "toolkit", "status": "failed", "error": error}
     await desk.watch_startup()
     assert str(desk.now("toolkit").error).startswith("it refused the key")
 
 
-async def test_what_cannot_be_tried_is_said_at_once() -> None:
+async def test_what_cannot_be_tried_is_shown_at_once() -> None:
     off = McpServer(name="composio", status="off", error="Composio is off: set COMPOSIO_API_KEY")
     desk = Desk()
     desk.states.exclude(off)
@@ -267,7 +267,7 @@ async def test_a_connection_that_could_not_be_opened_is_opened_again() -> None:
     desk.reopens = None
     desk.servers.reconnect("composio")
     await desk.rest()
-    assert desk.told("composio") == ["failed", "reconnecting", "failed", "reconnecting"]
+    assert desk.notices("composio") == ["failed", "reconnecting", "failed", "reconnecting"]
     assert desk.agent.asked == ["add composio_mail"]
     assert [server.name for server in desk.servers.known] == ["toolkit", "composio_mail"]
     assert desk.now("composio_mail").status == "connected"
@@ -322,17 +322,17 @@ async def test_an_agent_that_dies_in_between_leaves_nothing_half_done() -> None:
     assert "exit code -9" in str(desk.now("toolkit").last_error)
 
 
-async def test_nothing_is_told_once_it_is_closed() -> None:
+async def test_nothing_is_reported_once_it_is_closed() -> None:
     desk = Desk()
     await desk.watch_startup()
     desk.agent.go.clear()
     desk.servers.switch("toolkit", on=False)
     await desk.rest()
-    told = len(desk.events)
+    notices = len(desk.events)
     desk.servers.close()
     desk.agent.go.set()
     await desk.rest()
-    assert len(desk.events) == told
+    assert len(desk.events) == notices
 
 
 FAILED = {"name": "toolkit", "status": "failed", "error": "ECONNREFUSED"}
@@ -351,7 +351,7 @@ async def test_a_server_that_worked_and_failed_is_connected_again_by_itself() ->
     assert (desk.now("toolkit").status, desk.now("toolkit").again_s) == ("reconnecting", None)
     desk.agent.go.set()
     await desk.rest()
-    assert desk.told("toolkit") == ["connected", "failed", "reconnecting", "connected"]
+    assert desk.notices("toolkit") == ["connected", "failed", "reconnecting", "connected"]
     away = "it cannot be reached (ECONNREFUSED): check that it runs, and check its address"
     assert (desk.now("toolkit").again_s, desk.now("toolkit").last_error) == (None, away)
     assert desk.reported == []
@@ -371,10 +371,10 @@ async def test_a_server_that_stays_away_is_given_up_with_what_to_do() -> None:
         await desk.pass_by(wait)
     assert waits == [1, 2, 4, 8, 16, 32]
     assert desk.agent.asked == ["reconnect toolkit"] * 6
-    (told,) = desk.reported
+    (notices,) = desk.reported
     tried = "toolkit failed and could not be reconnected in 6 attempts"
-    assert f"{tried} (it cannot be reached (ECONNREFUSED)): repair it" in told
-    assert "/connections" in told
+    assert f"{tried} (it cannot be reached (ECONNREFUSED)): repair it" in notices
+    assert "/connections" in notices
     assert not desk.time.waits
     # A person may try on, and so does the program then.
     assert desk.servers.reconnect("toolkit") == ""
@@ -425,7 +425,7 @@ async def test_a_program_that_the_agent_started_again_is_left_alone() -> None:
     await desk.end_call(None)
     await desk.pass_by(100)
     assert desk.agent.asked == []
-    assert desk.told("toolkit") == ["connected", "failed", "connected"]
+    assert desk.notices("toolkit") == ["connected", "failed", "connected"]
 
 
 async def test_while_the_agent_tries_by_itself_nothing_is_done_beside_it() -> None:
@@ -454,7 +454,7 @@ async def test_a_new_agent_begins_with_no_tries() -> None:
     assert (desk.now("toolkit").status, desk.now("toolkit").again_s) == ("connected", None)
 
 
-def test_nothing_new_is_not_told() -> None:
+def test_nothing_new_is_not_reported() -> None:
     states = ServerStates()
     assert list(states.report_update([])) == []
     assert len(list(states.report_update([{"name": "a", "status": "connected", "tools": TOOLS}]))) == 1
@@ -472,8 +472,8 @@ def test_what_an_agent_should_never_say_does_no_harm() -> None:
         None, 7, "a", {}, {"name": 3}, {"name": "\x1b[2Jx", "status": None, "tools": "many", "error": 5},
         {"name": "y", "status": "connected", "tools": [None, {"name": 4}, {"name": "a\nb"}, {}]},
     ]  # fmt: skip
-    (told,) = states.report_update(odd)
-    first, second = told.servers
+    (notices,) = states.report_update(odd)
+    first, second = notices.servers
     assert "\x1b" not in first.name
     assert (first.status, first.tools, first.error) == ("unknown", None, "5")
     assert (second.tools, second.tool_names) == (4, ["a b"])

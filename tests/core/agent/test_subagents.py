@@ -41,7 +41,7 @@ def agent(name: str, description: str = "d", more: str = "") -> str:
     return f"---\nname: {name}\ndescription: {description}\n{more}---\nYou are {name}.\n"
 
 
-def told(found: Found[SubagentDefinition]) -> str:
+def reported(found: Found[SubagentDefinition]) -> str:
     (unusable,) = found.unusable
     return unusable.problem
 
@@ -99,7 +99,7 @@ HUGE = "0x" + "f" * 9_000
         (agent("a") + "x" * 110_000, "prompt has more than 100,000"),
     ],
 )
-def test_a_file_that_is_wrong_is_told_and_the_others_count(
+def test_a_file_that_is_wrong_is_reported_and_the_others_count(
     tmp_path: Path, text: str, load_failure_events: str
 ) -> None:
     project, *_ = places(tmp_path)
@@ -108,18 +108,18 @@ def test_a_file_that_is_wrong_is_told_and_the_others_count(
     found = find_subagents(places(tmp_path), any_model=False)
     assert "right" in {each.name for each in found.definitions}
     assert "a" not in {each.name for each in found.definitions}
-    assert told(found).startswith(str(path))
-    assert re.search(load_failure_events, told(found)), told(found)
-    assert "\n" not in told(found)
+    assert reported(found).startswith(str(path))
+    assert re.search(load_failure_events, reported(found)), reported(found)
+    assert "\n" not in reported(found)
 
 
-def test_two_files_of_one_folder_with_one_name_are_told(tmp_path: Path) -> None:
+def test_two_files_of_one_folder_with_one_name_are_reported(tmp_path: Path) -> None:
     project, *_ = places(tmp_path)
     write(project, "a.md", agent("twin", "first"))
     second = write(project, "b.md", agent("twin", "second"))
     found = find_subagents(places(tmp_path))
     assert next(each for each in found.definitions if each.name == "twin").description == "first"
-    assert told(found).startswith(f"{second}: the name twin is taken by a.md")
+    assert reported(found).startswith(f"{second}: the name twin is taken by a.md")
 
 
 def test_what_is_no_plain_file_of_the_project_is_not_read(tmp_path: Path) -> None:
@@ -146,18 +146,18 @@ def test_what_is_no_plain_file_of_the_project_is_not_read(tmp_path: Path) -> Non
     assert next(each for each in found.definitions if each.name == "stolen").source == "user"
 
 
-def test_a_folder_that_is_full_or_closed_is_told(tmp_path: Path) -> None:
+def test_a_folder_that_is_full_or_closed_is_reported(tmp_path: Path) -> None:
     project, config, _ = places(tmp_path)
     for number in range(MAX_FILES + 2):
         write(project, f"{number:03}.md", agent(f"a{number}"))
     found = find_subagents([project])
-    assert "more than 100" in told(found)
+    assert "more than 100" in reported(found)
     assert len(found.definitions) == MAX_FILES + len(find_subagents(()).definitions)
     config.folder.mkdir(parents=True)
     config.folder.chmod(0)
     try:
         if os.geteuid() != 0:
-            assert "cannot be read: Permission denied" in told(find_subagents([config]))
+            assert "cannot be read: Permission denied" in reported(find_subagents([config]))
     finally:
         config.folder.chmod(0o700)
 

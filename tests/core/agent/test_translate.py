@@ -49,7 +49,7 @@ def delta(text: str) -> sdk.StreamEvent:
     return stream("content_block_delta", index=0, delta={"type": "text_delta", "text": text})
 
 
-def said(*blocks: Any, message_id: str = "m1", parent: str | None = None) -> sdk.AssistantMessage:
+def shown_text(*blocks: Any, message_id: str = "m1", parent: str | None = None) -> sdk.AssistantMessage:
     return sdk.AssistantMessage(
         content=list(blocks), model="claude-x", parent_tool_use_id=parent, message_id=message_id
     )
@@ -63,7 +63,7 @@ def result(**changes: Any) -> sdk.ResultMessage:
     return sdk.ResultMessage(**{**plain, **changes})
 
 
-def test_streamed_text_is_told_once_and_ends_whole() -> None:
+def test_streamed_text_is_reported_once_and_ends_whole() -> None:
     translator = Translator()
     translator.begin("q1", "hello")
     items = fed(
@@ -72,7 +72,7 @@ def test_streamed_text_is_told_once_and_ends_whole() -> None:
         stream("content_block_start", index=0, content_block={"type": "text", "text": ""}),
         delta("Hel"),
         delta("lo\x1b[2J"),
-        said(sdk.TextBlock(text="Hello")),
+        shown_text(sdk.TextBlock(text="Hello")),
         stream("message_delta", delta={"stop_reason": "end_turn"}, usage={"output_tokens": 5}),
         stream("message_stop"),
     )
@@ -101,12 +101,12 @@ def test_a_sub_agents_words_and_calls_carry_the_call_that_started_it() -> None:
     translator = Translator()
     items = fed(
         translator,
-        said(sdk.TextBlock(text="one"), parent="toolu_1", message_id="s1"),
-        said(sdk.ThinkingBlock(thinking="hm", signature=""), parent="toolu_1", message_id="s1"),
-        said(
+        shown_text(sdk.TextBlock(text="one"), parent="toolu_1", message_id="s1"),
+        shown_text(sdk.ThinkingBlock(thinking="hm", signature=""), parent="toolu_1", message_id="s1"),
+        shown_text(
             sdk.ToolUseBlock(id="t2", name="Glob", input={"pattern": "*"}), parent="toolu_1", message_id="s1"
         ),
-        said(sdk.TextBlock(text="two"), parent="toolu_1", message_id="s1"),
+        shown_text(sdk.TextBlock(text="two"), parent="toolu_1", message_id="s1"),
     )
     assert {getattr(item, "parent_tool_use_id", None) for item in items} == {"toolu_1"}
     texts = [item for item in items if isinstance(item, MessageFinished)]
@@ -115,10 +115,10 @@ def test_a_sub_agents_words_and_calls_carry_the_call_that_started_it() -> None:
     assert [item.text for item in items if isinstance(item, ThinkingDelta)] == ["hm"]
 
 
-def test_a_call_is_told_once_and_its_secrets_not_at_all() -> None:
+def test_a_call_is_reported_once_and_its_secrets_not_at_all() -> None:
     translator = Translator(redactor=Redactor(["canary-secret-1"]))
     use = sdk.ToolUseBlock(id="t1", name="x\x1b]0;T\x07", input={"api_key": "zzz", "q": "a canary-secret-1"})
-    items = fed(translator, said(use), said(use))
+    items = fed(translator, shown_text(use), shown_text(use))
     (started,) = items
     assert isinstance(started, ToolCallStarted)
     assert "\x1b" not in started.name
@@ -160,7 +160,7 @@ def started() -> Any:
     return task(sdk.TaskStartedMessage, description="do it", tool_use_id="toolu_1")
 
 
-def test_a_sub_agent_has_one_end_however_often_it_is_told() -> None:
+def test_a_sub_agent_has_one_end_however_often_it_is_reported() -> None:
     done = task(
         sdk.TaskNotificationMessage, status="completed", output_file="", summary="", tool_use_id="toolu_1"
     )
@@ -182,12 +182,12 @@ def test_what_a_sub_agent_was_asked_is_known_by_its_task() -> None:
     use = sdk.ToolUseBlock(
         id="toolu_1", name="Agent", input={"description": "Write", "prompt": "about chips"}
     )
-    fed(translator, said(use), started())
+    fed(translator, shown_text(use), started())
     assert translator.request_of("a1") == "write a comprehensive report\nWrite\nabout chips"
     assert translator.request_of("unknown") == "write a comprehensive report"
 
 
-def test_ends_of_turns_are_told_apart() -> None:
+def test_ends_of_turns_are_distinguished() -> None:
     translator = Translator()
 
     def end(**changes: Any) -> TurnOutcome:
@@ -219,7 +219,7 @@ def test_a_retry_without_a_reason_names_the_server() -> None:
     assert "http://127.0.0.1:9" in retry.error
 
 
-def test_servers_are_told_of_when_something_is_new() -> None:
+def test_servers_are_reported_when_something_is_new() -> None:
     states = ServerStates()
     states.exclude(McpServer(name="composio", status="off", error="no key"))
     translator = Translator(servers=states)
@@ -230,9 +230,9 @@ def test_servers_are_told_of_when_something_is_new() -> None:
     again = {"mcp_servers": [{"name": "a", "status": "connected"}], "session_id": "s"}
     assert fed(translator, sdk.SystemMessage(subtype="init", data=again)) == [TurnStarted()]
     failed = {"mcp_servers": [{"name": "a", "status": "failed"}], "session_id": "s"}
-    _, told = fed(translator, sdk.SystemMessage(subtype="init", data=failed))
-    assert isinstance(told, McpStatus)
-    assert [server.status for server in told.servers] == ["failed", "off"]
+    _, reported = fed(translator, sdk.SystemMessage(subtype="init", data=failed))
+    assert isinstance(reported, McpStatus)
+    assert [server.status for server in reported.servers] == ["failed", "off"]
 
 
 def test_messages_nobody_knows_are_passed_over() -> None:

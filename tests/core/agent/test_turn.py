@@ -82,7 +82,7 @@ async def test_one_that_stops_or_ends_by_itself_is_not_ended() -> None:
     assert (agent.asked, agent.killed) == (2, False)
 
 
-async def test_asking_that_fails_is_told(caplog: pytest.LogCaptureFixture) -> None:
+async def test_asking_that_fails_is_reported(caplog: pytest.LogCaptureFixture) -> None:
     class Broken(Agent):
         async def interrupt(self) -> None:
             raise RuntimeError("no such agent")
@@ -92,5 +92,5 @@ async def test_asking_that_fails_is_told(caplog: pytest.LogCaptureFixture) -> No
     stopping.ask_until(asyncio.get_running_loop().create_future())
     await asyncio.wait(others())
     await stopping.close()
-    told = [str(record.exc_info[1]) for record in caplog.records if record.exc_info]
-    assert told == ["no such agent"] * 2
+    reported = [str(record.exc_info[1]) for record in caplog.records if record.exc_info]
+    assert reported == ["no such agent"] * 2

@@ -49,7 +49,7 @@ def test_prices_are_those_the_agent_lists(model: str, dollars: float) -> None:
     assert prices.cost_of(model, MILLION) == pytest.approx(dollars)
 
 
-def test_of_a_model_nobody_told_of_nothing_is_said() -> None:
+def test_of_a_model_unknown_nothing_is_shown() -> None:
     prices = Prices()
     prices.read_list(MODELS)
     assert prices.cost_of("glm-4.6", MILLION) is None
@@ -78,11 +78,11 @@ def test_what_a_query_really_cost_is_the_price_from_then_on() -> None:
 
 
 @pytest.mark.parametrize(
-    "told", [None, "x", {"m": None}, {"m": used(costUSD=1.0)}, {"m": used(inputTokens=5)}]
+    "reported", [None, "x", {"m": None}, {"m": used(costUSD=1.0)}, {"m": used(inputTokens=5)}]
 )
-def test_an_end_that_says_nothing_changes_no_price(told: Any) -> None:
+def test_an_end_that_says_nothing_changes_no_price(reported: Any) -> None:
     prices = Prices()
-    prices.measure(told)
+    prices.measure(reported)
     assert prices.cost_of("m", MILLION) is None
 
 
@@ -122,8 +122,8 @@ def test_sub_agents_that_work_at_once_are_counted_apart() -> None:
     translator = Translator()
     translator.begin("q1", "hello")
     turns = [("s1", "toolu_1"), ("s2", "toolu_2")] * 3
-    told = [whispered(sdk.TextBlock(text="y" * 40), message_id=name, parent=call) for name, call in turns]
-    spent = [item for item in fed(translator, *told) if isinstance(item, TokensSpent)]
+    reported = [whispered(sdk.TextBlock(text="y" * 40), message_id=name, parent=call) for name, call in turns]
+    spent = [item for item in fed(translator, *reported) if isinstance(item, TokensSpent)]
     assert [each.usage.cache_read_input_tokens for each in spent] == [1800, 1800, 0, 0, 0, 0]
 
 
@@ -138,14 +138,14 @@ def test_the_main_agents_message_counts_when_it_is_whole() -> None:
     assert spent.cost_usd is None
 
 
-def test_the_end_of_a_turn_tells_how_much_the_model_takes_in() -> None:
+def test_the_end_of_a_turn_shows_how_much_the_model_takes_in() -> None:
     translator = Translator()
     translator.begin("q1", "hello")
-    told = {
+    reported = {
         "claude-haiku-9-5": used(inputTokens=1, costUSD=0.1, contextWindow=200_000),
         "claude-x": used(inputTokens=10, costUSD=0.1, contextWindow=1_000_000),
     }
-    items = fed(translator, begin(), stream("message_stop"), result(model_usage=told))
+    items = fed(translator, begin(), stream("message_stop"), result(model_usage=reported))
     (end,) = [item for item in items if isinstance(item, TurnOutcome)]
     assert end.context_window == 1_000_000
     assert translator.prices.cost_of("claude-x", Usage(input_tokens=10)) == pytest.approx(0.1)

@@ -121,7 +121,7 @@ def is_running(pid: int) -> bool:
 
 def begin_long_task(aside: WorkerProcess) -> tuple[threading.Thread, list[BaseException], int]:
     """Start a task that does not end; returns its caller, what that was told, and the child's process."""
-    begun, told = threading.Event(), list[BaseException]()
+    begun, reported = threading.Event(), list[BaseException]()
 
     def answer(_: str) -> list[str]:
         begun.set()
@@ -131,13 +131,13 @@ def begin_long_task(aside: WorkerProcess) -> tuple[threading.Thread, list[BaseEx
         try:
             aside.call(f"{HERE}:say_nothing_for_long", None, answer)
         except BaseException as error:
-            told.append(error)
+            reported.append(error)
 
     thread = threading.Thread(target=work, daemon=True)
     thread.start()
     assert begun.wait(60)
     assert aside._process is not None
-    return thread, told, aside._process.pid
+    return thread, reported, aside._process.pid
 
 
 def raw(*blocks: Any, **options: Any) -> RawResult:
@@ -244,10 +244,10 @@ def test_several_large_results_keep_their_signed_addresses(
 
 
 def test_a_child_that_is_killed_is_a_plain_error_and_the_next_task_has_another(aside: WorkerProcess) -> None:
-    thread, told, pid = begin_long_task(aside)
+    thread, reported, pid = begin_long_task(aside)
     os.kill(pid, signal.SIGKILL)
     thread.join(60)
-    (error,) = told
+    (error,) = reported
     assert isinstance(error, WorkerFailed)
     assert not isinstance(error, WorkerUnavailable)
     assert "ended before it was done" in str(error)
@@ -269,10 +269,10 @@ def test_a_child_that_has_nothing_to_do_ends_and_another_takes_the_next_task(
 
 
 def test_closing_ends_a_child_at_work(aside: WorkerProcess) -> None:
-    thread, told, pid = begin_long_task(aside)
+    thread, reported, pid = begin_long_task(aside)
     aside.close()
     thread.join(60)
-    assert isinstance(told[0], WorkerFailed)
+    assert isinstance(reported[0], WorkerFailed)
     assert not is_running(pid)
     with pytest.raises(WorkerFailed, match="closing"):
         hello(aside)

@@ -65,27 +65,27 @@ async def test_a_session_has_the_toolkits_of_the_settings(
     ],
     ids=lambda value: str(getattr(value, "status", "")),
 )
-async def test_what_fails_is_told_with_the_remedy(
+async def test_what_fails_is_reported_with_the_remedy(
     service: StandIn, fault: Fault, code: str, words: str
 ) -> None:
     fault.headers.setdefault("retry-after", "0")
     service.faults.append(fault)
-    with pytest.raises(ConnectionFailed) as told:
+    with pytest.raises(ConnectionFailed) as reported:
         await composio.open_composio(service.settings())
-    assert told.value.code == code
-    assert words in str(told.value)
-    assert "the session continues without its tools" in str(told.value)
-    assert service.url.removeprefix("http://") in str(told.value)
+    assert reported.value.code == code
+    assert words in str(reported.value)
+    assert "the session continues without its tools" in str(reported.value)
+    assert service.url.removeprefix("http://") in str(reported.value)
 
 
-async def test_a_wrong_key_is_told_and_not_repeated(service: StandIn) -> None:
-    with pytest.raises(ConnectionFailed, match="rejected the key") as told:
+async def test_a_wrong_key_is_reported_and_not_repeated(service: StandIn) -> None:
+    with pytest.raises(ConnectionFailed, match="rejected the key") as reported:
         await composio.open_composio(service.settings(composio_api_key="ak_wrong0123456789"))
-    assert told.value.code == "http_401"
-    assert "ak_wrong" not in str(told.value)
+    assert reported.value.code == "http_401"
+    assert "ak_wrong" not in str(reported.value)
 
 
-async def test_a_server_that_is_away_is_told() -> None:
+async def test_a_server_that_is_away_is_reported() -> None:
     settings = Settings(composio_api_key=KEY, composio_base_url="http://127.0.0.1:9")
     with pytest.raises(
         ConnectionFailed, match=r"could not be reached .* check the network and COMPOSIO_BASE_URL"
@@ -109,32 +109,32 @@ async def test_a_session_that_is_over_is_known(service: StandIn) -> None:
     service.faults.append(Fault("GET .*session/", 500, headers={"x-should-retry": "false"}))
     with pytest.raises(ConnectionFailed, match="failed"):
         await expiry.is_over()
-    said = {"error": {"message": "Session trs_1 not found", "slug": "NOT_FOUND", "status": 404}}
-    assert expiry.matches(f"Error POSTing to endpoint: {json.dumps(said)}")
+    shown_text = {"error": {"message": "Session trs_1 not found", "slug": "NOT_FOUND", "status": 404}}
+    assert expiry.matches(f"Error POSTing to endpoint: {json.dumps(shown_text)}")
     assert expiry.matches("Dynamic Client Registration rejected (HTTP 404): Not Found")
     assert not expiry.matches("Mail msg_1 not found")
 
 
-async def test_every_request_is_told_by_its_route_and_by_how_it_went(service: StandIn) -> None:
-    told: list[ServiceRequest] = []
-    connection = await composio.open_composio(service.settings(), on_request=told.append)
+async def test_every_request_is_known_by_its_route_and_by_how_it_went(service: StandIn) -> None:
+    reported: list[ServiceRequest] = []
+    connection = await composio.open_composio(service.settings(), on_request=reported.append)
     assert connection.is_connected is not None
     assert connection.expiry is not None
     service.drop_sessions()
     assert await connection.expiry.is_over()
     refused = service.settings(composio_base_url="http://127.0.0.1:9/")
     with pytest.raises(ConnectionFailed):
-        await composio.open_composio(refused, on_request=told.append)
-    created, asked, *unreached = told
+        await composio.open_composio(refused, on_request=reported.append)
+    created, asked, *unreached = reported
     session = "/api/v3.1/tool_router/session"
     assert (created.method, created.route, created.status) == ("POST", session, 201)
     assert (asked.method, asked.route, asked.status) == ("GET", f"{session}/*", 404)
     assert f"{created.host}:{created.port}" in service.url
     assert {(each.port, each.status, each.error) for each in unreached} == {(9, None, "ConnectError")}
-    assert all(each.began <= each.ended for each in told)
+    assert all(each.began <= each.ended for each in reported)
 
 
-async def test_nothing_is_told_to_anybody_about_what_the_sdk_is_used_for(
+async def test_nothing_is_reported_to_anybody_about_what_the_sdk_is_used_for(
     service: StandIn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     import_sdk()

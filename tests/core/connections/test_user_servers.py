@@ -125,7 +125,7 @@ def test_a_program_is_started_in_the_folder_with_its_arguments_as_they_are(tmp_p
 
 
 @pytest.mark.parametrize(
-    ("name", "how", "told"),
+    ("name", "how", "reported"),
     [
         ("notes", {}, "no command: add command, the program to start"),
         ("notes", {"command": " "}, "no command"),
@@ -147,18 +147,18 @@ def test_a_program_is_started_in_the_folder_with_its_arguments_as_they_are(tmp_p
         ("composio", {"command": "x"}, "a built-in server"),
     ],
 )
-def test_what_is_wrong_with_one_server_is_told_and_the_others_stand(
-    tmp_path: Path, name: str, how: Any, told: str
+def test_what_is_wrong_with_one_server_is_reported_and_the_others_stand(
+    tmp_path: Path, name: str, how: Any, reported: str
 ) -> None:
     bad, good = written(tmp_path, {name: how, "fine": {"command": "y"}})
     assert isinstance(bad, UnusableServer)
-    assert told in bad.problem
+    assert reported in bad.problem
     assert str(tmp_path) in bad.problem
     assert isinstance(good, UserServer)
 
 
 @pytest.mark.parametrize(
-    ("content", "told"),
+    ("content", "reported"),
     [
         (b"{", "not valid JSON"),
         (b"\xff", "not valid JSON"),
@@ -168,22 +168,22 @@ def test_what_is_wrong_with_one_server_is_told_and_the_others_stand(
         (b" " * ((1 << 20) + 1), "larger than 1 MiB"),
     ],
 )
-def test_a_file_that_cannot_be_read_is_told(tmp_path: Path, content: bytes, told: str) -> None:
+def test_a_file_that_cannot_be_read_is_reported(tmp_path: Path, content: bytes, reported: str) -> None:
     assert project_servers(tmp_path) == []
     (tmp_path / ".mcp.json").write_bytes(content)
     (found,) = project_servers(tmp_path)
     assert isinstance(found, UnusableServer)
-    assert told in found.problem
+    assert reported in found.problem
 
 
 def test_of_more_servers_than_anybody_would_look_at_the_first_are_used(tmp_path: Path) -> None:
     servers = {f"s{number}": {"command": "x"} for number in range(60)}
     given = SourcedValue(servers, "file", "mcp_servers", tmp_path / "ua-tui.toml", in_folder=True)
     for found in (written(tmp_path, servers), settings_servers([given])):
-        *used, told = found
+        *used, reported = found
         assert [each.name for each in used] == list(servers)[:50]
-        assert isinstance(told, UnusableServer)
-        assert "names 60 servers: only the first 50 are used" in told.problem
+        assert isinstance(reported, UnusableServer)
+        assert "names 60 servers: only the first 50 are used" in reported.problem
 
 
 def test_a_server_that_is_disabled_is_left_out(tmp_path: Path) -> None:
@@ -202,8 +202,8 @@ def test_servers_of_settings_count_once_and_the_users_own_are_trusted(tmp_path: 
             SourcedValue(own, "file", "mcp_servers", tmp_path / "config.toml"),
         ]
     )
-    told = {each.name: (each.target, each.in_folder) for each in found if isinstance(each, UserServer)}
-    assert told == {
+    reported = {each.name: (each.target, each.in_folder) for each in found if isinstance(each, UserServer)}
+    assert reported == {
         "notes": ("mine", False),
         "more": ("https://a.example/", False),
         "theirs": ("theirs", True),
@@ -244,7 +244,7 @@ def test_nothing_is_trusted_by_a_file_that_cannot_be_read(tmp_path: Path) -> Non
     assert trust.decision(found, tmp_path) == "trusted"
 
 
-def test_secrets_among_the_arguments_are_masked_and_are_told_to_the_redactor(tmp_path: Path) -> None:
+def test_secrets_among_the_arguments_are_masked_and_are_given_to_the_redactor(tmp_path: Path) -> None:
     args = ["--password", SECRET, "-p", "8080", "--name", "${NAME}", f"--token={SECRET}-2"]
     found = server(tmp_path, command="sh", args=args)
     assert found.target == "sh --password [redacted] -p 8080 --name '${NAME}' --token=[redacted]"

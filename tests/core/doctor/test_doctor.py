@@ -70,7 +70,7 @@ def test_only_what_is_required_keeps_a_session_from_starting(
     assert can_start([check("a", "ok", required=True), check("b", status, required=required)]) is could
 
 
-async def told(work: Coroutine[Any, Any, Any], within: float = 20) -> Check:
+async def reported(work: Coroutine[Any, Any, Any], within: float = 20) -> Check:
     return await run_check(PlannedCheck("a", "A", work, within), Redactor([KEY]))
 
 
@@ -78,7 +78,7 @@ async def test_what_a_check_says_is_clean_and_without_secrets() -> None:
     async def work() -> Finding:
         return failed(f"it said \x1b[2J{KEY}\nand more", f"see {KEY} " + "x" * 1_000)
 
-    found = await told(work())
+    found = await reported(work())
     assert (found.status, found.name, found.title) == ("failed", "a", "A")
     for text in (found.found, found.advice):
         assert KEY not in text
@@ -88,7 +88,7 @@ async def test_what_a_check_says_is_clean_and_without_secrets() -> None:
 
 
 async def test_a_check_that_does_not_end_is_given_up() -> None:
-    found = await told(asyncio.Event().wait(), within=0.05)
+    found = await reported(asyncio.Event().wait(), within=0.05)
     assert found.status == "failed"
     assert "0.05 s" in found.found
     assert found.advice
@@ -101,11 +101,11 @@ async def test_a_check_that_breaks_is_a_finding() -> None:
     async def refused() -> Finding:
         raise ConnectionFailed("the service is away: try later")
 
-    found = await told(broken())
+    found = await reported(broken())
     assert found.status == "failed"
     assert found.found.startswith("ValueError: bad ")
     assert KEY not in found.found
-    assert (await told(refused())).found == "the service is away: try later"
+    assert (await reported(refused())).found == "the service is away: try later"
 
 
 # -- the machine -------------------------------------------------------------------------------------
@@ -120,7 +120,7 @@ async def test_a_check_that_breaks_is_a_finding() -> None:
         ((3, 11, 7), "Windows", "warning"),
     ],
 )
-async def test_python_and_the_system_are_told(version: tuple[int, ...], system: str, status: str) -> None:
+async def test_python_and_the_system_are_reported(version: tuple[int, ...], system: str, status: str) -> None:
     found = await check_python(version, system)
     assert found.status == status
     assert ".".join(map(str, version)) in found.found
@@ -145,7 +145,7 @@ def script(folder: Path, text: str, mode: int = stat.S_IRWXU) -> Settings:
         ("printf '\\033[2J\\0'", "failed", "�"),
     ],
 )
-async def test_the_command_line_tells_its_version(tmp_path: Path, text: str, status: str, word: str) -> None:
+async def test_the_command_line_shows_its_version(tmp_path: Path, text: str, status: str, word: str) -> None:
     found = await check_agent(script(tmp_path, text), dict(os.environ))
     assert found.status == status
     assert word in found.found
@@ -164,7 +164,7 @@ async def test_a_command_line_that_is_missing_or_no_program_is_named(tmp_path: P
 
 async def test_a_command_line_that_hangs_is_ended(tmp_path: Path) -> None:
     settings = script(tmp_path, f"echo $$ > {tmp_path}/pid; exec sleep 600")
-    found = await told(check_agent(settings, dict(os.environ)), within=2)
+    found = await reported(check_agent(settings, dict(os.environ)), within=2)
     assert found.status == "failed"
     pid = int((tmp_path / "pid").read_text())
     with pytest.raises(ProcessLookupError):
@@ -223,7 +223,7 @@ async def asked(server: ModelServer, model: str | None = "m1", **more: str) -> F
     ],
     ids=["answers", "key", "model", "limit", "overloaded", "page", "garbage"],
 )
-async def test_a_model_is_asked_and_what_to_do_is_said(
+async def test_a_model_is_asked_and_what_to_do_is_shown(
     server: ModelServer, answer: Answer, status: str, word: str
 ) -> None:
     server.answers["/v1/messages"] = answer
@@ -408,7 +408,7 @@ def toolkit_of(*command: str) -> Connection:
     )
 
 
-async def test_the_toolkit_tells_its_tools() -> None:
+async def test_the_toolkit_lists_its_tools() -> None:
     found = await check_toolkit()
     assert found.status == "ok"
     assert "crawl_parallel" in found.found
@@ -436,7 +436,7 @@ def test_the_toolkit_that_is_tried_is_the_one_a_session_starts(tmp_path: Path) -
 # -- all of them -------------------------------------------------------------------------------------
 
 
-async def test_everything_is_tried_and_told_as_it_ends(tmp_path: Path, server: ModelServer) -> None:
+async def test_everything_is_tried_and_reported_as_it_ends(tmp_path: Path, server: ModelServer) -> None:
     server.answers[SESSION] = composio_error(401, f"Invalid API key {COMPOSIO_KEY}")
     server.answers[INFO] = Answer(401, {"detail": TOKEN})
     settings = Settings(

@@ -56,7 +56,7 @@ async def test_one_that_is_not_trusted_is_not_started(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("transport", ["http", "sse"])
-async def test_a_remote_one_tells_its_tools_to_who_has_the_key(tmp_path: Path, transport: str) -> None:
+async def test_a_remote_one_lists_its_tools_to_who_has_the_key(tmp_path: Path, transport: str) -> None:
     port = free_port()
     how: dict[str, Any] = {
         "type": transport,
@@ -86,7 +86,7 @@ async def test_a_remote_one_tells_its_tools_to_who_has_the_key(tmp_path: Path, t
     ],
     ids=["malformed", "no program", "no variable", "dies", "says nothing"],
 )
-async def test_what_does_not_work_says_why_and_that_a_session_goes_on(
+async def test_what_does_not_work_says_why_and_that_a_session_continues(
     tmp_path: Path, how: dict[str, Any], why: str
 ) -> None:
     found = await asked(tmp_path, **how)
@@ -109,7 +109,7 @@ async def test_one_that_repeats_how_it_was_started_gives_no_secret_away(tmp_path
 
 
 @pytest.mark.parametrize("ends", [True, False], ids=["ends", "continues"])
-async def test_a_program_that_does_not_speak_the_protocol_is_told_by_what_it_prints(
+async def test_a_program_that_does_not_speak_the_protocol_is_reported_by_what_it_prints(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ends: bool
 ) -> None:
     monkeypatch.setattr(mcp_client, "_WITHIN_AFTER_OUTPUT", 0.5)
@@ -138,7 +138,7 @@ async def test_a_web_page_is_no_server(tmp_path: Path, transport: str) -> None:
     page = Answer(200, "<!doctype html><p>Sign in</p>", "text/html; charset=utf-8")
     with model_server(page) as web:
         found = await asked(tmp_path, type=transport, url=f"{web.url}/v1/messages")
-        assert found.found == "it answers with a web page, so it is no MCP server"
+        assert found.found == "it answers with a web page, so it is not an MCP server"
         missing = await asked(tmp_path, type=transport, url=f"{web.url}/nothing")
         assert missing.found == "it answers with HTTP 404"
     away = await asked(tmp_path, type=transport, url="http://127.0.0.1:9/mcp")

@@ -33,7 +33,7 @@ def test_a_subagent_is_called_by_its_name() -> None:
     assert tool_label("Agent", {}) == "Agent"
 
 
-def test_the_telling_argument_is_one_clean_line() -> None:
+def test_the_shown_argument_is_one_clean_line() -> None:
     assert main_argument("x", {"limit": 3, "query": "AI chip"}) == "AI chip"
     assert main_argument("x", {"urls": ["https://a.example", "https://b.example"]}) == "2 pages"
     assert main_argument("x", {"paths": "a"}) == "a"

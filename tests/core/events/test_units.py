@@ -72,7 +72,7 @@ def test_counts_tokens_and_money() -> None:
 
 
 @pytest.mark.parametrize(
-    ("spent", "limit", "told"),
+    ("spent", "limit", "reported"),
     [
         (0.85, 1.0, ("$0.85", "$1.00")),
         (0.0, 1.0, ("$0.00", "$1.00")),
@@ -84,9 +84,9 @@ def test_counts_tokens_and_money() -> None:
     ],
 )
 def test_what_is_spent_never_looks_like_a_limit_it_is_not(
-    spent: float, limit: float, told: tuple[str, str]
+    spent: float, limit: float, reported: tuple[str, str]
 ) -> None:
-    assert spent_of(spent, limit) == told
+    assert spent_of(spent, limit) == reported
 
 
 @pytest.mark.parametrize(

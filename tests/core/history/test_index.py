@@ -352,9 +352,9 @@ def test_only_sessions_are_named_and_deleted(tmp_path: Path, name: str) -> None:
     (tmp_path / "outside").mkdir()
     (tmp_path / WORKSPACES / "blacklist.json").write_text(json.dumps({}))
     (tmp_path / WORKSPACES / "session_20261121_000009").symlink_to(tmp_path / "outside")
-    with pytest.raises(WorkspaceError, match="is no session"):
+    with pytest.raises(WorkspaceError, match="is not a session"):
         index(tmp_path).delete(name)
-    with pytest.raises(WorkspaceError, match="is no session"):
+    with pytest.raises(WorkspaceError, match="is not a session"):
         index(tmp_path).rename(name, "A title")
     assert list((tmp_path / "outside").iterdir()) == []
 

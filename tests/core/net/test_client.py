@@ -309,7 +309,7 @@ async def test_compressed_bodies_are_unpacked(
         assert (await fetcher.get("http://news.example/")).body == body
 
 
-async def test_damaged_or_unknown_compression_is_told_apart(site: Site) -> None:
+async def test_damaged_or_unknown_compression_is_distinguished(site: Site) -> None:
     packed = gzip.compress(ARTICLE * 50)
     site.page("/cut", packed[:-12], content_encoding="gzip")
     site.page("/damaged", b"\x1f\x8b\x08\0" + b"\xff" * 50, content_encoding="gzip")

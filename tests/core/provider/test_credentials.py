@@ -23,9 +23,9 @@ def found(tmp_path: Path, environ: dict[str, str], **files: str) -> dict[str, st
             path.write_text(text)
     places: dict[str, Any] = {"environ": environ, "cwd": folder, "config_dir": own}
     settings = load_settings(home=tmp_path, **places)
-    told = credentials_of(settings, **places)
-    assert SECRET not in repr(told)
-    return {each.name: each.place for each in told if each.found}
+    reported = credentials_of(settings, **places)
+    assert SECRET not in repr(reported)
+    return {each.name: each.place for each in reported if each.found}
 
 
 @pytest.mark.parametrize(
@@ -40,7 +40,7 @@ def found(tmp_path: Path, environ: dict[str, str], **files: str) -> dict[str, st
         ({"UA_API_KEY": SECRET}, {"user": f'api_key = "{SECRET}"'}, "environment, UA_API_KEY"),
     ],
 )
-def test_a_key_is_told_with_its_place(
+def test_a_key_is_reported_with_its_place(
     tmp_path: Path, environ: dict[str, str], files: dict[str, str], place: str
 ) -> None:
     wanted = place.format(here=tmp_path / "here")
@@ -51,7 +51,7 @@ def test_an_empty_value_means_that_it_is_missing(tmp_path: Path) -> None:
     assert found(tmp_path, {"ANTHROPIC_API_KEY": ""}, user=f'api_key = "{SECRET}"') == {}
 
 
-def test_a_login_is_told_with_its_folder_when_it_can_be_used(tmp_path: Path) -> None:
+def test_a_login_is_reported_with_its_folder_when_it_can_be_used(tmp_path: Path) -> None:
     (tmp_path / ".claude").mkdir()
     login = tmp_path / ".claude" / ".credentials.json"
     login.write_text("{}")
@@ -64,14 +64,14 @@ def test_what_the_program_was_given_and_files_that_broke_meanwhile(tmp_path: Pat
     settings = Settings(composio_api_key=SECRET, logfire_token=SECRET, claude_config_dir=tmp_path)
     (tmp_path / "ua-tui.toml").write_text("]")
     (tmp_path / "config.toml").write_text("]")
-    told = credentials_of(settings, environ={}, cwd=tmp_path, config_dir=tmp_path)
-    assert [each for each in told if each.found] == [
+    reported = credentials_of(settings, environ={}, cwd=tmp_path, config_dir=tmp_path)
+    assert [each for each in reported if each.found] == [
         Credential("composio", "COMPOSIO_API_KEY", "given by the program"),
         Credential("logfire", "LOGFIRE_TOKEN", "given by the program"),
     ]
 
 
-def test_addresses_are_told_without_their_passwords() -> None:
+def test_addresses_are_reported_without_their_passwords() -> None:
     settings = Settings(
         base_url=f"https://user:{SECRET}@a.example/v1", composio_base_url="http://127.0.0.1:9"
     )

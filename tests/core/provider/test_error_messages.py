@@ -18,7 +18,7 @@ EMPTY = (
 
 
 @pytest.mark.parametrize(
-    ("said", "told", "remedy"),
+    ("shown_text", "reported", "remedy"),
     [
         (EMPTY.format("html", "an HTML page"), "server of the Messages API (an HTML page)", "ANTHROPIC_BASE_URL"),
         (EMPTY.format("json", "JSON but not a Message"), "server of the Messages API (HTTP 200)", "ANTHROPIC_BASE_URL"),
@@ -38,16 +38,16 @@ EMPTY = (
         ("API Error: Unable to connect to API. Check your internet connection", "cannot be reached:", "network"),
     ],
 )  # fmt: skip
-def test_a_failure_says_what_happened_and_what_to_do(said: str, told: str, remedy: str) -> None:
-    words = describe_failure(said)
+def test_a_failure_says_what_happened_and_what_to_do(shown_text: str, reported: str, remedy: str) -> None:
+    words = describe_failure(shown_text)
     assert words.startswith("the model's service ")
-    assert told in words
+    assert reported in words
     assert remedy in words
     assert "StreamNoEvents" not in words
     assert "API Error" not in words
 
 
-def test_what_nobody_knows_is_told_as_it_came() -> None:
+def test_what_nobody_knows_is_reported_as_it_came() -> None:
     assert describe_failure("it broke {0}") == "it broke {0}"
 
 
@@ -56,10 +56,10 @@ def test_an_answer_that_is_an_error_is_put_into_words_and_one_of_the_model_is_no
 
     raw = "API Error: 529 Overloaded"
 
-    def said(error: Literal["server_error"] | None) -> str:
+    def shown_text(error: Literal["server_error"] | None) -> str:
         block = sdk.TextBlock(text=raw)
         message = sdk.AssistantMessage(content=[block], model="m", error=error, message_id="m1")
         return next(each.text for each in Translator().feed(message) if isinstance(each, MessageFinished))
 
-    assert said(None) == raw
-    assert said("server_error") == describe_failure(raw)
+    assert shown_text(None) == raw
+    assert shown_text("server_error") == describe_failure(raw)

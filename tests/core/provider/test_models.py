@@ -9,24 +9,24 @@ from core.settings.model import Settings
 
 
 def made(**settings: str) -> tuple[Models, list[Event]]:
-    told: list[Event] = []
-    return Models(Settings(**settings), told.append), told  # type: ignore[arg-type]  # fields of Settings
+    reported: list[Event] = []
+    return Models(Settings(**settings), reported.append), reported  # type: ignore[arg-type]  # fields of Settings
 
 
 def test_the_settings_choose_first() -> None:
-    models, told = made(model="opus", fallback_model="haiku", effort="high")
+    models, reported = made(model="opus", fallback_model="haiku", effort="high")
     assert models.choice == ModelChoice("opus", "haiku", "high")
     assert not models.choose(ModelChoice(" opus ", "haiku", "high"))
-    assert told == []
+    assert reported == []
 
 
-def test_another_choice_is_told_and_default_leaves_it_to_the_agent() -> None:
-    models, told = made(model="opus")
+def test_another_choice_is_reported_and_default_leaves_it_to_the_agent() -> None:
+    models, reported = made(model="opus")
     assert models.choose(ModelChoice("qwen3:32b", "", "low"))
     assert models.choice == ModelChoice("qwen3:32b", None, "low")
     assert models.choose(ModelChoice("default"))
     assert models.choice == ModelChoice()
-    assert [(e.model, e.fallback_model, e.effort) for e in told if isinstance(e, ModelChosen)] == [
+    assert [(e.model, e.fallback_model, e.effort) for e in reported if isinstance(e, ModelChosen)] == [
         ("qwen3:32b", None, "low"),
         (None, None, None),
     ]
@@ -42,12 +42,12 @@ def test_another_choice_is_told_and_default_leaves_it_to_the_agent() -> None:
         (ModelChoice("opus", None, "much"), "one of low, medium, high, xhigh, max"),  # type: ignore[arg-type]
     ],
 )
-def test_what_cannot_be_had_is_told_and_changes_nothing(choice: ModelChoice, why: str) -> None:
-    models, told = made(model="haiku")
+def test_what_cannot_be_had_is_reported_and_changes_nothing(choice: ModelChoice, why: str) -> None:
+    models, reported = made(model="haiku")
     with pytest.raises(SettingsError, match=why):
         models.choose(choice)
     assert models.choice == ModelChoice("haiku")
-    assert told == []
+    assert reported == []
 
 
 def test_what_the_agent_lists_is_tidied() -> None:

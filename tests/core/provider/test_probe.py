@@ -81,16 +81,16 @@ ANSWERS: list[tuple[Answer, VerdictKind, str]] = [
 
 
 @pytest.mark.parametrize(
-    ("answer", "kind", "told"), ANSWERS, ids=[f"{a.status}-{k}-{t}" for a, k, t in ANSWERS]
+    ("answer", "kind", "reported"), ANSWERS, ids=[f"{a.status}-{k}-{t}" for a, k, t in ANSWERS]
 )
-async def test_every_answer_is_told_in_plain_words_with_what_to_do(
-    answer: Answer, kind: VerdictKind, told: str
+async def test_every_answer_is_reported_in_plain_words_with_what_to_do(
+    answer: Answer, kind: VerdictKind, reported: str
 ) -> None:
     with model_server(answer) as server:
         verdict = await checked(server.url)
     assert verdict.kind == kind
     assert verdict.status == answer.status
-    assert told in f"{verdict.message} {verdict.advice}"
+    assert reported in f"{verdict.message} {verdict.advice}"
     assert verdict.advice
     assert verdict.works == (kind == "limited")
     assert verdict.away == (kind in ("overloaded", "server_error"))
@@ -156,7 +156,7 @@ async def test_a_port_where_nobody_listens() -> None:
 
 
 @pytest.mark.parametrize(
-    ("number", "detail", "told"),
+    ("number", "detail", "reported"),
     [
         (socket.EAI_NONAME, "Name or service not known", ""),
         (
@@ -167,7 +167,7 @@ async def test_a_port_where_nobody_listens() -> None:
     ],
 )
 async def test_a_name_nobody_knows(
-    monkeypatch: pytest.MonkeyPatch, number: int, detail: str, told: str
+    monkeypatch: pytest.MonkeyPatch, number: int, detail: str, reported: str
 ) -> None:
     def unknown(*_args: object, **_more: object) -> object:
         raise socket.gaierror(number, detail)
@@ -175,7 +175,7 @@ async def test_a_name_nobody_knows(
     monkeypatch.setattr(socket, "getaddrinfo", unknown)
     verdict = await checked("http://models.invalid")
     assert (verdict.kind, verdict.away) == ("no_host", True)
-    assert verdict.message == f"The host name of http://models.invalid cannot be resolved{told}."
+    assert verdict.message == f"The host name of http://models.invalid cannot be resolved{reported}."
 
 
 async def test_no_tls_where_it_is_expected() -> None:
@@ -241,7 +241,7 @@ async def test_without_anything_there_is_nothing_to_ask() -> None:
     assert (verdict.kind, verdict.works, verdict.away) == ("nothing_set", False, False)
 
 
-def test_a_slow_answer_is_told() -> None:
+def test_a_slow_answer_is_reported() -> None:
     slow = ModelVerdict(kind="ok", server="s", model="m", seconds=12.3)
     assert "12.3 s" in slow.message
     assert "slow" in slow.advice

@@ -72,7 +72,7 @@ def test_an_address_is_written_as_the_api_wants_it(typed: str, address: str) -> 
         ("server", SetupInput(address="http://x", model="m" * 300), "model"),
     ],
 )
-def test_a_wrong_entry_is_told_with_its_field(way: SetupMethod, given: SetupInput, field: str) -> None:
+def test_a_wrong_entry_is_reported_with_its_field(way: SetupMethod, given: SetupInput, field: str) -> None:
     wrong = find_input_error(way, given)
     assert wrong is not None
     assert wrong[0] == field
@@ -130,16 +130,16 @@ def test_another_key_for_the_same_server_keeps_the_model(tmp_path: Path) -> None
     assert (other.settings.model, other.settings.simple_model) == (None, None)
 
 
-def test_what_wins_over_the_stored_is_told(tmp_path: Path) -> None:
+def test_what_wins_over_the_stored_is_reported(tmp_path: Path) -> None:
     there = desk(tmp_path, ANTHROPIC_API_KEY="another-key-12", ANTHROPIC_BASE_URL="http://127.0.0.1:9")
     (tmp_path / "work" / ".env").write_text("ANTHROPIC_AUTH_TOKEN=tok\n")
     warnings = there.store(there.plan("anthropic", SetupInput(key=KEY))).warnings
     assert len(warnings) == 3
-    told = "\n".join(warnings)
+    reported = "\n".join(warnings)
     for name in ("ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", "ANTHROPIC_AUTH_TOKEN", ".env"):
-        assert name in told
-    assert KEY not in told
-    assert "another-key-12" not in told
+        assert name in reported
+    assert KEY not in reported
+    assert "another-key-12" not in reported
 
 
 def test_the_same_in_the_environment_is_no_warning(tmp_path: Path) -> None:
@@ -147,7 +147,7 @@ def test_the_same_in_the_environment_is_no_warning(tmp_path: Path) -> None:
     assert there.store(there.plan("anthropic", SetupInput(key=KEY))).warnings == ()
 
 
-def test_a_folder_that_will_be_refused_is_told(tmp_path: Path) -> None:
+def test_a_folder_that_will_be_refused_is_reported(tmp_path: Path) -> None:
     there = desk(tmp_path)
     (tmp_path / "work" / "ua-tui.toml").write_text("base_url = 'http://127.0.0.1:9'\n")
     (warning,) = there.store(there.plan("anthropic", SetupInput(key=KEY))).warnings
@@ -186,7 +186,7 @@ PAST, FUTURE = 1_700_000_000_000, 1_900_000_000_000
 
 
 @pytest.mark.parametrize(
-    ("content", "usable", "told"),
+    ("content", "usable", "reported"),
     [
         (None, False, "There is no login"),
         ("{", False, "cannot be read"),
@@ -206,13 +206,13 @@ PAST, FUTURE = 1_700_000_000_000, 1_900_000_000_000
         ),
     ],
 )
-def test_a_login_is_looked_for(tmp_path: Path, content: object, usable: bool, told: str) -> None:
+def test_a_login_is_searched_for(tmp_path: Path, content: object, usable: bool, reported: str) -> None:
     if content is not None:
         text = content if isinstance(content, str) else json.dumps({"claudeAiOauth": content})
         (tmp_path / ".credentials.json").write_text(text)
     login = find_login(Settings(claude_config_dir=tmp_path), NOW)
     assert login.usable == usable
-    assert told in login.message
+    assert reported in login.message
     assert "canary" not in login.message
     assert "\x1b" not in login.message
 

@@ -165,7 +165,7 @@ def test_the_trace_has_exactly_the_promised_keys(script: Script) -> None:
     }
 
 
-def test_iterations_and_offsets_go_on_over_the_queries_of_a_session(script: Script) -> None:
+def test_iterations_and_offsets_continue_over_the_queries_of_a_session(script: Script) -> None:
     script.at(30, ev.QueryReceived(query_id="q2", text="Mail it"))
     script.at(31, call(3, query_id="q2"))
     script.at(32, ev.AuthRequired(toolkit="gmail", url="https://login.example/abcdefgh"))
@@ -248,7 +248,7 @@ def test_a_session_that_crashed_has_a_trace_too() -> None:
     assert "never ended" in build_summary(script.record)
 
 
-def test_the_transcript_tells_everything_in_order(script: Script) -> None:
+def test_the_transcript_shows_everything_in_order(script: Script) -> None:
     script.at(20, ev.SessionFinished(reason="quit"))
     transcript = build_transcript(script.record)
     wanted = [
@@ -272,11 +272,11 @@ def test_the_transcript_tells_everything_in_order(script: Script) -> None:
 
 
 def test_the_transcript_says_what_the_program_asked_by_itself() -> None:
-    told = Script()
-    told.at(0, started())
-    told.at(1, ev.QueryReceived(query_id="q1", text="Read my mail"))
-    told.at(2, ev.QueryReceived(query_id="q2", text=AUTH_COMPLETE))
-    transcript = build_transcript(told.record)
+    reported = Script()
+    reported.at(0, started())
+    reported.at(1, ev.QueryReceived(query_id="q1", text="Read my mail"))
+    reported.at(2, ev.QueryReceived(query_id="q2", text=AUTH_COMPLETE))
+    transcript = build_transcript(reported.record)
     assert transcript.count("Sent automatically by the program") == 1
     assert transcript.index("Read my mail") < transcript.index("Sent automatically by the program")
     assert transcript.index("Sent automatically by the program") < transcript.index(AUTH_COMPLETE)
@@ -369,7 +369,7 @@ async def test_the_files_are_written_at_the_end_of_each_query(script: Script, wo
     assert b"Queries (1)" in workspace.read("summary.txt")
 
 
-async def test_a_failure_to_write_is_told_once_in_the_loop_and_leaves_old_files_whole(
+async def test_a_failure_to_write_is_reported_once_in_the_loop_and_leaves_old_files_whole(
     script: Script, workspace: Workspace
 ) -> None:
     if os.geteuid() == 0:

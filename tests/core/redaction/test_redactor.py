@@ -43,7 +43,7 @@ BACKSLASH = "\\"
         ("{'api_key': 'abc', 'n': 1}", "{'api_key': '[redacted]', 'n': 1}"),
     ],
 )
-def test_patterns_are_masked_without_being_told(text: str, expected: str) -> None:
+def test_patterns_are_masked_without_being_given(text: str, expected: str) -> None:
     redactor = Redactor()
     assert redactor.redact(text) == expected
     assert redactor.redact(expected) == expected

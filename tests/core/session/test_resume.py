@@ -68,7 +68,7 @@ def query(number: int, cost: float | None) -> list[Event]:
     ]
 
 
-def test_counters_go_on_over_several_runs(workspace: Workspace) -> None:
+def test_counters_continue_over_several_runs(workspace: Workspace) -> None:
     end = SessionFinished(reason="quit", duration_ms=2_000.0)
     known = previous(workspace, begun(), *query(1, 0.5), end, begun(), *query(7, None), *query(3, 0.25))
     assert (known.tally.queries, known.tally.tool_calls, known.tally.cost_usd) == (3, 3, 0.75)
@@ -219,8 +219,8 @@ def test_a_transcript_is_found_as_the_agent_names_its_folder(tmp_path: Path, nam
 @pytest.mark.parametrize("behind", [0, 3, 40_000])
 def test_the_last_cost_of_a_transcript_counts(tmp_path: Path, behind: int) -> None:
     states = [{"type": "cost-state", "totalCostUSD": cost} for cost in (9.0, 0.125)]
-    said = {"type": "user", "message": 'he said "type":"cost-state"', "cost": 7}
-    path = keep(tmp_path / "home", tmp_path, ID, said, *states, *[said] * behind)
+    shown_text = {"type": "user", "message": 'he said "type":"cost-state"', "cost": 7}
+    path = keep(tmp_path / "home", tmp_path, ID, shown_text, *states, *[shown_text] * behind)
     assert cost_so_far(path) == 0.125
     assert cost_so_far(path.with_name("gone")) == 0.0
 
@@ -241,7 +241,7 @@ def test_a_session_without_a_folder_is_not_made(tmp_path: Path) -> None:
     assert not (tmp_path / "gone").exists()
 
 
-async def test_restored_queries_stay_until_a_person_lets_them_go_on(workspace: Workspace) -> None:
+async def test_restored_queries_stay_until_a_person_releases_them(workspace: Workspace) -> None:
     queue = QueryQueue(workspace, ("old one", "old two"))
     assert queue.paused
     assert queue.pop_next() is None

@@ -34,7 +34,7 @@ def test_every_setting_is_listed_with_what_it_is_for(places: Places) -> None:
         assert each.value or each.without
 
 
-def test_a_value_is_told_with_every_place_that_gives_it(places: Places) -> None:
+def test_a_value_is_reported_with_every_place_that_gives_it(places: Places) -> None:
     places.user_file.write_text("# mine\nmax_turns = 3\n[composio]\nuser_id = 'me'\n")
     places.project_file.write_text("max_turns = 4")
     (places.cwd / ".env").write_text(f"A=1\nANTHROPIC_API_KEY={SECRET}\n")
@@ -66,7 +66,7 @@ def test_a_setting_is_found_however_it_is_written(word: str, name: str) -> None:
     assert setting_of(word) == name
 
 
-def test_a_setting_that_there_is_not_is_told_with_one_that_is_meant() -> None:
+def test_a_setting_that_there_is_not_is_reported_with_one_that_is_meant() -> None:
     with pytest.raises(SettingsError, match=r"'max-turn'; did you mean max_turns\?"):
         setting_of("max-turn")
 
@@ -100,7 +100,7 @@ def test_a_setting_that_stands_in_a_table_is_changed_there(places: Places) -> No
 
 
 @pytest.mark.parametrize(
-    ("name", "text", "in_project", "told"),
+    ("name", "text", "in_project", "reported"),
     [
         ("max_turns", "none", False, "'none'.*a whole number of at least 1"),
         ("allow", "*", True, "may not be set by the files of a folder"),
@@ -108,24 +108,24 @@ def test_a_setting_that_stands_in_a_table_is_changed_there(places: Places) -> No
         ("keys", "x", False, r"keys is a table.*config\.toml.*editor"),
     ],
 )
-def test_what_is_not_allowed_is_told_and_changes_nothing(
-    places: Places, name: str, text: str, in_project: bool, told: str
+def test_what_is_not_allowed_is_reported_and_changes_nothing(
+    places: Places, name: str, text: str, in_project: bool, reported: str
 ) -> None:
     places.user_file.write_text("max_turns = 1\n")
-    with pytest.raises(SettingsError, match=told) as refused:
+    with pytest.raises(SettingsError, match=reported) as refused:
         store_setting(name, text, places, in_project=in_project)
     assert SECRET not in str(refused.value)
     assert places.user_file.read_text() == "max_turns = 1\n"
     assert not places.project_file.exists()
 
 
-def test_what_keeps_a_stored_value_from_holding_is_told(places: Places) -> None:
+def test_what_keeps_a_stored_value_from_holding_is_reported(places: Places) -> None:
     environ = {"UA_THEME": "nord"}
     assert "UA_THEME wins" in store_setting("theme", "dracula", within(places, environ)).warning
     places.user_file.write_text(f'api_key = "{SECRET}"')
-    told = store_setting("base_url", "https://other.example", places, in_project=True).warning
-    assert "next start from this folder will fail" in told
-    assert SECRET not in told
+    reported = store_setting("base_url", "https://other.example", places, in_project=True).warning
+    assert "next start from this folder will fail" in reported
+    assert SECRET not in reported
 
 
 @pytest.mark.parametrize("name", ENVIRONMENT)
@@ -168,7 +168,7 @@ def test_no_toolkit_is_another_thing_than_the_default_ones(places: Places) -> No
     assert shown() == ("exa, firecrawl", ["exa", "firecrawl"])
 
 
-def test_what_was_not_set_is_told_when_it_is_taken_out(places: Places) -> None:
+def test_what_was_not_set_is_reported_when_it_is_taken_out(places: Places) -> None:
     assert not store_setting("theme", None, places).changed
     places.user_file.write_text("[composio]\nuser_id = 'me'\n")
     assert not store_setting("theme", None, places).changed

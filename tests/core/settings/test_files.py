@@ -138,7 +138,7 @@ def test_a_file_that_cannot_be_read_is_left_as_it_is(tmp_path: Path, text: bytes
     assert UserFile(tmp_path).names() == frozenset()
 
 
-def test_a_folder_in_the_place_of_the_file_is_told(tmp_path: Path) -> None:
+def test_a_folder_in_the_place_of_the_file_is_reported(tmp_path: Path) -> None:
     file_of(tmp_path).mkdir()
     with pytest.raises(SettingsError, match="cannot be read"):
         UserFile(tmp_path).store({"api_key": "k"})
@@ -182,10 +182,10 @@ def test_a_folder_that_may_not_be_written_loses_nothing(tmp_path: Path) -> None:
         os.chown(folder, 65534, 65534)
         os.chown(file_of(folder), 65534, 65534)
     root = str(PROJECT)
-    told = subprocess.run(
+    reported = subprocess.run(
         [sys.executable, "-c", script, str(folder), root], capture_output=True, text=True, check=True
     ).stdout
     folder.chmod(0o700)
-    assert "Permission denied" in told
-    assert str(file_of(folder)) in told
+    assert "Permission denied" in reported
+    assert str(file_of(folder)) in reported
     assert file_of(folder).read_text() == OVERRIDABLE

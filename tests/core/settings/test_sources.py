@@ -144,7 +144,7 @@ def test_a_wrong_value_in_a_file_names_the_file_even_when_it_is_overridden(folde
 
 
 @pytest.mark.parametrize(
-    ("content", "told"),
+    ("content", "reported"),
     [
         ("# max_turns = 9\nmodel = 'x'\nmax_turns = true\n", "max_turns in line 3 of"),
         ('keys.a = """\nmax_turns = 3\n"""\n\n\'max_turns\' = [\n1\n]\n', "max_turns in line 5 of"),
@@ -156,13 +156,15 @@ def test_a_wrong_value_in_a_file_names_the_file_even_when_it_is_overridden(folde
         ("composio_user_id = 'a'\ncomposio.user_id = 'b'", "composio_user_id in line 1 .* in line 2 .* same"),
     ],
 )
-def test_what_is_wrong_in_a_file_is_told_with_its_line(folders: Folders, content: str, told: str) -> None:
+def test_what_is_wrong_in_a_file_is_reported_with_its_line(
+    folders: Folders, content: str, reported: str
+) -> None:
     (folders.cwd / PROJECT_FILE).write_text(content)
-    with pytest.raises(SettingsError, match=told):
+    with pytest.raises(SettingsError, match=reported):
         folders.load()
 
 
-def test_what_is_wrong_in_a_dotenv_is_told_with_its_line(folders: Folders) -> None:
+def test_what_is_wrong_in_a_dotenv_is_reported_with_its_line(folders: Folders) -> None:
     (folders.cwd / ".env").write_text("# UA_MAX_TURNS=1\nA='x\ny'\nexport UA_MAX_TURNS=none\n")
     with pytest.raises(SettingsError, match=r"UA_MAX_TURNS in line 4 of .*\.env is 'none'"):
         folders.load()
@@ -200,7 +202,7 @@ def test_a_wrong_line_in_a_file_is_named(folders: Folders, file: str, content: s
         folders.load()
 
 
-def test_a_secret_without_quotes_is_not_told(folders: Folders) -> None:
+def test_a_secret_without_quotes_is_not_reported(folders: Folders) -> None:
     (folders.config_dir / USER_FILE).write_text("api_key = sk-ant-hidden")
     with pytest.raises(SettingsError, match="put texts in quotes, as in api_key =") as caught:
         folders.load()
@@ -208,7 +210,7 @@ def test_a_secret_without_quotes_is_not_told(folders: Folders) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "value", "told"),
+    ("name", "value", "reported"),
     [
         ("max_cost_usd", "abc", "--max-cost is 'abc'"),
         ("extra_tools", ("Bsah", "Bash"), "--tool is 'Bsah, Bash', which"),
@@ -216,10 +218,12 @@ def test_a_secret_without_quotes_is_not_told(folders: Folders) -> None:
         ("max_turns", "x", "--max-turns is 'x'"),
     ],
 )
-def test_an_option_is_called_as_it_is_typed(folders: Folders, name: str, value: object, told: str) -> None:
+def test_an_option_is_called_as_it_is_typed(
+    folders: Folders, name: str, value: object, reported: str
+) -> None:
     with pytest.raises(SettingsError) as caught:
         folders.load({name: value})
-    assert str(caught.value).startswith(told)
+    assert str(caught.value).startswith(reported)
 
 
 def test_a_theme_that_nobody_knows_is_refused_wherever_it_stands(folders: Folders) -> None:
@@ -237,7 +241,7 @@ def test_a_theme_that_nobody_knows_is_refused_wherever_it_stands(folders: Folder
 
 
 @pytest.mark.parametrize("which", ["cwd", "config_dir"])
-def test_a_folder_in_the_place_of_a_settings_file_is_told(folders: Folders, which: str) -> None:
+def test_a_folder_in_the_place_of_a_settings_file_is_reported(folders: Folders, which: str) -> None:
     path = getattr(folders, which) / {"cwd": PROJECT_FILE, "config_dir": USER_FILE}[which]
     path.mkdir()
     with pytest.raises(SettingsError, match="is a folder, and settings are read from a file") as caught:
@@ -267,7 +271,7 @@ def test_a_file_too_large_for_settings_is_not_read(folders: Folders, file: str) 
         folders.load()
 
 
-def test_of_a_file_made_to_be_slow_the_line_is_not_told(
+def test_of_a_file_made_to_be_slow_the_line_is_not_reported(
     folders: Folders, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     read = 0
@@ -379,7 +383,7 @@ def test_a_folder_cannot_have_the_users_key_sent_elsewhere(folders: Folders) -> 
         ({"falback": "x"}, r"did you mean fallback_model\?$"),
     ],
 )
-async def test_a_program_is_told_by_the_name_it_wrote(given: dict[str, Any], message: str) -> None:
+async def test_a_program_is_known_by_the_name_it_wrote(given: dict[str, Any], message: str) -> None:
     with pytest.raises(SettingsError, match=message):
         async with open_session(**given):
             pass

@@ -110,9 +110,9 @@ def test_no_half_of_a_secret_is_left_where_a_preview_is_cut(
         + "z" * (before_the_cut - 15)
     )
     _, shown = store_large_result(observed(text, error=text), workspace, redactor)
-    for told in (*texts_in(shown), shown.error or ""):
-        assert "hunter2" not in told
-        assert "more-of-it" not in told
+    for reported in (*texts_in(shown), shown.error or ""):
+        assert "hunter2" not in reported
+        assert "more-of-it" not in reported
 
 
 def test_a_preview_travels_alone_when_the_file_cannot_be_written(

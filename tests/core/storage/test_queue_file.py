@@ -70,7 +70,7 @@ async def test_a_held_queue_gives_nothing_out_until_it_is_let_go(workspace: Work
     assert queue.pop_next() == "one"
 
 
-async def test_a_new_query_goes_before_held_ones_and_lets_them_go_on(workspace: Workspace) -> None:
+async def test_a_new_query_goes_before_held_ones_and_releases_them(workspace: Workspace) -> None:
     queue = QueryQueue(workspace)
     for text in ("one", "two"):
         queue.add(text)

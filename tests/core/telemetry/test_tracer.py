@@ -106,11 +106,11 @@ def spans(tmp_path: Path) -> dict[str, dict[str, Any]]:
     found = [json.loads(line) for line in (tmp_path / "spans.jsonl").read_text().splitlines()]
     named = {}
     for span in found:
-        name, told = span["name"], span["attributes"]
+        name, reported = span["name"], span["attributes"]
         if name in {"tool_call", "tool_result"}:
-            name = told["tool_id"] if name == "tool_call" else f"{name} {told['tool_id']}"
+            name = reported["tool_id"] if name == "tool_call" else f"{name} {reported['tool_id']}"
         elif name == "reasoning" and name in named:
-            name = f"{name} {told['message_id']}"
+            name = f"{name} {reported['message_id']}"
         assert name not in named
         named[name] = span
     return named
@@ -172,18 +172,22 @@ async def test_a_session_becomes_a_tree_of_spans_with_the_times_of_its_events(
     assert found["session"]["attributes"]["session_id"] == "session_x"
     assert found["query"]["attributes"]["text"] == "my session auth cookie is [redacted]"
 
-    def told(name: str, *keys: str) -> list[Any]:
+    def reported(name: str, *keys: str) -> list[Any]:
         return [found[name]["attributes"][key] for key in keys]
 
-    assert told("query_classification", "decision", "raw_response") == ["COMPLEX", "tools"]
-    assert told("thinking", "text", "size") == ["Which tool is right?", 20]
-    assert told("reasoning", "text") == ["I delegate this."]
-    assert told("tool_result t2", "tool_id", "content_size", "is_error") == ["t2", 500, True]
-    assert told("observer_artifact_saved", "path", "type", "size") == ["search_results/a.json", "search", 12]
-    assert told("observer_error", "observer", "error") == ["news", "no such field"]
-    assert told("fast_path_fallback", "tool_name") == ["Agent"]
-    assert told("subagent_compliance_failed", "subagent", "rule") == ["writer", "corpus"]
-    assert told("session_complete", "queries", "tool_calls") == [1, 2]
+    assert reported("query_classification", "decision", "raw_response") == ["COMPLEX", "tools"]
+    assert reported("thinking", "text", "size") == ["Which tool is right?", 20]
+    assert reported("reasoning", "text") == ["I delegate this."]
+    assert reported("tool_result t2", "tool_id", "content_size", "is_error") == ["t2", 500, True]
+    assert reported("observer_artifact_saved", "path", "type", "size") == [
+        "search_results/a.json",
+        "search",
+        12,
+    ]
+    assert reported("observer_error", "observer", "error") == ["news", "no such field"]
+    assert reported("fast_path_fallback", "tool_name") == ["Agent"]
+    assert reported("subagent_compliance_failed", "subagent", "rule") == ["writer", "corpus"]
+    assert reported("session_complete", "queries", "tool_calls") == [1, 2]
     call = found["t2"]["attributes"]
     assert (call["tool_name"], call["is_error"], call["content_size"]) == ("mcp__s__search", True, 500)
     assert found["t2"]["status"]["status_code"] == "ERROR"
@@ -198,7 +202,7 @@ async def test_a_session_becomes_a_tree_of_spans_with_the_times_of_its_events(
     assert capfd.readouterr() == ("", "")
 
 
-async def test_a_request_to_a_service_is_part_of_what_goes_on_as_it_comes(tmp_path: Path) -> None:
+async def test_a_request_to_a_service_is_part_of_what_happens_as_it_comes(tmp_path: Path) -> None:
     tracer = make(tmp_path)
     came = int(START.timestamp()) * 1_000_000_000
 
@@ -360,7 +364,7 @@ def test_spans_leave_the_machine_only_with_a_token(tmp_path: Path, logfire: Coll
          ["OTLP at a:4317 (http/protobuf; grpc is not supported)"]),
     ],
 )  # fmt: skip
-def test_where_spans_go_is_told(token: str | None, environ: dict[str, str], others: list[str]) -> None:
+def test_where_spans_go_is_reported(token: str | None, environ: dict[str, str], others: list[str]) -> None:
     assert trace_targets(token=token, environ=environ) == ["spans.jsonl in the session's folder", *others]
 
 
@@ -374,42 +378,42 @@ def test_where_spans_go_is_told(token: str | None, environ: dict[str, str], othe
          "and check OTEL_EXPORTER_OTLP_ENDPOINT"),
     ],
 )  # fmt: skip
-async def test_a_collector_in_trouble_is_told_of_once_and_costs_nothing(
+async def test_a_collector_in_trouble_is_reported_once_and_costs_nothing(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
     given: dict[str, Any] | None,
     why: str,
 ) -> None:
-    told: asyncio.Queue[tuple[str, Advice]] = asyncio.Queue()
+    reported: asyncio.Queue[tuple[str, Advice]] = asyncio.Queue()
     with collector(**given or {}) as found:
         monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", found.url if given else "http://127.0.0.1:9")
         exports = Exports.of(token=None, environ=os.environ)
-        tracer = make(tmp_path, exports=exports, on_problem=in_loop(lambda *it: told.put_nowait(it)))
+        tracer = make(tmp_path, exports=exports, on_problem=in_loop(lambda *it: reported.put_nowait(it)))
         tracer.start()
         events = session()
         for event in events[:-1]:
             tracer(event)
-        destination, problem = await asyncio.wait_for(told.get(), 30)
+        destination, problem = await asyncio.wait_for(reported.get(), 30)
         assert (destination, str(problem)) == ("collector", why)
         tracer(events[-1])
         # Its retries would take ten seconds.
         assert await tracer.close(5)
-    assert told.empty()
+    assert reported.empty()
     assert len([record for record in caplog.records if "export" in record.getMessage()]) == 1
     assert len(spans(tmp_path)) == 19
 
 
-async def test_logfire_in_trouble_is_told_of_by_its_name(
+async def test_logfire_in_trouble_is_reported_by_its_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    told: asyncio.Queue[tuple[str, Advice]] = asyncio.Queue()
+    reported: asyncio.Queue[tuple[str, Advice]] = asyncio.Queue()
     with collector() as found, collector(status=401) as logfire:
         monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", found.url)
         monkeypatch.setenv("LOGFIRE_BASE_URL", logfire.url)
         exports = Exports.of(token="t", environ=os.environ)
         tracer = make(
-            tmp_path, exports=exports, token="t", on_problem=in_loop(lambda *it: told.put_nowait(it))
+            tmp_path, exports=exports, token="t", on_problem=in_loop(lambda *it: reported.put_nowait(it))
         )
         for event in session():
             tracer(event)
@@ -417,23 +421,26 @@ async def test_logfire_in_trouble_is_told_of_by_its_name(
         rejected = Advice(
             "it rejected the credentials (401 Unauthorized)", "set LOGFIRE_TOKEN to a valid write token"
         )
-        assert await asyncio.wait_for(told.get(), 30) == ("logfire", rejected)
+        assert await asyncio.wait_for(reported.get(), 30) == ("logfire", rejected)
         assert await tracer.close(30)
         assert {"session", "query"} <= {span.name for span in found.spans}
-    assert told.empty()
+    assert reported.empty()
 
 
 @pytest.mark.parametrize("logfire_it_is", [False, True])
 async def test_a_web_page_is_taken_for_no_success(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, logfire_it_is: bool
 ) -> None:
-    told: list[tuple[str, Advice]] = []
+    reported: list[tuple[str, Advice]] = []
     with collector(page=b"<!doctype html><p>Sign in</p>") as found:
         monkeypatch.setenv("LOGFIRE_BASE_URL" if logfire_it_is else "OTEL_EXPORTER_OTLP_ENDPOINT", found.url)
         token = "t" if logfire_it_is else None
         exports = Exports.of(token=token, environ=os.environ)
         tracer = make(
-            tmp_path, exports=exports, token=token, on_problem=lambda place, why: told.append((place, why))
+            tmp_path,
+            exports=exports,
+            token=token,
+            on_problem=lambda place, why: reported.append((place, why)),
         )
         for event in session():
             tracer(event)
@@ -442,7 +449,7 @@ async def test_a_web_page_is_taken_for_no_success(
         if logfire_it_is:
             # It asks for the project in a thread of its own.
             await until(lambda: found.looked)
-    ((destination, problem),) = told
+    ((destination, problem),) = reported
     assert destination == ("logfire" if logfire_it_is else "collector")
     address = "LOGFIRE_BASE_URL" if logfire_it_is else "OTEL_EXPORTER_OTLP_ENDPOINT"
     assert str(problem) == f"it returned a web page (200 OK): check {address}"
@@ -450,22 +457,22 @@ async def test_a_web_page_is_taken_for_no_success(
 
 
 @pytest.mark.parametrize("given", [{"status": 401}, None])
-async def test_what_does_not_arrive_is_told_before_the_end(
+async def test_what_does_not_arrive_is_reported_before_the_end(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, given: dict[str, Any] | None
 ) -> None:
-    told: list[str] = []
+    reported: list[str] = []
     with collector(**given or {}) as found:
         monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", found.url if given else "http://127.0.0.1:9")
         exports = Exports.of(token=None, environ=os.environ)
-        tracer = make(tmp_path, exports=exports, on_problem=in_loop(lambda *it: told.append(str(it[1]))))
+        tracer = make(tmp_path, exports=exports, on_problem=in_loop(lambda *it: reported.append(str(it[1]))))
         for event in session()[:-1]:
             tracer(event)
         await tracer.flush(30)
-        assert len(told) == 1
+        assert len(reported) == 1
         # Whoever is known to be away is not waited for.
         await tracer.flush(30)
         assert await tracer.close(30)
-    assert len(told) == 1
+    assert len(reported) == 1
     assert len(spans(tmp_path)) == 18
 
 
@@ -489,20 +496,20 @@ async def test_a_flush_where_nothing_is_sent_begins_nothing(tmp_path: Path) -> N
     assert await tracer.close(30)
 
 
-async def test_a_collector_that_does_not_answer_is_told_of_before_the_end(
+async def test_a_collector_that_does_not_answer_is_reported_before_the_end(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    told: list[str] = []
+    reported: list[str] = []
     with collector(hangs=True) as found:
         monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", found.url)
         exports = Exports.of(token=None, environ=os.environ)
-        tracer = make(tmp_path, exports=exports, on_problem=lambda _, why: told.append(str(why)))
+        tracer = make(tmp_path, exports=exports, on_problem=lambda _, why: reported.append(str(why)))
         for event in session()[:-1]:
             tracer(event)
         tracer.start()
         await until(lambda: found.asked)
         await tracer.flush(0.2)
-        assert told == [
+        assert reported == [
             "it did not answer in time: make sure that it is running, and check OTEL_EXPORTER_OTLP_ENDPOINT"
         ]
         await tracer.close(0.2)
@@ -528,19 +535,19 @@ def test_the_link_leads_to_the_trace_in_its_project() -> None:
     assert link == "https://logfire.example/me/mine?q=trace_id%3D%270f%27"
 
 
-def test_the_agent_is_told_of_no_collector_and_no_proxy_is_asked_for_the_relay() -> None:
+def test_the_agent_is_given_no_collector_and_no_proxy_is_asked_for_the_relay() -> None:
     environ = {
         "OTEL_EXPORTER_OTLP_ENDPOINT": "https://traces.example",
         "OTEL_EXPORTER_OTLP_HEADERS": f"key={SECRET}",
         "HTTP_PROXY": "http://proxy.example",
         "NO_PROXY": "internal.example",
     }
-    told = agent_environment("http://127.0.0.1:1/x", "00-0a-0b-01", environ)
-    assert told["TRACEPARENT"] == "00-0a-0b-01"
-    assert told["NO_PROXY"] == "internal.example,127.0.0.1"
-    assert "traces.example" not in str(told)
-    assert SECRET not in str(told)
-    assert "console" not in told.values()
+    reported = agent_environment("http://127.0.0.1:1/x", "00-0a-0b-01", environ)
+    assert reported["TRACEPARENT"] == "00-0a-0b-01"
+    assert reported["NO_PROXY"] == "internal.example,127.0.0.1"
+    assert "traces.example" not in str(reported)
+    assert SECRET not in str(reported)
+    assert "console" not in reported.values()
 
 
 async def test_spans_of_children_join_without_their_secrets(
@@ -548,9 +555,9 @@ async def test_spans_of_children_join_without_their_secrets(
 ) -> None:
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", logfire.url)
     tracer = make(tmp_path, exports=Exports.of(token=None, environ=os.environ))
-    told = await tracer.agent_environment({})
-    relay = told["OTEL_EXPORTER_OTLP_ENDPOINT"] + "/v1/traces"
-    _, trace_id, root, _ = told["TRACEPARENT"].split("-")
+    reported = await tracer.agent_environment({})
+    relay = reported["OTEL_EXPORTER_OTLP_ENDPOINT"] + "/v1/traces"
+    _, trace_id, root, _ = reported["TRACEPARENT"].split("-")
     for event in session():
         tracer(event)
     ours = _request(bytes.fromhex(trace_id), bytes.fromhex(root), f"https://x.example/?q={SECRET}")

@@ -102,7 +102,7 @@ async def test_each_failure_is_named_and_loses_no_sibling(context: ToolContext, 
     assert site.hits["/private/memo"] == 0
 
 
-async def test_a_page_that_hangs_and_one_that_is_not_there_are_told_apart(
+async def test_a_page_that_hangs_and_one_that_is_not_there_are_distinguished(
     tmp_path: Path, site: Site, unused_tcp_port: int
 ) -> None:
     workspace = Workspace.open(tmp_path / "ws2")

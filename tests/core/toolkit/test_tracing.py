@@ -22,11 +22,11 @@ async def test_calls_join_the_trace_and_no_site_learns_of_it(tmp_path: Path) -> 
             json.dumps({"base_url": composio.url, "session_id": "trs_1", "headers": headers})
         )
         async with running_site() as site:
-            told = toolkit_environment(found.url, {})
+            reported = toolkit_environment(found.url, {})
             connection = toolkit_connection(
                 tmp_path / "ws",
                 routes={".example": site.address},
-                telemetry=told,
+                telemetry=reported,
                 session_file=handed_over,
             )
             server = connection.servers[SERVER]

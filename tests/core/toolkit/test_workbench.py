@@ -84,13 +84,17 @@ async def here(server: StandIn, tmp_path: Path) -> AsyncIterator[Here]:
 
 
 async def test_a_file_goes_down_whole_and_up_again(here: Here) -> None:
-    told = await here.download("/mnt/files/chart.png")
-    assert (told["status"], told["path"], told["size"]) == ("saved", "downloads/chart.png", len(CHART))
+    reported = await here.download("/mnt/files/chart.png")
+    assert (reported["status"], reported["path"], reported["size"]) == (
+        "saved",
+        "downloads/chart.png",
+        len(CHART),
+    )
     assert here.workspace.read("downloads/chart.png") == CHART
     assert (await here.download("chart.png"))["path"] == "downloads/chart-2.png"
     assert (await here.download("out/table.csv", name="My table.csv"))["path"] == "downloads/my_table.csv"
-    told = await here.upload("downloads/chart.png", remote_path="/mnt/files/in/chart copy.png")
-    assert told["remote_path"] == "/mnt/files/in/chart copy.png"
+    reported = await here.upload("downloads/chart.png", remote_path="/mnt/files/in/chart copy.png")
+    assert reported["remote_path"] == "/mnt/files/in/chart copy.png"
     session = str(here.session["session_id"])
     assert here.service.mounts.files(session)["in/chart copy.png"] == CHART
     await here.upload(f"{here.workspace.path}/downloads/my_table.csv")
@@ -98,18 +102,18 @@ async def test_a_file_goes_down_whole_and_up_again(here: Here) -> None:
 
 
 async def test_what_was_downloaded_is_among_what_was_saved(here: Here) -> None:
-    told = await here.download("chart.png")
+    reported = await here.download("chart.png")
     seen = McpObservation(
         tool_name="mcp__local_toolkit__workbench_download",
         tool_use_id="toolu_1",
         server="local_toolkit",
-        content=(TextContent(json.dumps(told)),),
+        content=(TextContent(json.dumps(reported)),),
     )
     call = ToolCall(name=seen.tool_name, tool_use_id="toolu_1", input={"path": "chart.png"})
     assert Downloads().wants(call)
     context = ObserverContext(here.workspace)
     (saved,) = Downloads().observe(ToolResult(call=call, observation=seen), context).artifacts
-    assert (saved.path, saved.kind, saved.sha256) == ("downloads/chart.png", "download", told["sha256"])
+    assert (saved.path, saved.kind, saved.sha256) == ("downloads/chart.png", "download", reported["sha256"])
     here.workspace.write("downloads/chart.png", b"another")
     with pytest.raises(UniversalAgentError, match="was changed since"):
         Downloads().observe(ToolResult(call=call, observation=seen), context)
@@ -118,9 +122,9 @@ async def test_what_was_downloaded_is_among_what_was_saved(here: Here) -> None:
 async def test_a_large_file_stays_remote_until_it_is_asked_for(
     here: Here, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    told = await here.download("big.bin")
-    assert (told["status"], told["size"]) == ("left_remote", workbench.SMALL + 1)
-    assert "path" not in told
+    reported = await here.download("big.bin")
+    assert (reported["status"], reported["size"]) == ("left_remote", workbench.SMALL + 1)
+    assert "path" not in reported
     assert not here.workspace.exists("downloads/big.bin")
     assert (await here.download("big.bin", allow_large=True))["size"] == workbench.SMALL + 1
     with pytest.raises(WorkspaceError, match="allow_large"):
@@ -130,7 +134,7 @@ async def test_a_large_file_stays_remote_until_it_is_asked_for(
         await here.download("big.bin", allow_large=True)
 
 
-async def test_a_size_that_was_not_told_or_lies_is_noticed(here: Here) -> None:
+async def test_a_size_that_was_not_given_or_lies_is_noticed(here: Here) -> None:
     bomb = gzip.compress(bytes(30 << 20))
     here.service.faults.append(Fault("GET /storage/", 200, bomb, headers={"content-encoding": "gzip"}))
     assert (await here.download("chart.png"))["status"] == "left_remote"
@@ -163,9 +167,9 @@ async def test_paths_that_lead_elsewhere_are_refused(here: Here, path: str) -> N
 async def test_names_are_made_safe_and_nothing_outside_is_read_or_written(here: Here, tmp_path: Path) -> None:
     with pytest.raises(PathRefused):
         await here.download("CLAUDE.md")
-    told = await here.download("out/table.csv", name="../../CLAUDE.md")
-    assert str(told["path"]).startswith("downloads/")
-    assert "/" not in str(told["path"]).removeprefix("downloads/")
+    reported = await here.download("out/table.csv", name="../../CLAUDE.md")
+    assert str(reported["path"]).startswith("downloads/")
+    assert "/" not in str(reported["path"]).removeprefix("downloads/")
     (tmp_path / "secret").write_text("secret")
     (here.workspace.path / "link").symlink_to(tmp_path / "secret")
     for path in ("link", str(tmp_path / "secret"), "../secret"):
@@ -215,15 +219,15 @@ async def test_loopback_is_for_a_service_on_loopback_alone() -> None:
         (Fault("GET /storage", 302, headers={"location": "http://169.254.169.254/"}), "not followed"),
     ],
 )
-async def test_failures_are_told_with_the_remedy(here: Here, fault: Fault, words: str) -> None:
+async def test_failures_are_reported_with_the_remedy(here: Here, fault: Fault, words: str) -> None:
     here.service.faults.append(fault)
-    with pytest.raises(ConnectionFailed, match=words) as told:
+    with pytest.raises(ConnectionFailed, match=words) as reported:
         await here.download("chart.png")
-    assert KEY not in str(told.value)
-    assert "/storage/" not in str(told.value)
+    assert KEY not in str(reported.value)
+    assert "/storage/" not in str(reported.value)
 
 
-async def test_missing_files_and_sessions_are_told_apart_and_a_short_wait_is_kept(here: Here) -> None:
+async def test_missing_files_and_sessions_are_distinguished_and_a_short_wait_is_kept(here: Here) -> None:
     with pytest.raises(ConnectionFailed, match=r"no file /mnt/files/nope\.txt"):
         await here.download("nope.txt")
     here.service.faults.append(Fault("download_url", 503, headers={"retry-after": "0"}, times=2))

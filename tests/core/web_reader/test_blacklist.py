@@ -135,7 +135,7 @@ def test_nothing_is_made_by_looking(tmp_path: Path) -> None:
         b" " * (9 << 20),
     ],
 )
-def test_a_damaged_list_is_set_aside_and_begins_anew(
+def test_a_damaged_list_is_set_aside_and_begins_again(
     blacklist: Blacklist, tmp_path: Path, content: bytes, caplog: pytest.LogCaptureFixture
 ) -> None:
     (tmp_path / BLACKLIST).write_bytes(content)
@@ -163,7 +163,7 @@ def test_what_is_no_file_is_set_aside(blacklist: Blacklist, tmp_path: Path, kind
     assert outside.read_text() == "mine"
 
 
-def test_a_list_that_cannot_be_locked_is_told_of_and_looked_past(
+def test_a_list_that_cannot_be_locked_is_reported_and_ignored(
     blacklist: Blacklist, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     (tmp_path / ".webReader_blacklist.lock").symlink_to(tmp_path / "elsewhere")

@@ -101,14 +101,16 @@ async def test_a_page_is_tried_again_twice_and_then_left(
     pipelines: Pipelines, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.WARNING)
-    said = []
+    shown_text = []
     for _ in range(MOST_RETRIES + 2):
-        said.append((await pipelines.run("tool.on_error", errored())).additional_context or "")
-    assert all("try this page" in each for each in said[:MOST_RETRIES])
-    assert all("do not try it again" in each and "crawl_parallel" in each for each in said[MOST_RETRIES:])
+        shown_text.append((await pipelines.run("tool.on_error", errored())).additional_context or "")
+    assert all("try this page" in each for each in shown_text[:MOST_RETRIES])
+    assert all(
+        "do not try it again" in each and "crawl_parallel" in each for each in shown_text[MOST_RETRIES:]
+    )
     other = await pipelines.run("tool.on_error", errored(url="https://other.example/"))
-    assert other.additional_context == said[0]
-    assert "Network error" not in "".join(said)
+    assert other.additional_context == shown_text[0]
+    assert "Network error" not in "".join(shown_text)
     assert "retry 1 of 2" in caplog.text
     assert "gave up after 3 attempts" in caplog.text
 
@@ -120,17 +122,17 @@ async def test_an_error_in_a_call_that_succeeded_is_advised_on_and_a_page_is_not
     assert "try this page once more" in (after.additional_context or "")
     for text in (json.dumps({"reader_result": {"content": TIMED_OUT}}), f"A page. {TIMED_OUT}", ""):
         assert (await pipelines.run("tool.after_execute", answered(text))).additional_context is None
-    told = await pipelines.run("tool.on_error", errored(REFUSED))
-    assert "1214" in (told.additional_context or "")
+    reported = await pipelines.run("tool.on_error", errored(REFUSED))
+    assert "1214" in (reported.additional_context or "")
     assert (await pipelines.run("tool.on_error", errored("no network"))).additional_context is None
 
 
-async def test_only_web_readers_are_looked_at(pipelines: Pipelines) -> None:
+async def test_only_web_readers_are_observed(pipelines: Pipelines) -> None:
     assert pipelines.has_handlers("tool.after_execute", READER)
     assert not pipelines.has_handlers("tool.after_execute", "Read")
     assert not pipelines.bind(lambda _: None).has_handlers("tool.after_execute", "Read")
-    told = await pipelines.run("tool.on_error", errored(name="mcp__x__search"))
-    assert told.additional_context is None
+    reported = await pipelines.run("tool.on_error", errored(name="mcp__x__search"))
+    assert reported.additional_context is None
 
 
 async def test_a_listed_site_is_not_asked_for(pipelines: Pipelines, blacklist: Blacklist) -> None:

@@ -96,7 +96,7 @@ def test_only_somebody_who_does_not_look_is_called(
     assert bool(attention.sent) is called
 
 
-def test_what_is_over_or_was_stopped_by_hand_is_not_told() -> None:
+def test_what_is_over_or_was_stopped_by_hand_is_not_reported() -> None:
     attention = Watched()
     attention.focused = False
     attention.handle_events(
@@ -108,7 +108,7 @@ def test_what_is_over_or_was_stopped_by_hand_is_not_told() -> None:
     assert attention.sent == ["\x1b]9;ua-tui: an account needs to be connected\x07"]
 
 
-def test_the_query_is_told_short_and_without_its_secrets(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_query_is_reported_short_and_without_its_secrets(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MY_SERVICE_TOKEN", "rather-secret-1234567890")
     attention = Watched(api_key="sk-very-secret-0123456789")
     attention.focused = False

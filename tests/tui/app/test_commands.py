@@ -41,12 +41,12 @@ async def test_what_the_keys_of_the_whole_screen_do_is_there_by_name(tmp_path: P
     app = make_app(tmp_path, make_session(tmp_path))
     async with app.run_test(size=WIDE) as pilot:
         await settled(app, pilot)
-        told = {command.help for command in commands_of(app)}
+        reported = {command.help for command in commands_of(app)}
         whole = {
             name for name in STANDARD if name.split(".")[0] in ("show", "pane", "help") or "." not in name
         }
         for name in whole - HANDS_ON:
-            assert app.keys.shown(name) in told, name
+            assert app.keys.shown(name) in reported, name
 
 
 async def test_the_agent_is_stopped_by_name_and_nothing_else_is(tmp_path: Path) -> None:

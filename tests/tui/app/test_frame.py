@@ -158,8 +158,8 @@ async def test_where_one_pane_has_room_maximising_says_why_nothing_changes(tmp_p
         await pilot.press("f3", "z")
         await pilot.pause()
         assert not app.frame.maximised
-        (told,) = [note.message for note in app._notifications]
-        assert "100 columns" in told
+        (reported,) = [note.message for note in app._notifications]
+        assert "100 columns" in reported
 
 
 async def test_the_layout_follows_the_size_and_keeps_what_was_shown(tmp_path: Path) -> None:

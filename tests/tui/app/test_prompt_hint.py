@@ -12,7 +12,7 @@ from tests.tui.files_host import screen_text, until
 from tui.app.app import UaTuiApp
 
 
-def said(app: UaTuiApp) -> str:
+def shown_text(app: UaTuiApp) -> str:
     return str(app.frame.prompt.placeholder)
 
 
@@ -24,14 +24,14 @@ async def test_the_empty_prompt_says_which_key_leads_back_to_it(
     app = make_app(tmp_path, session)
     async with app.run_test(size=size) as pilot:
         await settled(app, pilot)
-        assert "Ask anything" in said(app)
+        assert "Ask anything" in shown_text(app)
         await pilot.press("f3")
         await pilot.pause()
         assert "Esc: back to prompt" in screen_text(app)
         await pilot.press("escape", "x")
         await pilot.pause()
         assert app.frame.prompt.text == "x"
-        assert "Ask anything" in said(app)
+        assert "Ask anything" in shown_text(app)
         await pilot.press("enter", "f2")
         await until(lambda: session.state == "running")
         await pilot.pause()
@@ -109,4 +109,4 @@ async def test_a_terminal_that_loses_the_focus_changes_nothing(tmp_path: Path) -
         await settled(app, pilot)
         app.app_focus = False
         await pilot.pause()
-        assert "Ask anything" in said(app)
+        assert "Ask anything" in shown_text(app)

@@ -82,7 +82,7 @@ async def test_escape_interrupts_what_runs(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("keys", "answer", "said"),
+    ("keys", "answer", "shown_text"),
     [
         (["a"], ("r1", True, "once"), ("", ())),
         (["s", "enter"], ("r1", True, "session"), ("", ("Bash",))),
@@ -91,7 +91,7 @@ async def test_escape_interrupts_what_runs(tmp_path: Path) -> None:
     ],
 )
 async def test_a_permission_is_asked_and_answered(
-    tmp_path: Path, keys: list[str], answer: object, said: object
+    tmp_path: Path, keys: list[str], answer: object, shown_text: object
 ) -> None:
     async with at_work(tmp_path) as (session, app, pilot):
         await ask(session, app, pilot)
@@ -101,7 +101,7 @@ async def test_a_permission_is_asked_and_answered(
         await pilot.press(*keys)
         await shown(app, pilot)
         assert session.answers == [answer]
-        assert session.reasons == [said]
+        assert session.reasons == [shown_text]
         assert len(app.screen_stack) == 1
 
 
@@ -177,7 +177,7 @@ async def test_a_dead_agent_is_shown_and_restarted_in_place(tmp_path: Path) -> N
         listen(app)
         await pilot.press("escape")
         await pilot.pause()
-        assert app.notice.text == "The agent does not run."
+        assert app.notice.text == "The agent is not running."
         await pilot.press("n", "e", "x", "t", "enter")
         assert session.submitted == ["x"]
         await pilot.press("ctrl+r")
@@ -188,10 +188,10 @@ async def test_a_dead_agent_is_shown_and_restarted_in_place(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize(
-    ("held", "told"), [(["x"], "The query at the prompt was never"), (["x", "y"], "2 queries")]
+    ("held", "reported"), [(["x"], "The query at the prompt was never"), (["x", "y"], "2 queries")]
 )
-async def test_what_was_never_sent_is_told_after_a_restart(
-    tmp_path: Path, held: list[str], told: str
+async def test_what_was_never_sent_is_reported_after_a_restart(
+    tmp_path: Path, held: list[str], reported: str
 ) -> None:
     session = make_session(tmp_path)
     app = make_app(tmp_path, session)
@@ -205,7 +205,7 @@ async def test_what_was_never_sent_is_told_after_a_restart(
         await pilot.press("r")
         await settled(app, pilot)
         (note,) = [note.message for note in app._notifications]
-        assert note.startswith(told)
+        assert note.startswith(reported)
         assert "never sent" in note
         assert "paused" in str(app.frame.prompt.border_subtitle)
 
@@ -233,13 +233,13 @@ async def test_a_failure_says_why_what_to_do_and_that_restarting_did_not_help(tm
         for times in (1, 2):
             session.fail("the agent died (exit code 9)", ["ProcessError: \x1b[31mcode 9"])
             await shown(app, pilot)
-            told = "\n".join(str(each.content) for each in app.screen.query(Static).results(Static))
-            assert "the agent died (exit code 9)" in told
-            assert "ProcessError: ‹U+001B›[31mcode 9" in told
-            assert ("starts the agent again in this session" in told) == (times == 1)
-            assert ("failed 2 times" in told) == (times == 2)
-            assert "1 query is waiting" in told
-            assert str(session.workspace.path / "run.log") in told
+            reported = "\n".join(str(each.content) for each in app.screen.query(Static).results(Static))
+            assert "the agent died (exit code 9)" in reported
+            assert "ProcessError: ‹U+001B›[31mcode 9" in reported
+            assert ("starts the agent again in this session" in reported) == (times == 1)
+            assert ("failed 2 times" in reported) == (times == 2)
+            assert "1 query is waiting" in reported
+            assert str(session.workspace.path / "run.log") in reported
             listen(app)
             await pilot.press("r")
             await settled(app, pilot)
@@ -288,7 +288,7 @@ async def test_without_credentials_it_explains_and_offers_the_demo(tmp_path: Pat
     assert app.return_code == 0
 
 
-async def test_a_worker_that_fails_is_told_and_the_screen_lives_on(tmp_path: Path) -> None:
+async def test_a_worker_that_fails_is_reported_and_the_screen_lives_on(tmp_path: Path) -> None:
     session = make_session(tmp_path)
     app = make_app(tmp_path, session)
 

@@ -35,7 +35,7 @@ def keep_typing(app: UaTuiApp) -> None:
 
 
 @pytest.mark.parametrize("question", [ASKED, AUTH])
-async def test_typing_goes_on_as_a_question_comes_up(
+async def test_typing_continues_as_a_question_comes_up(
     tmp_path: Path, question: PermissionAsked | AuthRequired
 ) -> None:
     async with at_work(tmp_path) as (session, app, pilot):
@@ -84,7 +84,7 @@ async def test_a_key_counts_as_typed_when_it_comes(tmp_path: Path) -> None:
         await app.key_queue.resume()
 
 
-def test_a_clock_counts_little_between_two_looks() -> None:
+def test_a_clock_counts_little_between_two_checks() -> None:
     now = 10.0
     awake = ActiveClock(lambda: now)
     now += 0.05

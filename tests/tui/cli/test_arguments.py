@@ -55,7 +55,7 @@ def test_what_follows_two_dashes_is_no_option() -> None:
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_what_nobody_knows_is_told_in_one_line(
+def test_what_nobody_knows_is_reported_in_one_line(
     command: str | None, capsys: pytest.CaptureFixture[str]
 ) -> None:
     name = [command] if command else []
@@ -67,30 +67,30 @@ def test_what_nobody_knows_is_told_in_one_line(
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_help_tells_of_every_argument(command: str | None, capsys: pytest.CaptureFixture[str]) -> None:
+def test_help_names_every_argument(command: str | None, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         main([*([command] if command else []), "--help"])
     assert ended.value.code == 0
-    told = capsys.readouterr().out
+    reported = capsys.readouterr().out
     others, options = CASES[command]
-    assert ("positional arguments:" in told) == bool(others)
+    assert ("positional arguments:" in reported) == bool(others)
     for option in options:
-        assert option[0].partition("=")[0] in told
+        assert option[0].partition("=")[0] in reported
 
 
-def test_the_help_of_the_program_tells_of_every_command(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_help_of_the_program_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         main(["--help"])
-    told = capsys.readouterr().out
+    reported = capsys.readouterr().out
     for name in filter(None, COMMANDS):
-        assert f" {name} (" in told.replace("\n", " ")
+        assert f" {name} (" in reported.replace("\n", " ")
 
 
-def test_what_does_not_go_together_is_told_in_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_does_not_go_together_is_reported_in_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["run", "why?", "--fresh"]) == 2
     assert main(["serve", "--demo", "run"]) == 2
-    told = capsys.readouterr().err.splitlines()
-    assert told == [
+    reported = capsys.readouterr().err.splitlines()
+    assert reported == [
         "ua-tui run: --fresh goes with --resume; see ua-tui run --help",
         "ua-tui serve: 'run' is a command; only sessions can be served; see ua-tui serve --help",
     ]
@@ -136,9 +136,9 @@ def test_a_command_that_is_mistyped_is_no_query(
     given: list[str], meant: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(given) == 2
-    told = capsys.readouterr().err
-    assert f"did you mean ua-tui {meant}?" in told
-    assert "put -- before it" in told
+    reported = capsys.readouterr().err
+    assert f"did you mean ua-tui {meant}?" in reported
+    assert "put -- before it" in reported
 
 
 @pytest.mark.parametrize("given", [["--", "session"], ["session of parliament"], ["Helsinki"], ["why?"]])

@@ -35,14 +35,14 @@ def test_all_settings_stand_in_a_table_with_where_they_come_from(
 
 def test_one_setting_is_shown_with_what_it_takes(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["config", "log_level", "--json"]) == 0
-    (told,) = json.loads(capsys.readouterr().out)
-    assert (told["name"], told["value"], told["origins"]) == ("log_level", "INFO", [])
+    (reported,) = json.loads(capsys.readouterr().out)
+    assert (reported["name"], reported["value"], reported["origins"]) == ("log_level", "INFO", [])
     assert main(["config", "log_level", "theme"]) == 0
     first, second = capsys.readouterr().out.split("\n\n")
-    assert "takes one of DEBUG, INFO, WARNING, ERROR" in first
+    assert "accepts one of DEBUG, INFO, WARNING, ERROR" in first
     assert second.startswith("theme = (not set: dark)\n")
     assert main(["config", "base_url"]) == 0
-    assert "takes an address such as https://host" in capsys.readouterr().out
+    assert "accepts an address such as https://host" in capsys.readouterr().out
     assert main(["config", "api_key"]) == 0
     assert capsys.readouterr().out.startswith("api_key = (none)\n")
 
@@ -64,11 +64,11 @@ def test_the_list_for_programs_has_the_types_of_json(own: Path, capsys: pytest.C
         f"api_key = '{SECRET}'\nkeys.quit = 1979-05-27\n[mcp_servers.mine]\ncommand = 'x'\n"
     )
     assert main(["config", "--json"]) == 0
-    told = {each["name"]: each for each in json.loads(capsys.readouterr().out)}
-    values = {name: each["value"] for name, each in told.items()}
+    reported = {each["name"]: each for each in json.loads(capsys.readouterr().out)}
+    values = {name: each["value"] for name, each in reported.items()}
     expected = {"max_turns": 7, "max_cost_usd": 1.5, "plugins": False, "allow": ["a", "b"], "theme": None}
     assert {name: values[name] for name in expected} == expected
-    assert {name: told[name]["origins"][0]["value"] for name in expected} == expected
+    assert {name: reported[name]["origins"][0]["value"] for name in expected} == expected
     assert (values["demo"], values["model"], values["skills"]) == (False, None, [])
     assert (values["api_key"], values["mcp_servers"]) == ("set, not shown", ["mine"])
     assert values["keys"] == {"quit": "1979-05-27"}
@@ -81,26 +81,26 @@ def test_of_servers_in_two_files_none_is_overruled(
     own.write_text("[mcp_servers.mine]\ncommand = 'x'\n")
     (tmp_path / "ua-tui.toml").write_text("[mcp_servers.theirs]\ncommand = 'y'\n")
     assert main(["config", "mcp_servers"]) == 0
-    told = capsys.readouterr().out
-    assert told.startswith("mcp_servers = mine, theirs\n")
-    assert f"from {own}: mine" in told
-    assert f"and from {tmp_path / 'ua-tui.toml'}: theirs" in told
-    assert "overruled" not in told
-    assert "one line of text" not in told
+    reported = capsys.readouterr().out
+    assert reported.startswith("mcp_servers = mine, theirs\n")
+    assert f"from {own}: mine" in reported
+    assert f"and from {tmp_path / 'ua-tui.toml'}: theirs" in reported
+    assert "overruled" not in reported
+    assert "one line of text" not in reported
 
 
-def test_an_empty_value_and_one_that_was_not_set_are_told(
+def test_an_empty_value_and_one_that_was_not_set_are_reported(
     own: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["config", "unset", "theme"]) == 0
     assert capsys.readouterr().out == f"theme is not set in {own}\n"
     assert main(["config", "set", "composio_disabled_toolkits", ""]) == 0
-    told = capsys.readouterr().out
-    assert told == f"composio_disabled_toolkits has its default, exa, firecrawl: it is not set in {own}\n"
+    reported = capsys.readouterr().out
+    assert reported == f"composio_disabled_toolkits has its default, exa, firecrawl: it is not set in {own}\n"
     assert main(["config", "set", "theme", "", "--project"]) == 0
     assert f"its default, dark: it is stored empty in {tmp_path / 'ua-tui.toml'}" in capsys.readouterr().out
     assert main(["config", "unset", "theme", "--project"]) == 0
-    assert "is taken out of" in capsys.readouterr().out
+    assert "was removed from" in capsys.readouterr().out
 
 
 def test_a_secret_is_read_unseen_and_never_shown(
@@ -111,15 +111,15 @@ def test_a_secret_is_read_unseen_and_never_shown(
     assert SECRET in own.read_text()
     assert stat.S_IMODE(own.stat().st_mode) == 0o600
     assert main(["config"]) == main(["config", "api_key"]) == main(["config", "--json"]) == 0
-    told = capsys.readouterr()
-    assert "set, not shown" in told.out
-    assert SECRET not in told.out + told.err
+    reported = capsys.readouterr()
+    assert "set, not shown" in reported.out
+    assert SECRET not in reported.out + reported.err
     assert main(["config", "unset", "api_key"]) == 0
     assert own.read_text() == ""
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "reported"),
     [
         (["set", "max_turns", "x"], "a whole number"),
         (["set", "max_turn", "1"], "did you mean max_turns?"),
@@ -130,11 +130,11 @@ def test_a_secret_is_read_unseen_and_never_shown(
         (["nothing"], "no setting 'nothing'"),
     ],
 )
-def test_wrong_words_are_told(
-    words: list[str], told: str, own: Path, capsys: pytest.CaptureFixture[str]
+def test_wrong_words_are_reported(
+    words: list[str], reported: str, own: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["config", *words]) == 2
-    assert told in capsys.readouterr().err
+    assert reported in capsys.readouterr().err
     assert not own.exists()
 
 

@@ -77,10 +77,10 @@ def test_the_link_is_printed_and_the_account_waited_for(
 
     with person(service, agree):
         assert main(["connect", "Gmail", *PATIENT]) == 0
-    told = capsys.readouterr()
-    assert f"\n  {service.url}/link/lk_" in told.out
-    assert told.out.endswith("Gmail is connected.\n")
-    assert "\x1b" not in told.out
+    reported = capsys.readouterr()
+    assert f"\n  {service.url}/link/lk_" in reported.out
+    assert reported.out.endswith("Gmail is connected.\n")
+    assert "\x1b" not in reported.out
     assert service.asked("connected_accounts/") > 1
     assert main(["connect", "gmail", "--json"]) == 0
     (line,) = capsys.readouterr().out.splitlines()
@@ -90,17 +90,17 @@ def test_the_link_is_printed_and_the_account_waited_for(
 @pytest.mark.parametrize(
     ("status", "words"), [("EXPIRED", "the link has expired"), ("FAILED", "it was refused or failed")]
 )
-def test_a_link_that_comes_to_nothing_is_told_with_the_remedy(
+def test_a_link_that_comes_to_nothing_is_reported_with_the_remedy(
     service: StandIn, capsys: pytest.CaptureFixture[str], status: str, words: str
 ) -> None:
     with person(service, lambda account: setattr(account, "status", status)):
         assert main(["connect", "gmail", *PATIENT]) == 1
-    told = capsys.readouterr().err
-    assert words in told
-    assert "`ua-tui connect gmail` gives a new link" in told
+    reported = capsys.readouterr().err
+    assert words in reported
+    assert "`ua-tui connect gmail` gives a new link" in reported
 
 
-def test_nobody_is_waited_for_longer_than_asked_and_json_tells_each_step(
+def test_nobody_is_waited_for_longer_than_asked_and_json_shows_each_step(
     service: StandIn, capsys: pytest.CaptureFixture[str]
 ) -> None:
     service.faults.append(Fault("connected_accounts", 503, headers={"x-should-retry": "false"}))
@@ -111,7 +111,7 @@ def test_nobody_is_waited_for_longer_than_asked_and_json_tells_each_step(
     assert " failed (" in failed["message"]
 
 
-def test_wrong_names_and_toolkits_without_accounts_are_told(
+def test_wrong_names_and_toolkits_without_accounts_are_reported(
     service: StandIn, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["connect", "gmial"]) == 2
@@ -146,9 +146,9 @@ def test_without_a_key_or_with_a_wrong_one_it_says_what_to_set(
 ) -> None:
     monkeypatch.setenv("COMPOSIO_API_KEY", "ak_wrong0123456789")
     assert main(["connect", "gmail"]) == 1
-    told = capsys.readouterr().err
-    assert "rejected the key: set COMPOSIO_API_KEY to a valid key" in told
-    assert "ak_wrong" not in told
+    reported = capsys.readouterr().err
+    assert "rejected the key: set COMPOSIO_API_KEY to a valid key" in reported
+    assert "ak_wrong" not in reported
     monkeypatch.delenv("COMPOSIO_API_KEY")
     assert main(["connect"]) == 1
     assert "ua-tui config set composio_api_key" in capsys.readouterr().err
@@ -160,9 +160,9 @@ def test_an_answer_in_html_is_a_line_of_json_too(
 ) -> None:
     service.faults.append(Fault(match, 200, HTML, "text/html"))
     assert main(["connect", "gmail", "--json", *PATIENT]) == 1
-    told = capsys.readouterr()
-    assert told.err == ""
-    (failed,) = map(json.loads, told.out.splitlines())
+    reported = capsys.readouterr()
+    assert reported.err == ""
+    (failed,) = map(json.loads, reported.out.splitlines())
     assert (failed["event"], failed["toolkit"]) == ("failed", "gmail")
     assert "answered with a web page instead of JSON: check COMPOSIO_BASE_URL" in failed["message"]
     assert main(["connect", "gmail", *PATIENT]) == 1

@@ -30,7 +30,7 @@ def test_columns_are_aligned_and_nothing_stands_behind_the_last_word(
 def test_a_complaint_is_one_harmless_line(capsys: pytest.CaptureFixture[str]) -> None:
     assert complain("no\n\x1b[31msuch", 2, prog="ua-tui open") == 2
     assert complain("why") == 1
-    told, why = capsys.readouterr().err.splitlines()
-    assert told.startswith("ua-tui open: no")
-    assert "\x1b" not in told
+    reported, why = capsys.readouterr().err.splitlines()
+    assert reported.startswith("ua-tui open: no")
+    assert "\x1b" not in reported
     assert why == "ua-tui: why"

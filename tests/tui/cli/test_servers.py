@@ -46,14 +46,14 @@ def servers(out: Out, *args: str) -> tuple[int, str, str]:
 
 def states(out: Out) -> dict[str, str]:
     """How each server stands, as the list for programs tells it."""
-    _, told, _ = servers(out, "--json")
-    return {row["name"]: row["state"] for row in json.loads(told)}
+    _, reported, _ = servers(out, "--json")
+    return {row["name"]: row["state"] for row in json.loads(reported)}
 
 
 def test_all_are_listed_with_what_they_start_or_open(capsys: Out, folder: Path) -> None:
-    code, told, problems = servers(capsys)
+    code, reported, problems = servers(capsys)
     assert code == 1
-    rows = {line.split()[0]: line for line in told.splitlines()}
+    rows = {line.split()[0]: line for line in reported.splitlines()}
     assert list(rows) == ["SERVER", "mine", "notes", "tickets", "broken"]
     assert "your own" in rows["mine"]
     assert "https://mine.example/mcp" in rows["mine"]
@@ -63,14 +63,14 @@ def test_all_are_listed_with_what_they_start_or_open(capsys: Out, folder: Path) 
     assert "sse" in rows["tickets"]
     assert "wrong" in rows["broken"]
     assert "has no command" in problems
-    assert "canary" not in told + problems
-    assert "\x1b" not in told + problems
+    assert "canary" not in reported + problems
+    assert "\x1b" not in reported + problems
 
 
 def test_the_list_for_programs_has_every_field(capsys: Out, folder: Path) -> None:
-    code, told, problems = servers(capsys, "--json")
+    code, reported, problems = servers(capsys, "--json")
     assert code == 1
-    rows = {row["name"]: row for row in json.loads(told)}
+    rows = {row["name"]: row for row in json.loads(reported)}
     assert rows["tickets"] == {
         "name": "tickets",
         "state": "not trusted yet",
@@ -84,9 +84,9 @@ def test_the_list_for_programs_has_every_field(capsys: Out, folder: Path) -> Non
 
 
 def test_servers_are_trusted_refused_and_forgotten(capsys: Out, folder: Path) -> None:
-    code, told, _ = servers(capsys, "trust", "notes", "tickets")
+    code, reported, _ = servers(capsys, "trust", "notes", "tickets")
     assert code == 0
-    assert "notes is trusted in this folder: npx -y 'my notes" in told
+    assert "notes is trusted in this folder: npx -y 'my notes" in reported
     assert servers(capsys, "refuse", "tickets")[0] == 0
     assert states(capsys) == {"mine": "your own", "notes": "trusted", "tickets": "refused", "broken": "wrong"}
     assert servers(capsys, "forget", "notes", "tickets")[0] == 0
@@ -100,17 +100,17 @@ def test_servers_are_trusted_refused_and_forgotten(capsys: Out, folder: Path) ->
     assert states(capsys)["notes"] == "not trusted yet"
 
 
-def test_what_is_trusted_is_told_whole_with_what_it_is_given(capsys: Out, folder: Path) -> None:
+def test_what_is_trusted_is_reported_whole_with_what_it_is_given(capsys: Out, folder: Path) -> None:
     how = {
         "command": "node",
         "args": ["x" * 3_000, "end"],
         "env": {"NODE_OPTIONS": "--require ./a.js\x1b[2J"},
     }
     (folder / ".mcp.json").write_text(json.dumps({"mcpServers": {"notes": how}}))
-    _, told, _ = servers(capsys, "trust", "notes")
-    assert "xx end\n" in told
-    assert "  with NODE_OPTIONS=--require ./a.js" in told
-    assert "\x1b" not in told
+    _, reported, _ = servers(capsys, "trust", "notes")
+    assert "xx end\n" in reported
+    assert "  with NODE_OPTIONS=--require ./a.js" in reported
+    assert "\x1b" not in reported
 
 
 @pytest.mark.parametrize(
@@ -118,16 +118,16 @@ def test_what_is_trusted_is_told_whole_with_what_it_is_given(capsys: Out, folder
     [
         ("nobody", "there is no server nobody here: ua-tui servers lists them"),
         ("broken", "has no command"),
-        ("mine", "nothing need be decided about it"),
+        ("mine", "which need no decision"),
     ],
 )
-def test_a_name_that_cannot_be_decided_about_is_told_and_the_others_are_decided(
+def test_a_name_that_cannot_be_decided_about_is_reported_and_the_others_are_decided(
     capsys: Out, name: str, why: str
 ) -> None:
-    code, told, problem = servers(capsys, "trust", name, "notes")
+    code, reported, problem = servers(capsys, "trust", name, "notes")
     assert code == 1
     assert why in problem
-    assert "notes is trusted" in told
+    assert "notes is trusted" in reported
     assert states(capsys)["notes"] == "trusted"
 
 
@@ -142,13 +142,13 @@ def test_words_that_do_not_go_together_are_a_wrong_usage(capsys: Out, args: tupl
     assert states(capsys)["notes"] == "not trusted yet"
 
 
-def test_without_any_it_is_said_where_they_are_written(capsys: Out, folder: Path, tmp_path: Path) -> None:
+def test_without_any_it_is_shown_where_they_are_written(capsys: Out, folder: Path, tmp_path: Path) -> None:
     (folder / ".mcp.json").unlink()
     (tmp_path / "home" / "ua-tui" / "config.toml").unlink()
-    code, told, _ = servers(capsys)
+    code, reported, _ = servers(capsys)
     assert code == 0
-    assert ".mcp.json" in told
-    assert "[mcp_servers.NAME]" in told
+    assert ".mcp.json" in reported
+    assert "[mcp_servers.NAME]" in reported
     assert json.loads(servers(capsys, "--json")[1]) == []
 
 
@@ -157,9 +157,9 @@ def test_the_users_own_settings_count_before_what_a_folder_names(capsys: Out, fo
     assert states(capsys) == {"mine": "your own"}
 
 
-def test_a_file_that_is_broken_is_told(capsys: Out, folder: Path) -> None:
+def test_a_file_that_is_broken_is_reported(capsys: Out, folder: Path) -> None:
     (folder / ".mcp.json").write_text("{")
-    code, told, problems = servers(capsys)
+    code, reported, problems = servers(capsys)
     assert code == 1
-    assert "mine" in told
+    assert "mine" in reported
     assert f"{folder / '.mcp.json'} is not valid JSON" in problems

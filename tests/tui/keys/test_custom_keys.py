@@ -90,7 +90,7 @@ async def test_keys_that_change_places_both_hold(tmp_path: Path) -> None:
         assert trace.cursor is trace.entries[0]  # type: ignore[attr-defined]
 
 
-async def test_the_prompt_sends_and_breaks_lines_as_it_is_told(tmp_path: Path) -> None:
+async def test_the_prompt_sends_and_breaks_lines_as_it_is_set_to(tmp_path: Path) -> None:
     session = make_session(tmp_path)
     app = app_with(
         tmp_path,
@@ -176,15 +176,15 @@ PASSED_OVER = {
 }
 
 
-@pytest.mark.parametrize(("choice", "told"), PASSED_OVER.values(), ids=PASSED_OVER)
-async def test_what_cannot_be_done_is_told_and_all_else_holds(
-    tmp_path: Path, choice: tuple[str, object], told: str
+@pytest.mark.parametrize(("choice", "reported"), PASSED_OVER.values(), ids=PASSED_OVER)
+async def test_what_cannot_be_done_is_reported_and_all_else_holds(
+    tmp_path: Path, choice: tuple[str, object], reported: str
 ) -> None:
     app = app_with(tmp_path, choice, ("pane.standard", "f9"))
     async with app.run_test(size=WIDE) as pilot:
         await settled(app, pilot)
         (problem,) = app.keys.problems
-        assert told in problem
+        assert reported in problem
         assert "?." not in problem
         assert "?;" not in problem
         assert "/home/me/config.toml" in problem
@@ -197,7 +197,7 @@ async def test_what_cannot_be_done_is_told_and_all_else_holds(
         assert "Ignored settings" in screen_text(app)
 
 
-async def test_several_problems_are_told_in_one_line_and_the_help_has_the_reasons(tmp_path: Path) -> None:
+async def test_several_problems_are_reported_in_one_line_and_the_help_has_the_reasons(tmp_path: Path) -> None:
     app = app_with(tmp_path, *((f"nothing.{number}", "x") for number in range(3)))
     async with app.run_test(size=(80, 24)) as pilot:
         await settled(app, pilot)

@@ -276,13 +276,13 @@ async def test_a_table_is_sorted_turned_and_its_cell_copied(tmp_path: Path) -> N
 
 
 async def test_the_answer_of_a_provider_is_shown(tmp_path: Path) -> None:
-    told = {
+    reported = {
         "query": "q",
         "answer": "the provider answers",
         "results": [{"title": "T", "url": "https://a.example"}],
     }
     (tmp_path / "search_results").mkdir()
-    screen = ViewerScreen(write(tmp_path / "search_results", "n.json", json.dumps(told)), tmp_path)
+    screen = ViewerScreen(write(tmp_path / "search_results", "n.json", json.dumps(reported)), tmp_path)
     async with hosted(screen=screen) as (app, pilot):
         await ready(app)
         await until(lambda: _line(app, "the provider answers"))

@@ -236,7 +236,7 @@ async def test_keys_make_the_pane_one_is_in_wider_and_higher_and_all_as_they_wer
         assert region(app, "preview").height == standard["preview"].height + 2
 
 
-async def test_keys_for_sizes_are_typed_in_the_prompt_and_told_of_where_there_is_no_border(
+async def test_keys_for_sizes_are_typed_in_the_prompt_and_reported_where_there_is_no_border(
     tmp_path: Path,
 ) -> None:
     app = make_app(tmp_path, make_session(tmp_path))
@@ -333,7 +333,7 @@ BROKEN = {
 
 
 @pytest.mark.parametrize("content", BROKEN.values(), ids=BROKEN)
-async def test_a_file_that_cannot_be_used_is_told_of_and_left_until_a_size_is_changed(
+async def test_a_file_that_cannot_be_used_is_reported_and_left_until_a_size_is_changed(
     tmp_path: Path, content: bytes
 ) -> None:
     state = tmp_path / "state"
@@ -364,7 +364,7 @@ async def test_a_pipe_in_the_place_of_the_file_holds_nothing_up(tmp_path: Path) 
         await settled(app, pilot)
         assert region(app, "files").width == columns("wide", 200, Proportions())["files"]
         await press(pilot, "f3", ">")
-        await until(lambda: any("are not kept" in note.message for note in app._notifications))
+        await until(lambda: any("cannot be saved" in note.message for note in app._notifications))
 
 
 @pytest.mark.parametrize("mode", ["wide", "medium"])

@@ -80,7 +80,7 @@ async def test_a_file_of_a_call_is_gone_to_in_the_workspace_with_its_preview(tmp
         await until(lambda: str(app.query_one("#preview").border_title) == "ai-chip-news.html")
 
 
-async def test_a_packed_file_of_a_call_is_gone_to_and_a_deleted_one_is_told_of(tmp_path: Path) -> None:
+async def test_a_packed_file_of_a_call_is_gone_to_and_a_deleted_one_is_reported(tmp_path: Path) -> None:
     app, session = played(tmp_path)
     async with app.run_test(size=(80, 24)) as pilot:
         pane = await play(app, session, pilot)
@@ -95,11 +95,11 @@ async def test_a_packed_file_of_a_call_is_gone_to_and_a_deleted_one_is_told_of(t
         await pilot.press("enter")
         await until(lambda: "no longer exist" in screen_text(app))
         await pilot.press("tab", "enter")
-        await until(lambda: f"{REPORT} no longer exists" in _told(app))
+        await until(lambda: f"{REPORT} no longer exists" in _reported(app))
         assert isinstance(app.screen, ToolCallScreen)
 
 
-async def test_an_open_call_takes_up_its_files_and_how_far_a_sub_agent_has_come(tmp_path: Path) -> None:
+async def test_an_open_call_picks_up_its_files_and_how_far_a_sub_agent_has_come(tmp_path: Path) -> None:
     app, session = played(tmp_path)
     call = ToolCallStarted(
         query_id="q9", tool_use_id="agent", name="Agent", input={"subagent_type": "expert", "prompt": "Go"}
@@ -113,14 +113,14 @@ async def test_an_open_call_takes_up_its_files_and_how_far_a_sub_agent_has_come(
         trace.reveal("agent")
         await pilot.press("enter")
         await until(lambda: "The call is still running." in screen_text(app))
-        told = SubagentProgress(
+        reported = SubagentProgress(
             task_id="t",
             tool_use_id="agent",
             name="expert",
             description="Reading",
             usage=Usage(output_tokens=9000),
         )
-        session.bus.publish(told)
+        session.bus.publish(reported)
         await until(lambda: "9k tok" in screen_text(app))
         assert "Reading" in screen_text(app)
         session.bus.publish(ToolCallFinished(tool_use_id="agent", status="success", observation=None))
@@ -132,7 +132,7 @@ async def test_an_open_call_takes_up_its_files_and_how_far_a_sub_agent_has_come(
         await until(lambda: "a/late.md" in screen_text(app))
 
 
-def _told(app: UaTuiApp) -> str:
+def _reported(app: UaTuiApp) -> str:
     return " ".join(notice.message for notice in app._notifications)
 
 

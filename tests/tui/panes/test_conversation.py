@@ -101,8 +101,8 @@ async def test_queries_of_one_id_are_answered_one_by_one() -> None:
         view.handle_events(
             [*asked("Two?"), written("Second.", "m2"), QueryFinished(query_id="q", status="success")]
         )
-        told = [row.split()[0] for row in text_of(view).split("\n") if row]
-        assert told == ["You", "One?", "Agent", "First.", "You", "Two?", "Agent", "Second."]
+        reported = [row.split()[0] for row in text_of(view).split("\n") if row]
+        assert reported == ["You", "One?", "Agent", "First.", "You", "Two?", "Agent", "Second."]
         keys = [block.key for block in view.entries]
         assert [view.index_of(key) for key in keys] == list(range(len(keys)))
 
@@ -267,7 +267,7 @@ async def test_a_subagents_text_is_folded_under_its_name() -> None:
             ]
         )
         assert "▸ report-creation-expert: Write it" in text_of(view)
-        assert "at work · 1 message" in text_of(view)
+        assert "running · 1 message" in text_of(view)
         assert "articles" not in text_of(view)
         await pilot.press("end", "enter")
         assert "I read ten articles." in text_of(view)
@@ -310,8 +310,8 @@ async def test_a_server_that_is_tried_again_is_one_message_however_often() -> No
         view.handle_events(asked())
         for server in (failed, trying, later, trying):
             view.handle_events([McpStatus(servers=[server])])
-            told = "⟲ MCP server notes failed: ECONNREFUSED. Reconnecting automatically."
-            assert text_of(view).count(told) == 1
+            reported = "⟲ MCP server notes failed: ECONNREFUSED. Reconnecting automatically."
+            assert text_of(view).count(reported) == 1
         view.handle_events(
             [McpStatus(servers=[McpServer(name="notes", status="failed", error="ECONNREFUSED")])]
         )
@@ -434,8 +434,8 @@ async def test_messages_are_counted_as_new_not_their_pieces() -> None:
 
 
 def test_the_end_of_a_session_is_reported_and_never_reads_as_an_order() -> None:
-    told = [message_of(SessionFinished(reason=reason)) for reason in ("quit", "signal", "disk full")]
-    assert [message.text for message in told if message] == [
+    reported = [message_of(SessionFinished(reason=reason)) for reason in ("quit", "signal", "disk full")]
+    assert [message.text for message in reported if message] == [
         "You quit this session.",
         "The session was ended by a signal.",
         "The session has ended: disk full.",

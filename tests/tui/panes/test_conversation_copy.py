@@ -104,11 +104,11 @@ class Copying(PaneHost):
 
     def __init__(self, pane: ConversationPane) -> None:
         super().__init__(pane)
-        self.said: list[str] = []
+        self.shown_text: list[str] = []
 
     def notify(self, message: str, **options: Any) -> None:
         assert options.get("markup") is False
-        self.said.append(message)
+        self.shown_text.append(message)
 
 
 async def test_y_copies_what_was_written_in_each_message() -> None:
@@ -123,7 +123,7 @@ async def test_y_copies_what_was_written_in_each_message() -> None:
             await pilot.press("up", "y")
             copied.append(app.clipboard)
         assert copied == ["May Bash run? It runs a shell.", SOURCE, "Let me see.", SOURCE, "What is\nthis?"]
-        named = [line.split()[0] for line in app.said]
+        named = [line.split()[0] for line in app.shown_text]
         assert named == ["Message", "Answer", "Thinking", "Whole", "Question"]
         await pilot.press("down", "down", "enter", "y")
         assert app.clipboard == "Let me see."
@@ -202,4 +202,4 @@ async def test_the_mouse_copies_source_not_cells(width: int, first: str, last: s
         assert await choose(pilot, view, first, last) == expected
         await pilot.press("y")
         assert app.clipboard == expected
-        assert app.said[-1].startswith("Selection ")
+        assert app.shown_text[-1].startswith("Selection ")

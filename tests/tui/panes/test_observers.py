@@ -55,7 +55,7 @@ def title(view: ObserversPane) -> str:
 async def test_a_run_is_one_row_from_start_to_end() -> None:
     async with hosted(ObserversPane(), 90, 20) as (view, _):
         view.handle_events([began("r")])
-        assert shown(view) == ["… search at work"]
+        assert shown(view) == ["… search running"]
         view.handle_events([saved("search_results/news_1.json"), saved("search_results/web_1.json")])
         paths = ["search_results/news_1.json", "search_results/web_1.json"]
         view.handle_events([ended("r", artifacts=paths, items=35, rejected=2, duplicates=1, duration_ms=2.4)])

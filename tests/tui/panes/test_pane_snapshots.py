@@ -58,12 +58,12 @@ def no_ticks(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def at_their_times(events: Sequence[Event]) -> list[Event]:
     """The events as a bus would tell them, at fixed times."""
-    told: list[Event] = []
+    reported: list[Event] = []
     bus = fixed_bus()
-    bus.subscribe(told.append)
+    bus.subscribe(reported.append)
     for event in events:
         bus.publish(event)
-    return told
+    return reported
 
 
 def living() -> list[Event]:
@@ -176,7 +176,7 @@ def test_commands_that_are_offered(snap_compare: Snap, size: tuple[int, int], th
             ("quit", "Quit"),
             ("restart", "Restart the agent"),
         ]
-        app.prompt.offer_commands([Command(name, told, "", lambda: None) for name, told in commands])
+        app.prompt.offer_commands([Command(name, reported, "", lambda: None) for name, reported in commands])
         await pilot.press("slash", "q", "down")
         await pilot.pause()
 

@@ -62,29 +62,29 @@ async def test_the_preview_opens_edits_and_deletes_its_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = notes(tmp_path)
-    told = tmp_path / "told"
+    reported = tmp_path / "told"
     (tmp_path / "bin").mkdir()
     opener = tmp_path / "bin" / "xdg-open"
-    opener.write_text(f'#!/bin/sh\nprintf "%s" "$1" > {told}\n')
+    opener.write_text(f'#!/bin/sh\nprintf "%s" "$1" > {reported}\n')
     opener.chmod(0o755)
     sit_at_a_desktop(monkeypatch, tmp_path / "bin")
     monkeypatch.delenv("VISUAL", raising=False)
     monkeypatch.delenv("EDITOR", raising=False)
-    said: list[str] = []
+    shown_text: list[str] = []
     app = make_app(tmp_path, make_session(tmp_path))
-    monkeypatch.setattr(UaTuiApp, "notify", lambda _app, message, **_: said.append(message))
+    monkeypatch.setattr(UaTuiApp, "notify", lambda _app, message, **_: shown_text.append(message))
     async with app.run_test(size=(160, 50)) as pilot:
         await preview_of(app, pilot, path)
         await pilot.press("o")
-        await until(lambda: said == [f"Opening {NOTES} in another program."])
-        assert told.read_text() == str(path)
+        await until(lambda: shown_text == [f"Opening {NOTES} in another program."])
+        assert reported.read_text() == str(path)
         await pilot.press("e")
-        await until(lambda: "No editor found" in said[-1])
+        await until(lambda: "No editor found" in shown_text[-1])
         await pilot.press("d")
         await until(lambda: isinstance(app.screen, DeleteScreen) and app.screen._quiet_until)
         app.screen._quiet_until = 0.0  # type: ignore[attr-defined]  # nobody was typing
         await pilot.press("d")
-        await until(lambda: f"{NOTES} is deleted." in said)
+        await until(lambda: f"{NOTES} is deleted." in shown_text)
         assert not path.exists()
 
 
@@ -92,12 +92,12 @@ async def test_the_preview_leaves_alone_what_the_cursor_has_left(tmp_path: Path)
     path = notes(tmp_path)
     other = path.with_name("other.txt")
     other.write_text("other")
-    said: list[str] = []
+    shown_text: list[str] = []
     app = make_app(tmp_path, make_session(tmp_path))
-    app.notify = lambda message, **_: said.append(message)  # type: ignore[method-assign]
+    app.notify = lambda message, **_: shown_text.append(message)  # type: ignore[method-assign]
     async with app.run_test(size=(160, 50)) as pilot:
         preview = await preview_of(app, pilot, path)
         preview.path = other
         await pilot.press("d")
-        await until(lambda: "other.txt is no longer under the cursor of the workspace." in said)
+        await until(lambda: "other.txt is no longer under the cursor of the workspace." in shown_text)
         assert not isinstance(app.screen, DeleteScreen)

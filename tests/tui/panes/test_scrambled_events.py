@@ -57,7 +57,7 @@ def an_event(random: Random) -> Event:
     query, call, message = (f"{kind}{random.randrange(4)}" for kind in "qcm")
     parent = random.choice((None, f"c{random.randrange(4)}"))
     text, at = random.choice(TEXTS), START + timedelta(seconds=random.randrange(-9, 99))
-    said: dict[str, Any] = {"query_id": query, "message_id": message, "text": text, "at": at}
+    shown_text: dict[str, Any] = {"query_id": query, "message_id": message, "text": text, "at": at}
     about: dict[str, Any] = {"task_id": f"t{call}", "tool_use_id": call, "name": random.choice(("", text))}
     run: dict[str, Any] = {
         "run_id": message,
@@ -76,9 +76,9 @@ def an_event(random: Random) -> Event:
             lambda: SubagentStarted(**about, description=text),
             lambda: SubagentProgress(**about, usage=Usage(output_tokens=5)),
             lambda: SubagentFinished(**about, status="error"),
-            lambda: TextDelta(**said, parent_tool_use_id=parent),
-            lambda: ThinkingDelta(**said, parent_tool_use_id=parent),
-            lambda: MessageFinished(**said, parent_tool_use_id=parent),
+            lambda: TextDelta(**shown_text, parent_tool_use_id=parent),
+            lambda: ThinkingDelta(**shown_text, parent_tool_use_id=parent),
+            lambda: MessageFinished(**shown_text, parent_tool_use_id=parent),
             lambda: ArtifactSaved(path="a", kind="x", size=1, sha256="", observer="search", tool_use_id=call),
             lambda: ObserverStarted(**run),
             lambda: ObserverFinished(**run, status=random.choice(("saved", "failed")), items=2, error=text),

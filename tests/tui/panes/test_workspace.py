@@ -203,7 +203,7 @@ async def test_a_file_that_is_still_to_come_is_revealed_when_it_comes(session: P
         await until(lambda: cursor(pane) == "late.md")
 
 
-async def test_the_saved_reports_are_a_place_of_their_own_that_tells_what_is_new(session: Path) -> None:
+async def test_the_saved_reports_are_a_place_of_their_own_that_shows_what_is_new(session: Path) -> None:
     saved = session.parents[1] / "SAVED_REPORTS"
     pane = WorkspacePane()
     async with hosted(pane) as (app, pilot):

@@ -51,7 +51,7 @@ async def test_y_copies_the_path_and_capital_y_the_text_of_either_form(session: 
         for name, why in (("picture.png", "is not text"), ("long.txt", "too long")):
             await go_to(pane, session / name)
             await pilot.press("Y")
-            await until(lambda why=why: why in app.said[-1])  # type: ignore[misc]
+            await until(lambda why=why: why in app.shown_text[-1])  # type: ignore[misc]
         assert len(app.copied) == 3
 
 
@@ -79,15 +79,15 @@ async def test_o_hands_a_harmless_copy_of_html_to_the_browser(
         await until(lambda: app.urls)
         copy = Path(app.urls[0].removeprefix("file://"))
         assert copy.is_relative_to(tmp_path / "copies")
-        assert "without scripts" in app.said[-1]
+        assert "without scripts" in app.shown_text[-1]
         await go_to(pane, session / "script.sh")
         await pilot.press("o")
-        await until(lambda: "Only HTML, pictures" in app.said[-1])
+        await until(lambda: "Only HTML, pictures" in app.shown_text[-1])
         assert len(app.urls) == 1
     assert "alert" not in (tmp_path / "copies" / copy.name).read_text()
 
 
-async def test_d_deletes_after_asking_and_keeps_when_told_to(session: Path) -> None:
+async def test_d_deletes_after_asking_and_keeps_when_asked_to(session: Path) -> None:
     (session / "a.txt").write_text("a")
     (session / "b.txt").write_text("b")
     pane = WorkspacePane(session)
@@ -103,7 +103,7 @@ async def test_d_deletes_after_asking_and_keeps_when_told_to(session: Path) -> N
             await pilot.press(answer)
             await until(lambda: not isinstance(app.screen, DeleteScreen))
             assert (session / "a.txt").exists() or not stays
-        await until(lambda: "a.txt is deleted." in app.said)
+        await until(lambda: "a.txt is deleted." in app.shown_text)
         await until(lambda: "a.txt" not in rows(pane))
         assert not (session / "a.txt").exists()
         assert cursor(pane) == "b.txt"
@@ -129,12 +129,12 @@ async def test_records_results_and_full_folders_are_not_deleted(session: Path) -
         ):
             await go_to(pane, path)
             await pilot.press("d")
-            await until(lambda why=why: app.said and why in app.said[-1])  # type: ignore[misc]
+            await until(lambda why=why: app.shown_text and why in app.shown_text[-1])  # type: ignore[misc]
             assert not isinstance(app.screen, DeleteScreen)
             assert path.exists()
 
 
-async def test_an_empty_folder_is_deleted_and_what_went_meanwhile_is_told(session: Path) -> None:
+async def test_an_empty_folder_is_deleted_and_what_went_meanwhile_is_reported(session: Path) -> None:
     pane = WorkspacePane(session)
     (session / "b.txt").write_text("b")
     async with hosted(pane, size=(80, 24)) as (app, pilot):
@@ -148,8 +148,8 @@ async def test_an_empty_folder_is_deleted_and_what_went_meanwhile_is_told(sessio
             app.screen._quiet_until = 0.0  # type: ignore[attr-defined]  # nobody was typing
             await pilot.press("d")
             await until(lambda path=path: not path.exists())  # type: ignore[misc]
-        await until(lambda: len(app.said) == 2)
-        assert app.said == ["media is deleted.", "b.txt was already deleted."]
+        await until(lambda: len(app.shown_text) == 2)
+        assert app.shown_text == ["media is deleted.", "b.txt was already deleted."]
 
 
 def test_a_root_removes_only_empty_folders(tmp_path: Path) -> None:
@@ -169,7 +169,7 @@ def test_a_root_removes_only_empty_folders(tmp_path: Path) -> None:
 @contextmanager
 def terminal_given_away(app: Host) -> Iterator[None]:
     """Stands for a terminal that can be given away: there is none in a test."""
-    app.said.append("suspended")
+    app.shown_text.append("suspended")
     yield
 
 
@@ -188,14 +188,14 @@ async def test_e_opens_the_editor_and_says_plainly_when_there_is_none(
         await go_to(pane, notes)
         monkeypatch.setenv("EDITOR", "no-such-editor -w")
         await pilot.press("e")
-        assert app.said[-1].startswith("The editor 'no-such-editor' in $EDITOR was not found.")
+        assert app.shown_text[-1].startswith("The editor 'no-such-editor' in $EDITOR was not found.")
         monkeypatch.setenv("EDITOR", f"{sys.executable} '{editor}'")
         await pilot.press("e")
-        assert app.said[-1].startswith("An editor needs a terminal")
+        assert app.shown_text[-1].startswith("An editor needs a terminal")
         assert notes.read_text() == "a"
         monkeypatch.setattr(app, "suspend", lambda: terminal_given_away(app))
         await pilot.press("e")
-        assert app.said[-1] == "suspended"
+        assert app.shown_text[-1] == "suspended"
         assert notes.read_text() == "aedited"
         for path, why in (
             (session / "run.log", "a record of this session"),
@@ -204,11 +204,11 @@ async def test_e_opens_the_editor_and_says_plainly_when_there_is_none(
         ):
             await go_to(pane, path)
             await pilot.press("e")
-            assert why in app.said[-1]
+            assert why in app.shown_text[-1]
         await go_to(pane, notes)
         notes.unlink()
         await pilot.press("e")
-        assert "No such file" in app.said[-1]
+        assert "No such file" in app.shown_text[-1]
 
 
 def test_which_editor_is_started(tmp_path: Path) -> None:

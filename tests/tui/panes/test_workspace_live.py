@@ -22,7 +22,7 @@ def session(tmp_path: Path) -> Path:
     return laid_session(tmp_path)
 
 
-async def test_thousands_of_files_at_once_are_taken_up_in_few_rounds(
+async def test_thousands_of_files_at_once_are_picked_up_in_few_rounds(
     session: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("first.json", *(f"z{number:02}.json" for number in range(30))):
@@ -52,7 +52,7 @@ async def test_thousands_of_files_at_once_are_taken_up_in_few_rounds(
         await until(lambda: "5,000 new" in screen_text(app))
 
 
-async def test_a_sweep_finds_what_the_kernel_did_not_tell(
+async def test_a_sweep_finds_what_the_kernel_did_not_report(
     session: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def deaf(self: FolderWatch):  # type: ignore[no-untyped-def]  # a watch that never hears anything
@@ -195,7 +195,7 @@ def test_a_listing_made_in_another_order_is_put_into_that_of_now() -> None:
     assert shown(tree) == ["a", "b"]
 
 
-def test_what_a_folder_does_not_list_is_told_on_a_row_that_no_file_can_be() -> None:
+def test_what_a_folder_does_not_list_is_reported_on_a_row_that_no_file_can_be() -> None:
     tree = FolderTree("/s")
     tree.update(Listing("/s", entries("a"), more=12_345))
     tree.build()

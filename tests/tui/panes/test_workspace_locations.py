@@ -109,13 +109,13 @@ async def test_hostile_sessions_stop_nobody(session: Path) -> None:
         assert rows(pane)[1:] == ["  trace.json", "  huge", "  journal.jsonl", "  loop", "  run.log"]
         for _ in range(5):
             await pilot.press("down")
-        for key, said in (("p", "not a regular file"), ("d", "read-only"), ("e", "read-only")):
+        for key, shown_text in (("p", "not a regular file"), ("d", "read-only"), ("e", "read-only")):
             await pilot.press(key)
-            await until(lambda said=said: any(said in each for each in app.said))  # type: ignore[misc]
+            await until(lambda shown_text=shown_text: any(shown_text in each for each in app.shown_text))  # type: ignore[misc]
         pane.reveal(bad / "loop")
         await until(lambda: cursor(pane) == "loop")
         await pilot.press("Y")
-        await until(lambda: "is a" in app.said[-1])
+        await until(lambda: "is a" in app.shown_text[-1])
 
 
 async def test_a_folder_that_cannot_be_read_says_so_on_a_row_of_its_own(session: Path) -> None:
@@ -190,7 +190,7 @@ async def test_p_goes_to_the_call_that_made_a_file_of_either_form(session: Path)
         pane.reveal(session / "run.log")
         await until(lambda: cursor(pane) == "run.log")
         await pilot.press("p")
-        assert app.said == ["No known call of this session made run.log."]
+        assert app.shown_text == ["No known call of this session made run.log."]
         assert len(app.calls) == 2
 
 
@@ -230,7 +230,7 @@ def test_what_is_known_of_where_files_came_from(tmp_path: Path) -> None:
     assert found(f"{tmp_path}/work_products/a.md") == "toolu_6", "a call that was denied wrote nothing"
 
 
-async def test_the_journal_of_another_session_tells_where_its_files_came_from(session: Path) -> None:
+async def test_the_journal_of_another_session_shows_where_its_files_came_from(session: Path) -> None:
     past = other(session, "session_20261101_050000")
     (past / "found.json.zst").write_text("x")
     (past / "foreign.txt").write_text("x")
@@ -247,13 +247,13 @@ async def test_the_journal_of_another_session_tells_where_its_files_came_from(se
             await until(lambda name=name: cursor(pane) == name)  # type: ignore[misc]
             await pilot.press("p")
             await until(lambda: app.calls)
-        await until(lambda: app.said)
+        await until(lambda: app.shown_text)
         assert app.calls == ["toolu_9"]
-        assert app.said == ["The journal of that session has no call that made foreign.txt."]
+        assert app.shown_text == ["The journal of that session has no call that made foreign.txt."]
         pane.reveal(past)
         await until(lambda: cursor(pane) == past.name)
         await pilot.press("p")
-        assert "does not come from a call" in app.said[-1]
+        assert "does not come from a call" in app.shown_text[-1]
 
 
 async def test_a_click_on_a_title_shows_that_place(session: Path) -> None:

@@ -44,9 +44,9 @@ def steps(pane: WorkspacePane, session: Path, *keys: str) -> Callable[[Pilot[Non
         await until(lambda: "run.log" in rows(pane))
         for name, size in FILES:
             (session / name).write_bytes(b"x" * size)
-        await until(lambda: len(pane.new_files) == len(FILES), told=lambda: state_of(pane))
+        await until(lambda: len(pane.new_files) == len(FILES), reported=lambda: state_of(pane))
         # Every row has come: the keys below count them.
-        await until(lambda: set(SHOWN) <= set(rows(pane)), told=lambda: rows(pane))
+        await until(lambda: set(SHOWN) <= set(rows(pane)), reported=lambda: rows(pane))
         pane._line.cursor_blink = False
         pane.focus()
         for key in keys:

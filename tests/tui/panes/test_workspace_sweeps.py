@@ -20,7 +20,7 @@ def settle(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(folder_scan, name, -1)
 
 
-def test_a_folder_that_is_only_older_is_not_taken_up_again(
+def test_a_folder_that_is_only_older_is_not_picked_up_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for number in range(20):
@@ -156,7 +156,7 @@ def _not_passed_over(name: str, _is_folder: bool) -> bool:
     return not name.startswith("passed-over")
 
 
-def test_a_folder_of_which_it_is_too_early_to_tell_is_read_at_the_next_look(
+def test_a_folder_of_which_it_is_too_early_to_know_is_read_at_the_next_check(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "a.json").write_text("{}")

@@ -13,7 +13,7 @@ POINTER = (
 
 
 @pytest.mark.parametrize(
-    ("message", "code", "said"),
+    ("message", "code", "shown_text"),
     [
         ("the agent died (ended by SIGKILL)", -9, "lack of memory"),
         ("the agent died (ended by SIGTERM)", -15, "asked to end"),
@@ -22,9 +22,9 @@ POINTER = (
         ("the agent died (exit code 3)", 3, "exit code 3 and gave no reason"),
     ],
 )
-def test_how_a_process_ended_is_said_in_words(message: str, code: int, said: str) -> None:
+def test_how_a_process_ended_is_shown_in_words(message: str, code: int, shown_text: str) -> None:
     (cause,) = known_causes(message, [POINTER.format(code)])
-    assert said in cause
+    assert shown_text in cause
 
 
 def test_what_says_more_than_the_message_is_kept() -> None:

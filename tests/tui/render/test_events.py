@@ -13,33 +13,33 @@ AWAY = McpServer(name="notes", status="failed", error="it cannot be reached (ECO
 GOOD = McpServer(name="local_toolkit", status="connected")
 
 
-def told(lines: EventLines, *servers: McpServer) -> list[str]:
+def reported(lines: EventLines, *servers: McpServer) -> list[str]:
     return (lines.of(McpStatus(servers=list(servers))) or "").splitlines()
 
 
-def test_each_servers_failure_is_said_once_with_its_reason_and_only_what_changed() -> None:
+def test_each_servers_failure_is_shown_once_with_its_reason_and_only_what_changed() -> None:
     lines = EventLines(marks=True)
-    assert told(lines, McpServer(name="notes", status="pending")) == []
-    assert told(lines, OFF, BAD) == [
+    assert reported(lines, McpServer(name="notes", status="pending")) == []
+    assert reported(lines, OFF, BAD) == [
         "  · Composio is off: set COMPOSIO_API_KEY.",
         "  ✗ /w/.mcp.json is not valid JSON. Correct it.",
     ]
-    assert told(lines, OFF, BAD, AWAY) == [
+    assert reported(lines, OFF, BAD, AWAY) == [
         "  ✗ MCP server notes failed: it cannot be reached (ECONNREFUSED): see that it runs"
     ]
-    assert told(lines, GOOD, OFF, BAD, AWAY) == ["  · Servers: local_toolkit connected"]
-    assert told(lines, GOOD, OFF, BAD, AWAY) == []
+    assert reported(lines, GOOD, OFF, BAD, AWAY) == ["  · Servers: local_toolkit connected"]
+    assert reported(lines, GOOD, OFF, BAD, AWAY) == []
 
 
 def test_a_server_that_was_lost_is_said_to_be_connected_again() -> None:
     lines = EventLines(marks=False)
     notes = McpServer(name="notes", status="connected")
-    assert told(lines, notes, GOOD) == ["Servers: notes connected, local_toolkit connected"]
+    assert reported(lines, notes, GOOD) == ["Servers: notes connected, local_toolkit connected"]
     soon = McpServer(name="notes", status="failed", error="it ended", again_s=1)
-    later = McpServer(name="notes", status="failed", error="it ended anew", again_s=2)
-    assert told(lines, soon) == ["MCP server notes failed: it ended. Reconnecting automatically."]
-    assert told(lines, McpServer(name="notes", status="reconnecting"), later) == []
-    assert told(lines, notes) == ["Servers: notes connected again"]
+    later = McpServer(name="notes", status="failed", error="it ended again", again_s=2)
+    assert reported(lines, soon) == ["MCP server notes failed: it ended. Reconnecting automatically."]
+    assert reported(lines, McpServer(name="notes", status="reconnecting"), later) == []
+    assert reported(lines, notes) == ["Servers: notes connected again"]
 
 
 @pytest.mark.parametrize(
@@ -58,21 +58,21 @@ def test_a_server_that_was_lost_is_said_to_be_connected_again() -> None:
     ],
 )  # fmt: skip
 def test_a_line_has_the_name_once_and_what_to_do(server: McpServer, line: str) -> None:
-    assert told(EventLines(marks=False), server) == [line]
+    assert reported(EventLines(marks=False), server) == [line]
 
 
 @pytest.mark.parametrize("marks", [True, False])
 def test_a_retry_says_what_happened_and_a_refusal_that_it_is_none(*, marks: bool) -> None:
     lines = EventLines(marks=marks)
 
-    def said(error: str) -> str:
+    def shown_text(error: str) -> str:
         return lines.of(ApiRetry(attempt=1, max_attempts=10, delay_ms=500, error=error)) or ""
 
-    assert "The model's service accepts no more requests for now" in said("rate_limit")
-    assert "ttempt 1 of 10" in said("rate_limit")
-    assert "The model's service at http://127.0.0.1:9 cannot be reached" in said(
+    assert "The model's service accepts no more requests for now" in shown_text("rate_limit")
+    assert "ttempt 1 of 10" in shown_text("rate_limit")
+    assert "The model's service at http://127.0.0.1:9 cannot be reached" in shown_text(
         "no connection to http://127.0.0.1:9"
     )
-    refused = said("authentication_failed")
+    refused = shown_text("authentication_failed")
     assert refused.endswith("The model's service refused the key.")
     assert "not answer" not in refused

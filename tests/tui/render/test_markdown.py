@@ -207,7 +207,7 @@ def test_only_the_last_block_is_unstable() -> None:
     assert split_stable("# h\n  - a\n\n- b") == 0
 
 
-def test_long_code_is_cut_between_lines_and_goes_on_as_code() -> None:
+def test_long_code_is_cut_between_lines_and_continues_as_code() -> None:
     source = "```python\n" + "x = 1\n" * 400
     head, rest = split_long(source, 1_000)
     assert head.endswith("x = 1\n")

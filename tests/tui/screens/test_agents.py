@@ -106,7 +106,7 @@ def mend() -> None:
     (folder / "broken.md").unlink()
 
 
-async def test_a_file_that_was_mended_is_right_when_it_is_read_again(tmp_path: Path) -> None:
+async def test_a_file_that_was_fixed_is_right_when_it_is_read_again(tmp_path: Path) -> None:
     async with agents(tmp_path) as (app, pilot):
         mend()
         await pilot.press("r")

@@ -74,10 +74,10 @@ def test_the_list_as_json(base: Path, capsys: pytest.CaptureFixture[str]) -> Non
 def test_sites_are_cleared_by_name_and_all_at_once(base: Path, capsys: pytest.CaptureFixture[str]) -> None:
     blacklist = fill(base, ("a.example", 3), ("b.example", 3), ("c.example", 1))
     assert command("clear", "https://www.A.example/x", "never.example\x1b[2J") == 1
-    told = capsys.readouterr()
-    assert told.out == "cleared a.example\n"
-    assert "not on the blacklist: never.example" in told.err
-    assert "\x1b" not in told.err
+    reported = capsys.readouterr()
+    assert reported.out == "cleared a.example\n"
+    assert "not on the blacklist: never.example" in reported.err
+    assert "\x1b" not in reported.err
     assert [entry.host for entry in blacklist.entries()] == ["b.example", "c.example"]
     assert command("clear", "--all", "--json") == 0
     assert json.loads(capsys.readouterr().out) == {"cleared": ["b.example", "c.example"]}

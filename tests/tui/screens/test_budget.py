@@ -55,7 +55,7 @@ async def test_a_higher_limit_is_written_and_taken() -> None:
     assert app.answers == [2.5]
 
 
-async def test_what_is_no_higher_limit_is_not_taken_and_said() -> None:
+async def test_what_is_no_higher_limit_is_not_taken_and_reported() -> None:
     app = Stage()
     async with app.run_test() as pilot:
         await asked(app, pilot)
@@ -110,7 +110,7 @@ def host(tmp_path: Path) -> tuple[UaTuiApp, FakeSession]:
     return make_app(tmp_path, session, max_cost_usd=1.0), session
 
 
-async def test_a_warning_is_told_once_and_interrupts_nothing(tmp_path: Path) -> None:
+async def test_a_warning_is_reported_once_and_interrupts_nothing(tmp_path: Path) -> None:
     app, session = host(tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
         await settled(tmp_path, pilot)
@@ -146,7 +146,7 @@ async def test_the_end_of_the_budget_asks_and_a_higher_one_is_handed_on(tmp_path
         assert "✗" not in str(app.status.render())
 
 
-async def test_a_limit_that_was_overtaken_meanwhile_is_told(
+async def test_a_limit_that_was_overtaken_meanwhile_is_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     app, session = host(tmp_path)
@@ -190,7 +190,7 @@ async def test_a_budget_that_the_person_opens_takes_the_first_key_and_the_prompt
         assert not app._notifications
 
 
-async def test_a_limit_is_told_by_a_toast_where_the_conversation_is_out_of_sight(tmp_path: Path) -> None:
+async def test_a_limit_is_reported_by_a_toast_where_the_conversation_is_out_of_sight(tmp_path: Path) -> None:
     app, _ = host(tmp_path)
     async with app.run_test(size=(80, 24)) as pilot:
         await settled(tmp_path, pilot)

@@ -35,11 +35,11 @@ async def test_a_command_is_a_line_with_its_key_at_the_right_edge(
         assert rows[0] == f"╭{'─' * (width - 2)}╮"
         assert rows[-1] == f"╰{'─' * (width - 2)}╯"
         titles = [each.title for each in commands_of(app)]
-        told = [row for row in rows if any(row.strip("│ ").startswith(title) for title in titles)]
-        assert len(told) >= min(least, len(titles))
-        edges = {len(row.rstrip("│ ▁▂▃▄▅▆▇█")) for row in told}
+        reported = [row for row in rows if any(row.strip("│ ").startswith(title) for title in titles)]
+        assert len(reported) >= min(least, len(titles))
+        edges = {len(row.rstrip("│ ▁▂▃▄▅▆▇█")) for row in reported}
         assert len(edges) == 1
-        (maximise,) = [row for row in told if "Maximise" in row]
+        (maximise,) = [row for row in reported if "Maximise" in row]
         assert maximise.split()[-2 if maximise.split()[-1] in "│▄▂█" else -1] in ("z", "z│")
 
 
@@ -54,7 +54,7 @@ async def test_what_is_searched_for_is_set_out_alike_and_chosen(tmp_path: Path) 
         await until(lambda: app.frame.maximised)
 
 
-async def test_another_size_sets_the_rows_out_anew(tmp_path: Path) -> None:
+async def test_another_size_sets_the_rows_out_again(tmp_path: Path) -> None:
     app = make_app(tmp_path, make_session(tmp_path))
     async with app.run_test(size=(120, 40)) as pilot:
         await settled(app, pilot)

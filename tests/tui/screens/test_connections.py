@@ -126,7 +126,7 @@ async def connections(
         yield app, session, screen, pilot
 
 
-def said(app: UaTuiApp) -> str:
+def shown_text(app: UaTuiApp) -> str:
     return " ".join(each.message for each in app._notifications)
 
 
@@ -198,11 +198,11 @@ async def test_keys_ask_the_session_for_the_server_under_the_cursor(tmp_path: Pa
         ]
 
 
-async def test_what_cannot_be_done_is_said(tmp_path: Path) -> None:
+async def test_what_cannot_be_done_is_shown(tmp_path: Path) -> None:
     async with connections(tmp_path, TOOLKIT) as (app, session, _, pilot):
         session.servers.refusal = "toolkit is [red]reconnecting already."
         await pilot.press("r")
-        assert "toolkit is [red]reconnecting already." in said(app)
+        assert "toolkit is [red]reconnecting already." in shown_text(app)
 
 
 async def test_what_happens_is_seen_and_the_cursor_stays(tmp_path: Path) -> None:
@@ -272,7 +272,7 @@ async def test_without_a_session_there_is_still_something_to_see(tmp_path: Path)
         session.may_start.set()
 
 
-async def test_credentials_are_told_by_name_and_place_and_never_by_value(
+async def test_credentials_are_reported_by_name_and_place_and_never_by_value(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     secret = "sk-ant-canary-0123456789"
@@ -301,7 +301,7 @@ async def test_credentials_are_told_by_name_and_place_and_never_by_value(
         assert "canary" not in shown
 
 
-async def test_the_trace_is_told_by_its_id_until_its_address_is_known(tmp_path: Path) -> None:
+async def test_the_trace_is_known_by_its_id_until_its_address_is_known(tmp_path: Path) -> None:
     async with connections(tmp_path, TOOLKIT, size=(200, 40)) as (app, session, _, _):
         session.trace = Trace("0f3a")
         await until(lambda: "Trace     0f3a" in screen_text(app))
@@ -329,7 +329,7 @@ async def test_the_tests_are_shown_as_they_end(tmp_path: Path) -> None:
         await until(lambda: "… testing" in screen_text(app) and "refused the key" in screen_text(app))
         assert "Python" not in screen_text(app)
         await pilot.press("t")
-        assert "running already" in said(app)
+        assert "running already" in shown_text(app)
         doctor.go.set()
         await until(lambda: "A session can start." in screen_text(app))
         shown = screen_text(app)
@@ -452,13 +452,13 @@ def test_the_connections(
     async def ready(pilot: Pilot[Any]) -> None:
         await until(lambda: app.state == "idle")
         app.push_screen(screen)
-        await until(lambda: screen.is_mounted and "LOGFIRE_TOKEN" in _told(screen))
+        await until(lambda: screen.is_mounted and "LOGFIRE_TOKEN" in _reported(screen))
         await pilot.press(*(["t"] if tested else ["down"]))
-        await until(lambda: not tested or "A session can" in _told(screen))
+        await until(lambda: not tested or "A session can" in _reported(screen))
         await pilot.pause(0.3)
 
     assert snap_compare(app, terminal_size=size, run_before=ready)
 
 
-def _told(screen: ConnectionsScreen) -> str:
+def _reported(screen: ConnectionsScreen) -> str:
     return " ".join(str(each.render()) for each in screen.query("#details Static"))

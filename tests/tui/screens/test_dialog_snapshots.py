@@ -149,7 +149,7 @@ def working() -> CurrentActivity:
     return work
 
 
-def told() -> list[tuple[str, str]]:
+def reported() -> list[tuple[str, str]]:
     facts = StatusFacts(limit=1.0)
     for event in (
         SessionStarted(
@@ -204,7 +204,7 @@ DIALOGS: dict[str, tuple[Callable[[], Modal[Any]], tuple[str, ...]]] = {
     ),
     "budget": (lambda: BudgetScreen(1.02, 1.0, waiting=1), ()),
     "budget-amount": (lambda: BudgetScreen(0.85, 1.0, running=True), ("r",)),
-    "status": (lambda: StatusScreen(told()), ()),
+    "status": (lambda: StatusScreen(reported()), ()),
 }
 
 

@@ -394,7 +394,7 @@ def test_arguments_are_complete_and_readable() -> None:
     assert argument_lines({}) == ["(none)"]
 
 
-async def test_a_long_value_goes_on_under_its_own_indent() -> None:
+async def test_a_long_value_continues_under_its_own_indent() -> None:
     asked = msgspec.structs.replace(SEND, input={"tools": {"to": "x " * 200, "n": "ä" * 300}})
     app = Stage()
     async with app.run_test(size=(120, 40)) as pilot:

@@ -78,7 +78,7 @@ async def test_where_there_are_few_rows_all_but_three_are_for_the_keys(tmp_path:
         assert sum(not row.strip("│ ") for row in rows) <= 3
 
 
-async def test_f1_in_the_prompt_tells_everything_and_the_question_mark_is_typed(tmp_path: Path) -> None:
+async def test_f1_in_the_prompt_shows_everything_and_the_question_mark_is_typed(tmp_path: Path) -> None:
     app = make_app(tmp_path, make_session(tmp_path))
     async with app.run_test(size=WIDE) as pilot:
         await settled(app, pilot)
@@ -88,7 +88,7 @@ async def test_f1_in_the_prompt_tells_everything_and_the_question_mark_is_typed(
         assert help_of(app).here is None
 
 
-async def test_the_command_tells_the_keys_of_the_prompt_from_there(tmp_path: Path) -> None:
+async def test_the_command_shows_the_keys_of_the_prompt_from_there(tmp_path: Path) -> None:
     app = make_app(tmp_path, make_session(tmp_path))
     async with app.run_test(size=WIDE) as pilot:
         await settled(app, pilot)
@@ -102,7 +102,7 @@ async def test_the_command_tells_the_keys_of_the_prompt_from_there(tmp_path: Pat
         assert "send to the running query now" in screen_text(app)
 
 
-async def test_a_preview_and_screens_of_their_own_tell_their_keys(tmp_path: Path) -> None:
+async def test_a_preview_and_screens_of_their_own_show_their_keys(tmp_path: Path) -> None:
     session = make_session(tmp_path)
     (session.workspace.path / "notes.md").write_text("# Notes\n")
     app = make_app(tmp_path, session)
@@ -140,7 +140,7 @@ async def test_a_preview_and_screens_of_their_own_tell_their_keys(tmp_path: Path
             await pilot.pause()
 
 
-async def test_a_tool_call_and_a_question_tell_their_keys_and_wait(tmp_path: Path) -> None:
+async def test_a_tool_call_and_a_question_show_their_keys_and_wait(tmp_path: Path) -> None:
     session = make_session(tmp_path)
     app = make_app(tmp_path, session)
     async with app.run_test(size=WIDE) as pilot:

@@ -63,7 +63,7 @@ async def test_a_link_is_chosen_and_opened_after_asking(tmp_path: Path) -> None:
         assert app.screen.url == "https://end.example/%5Bb%5D?a=1"
 
 
-async def test_one_link_needs_no_choice_and_none_is_said(tmp_path: Path) -> None:
+async def test_one_link_needs_no_choice_and_none_is_shown(tmp_path: Path) -> None:
     (tmp_path / "one.md").write_text("[the bank](https://bank.example/login)")
     (tmp_path / "none.md").write_text("nothing")
     async with hosted(screen=ViewerScreen(tmp_path / "one.md")) as (app, pilot):
@@ -73,7 +73,7 @@ async def test_one_link_needs_no_choice_and_none_is_said(tmp_path: Path) -> None
     async with hosted(screen=ViewerScreen(tmp_path / "none.md")) as (app, pilot):
         await until(partial(shows, app, "nothing"))
         await pilot.press("L")
-        await until(lambda: app.said == ["This document has no links."])
+        await until(lambda: app.shown_text == ["This document has no links."])
 
 
 def test_a_link_broken_over_rows_is_one_and_neighbours_are_two() -> None:

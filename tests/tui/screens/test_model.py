@@ -76,7 +76,7 @@ async def test_a_name_that_will_not_do_stays_in_the_line(tmp_path: Path) -> None
         assert "no spaces" in shown(app)
 
 
-async def test_what_is_refused_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_what_is_refused_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(_self: FakeModels, _choice: ModelChoice) -> None:
         raise SettingsError("Not this one.")
 
@@ -88,7 +88,7 @@ async def test_what_is_refused_is_told(tmp_path: Path, monkeypatch: pytest.Monke
         app.model_selection.open()
         await until(lambda: isinstance(app.screen, ModelScreen))
         await pilot.press("down", "enter")
-        await until(lambda: any("Not this one." in told.message for told in app._notifications))
+        await until(lambda: any("Not this one." in reported.message for reported in app._notifications))
         assert app.settings.model is None
 
 
@@ -98,7 +98,7 @@ async def opened(app: UaTuiApp) -> None:
     await until(lambda: isinstance(app.screen, ModelScreen))
 
 
-async def test_an_effort_that_was_not_taken_is_told_of_and_nothing_else(tmp_path: Path) -> None:
+async def test_an_effort_that_was_not_taken_is_reported_and_nothing_else(tmp_path: Path) -> None:
     session = make_session(tmp_path)
     app = make_app(tmp_path, session)
     async with app.run_test(size=(100, 30)) as pilot:
@@ -107,7 +107,7 @@ async def test_an_effort_that_was_not_taken_is_told_of_and_nothing_else(tmp_path
         await pilot.pause()
         assert "low (was: auto)" in shown(app)
         await pilot.press("escape")
-        await until(lambda: any("Effort not changed" in told.message for told in app._notifications))
+        await until(lambda: any("Effort not changed" in reported.message for reported in app._notifications))
         assert session.models.choice == ModelChoice()
         app.clear_notifications()
         await opened(app)

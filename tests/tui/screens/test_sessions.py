@@ -99,7 +99,7 @@ async def sessions(
         yield app, screen, pilot
 
 
-def said(app: App[Any]) -> str:
+def shown_text(app: App[Any]) -> str:
     return " ".join(each.message for each in app._notifications)
 
 
@@ -117,7 +117,7 @@ def chosen(screen: SessionsScreen) -> int:
     return int(found.name[-6:]) - 140000
 
 
-async def test_every_session_is_told_in_a_row(tmp_path: Path) -> None:
+async def test_every_session_is_reported_in_a_row(tmp_path: Path) -> None:
     lay_all(tmp_path)
     async with sessions(tmp_path) as (app, screen, pilot):
         assert listed(screen) == [5, 4, 3, 2, 1, 0]
@@ -156,7 +156,7 @@ async def test_enter_reads_the_session_and_a_click_moves_the_cursor(
         assert chosen(screen) == 4
 
 
-async def test_what_cannot_be_opened_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_what_cannot_be_opened_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     lay_all(tmp_path)
 
     def fail(app: object, folder: Path) -> None:
@@ -165,14 +165,14 @@ async def test_what_cannot_be_opened_is_told(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setattr("tui.app.sessions_app.open_read_only", fail)
     async with sessions(tmp_path) as (app, _, pilot):
         await pilot.press("enter")
-        await until(lambda: "There is no [red]terminal" in said(app))
+        await until(lambda: "There is no [red]terminal" in shown_text(app))
 
 
-async def test_r_goes_on_with_a_session(tmp_path: Path) -> None:
+async def test_r_resumes_a_session(tmp_path: Path) -> None:
     lay_all(tmp_path)
     async with sessions(tmp_path) as (app, _, pilot):
         await pilot.press("r")
-        await until(lambda: "can't be resumed" in said(app))
+        await until(lambda: "can't be resumed" in shown_text(app))
         await pilot.press("down", "r")
         await until(lambda: app._exit)
         assert resumed_folder(app.return_value) == tmp_path / WORKSPACES / name(4)
@@ -185,9 +185,9 @@ async def test_a_session_that_runs_is_neither_resumed_nor_deleted(tmp_path: Path
         async with sessions(tmp_path) as (app, screen, pilot):
             assert "running" in screen_text(app)
             await pilot.press("r")
-            await until(lambda: "is running in another program" in said(app))
+            await until(lambda: "is running in another program" in shown_text(app))
             await pilot.press("d")
-            await until(lambda: "can't be deleted" in said(app))
+            await until(lambda: "can't be deleted" in shown_text(app))
             assert app.screen is screen
             assert not app._exit
 
@@ -208,7 +208,9 @@ async def test_n_gives_a_title_and_takes_it_away(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 30)])
-async def test_what_was_searched_for_is_told_with_the_way_out(tmp_path: Path, size: tuple[int, int]) -> None:
+async def test_what_was_searched_for_is_reported_with_the_way_out(
+    tmp_path: Path, size: tuple[int, int]
+) -> None:
     lay_all(tmp_path)
     async with sessions(tmp_path, size) as (app, screen, pilot):
         await pilot.press("slash", *"zzz", "enter")
@@ -235,14 +237,14 @@ async def test_a_session_in_which_nothing_was_asked_is_named_once(
     begun = SessionStarted(session_id=folder.name, workspace="/w", cwd="/", version=VERSION)
     (folder / "journal.jsonl").write_bytes(encode_event(begun) + b"\n")
     async with sessions(tmp_path) as (app, _, pilot):
-        assert "nothing was asked" in screen_text(app)
+        assert "empty" in screen_text(app)
         await pilot.press("d")
         await until(lambda: isinstance(app.screen, DeleteScreen) and name(1) in screen_text(app))
         texts = [str(each.render()) for each in app.screen.query(Static)]
         assert sum(name(1) in each for each in texts) == 1
     assert main(["sessions", "--workspace", str(tmp_path)]) == 0
     header, row = capsys.readouterr().out.splitlines()
-    assert row[header.index("TITLE") :] == "nothing was asked"
+    assert row[header.index("TITLE") :] == "empty"
 
 
 @pytest.mark.parametrize(("answer", "gone"), [("d", True), ("n", False), ("escape", False)])
@@ -289,7 +291,7 @@ async def test_s_sorts_and_the_cursor_stays_on_its_session(tmp_path: Path) -> No
     async with sessions(tmp_path) as (app, screen, pilot):
         await pilot.press("end", "up")
         assert chosen(screen) == 1
-        for told, order in (
+        for reported, order in (
             ("longest", [2, 3, 0, 1, 4, 5]),
             ("most expensive", [2, 4, 0, 1, 5, 3]),
             ("by title", [2, 3, 4, 0, 1, 5]),
@@ -297,7 +299,7 @@ async def test_s_sorts_and_the_cursor_stays_on_its_session(tmp_path: Path) -> No
         ):
             await pilot.press("s")
             await pilot.pause()
-            assert told in screen_text(app)
+            assert reported in screen_text(app)
             assert listed(screen)[:4] == order[:4] or listed(screen) == order
             assert chosen(screen) == 1
 
@@ -383,7 +385,7 @@ async def test_the_list_moves_on_with_what_other_programs_do(
         await until(lambda: listed(screen) == [0])
 
 
-async def test_what_cannot_be_opened_is_told_instead_of_shown(tmp_path: Path) -> None:
+async def test_what_cannot_be_opened_is_reported_instead_of_shown(tmp_path: Path) -> None:
     lay(tmp_path, 0)
     folder = tmp_path / WORKSPACES / name(1)
     folder.mkdir()
@@ -391,7 +393,7 @@ async def test_what_cannot_be_opened_is_told_instead_of_shown(tmp_path: Path) ->
     async with sessions(tmp_path) as (app, _, pilot):
         assert "its journal is a link" in screen_text(app)
         await pilot.press("enter")
-        await until(lambda: f"{name(1)} cannot be opened: its journal is a link" in said(app))
+        await until(lambda: f"{name(1)} cannot be opened: its journal is a link" in shown_text(app))
 
 
 async def test_a_folder_of_sessions_that_cannot_be_listed_says_why(tmp_path: Path) -> None:
@@ -411,7 +413,7 @@ async def test_a_living_session_shows_the_others_and_gives_way_only_when_it_rest
         session.submit("work")
         await open_sessions(app, pilot)
         await pilot.press("down", "r")
-        await until(lambda: "The agent is running" in said(app))
+        await until(lambda: "The agent is running" in shown_text(app))
         assert session.closed == []
         session.finish()
         await open_sessions(app, pilot)
@@ -440,15 +442,15 @@ async def test_the_session_one_is_in_stays_as_it_is(tmp_path: Path) -> None:
         app.push_screen(screen)
         await until(lambda: screen.is_mounted and len(rows(screen).rows) == 1)
         await pilot.press("r")
-        await until(lambda: "the current session" in said(app))
+        await until(lambda: "the current session" in shown_text(app))
         await pilot.press("d")
-        await until(lambda: "can't be deleted" in said(app))
+        await until(lambda: "can't be deleted" in shown_text(app))
         assert folder.exists()
         assert app.screen is screen
 
 
 @pytest.mark.parametrize(("result", "folder"), [(None, None), ("demo", None), ("resume /a b", Path("/a b"))])
-def test_what_an_application_returns_tells_what_goes_on(result: object, folder: Path | None) -> None:
+def test_what_an_application_returns_shows_what_happens(result: object, folder: Path | None) -> None:
     assert resumed_folder(result) == folder
 
 
@@ -507,8 +509,8 @@ def test_without_a_terminal_it_is_said_that_there_are_none(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["sessions", "--workspace", str(tmp_path / "nowhere")]) == 0
-    told = capsys.readouterr()
-    assert told.out == ""
-    assert "there are no sessions in" in told.err
+    reported = capsys.readouterr()
+    assert reported.out == ""
+    assert "there are no sessions in" in reported.err
     assert main(["sessions", "--json", "--workspace", str(tmp_path / "nowhere")]) == 0
     assert json.loads(capsys.readouterr().out) == []

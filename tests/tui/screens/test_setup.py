@@ -362,7 +362,7 @@ async def test_a_wrong_entry_is_reported_beside_the_line(tmp_path: Path) -> None
             await pilot.pause()
 
 
-async def test_the_rest_of_the_file_stays_and_what_wins_over_it_is_told(
+async def test_the_rest_of_the_file_stays_and_what_wins_over_it_is_reported(
     tmp_path: Path, server: ModelServer
 ) -> None:
     app = Stage(tmp_path, Settings(), ANTHROPIC_API_KEY="another-key-12")
@@ -425,7 +425,7 @@ async def test_it_holds_for_a_session_when_the_file_is_broken(tmp_path: Path, se
         assert app.file.read_text() == "theme = \n"
 
 
-async def test_a_login_is_made_here_and_looked_for_again(tmp_path: Path) -> None:
+async def test_a_login_is_made_here_and_searched_for_again(tmp_path: Path) -> None:
     app = Stage(tmp_path)
     app.file.parent.mkdir()
     app.file.write_text('api_key = "old-key-1234"\n')
@@ -457,7 +457,7 @@ async def test_a_login_is_made_here_and_looked_for_again(tmp_path: Path) -> None
         assert answer.settings.has_credentials()
 
 
-async def test_a_login_that_was_made_elsewhere_is_found_when_looked_for_again(tmp_path: Path) -> None:
+async def test_a_login_that_was_made_elsewhere_is_found_when_searched_for_again(tmp_path: Path) -> None:
     app = Stage(tmp_path)
 
     def nowhere() -> int:

@@ -75,7 +75,7 @@ def text(call: ToolCallStarted, end: ToolCallFinished | None, width: int = 80) -
     return "\n".join(lines(call_body(call, end), width))
 
 
-async def test_a_finished_call_tells_everything_and_leads_to_its_files() -> None:
+async def test_a_finished_call_shows_everything_and_leads_to_its_files() -> None:
     result = json.dumps({"data": {"results": [{"title": "Foundries grow"}]}})
     screen = ToolCallScreen(
         started(query="AI chips"),
@@ -202,7 +202,7 @@ async def test_a_search_goes_through_arguments_and_result_folded_or_not() -> Non
         await pilot.press("escape")
         await until(lambda: "match" not in screen_text(app))
         await pilot.press("slash", *"nowhere", "enter")
-        await until(lambda: app.said == ["Not found: nowhere"])
+        await until(lambda: app.shown_text == ["Not found: nowhere"])
         await pilot.press("slash", "escape")
         assert isinstance(app.screen, ToolCallScreen)
         await pilot.press("question_mark")
@@ -230,7 +230,7 @@ async def test_a_running_call_is_completed_in_place() -> None:
         await until(lambda: "The call is still running." in screen_text(app))
         assert "running" in screen_text(app).splitlines()[0]
         await pilot.press("y")
-        assert app.said == ["Nothing to copy yet."]
+        assert app.shown_text == ["Nothing to copy yet."]
         await pilot.press("down", "down", "left")
         await until(lambda: "▸ deep: {1}" in screen_text(app))
         await pilot.press("home", "left")
@@ -246,7 +246,7 @@ async def test_a_running_call_is_completed_in_place() -> None:
         assert "done" in screen_text(app).splitlines()[0], "a call has one end"
 
 
-async def test_a_running_call_tells_when_it_began_and_for_how_long_it_runs() -> None:
+async def test_a_running_call_shows_when_it_began_and_for_how_long_it_runs() -> None:
     began = datetime.now(UTC) - timedelta(minutes=5)
     call = ToolCallStarted(query_id="q", tool_use_id="t", name=NAME, at=began)
     async with hosted(screen=ToolCallScreen(call, zone=UTC)) as (app, _pilot):
@@ -490,8 +490,8 @@ async def test_a_result_that_is_too_long_for_a_clipboard_is_not_copied(tmp_path:
     async with hosted(screen=screen) as (app, pilot):
         await until(lambda: "x x x" in screen_text(app))
         await pilot.press("y")
-        await until(lambda: app.said)
-        assert app.said[0].startswith("Result not copied: it is too long")
+        await until(lambda: app.shown_text)
+        assert app.shown_text[0].startswith("Result not copied: it is too long")
         assert app.copied == []
 
 
@@ -552,7 +552,7 @@ async def test_the_keys_offered_are_those_that_do_something_and_can_be_clicked()
         await until(lambda: app.result == "a/b.json")
 
 
-def test_a_stored_result_that_cannot_be_read_is_told_of_beside_its_preview(tmp_path: Path) -> None:
+def test_a_stored_result_that_cannot_be_read_is_reported_beside_its_preview(tmp_path: Path) -> None:
     observation = stored(tmp_path, "beginning " + "x" * 100_000)
     end = finished(observation)
     path = tmp_path / str(observation.stored_at)
@@ -584,7 +584,7 @@ def test_a_long_stored_text_is_read_as_it_was(tmp_path: Path) -> None:
     assert read.finished.observation.content == seen.content
 
 
-async def test_a_file_that_is_gone_or_leads_away_is_told_of_and_not_gone_to(tmp_path: Path) -> None:
+async def test_a_file_that_is_gone_or_leads_away_is_reported_and_not_gone_to(tmp_path: Path) -> None:
     (tmp_path / "a").mkdir()
     (tmp_path / "a" / "b.json.zst").write_bytes(b"")
     files = [saved("a/b.json"), saved("a/gone.json"), saved("../../etc/passwd")]
@@ -592,17 +592,17 @@ async def test_a_file_that_is_gone_or_leads_away_is_told_of_and_not_gone_to(tmp_
     async with hosted(screen=screen) as (app, pilot):
         await until(lambda: screen_text(app).count("no longer exists") == 2)
         await pilot.press("tab", "down", "enter")
-        await until(lambda: len(app.said) == 1)
-        assert app.said[0] == "a/gone.json no longer exists. It was deleted or moved after the call."
+        await until(lambda: len(app.shown_text) == 1)
+        assert app.shown_text[0] == "a/gone.json no longer exists. It was deleted or moved after the call."
         await pilot.press("down", "enter")
-        await until(lambda: len(app.said) == 2)
-        assert "stay inside the folder" in app.said[1]
+        await until(lambda: len(app.shown_text) == 2)
+        assert "stay inside the folder" in app.shown_text[1]
         assert isinstance(app.screen, ToolCallScreen)
         await pilot.press("up", "up", "enter")
         await until(lambda: app.result == "a/b.json")
 
 
-def test_cut_results_are_told() -> None:
+def test_cut_results_are_reported() -> None:
     assert notes_of(mcp("x")) == []
     assert "the rest is lost" in notes_of(mcp("x", truncated=True))[0]
 
@@ -634,8 +634,8 @@ async def test_a_call_is_read_in_the_pager_of_the_person(
     screen = ToolCallScreen(started(query="AI chips"), finished(mcp("all \x1b[2Jdone")))
     async with hosted(screen=screen) as (app, pilot):
         await pilot.press("P")
-        await until(lambda: app.said)
-        assert app.said == ["A pager needs a terminal, and there is none here."]
+        await until(lambda: app.shown_text)
+        assert app.shown_text == ["A pager needs a terminal, and there is none here."]
         monkeypatch.setattr(app, "suspend", nullcontext)
         await pilot.press("P")
         await until(lambda: read.exists() and read.read_text())
@@ -645,8 +645,8 @@ async def test_a_call_is_read_in_the_pager_of_the_person(
         assert "\x1b" not in text
         monkeypatch.setenv("PAGER", "no-such-pager -x")
         await pilot.press("P")
-        await until(lambda: len(app.said) == 2)
-        assert app.said[-1].startswith("The pager 'no-such-pager' in $PAGER was not found.")
+        await until(lambda: len(app.shown_text) == 2)
+        assert app.shown_text[-1].startswith("The pager 'no-such-pager' in $PAGER was not found.")
 
 
 def test_a_pager_is_found_or_asked_for(tmp_path: Path) -> None:

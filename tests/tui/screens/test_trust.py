@@ -54,7 +54,7 @@ async def test_typing_at_speed_trusts_nothing() -> None:
         assert app.answers == []
 
 
-async def test_servers_are_asked_about_one_after_another_and_withdrawn_when_settled(tmp_path: Path) -> None:
+async def test_servers_are_asked_about_one_after_another_and_withdrawn_when_answered(tmp_path: Path) -> None:
     session = make_session(tmp_path)
     app = make_app(tmp_path, session)
     async with app.run_test() as pilot:
@@ -75,9 +75,9 @@ async def test_servers_are_asked_about_one_after_another_and_withdrawn_when_sett
 def test_line_by_line_the_answer_that_does_no_harm_comes_first() -> None:
     question = question_of(NOTES)
     assert [answer.decision for _, answer in question.answers] == ["not_now", "trusted", "refused"]
-    told = "\n".join(question.all_lines)
-    assert "[red]notes[/]" in told
-    assert "\x1b" not in told
+    reported = "\n".join(question.all_lines)
+    assert "[red]notes[/]" in reported
+    assert "\x1b" not in reported
 
 
 def test_line_by_line_nothing_of_a_server_passes_for_another_line() -> None:
@@ -89,7 +89,7 @@ def test_line_by_line_nothing_of_a_server_passes_for_another_line() -> None:
         source="/x\n",
     )
     plain = question_of(NOTES)
-    told = question_of(forged).all_lines
-    assert len(told) == len(plain.all_lines) - len(NOTES.given) + 1
-    assert not any("\n" in line for line in told)
-    assert "  with A=b⏎2. Not now (default)" in told
+    reported = question_of(forged).all_lines
+    assert len(reported) == len(plain.all_lines) - len(NOTES.given) + 1
+    assert not any("\n" in line for line in reported)
+    assert "  with A=b⏎2. Not now (default)" in reported

@@ -97,7 +97,7 @@ async def test_searching_steps_through_every_match(tmp_path: Path) -> None:
         await until(lambda: view.matches == (0, 0))
         assert app.screen is screen, "the first Esc leaves the search"
         await pilot.press("slash", "x", "y", "enter")
-        await until(lambda: app.said == ["Not found: xy"])
+        await until(lambda: app.shown_text == ["Not found: xy"])
         await pilot.press("slash", "escape")
         assert app.screen is screen
         await pilot.press("escape")
@@ -115,7 +115,7 @@ async def test_the_browser_is_given_a_harmless_copy(tmp_path: Path, monkeypatch:
         copy = Path(unquote(urlsplit(url).path))
         assert urlsplit(url).scheme == "file"
         assert copy.parent == tmp_path / "copies"
-        assert "copy without scripts" in app.said[-1]
+        assert "copy without scripts" in app.shown_text[-1]
     page = await asyncio.to_thread(copy.read_text)
     assert "grow" in page
     assert "t.example" not in page
@@ -129,9 +129,9 @@ async def test_what_a_browser_would_run_is_refused_in_words(tmp_path: Path) -> N
     ):
         await ready(app)
         await pilot.press("o")
-        await until(lambda: app.said)
+        await until(lambda: app.shown_text)
         assert app.urls == []
-        assert "Only HTML, pictures" in app.said[0]
+        assert "Only HTML, pictures" in app.shown_text[0]
 
 
 async def test_path_and_text_are_copied(tmp_path: Path) -> None:
@@ -142,7 +142,7 @@ async def test_path_and_text_are_copied(tmp_path: Path) -> None:
         await until(lambda: app.copied == [str(path), "# Head\n"])
         path.write_bytes(b"x" * (1 << 21))
         await pilot.press("Y")
-        await until(lambda: "too long for the clipboard" in app.said[-1])
+        await until(lambda: "too long for the clipboard" in app.shown_text[-1])
 
 
 async def test_keys_can_be_clicked(tmp_path: Path) -> None:
@@ -158,7 +158,7 @@ async def test_keys_can_be_clicked(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("make", "said"),
+    ("make", "shown_text"),
     [
         (os.mkfifo, "This is a pipe"),
         (lambda path: path.mkdir(), "This is a folder"),
@@ -167,12 +167,14 @@ async def test_keys_can_be_clicked(tmp_path: Path) -> None:
         (lambda path: path.touch(), "This file is empty."),
     ],
 )
-async def test_what_cannot_be_shown_says_why_in_its_place(tmp_path: Path, make: object, said: str) -> None:
+async def test_what_cannot_be_shown_says_why_in_its_place(
+    tmp_path: Path, make: object, shown_text: str
+) -> None:
     path = tmp_path / "thing.txt"
     assert callable(make)
     make(path)
     async with hosted(screen=ViewerScreen(path)) as (app, pilot):
-        await until(lambda: said in screen_text(app))
+        await until(lambda: shown_text in screen_text(app))
         assert "thing.txt" in screen_text(app)
         await pilot.press("m", "o", "Y", "n", "end", "home", "y")
         assert app.copied[-1] == str(path)
@@ -185,8 +187,8 @@ async def test_a_file_that_vanishes_while_it_is_shown(tmp_path: Path) -> None:
         await until(lambda: "still here" in screen_text(app))
         path.unlink()
         await pilot.press("o")
-        await until(lambda: app.said)
-        assert "no longer exists" in app.said[0]
+        await until(lambda: app.shown_text)
+        assert "no longer exists" in app.shown_text[0]
         assert "still here" in screen_text(app)
         await pilot.press("r")
         await until(lambda: "This file no longer exists." in screen_text(app))
@@ -327,7 +329,7 @@ async def test_search_results_are_read_sorted_and_opened_by_keys(tmp_path: Path)
         await pilot.press("escape")
         await until(lambda: app.screen is screen)
         await pilot.press("a")
-        await until(lambda: app.said and "not read" in app.said[-1])
+        await until(lambda: app.shown_text and "not read" in app.shown_text[-1])
         await pilot.press("s")
         await until(lambda: "by Title" in screen_text(app))
         await pilot.press("home")
@@ -354,7 +356,7 @@ async def test_a_file_is_deleted_only_after_asking_and_only_inside_the_session(t
         async with hosted(screen=ViewerScreen(path, session)) as (app, pilot):
             await ready(app)
             await pilot.press("d")
-            await until(partial(_said, app, why))
+            await until(partial(_shown_text, app, why))
             assert path.exists()
     path = write(session, "notes [b].txt", "text")
     screen = ViewerScreen(path, session)
@@ -372,7 +374,7 @@ async def test_a_file_is_deleted_only_after_asking_and_only_inside_the_session(t
         await pilot.press("d")
         await until(lambda: app.screen is not screen and not isinstance(app.screen, DeleteScreen))
         assert not path.exists()
-        assert app.said[-1] == "notes [b].txt deleted."
+        assert app.shown_text[-1] == "notes [b].txt deleted."
 
 
 async def test_a_file_of_a_session_that_is_only_read_is_neither_edited_nor_deleted(tmp_path: Path) -> None:
@@ -385,17 +387,17 @@ async def test_a_file_of_a_session_that_is_only_read_is_neither_edited_nor_delet
         assert not _shows(app, "edit")
         for key, what in (("d", "deleted"), ("e", "changed")):
             await pilot.press(key)
-            await until(partial(_said, app, f"This file can't be {what}"))
+            await until(partial(_shown_text, app, f"This file can't be {what}"))
         assert app.screen is screen
     assert path.read_text() == "text"
 
 
-async def test_a_missing_editor_is_told_plainly(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_missing_editor_is_reported_plainly(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("VISUAL", "no-such-editor-here")
     async with hosted(screen=ViewerScreen(write(tmp_path, "a.txt", "x"), tmp_path)) as (app, pilot):
         await ready(app)
         await pilot.press("e")
-        await until(partial(_said, app, "'no-such-editor-here' in $VISUAL was not found"))
+        await until(partial(_shown_text, app, "'no-such-editor-here' in $VISUAL was not found"))
 
 
 async def test_a_large_table_shows_its_beginning_and_then_all_of_it(tmp_path: Path) -> None:
@@ -409,8 +411,8 @@ async def test_a_large_table_shows_its_beginning_and_then_all_of_it(tmp_path: Pa
         assert "column" in screen_text(app)
 
 
-def _said(app: Host, text: str) -> bool:
-    return any(text in said for said in app.said)
+def _shown_text(app: Host, text: str) -> bool:
+    return any(text in shown_text for shown_text in app.shown_text)
 
 
 async def test_the_preview_folds_and_changes_its_form_and_copies(tmp_path: Path) -> None:
@@ -428,7 +430,7 @@ async def test_the_preview_folds_and_changes_its_form_and_copies(tmp_path: Path)
         await until(lambda: '{"a": {"k": "v"}}' in screen_text(app))
         path.unlink()
         await pilot.press("Y")
-        await until(partial(_said, app, "no longer exists"))
+        await until(partial(_shown_text, app, "no longer exists"))
 
 
 async def test_what_the_cursor_has_left_is_not_read_on(

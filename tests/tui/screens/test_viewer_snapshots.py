@@ -28,13 +28,13 @@ def _results() -> str:
         }
         for number in range(1, 13)
     ]
-    told = {
+    reported = {
         "type": "news",
         "tool": "COMPOSIO_SEARCH_NEWS",
         "query": "AI accelerator chips",
         "truncated": True,
     }
-    return json.dumps({**told, "url_count": 12, "duplicates": 2, "rejected": 1, "results": rows})
+    return json.dumps({**reported, "url_count": 12, "duplicates": 2, "rejected": 1, "results": rows})
 
 
 FILES = {

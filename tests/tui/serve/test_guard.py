@@ -83,7 +83,7 @@ def test_elsewhere_the_token_is_needed(tokens: tuple[str, ...], allowed: bool) -
         ("", False),
     ],
 )
-def test_what_only_this_machine_reaches_is_told_apart(host: str, loopback: bool) -> None:
+def test_what_only_this_machine_reaches_is_distinguished(host: str, loopback: bool) -> None:
     assert is_loopback(host) is loopback
     assert (names_of(host) is not None) is loopback
 

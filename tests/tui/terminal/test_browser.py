@@ -37,10 +37,10 @@ def test_where_a_browser_can_come_up(environment: Mapping[str, str], why: str | 
 class Told(App[None]):
     def __init__(self) -> None:
         super().__init__()
-        self.told: list[str] = []
+        self.reported: list[str] = []
 
     def on_notify(self, event: Notify) -> None:
-        self.told.append(event.notification.message)
+        self.reported.append(event.notification.message)
 
 
 async def test_the_browser_is_asked_in_a_thread(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -57,9 +57,9 @@ async def test_the_browser_is_asked_in_a_thread(monkeypatch: pytest.MonkeyPatch)
     async with app.run_test():
         browse(app, URL)
         await until(lambda: asked == [(URL, False)])
-        assert app.told == []
+        assert app.reported == []
         browse(app, URL)
-        await until(lambda: app.told == ["No browser could be started. Copy the link instead."])
+        await until(lambda: app.reported == ["No browser could be started. Copy the link instead."])
 
 
 async def test_without_a_desktop_nothing_is_started(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -68,5 +68,5 @@ async def test_without_a_desktop_nothing_is_started(monkeypatch: pytest.MonkeyPa
     app = Told()
     async with app.run_test():
         browse(app, URL)
-        await until(lambda: app.told)
-        assert app.told[0].startswith("$BROWSER names lynx")
+        await until(lambda: app.reported)
+        assert app.reported[0].startswith("$BROWSER names lynx")

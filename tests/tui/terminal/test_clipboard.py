@@ -119,7 +119,7 @@ async def test_a_tool_that_hangs_is_ended_with_its_children(tmp_path: Path) -> N
         os.kill(int((tmp_path / "pid").read_text()), 0)
 
 
-async def test_a_tool_that_goes_on_serving_is_not_waited_for(tmp_path: Path) -> None:
+async def test_a_tool_that_continues_serving_is_not_waited_for(tmp_path: Path) -> None:
     environment = surroundings(tmp_path, DISPLAY=":0")
     serving = 'case "$*" in *-out*) cat "$HOME/held" ;; *) cat > "$HOME/held"; sleep 5 & ;; esac\n'
     tool(tmp_path / "bin", "xclip", serving)
@@ -176,7 +176,7 @@ async def test_what_no_clipboard_takes_is_left_in_a_file(tmp_path: Path) -> None
     assert "gone" in gone.describe("Text")
 
 
-async def test_the_application_tells_the_route_and_can_save_what_was_copied(tmp_path: Path) -> None:
+async def test_the_application_shows_the_route_and_can_save_what_was_copied(tmp_path: Path) -> None:
     session = make_session(tmp_path)
     app = make_app(tmp_path, session)
     async with app.run_test(size=(80, 24)) as pilot:

@@ -55,12 +55,14 @@ def test_a_program_that_lies_in_the_folder_one_works_in_is_not_taken(
 
 
 def test_the_opener_gets_the_path_and_no_keys(tmp_path: Path) -> None:
-    told = tmp_path / "told"
-    program(tmp_path / "bin", "xdg-open", f'printf "%s|" "$#" "$1" "$DISPLAY" "$ANTHROPIC_API_KEY" > {told}')
+    reported = tmp_path / "told"
+    program(
+        tmp_path / "bin", "xdg-open", f'printf "%s|" "$#" "$1" "$DISPLAY" "$ANTHROPIC_API_KEY" > {reported}'
+    )
     path = tmp_path / "a $(touch x); b.png"
     environment = {"DISPLAY": ":7", "PATH": str(tmp_path / "bin"), "ANTHROPIC_API_KEY": "secret"}
     start(path, environment, "linux")
-    assert told.read_text() == f"1|{path}|:7||"
+    assert reported.read_text() == f"1|{path}|:7||"
     program(tmp_path / "bin", "xdg-open", "exit 3")
     with pytest.raises(NoDesktop, match=r"failed with code 3"):
         start(path, environment, "linux")
@@ -69,17 +71,17 @@ def test_the_opener_gets_the_path_and_no_keys(tmp_path: Path) -> None:
 async def test_o_opens_a_picture_in_the_desktops_program(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    told = tmp_path / "told"
-    program(tmp_path / "bin", "xdg-open", f'printf "%s" "$1" > {told}')
+    reported = tmp_path / "told"
+    program(tmp_path / "bin", "xdg-open", f'printf "%s" "$1" > {reported}')
     sit_at_a_desktop(monkeypatch, tmp_path / "bin")
     path = tmp_path / "a.pdf"
     path.write_bytes(b"%PDF-1.4\n")
     async with hosted(screen=ViewerScreen(path)) as (app, pilot):
         await until(lambda: "a.pdf" in screen_text(app))
         await pilot.press("o")
-        await until(lambda: app.said)
-        assert app.said == ["Opening a.pdf in another program."]
-        assert told.read_text() == str(path)
+        await until(lambda: app.shown_text)
+        assert app.shown_text == ["Opening a.pdf in another program."]
+        assert reported.read_text() == str(path)
         assert app.urls == []
 
 
@@ -94,7 +96,7 @@ async def test_over_ssh_o_says_that_there_is_no_display(
         async with hosted(screen=ViewerScreen(path, copies=tmp_path / "copies")) as (app, pilot):
             await until(lambda name=name: name in screen_text(app))  # type: ignore[misc]
             await pilot.press("o")
-            await until(lambda app=app: app.said)  # type: ignore[misc]
-            assert "remote shell without a display" in app.said[0]
-            assert str(tmp_path) in app.said[0]
+            await until(lambda app=app: app.shown_text)  # type: ignore[misc]
+            assert "remote shell without a display" in app.shown_text[0]
+            assert str(tmp_path) in app.shown_text[0]
             assert app.urls == []

@@ -24,8 +24,8 @@ class Gone(io.StringIO):
 
 
 def test_nothing_waits_for_a_terminal_that_is_gone(monkeypatch: pytest.MonkeyPatch) -> None:
-    told: list[tuple[int, int]] = []
-    monkeypatch.setattr(os, "kill", lambda pid, number: told.append((pid, number)))
+    reported: list[tuple[int, int]] = []
+    monkeypatch.setattr(os, "kill", lambda pid, number: reported.append((pid, number)))
     file = Gone()
     writer = DisconnectWriter(file)
     writer.start()
@@ -42,7 +42,7 @@ def test_nothing_waits_for_a_terminal_that_is_gone(monkeypatch: pytest.MonkeyPat
     assert not person.is_alive()
     assert not writer.is_alive()
     assert file.getvalue() == "0;"
-    assert told == [(os.getpid(), signal.SIGHUP)]
+    assert reported == [(os.getpid(), signal.SIGHUP)]
 
 
 def test_a_terminal_that_stays_gets_everything(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -90,7 +90,7 @@ def test_what_cannot_be_read_back_leaves_the_prompt_as_it_was(
     assert left(temporary) == []
 
 
-def test_a_failing_editor_is_told_and_leaves_no_draft(temporary: Path) -> None:
+def test_a_failing_editor_is_reported_and_leaves_no_draft(temporary: Path) -> None:
     with pytest.raises(DraftError, match="code 3"):
         edit_draft("old", lambda path: 3)
     assert left(temporary) == []
@@ -130,11 +130,11 @@ async def test_an_editor_that_fails_leaves_the_prompt_as_it_was(
     async with app.run_test() as pilot:
         await pilot.press("a", "ctrl+g")
         assert app.prompt.text == "a"
-        (told,) = list(app._notifications)
-        assert "The prompt is unchanged" in told.message
+        (reported,) = list(app._notifications)
+        assert "The prompt is unchanged" in reported.message
 
 
-async def test_without_an_editor_or_a_terminal_it_is_told(
+async def test_without_an_editor_or_a_terminal_it_is_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("VISUAL", str(tmp_path / "nowhere"))

@@ -209,7 +209,7 @@ def grounds(app: App[Any], widget: Widget) -> list[set[Color]]:
     return [{colours[1] for colours in row if colours is not None} for row in rows]
 
 
-async def test_without_colours_cursor_focus_and_states_are_still_told(
+async def test_without_colours_cursor_focus_and_states_are_still_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("NO_COLOR", "1")

@@ -65,7 +65,7 @@ async def test_a_theme_for_one_run_is_not_stored(tmp_path: Path) -> None:
     assert app.chosen_theme is None
 
 
-async def test_it_is_told_when_a_theme_cannot_be_kept(tmp_path: Path) -> None:
+async def test_it_is_reported_when_a_theme_cannot_be_kept(tmp_path: Path) -> None:
     folder = tmp_path / "config"
     app = make_app(tmp_path, make_session(tmp_path))
     app.theme_store = kept_in(folder)
@@ -80,10 +80,10 @@ async def test_it_is_told_when_a_theme_cannot_be_kept(tmp_path: Path) -> None:
     assert (folder / "config.toml").read_text() == "theme = \n"
 
 
-def test_it_is_told_what_wins_over_the_file(tmp_path: Path) -> None:
+def test_it_is_reported_what_wins_over_the_file(tmp_path: Path) -> None:
     assert kept_in(tmp_path)("light") == ""
-    told = kept_in(tmp_path, UA_THEME="nord")("dark")
-    assert "UA_THEME" in told
+    reported = kept_in(tmp_path, UA_THEME="nord")("dark")
+    assert "UA_THEME" in reported
     assert tomllib.loads((tmp_path / "config.toml").read_text()) == {"theme": "dark"}
 
 
@@ -107,9 +107,9 @@ def test_our_themes_go_by_short_names(tmp_path: Path, setting: str | None, theme
     [("drak", r"'drak'; did you mean dark\?$"), ("xyzzy", "'xyzzy'. Available: dark, light, ansi, .*nord")],
 )
 def test_a_theme_that_nobody_knows_is_refused(tmp_path: Path, wanted: str, told_as: str) -> None:
-    with pytest.raises(SettingsError, match=f"no theme {told_as}") as told:
+    with pytest.raises(SettingsError, match=f"no theme {told_as}") as reported:
         make_app(tmp_path, make_session(tmp_path), theme=wanted)
-    assert "ua-" not in str(told.value)
+    assert "ua-" not in str(reported.value)
 
 
 async def test_our_themes_come_first_in_the_list_and_say_what_they_are(tmp_path: Path) -> None:

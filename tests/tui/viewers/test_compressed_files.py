@@ -113,8 +113,8 @@ def test_files_of_other_programs_open_too(tmp_path: Path) -> None:
             pack(b"[" + b"1,\n" * 9_000 + b"1]")[:-6],
             "The compressed data is cut short and cannot",
         ),
-        ("other.json.zst", b"plain text", "The compressed data is damaged or no zstd data and cannot"),
-        ("other.json.gz", b"plain text", "The compressed data is damaged or no gzip data and cannot"),
+        ("other.json.zst", b"plain text", "The compressed data is damaged or not zstd data and cannot"),
+        ("other.json.gz", b"plain text", "The compressed data is damaged or not gzip data and cannot"),
         (
             "bomb.json.zst",
             zstandard.ZstdCompressor().compress(bytes(300 << 20)),

@@ -136,7 +136,7 @@ async def test_it_follows_the_end_and_stops_when_the_reader_moves_up() -> None:
         assert view.following
 
 
-async def test_text_growing_below_is_told_without_a_count() -> None:
+async def test_text_growing_below_is_reported_without_a_count() -> None:
     view = Items()
     async with PaneHost(view).run_test(size=(30, 9)) as pilot:
         view.add(*[f"entry {n}" for n in range(40)])

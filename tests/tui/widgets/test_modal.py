@@ -91,7 +91,7 @@ async def test_a_call_that_is_left_as_a_question_comes_closes_below_it() -> None
 
 
 @pytest.mark.parametrize("times", [1, 3])
-async def test_a_screen_closes_once_however_often_it_is_told_to(times: int) -> None:
+async def test_a_screen_closes_once_however_often_it_is_asked_to(times: int) -> None:
     app = Stage()
     async with app.run_test() as pilot:
         below, above = HelpScreen(), HelpScreen()

@@ -33,7 +33,7 @@ class Budget:
         match last:
             case BudgetReached(level="warning"):
                 spent, limit = spent_of(last.spent_usd, last.limit_usd)
-                text = f"{spent} of {limit} is spent; at the limit the work stops"
+                text = f"{spent} of {limit} is spent; the agent stops at the limit"
                 self._app.notice.show(text, "/budget raises it", "warning")
             case BudgetReached(level="spent"):
                 # The conversation has a line about it, and the status line a mark.

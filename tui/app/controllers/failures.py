@@ -48,7 +48,7 @@ class Failures:
                     pass
         if self._app.state == "failed" and self._last is not None:
             last, self._last = self._last, None
-            self._open(last, afterwards="The agent does not run.")
+            self._open(last, afterwards="The agent is not running.")
 
     def _is_news(self, error: str | None) -> bool:
         """Whether a failed query is shown nowhere else: neither in a visible conversation nor in a dialog."""

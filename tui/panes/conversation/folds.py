@@ -17,7 +17,7 @@ __all__ = ["Folds"]
 SHORTEST_SHOWN = 0.1
 """Seconds; no duration is shown for shorter thinking."""
 
-_AT_WORK = "at work"
+_AT_WORK = "running"
 _ENDS = {"success": "done", "error": "failed"}
 
 
@@ -101,7 +101,7 @@ class Folds:
             self._page.change(fold)
 
     def end_subagents(self, status: str) -> None:
-        """Show the same end for all sub-agents that still look at work."""
+        """Show the same end for all sub-agents that still look as if they ran."""
         for key, fold in self._folds.items():
             if fold.markdown and fold.summary.startswith(_AT_WORK):
                 self.end_subagent(key, status)

@@ -40,7 +40,7 @@ TIME_CELLS = 7
 CALL_CELLS = 16
 CALL_FROM_WIDTH = 68
 NAMED_CELLS = 18
-AT_WORK = "at work"
+AT_WORK = "running"
 UNFINISHED = "unfinished"
 
 

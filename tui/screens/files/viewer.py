@@ -415,7 +415,7 @@ class ViewerScreen(DocumentScreen[None]):
         except UniversalAgentError as error:
             self.warn(str(error))
             return
-        self.notify(f"{name} deleted." if existed else f"{name} had been deleted already.", markup=False)
+        self.notify(f"{name} deleted." if existed else f"{name} was already deleted.", markup=False)
         self.action_close()
 
     def go_to_article(self, path: str) -> None:

@@ -195,7 +195,7 @@ def _target(target: str, problems: Mapping[Destination, str]) -> str:
 
 
 def checks(done: Iterable[Check], width: int, keys: Keys, *, running: bool, failure: str = "") -> Content:
-    """Lay out the checks so far in their order, and at the end whether a session could start."""
+    """Lay out the checks so far in their order, and at the end whether a session can start."""
     listed = sorted(done, key=lambda check: ORDER.index(check.name) if check.name in ORDER else len(ORDER))
     lines = [Content.styled("Tests", "bold")]
     if not (listed or running or failure):
