@@ -193,7 +193,6 @@ class DocumentView(ScrollView, can_focus=True):
     def show(self, body: Body, *, place: float = 0.0, unfinished: bool = False) -> None:
         """Show a body from its top, or from a place between 0 and 1; `unfinished` if more of it may follow."""
         self._set_body(body)
-        self._place = place or None
         # A request for the end that came before everything was available applies to what follows.
         to_end = self._to_end and (self._is_first or self._unfinished)
         self._unfinished = unfinished
@@ -205,6 +204,7 @@ class DocumentView(ScrollView, can_focus=True):
         self.virtual_size = Size(0, 0)
         self.scroll_to(0, 0, animate=False)
         self._to_end, self._is_first = to_end, False
+        self._place = place or None
         self._start_layout()
         self.post_message(self.CursorMoved(self))
 
@@ -250,7 +250,7 @@ class DocumentView(ScrollView, can_focus=True):
         current = self._matches.current
         self._set_rows(rows)
         if to_end:
-            self.action_scroll_end()
+            self._go_to_end()
         elif self._place is not None:
             self.scroll_to(0, round(self._place * len(rows)), animate=False)
         self._place = None
@@ -467,26 +467,30 @@ class DocumentView(ScrollView, can_focus=True):
             self._step(-self._cursor_body.entries)
             return
         self.release_anchor()
-        self.scroll_home(animate=False)
+        self.scroll_home(animate=False, immediate=True)
         self.post_message(self.EdgeRequested(last=False))
 
     def action_scroll_end(self) -> None:
         """Go to the last entry, or to the end as soon as it is known."""
+        # At once, as the next key may come before the next refresh.
+        self._go_to_end(immediate=True)
+
+    def _go_to_end(self, *, immediate: bool = False) -> None:
         if self._cursor_body is not None:
             self._step(self._cursor_body.entries)
             self._remember_end()
             return
         self._remember_end()
-        self.scroll_end(animate=False)
+        self.scroll_end(animate=False, immediate=immediate)
         self.post_message(self.EdgeRequested(last=True))
 
     def _remember_end(self) -> None:
         self._to_end = self._is_first or self._unfinished or self._laid_out is not self._body
 
     def release_anchor(self) -> None:
-        """Forget a request for the end, as the reader moves elsewhere."""
+        """Forget a request for the end, and the place to return to, as the reader moves elsewhere."""
         super().release_anchor()
-        self._to_end = False
+        self._to_end, self._place = False, None
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         """Report that the reader comes near the end."""
@@ -546,12 +550,12 @@ class DocumentView(ScrollView, can_focus=True):
         first, count = rows.span(body.cursor)
         top, height = int(self.scroll_offset.y), self.scrollable_content_region.height
         # The view scrolls here, not the reader.
-        to_end = self._to_end
+        to_end, place = self._to_end, self._place
         if first - rows.head < top:
             self.scroll_to(y=first - rows.head, animate=False, force=True)
         elif first + count > top + height:
             self.scroll_to(y=first + count - height, animate=False, force=True)
-        self._to_end = to_end
+        self._to_end, self._place = to_end, place
 
     # -- mouse ------------------------------------------------------------------------------------
 
