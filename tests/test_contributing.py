@@ -168,7 +168,11 @@ def test_a_recipe_works_as_printed(title: str, tmp_path: Path) -> None:
     for tool in (["ruff", "check"], ["ruff", "format", "--check"]):
         files = [name for kind, name, _ in blocks if kind == "python"]
         if files:
-            subprocess.run([*tool, "--config", PROJECT / "pyproject.toml", *files], cwd=tmp_path, check=True)
+            subprocess.run(
+                [sys.executable, "-m", *tool, "--config", PROJECT / "pyproject.toml", *files],
+                cwd=tmp_path,
+                check=True,
+            )
     done = subprocess.run(
         [sys.executable, "-c", CHECKS[title]], cwd=tmp_path, capture_output=True, text=True, check=False
     )
