@@ -246,8 +246,10 @@ class UaTuiApp(GraphicsApp, BaseApp):
         self.status.state = self.state
 
     async def _open_history(self) -> None:
+        from tui.app.commands import read_screen_commands
         from tui.panes.prompt.history import history_of
 
+        await asyncio.to_thread(read_screen_commands)
         history = await asyncio.to_thread(history_of, self.settings, self._state_dir)
         self.frame.prompt.use_history(history)
         self.frame.prompt.offer_commands(self.commands())

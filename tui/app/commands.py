@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from tui.panes.spec import pane_specs, tab_specs
 from tui.ports import ScreenHost
-from tui.widgets.command import Command, declared_commands
+from tui.widgets.command import Command, CommandSpec, declared_commands
 from tui.widgets.placeholder import Placeholder
 
 if TYPE_CHECKING:
@@ -57,9 +57,14 @@ def commands_of(app: UaTuiApp) -> tuple[Command, ...]:
     )
 
 
+def read_screen_commands() -> tuple[CommandSpec, ...]:
+    """Return what the screens declare; call it first in a thread, as it reads all of their modules."""
+    return declared_commands("tui.screens")
+
+
 def _screen_commands(app: UaTuiApp) -> Iterator[Command]:
     """The commands that screens declare; a screen is imported when its command runs."""
-    for each in declared_commands("tui.screens"):
+    for each in read_screen_commands():
         shown = f"{each.help} ({app.keys.shown(each.key)})" if each.key else each.help
         yield Command(each.name, each.title, shown, partial(_open_screen, app, each.module), each.aliases)
 
