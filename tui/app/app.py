@@ -34,7 +34,7 @@ from tui.app.controllers.typed_ahead import TypedAhead
 from tui.app.event_pump import EventHandler, EventPump
 from tui.app.main_screen import MainScreen
 from tui.app.open_session import open_read_only
-from tui.graphics.app import GraphicsApp
+from tui.graphics.app import AppGraphics
 from tui.keys.keymap import choose_keys
 from tui.keys.places import key_binding
 from tui.layout.frame import Frame
@@ -49,6 +49,8 @@ from tui.terminal.disconnect import guard_output
 from tui.terminal.paste import guard_pastes
 
 if TYPE_CHECKING:
+    from rich.console import RenderableType
+
     from tui.app.controllers.attention import Attention
     from tui.app.session_source import SessionSource
     from tui.panes.conversation.pane import ConversationPane
@@ -64,7 +66,7 @@ NOTE_SECONDS = 20.0
 log = logging.getLogger(__name__)
 
 
-class UaTuiApp(GraphicsApp, BaseApp):
+class UaTuiApp(BaseApp):
     """The full screen around one session.
 
     It mounts the frame, starts workers, and passes keys, messages and events on. What to do with them is up to its
@@ -104,7 +106,7 @@ class UaTuiApp(GraphicsApp, BaseApp):
     ) -> None:
         super().__init__(clipboard, settings.theme, choose_keys(settings.keys))
         self.settings = settings
-        self.picture_setting = settings.pictures
+        self.graphics = AppGraphics(self, settings.pictures)
         self.source = source
         self.attention: Attention | None = None
         self.typed_at = float("-inf")
@@ -171,6 +173,7 @@ class UaTuiApp(GraphicsApp, BaseApp):
     def on_mount(self) -> None:
         """Show the first frame before anything else is done."""
         self.key_queue.pause()
+        self.graphics.start()
         self.shutdown.install_signal_handlers()
         self.call_after_refresh(self._after_first_frame)
 
@@ -426,7 +429,19 @@ class UaTuiApp(GraphicsApp, BaseApp):
         """Quit; confirm first while work runs; quit at once when pressed again."""
         self.shutdown.request()
 
+    def _display(self, screen: Screen[object], renderable: RenderableType | None) -> None:
+        super()._display(screen, renderable)
+        if not self._batch_count:
+            self.graphics.paint(screen, renderable)
+
     # -- the end ----------------------------------------------------------------------------------
+
+    def exit(
+        self, result: str | None = None, return_code: int = 0, message: RenderableType | None = None
+    ) -> None:
+        """Remove the pictures from the terminal and exit."""
+        self.graphics.close()
+        super().exit(result, return_code, message)
 
     async def on_unmount(self) -> None:
         """Remove the signal handlers, and close the session if the screen itself failed."""

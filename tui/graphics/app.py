@@ -1,8 +1,8 @@
-"""The part of an application that shows pictures in terminal graphics; nothing is set up before the first picture."""
+"""The terminal graphics of an application; nothing is set up before the first picture."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from textual.app import App
 from textual.screen import Screen
@@ -12,48 +12,63 @@ if TYPE_CHECKING:
 
     from tui.graphics.store import PictureStore
 
-__all__ = ["GraphicsApp"]
+__all__ = ["AppGraphics", "HasGraphics"]
 
 
-class GraphicsApp(App[str]):
-    """An application that shows pictures in the graphics of its terminal, if it has any."""
+class AppGraphics:
+    """The pictures that an application shows in the graphics of its terminal, if it has any.
 
-    picture_setting: str | None = None
-    """`auto`, or the graphics that the user chose; None shows half blocks only."""
-    _store: PictureStore | None = None
+    The application calls it when it starts, after it has drawn a screen, and when it exits.
+
+    Args:
+        app: its driver writes the pictures.
+        setting: `auto`, or the graphics that the user chose.
+    """
+
+    def __init__(self, app: App[str], setting: str) -> None:
+        self._app = app
+        self._setting = setting
+        self._store: PictureStore | None = None
 
     @property
-    def pictures(self) -> PictureStore | None:
-        """The pictures shown in terminal graphics; None if terminal graphics are not used."""
-        if self._store is None and self.picture_setting is not None:
+    def pictures(self) -> PictureStore:
+        """The pictures shown in terminal graphics."""
+        if self._store is None:
             from tui.graphics.store import PictureStore
 
-            self._store = PictureStore(self, self.picture_setting)
+            self._store = PictureStore(self._app, self._setting)
         return self._store
 
-    def on_mount(self) -> None:
+    def start(self) -> None:
         """Remove the pictures while another program has the terminal."""
-        self.app_suspend_signal.subscribe(self, self._suspend_pictures, immediate=True)
-        self.app_resume_signal.subscribe(self, self._resume_pictures, immediate=True)
+        self._app.app_suspend_signal.subscribe(self._app, self._suspend, immediate=True)
+        self._app.app_resume_signal.subscribe(self._app, self._resume, immediate=True)
 
-    def _suspend_pictures(self, _app: object) -> None:
+    def paint(self, screen: Screen[object], renderable: RenderableType | None) -> None:
+        """Send the pictures of what was drawn."""
+        store = self._store
+        if store is not None and store.placed and renderable is not None:
+            store.paint(screen, renderable)
+
+    def close(self) -> None:
+        """Remove the pictures from the terminal."""
+        if self._store is not None:
+            self._store.close()
+
+    def _suspend(self, _app: object) -> None:
         if self._store is not None:
             self._store.suspend()
 
-    def _resume_pictures(self, _app: object) -> None:
+    def _resume(self, _app: object) -> None:
         if self._store is not None:
             self._store.resume()
 
-    def _display(self, screen: Screen[object], renderable: RenderableType | None) -> None:
-        super()._display(screen, renderable)
-        store = self._store
-        if store is not None and store.placed and renderable is not None and not self._batch_count:
-            store.paint(screen, renderable)
 
-    def exit(
-        self, result: str | None = None, return_code: int = 0, message: RenderableType | None = None
-    ) -> None:
-        """Remove the pictures from the terminal and exit."""
-        if self._store is not None:
-            self._store.close()
-        super().exit(result, return_code, message)
+@runtime_checkable
+class HasGraphics(Protocol):
+    """An application with terminal graphics."""
+
+    @property
+    def graphics(self) -> AppGraphics:
+        """Its pictures."""
+        ...

@@ -175,12 +175,12 @@ async def test_a_picture_left_while_it_is_sent_is_deleted_before_the_next(
         )
         async with app.run_test(size=(160, 50)):
             await viewed(app, folder / "a.png")
-            await until(lambda: app.pictures is not None and app.pictures.placed)
+            await until(lambda: app.graphics.pictures.placed)
             most = 4
             await until(lambda: len(sent.commands) > 3)
             app.pop_screen()
             await viewed(app, folder / "b.png")
-            await until(lambda: app.pictures is not None and len(app.pictures.placed) == 1)
+            await until(lambda: len(app.graphics.pictures.placed) == 1)
             await until(
                 lambda: (
                     sum(view.row_count for view in app.screen.query("#viewer-view").results(DocumentView)) > 2
@@ -354,7 +354,7 @@ async def test_sixel_of_a_call_is_painted_where_its_rows_are_and_not_while_folde
             await pilot.press("right")
             await until(lambda: painted(sent))
             await pilot.press("escape")
-            await until(lambda: app.pictures is not None and not app.pictures.placed)
+            await until(lambda: not app.graphics.pictures.placed)
 
 
 async def test_of_very_many_pictures_of_a_call_only_some_are_sent(

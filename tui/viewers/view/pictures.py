@@ -10,7 +10,7 @@ from textual.geometry import Region
 from textual.scroll_view import ScrollView
 from textual.widget import Widget
 
-from tui.graphics.app import GraphicsApp
+from tui.graphics.app import HasGraphics
 from tui.graphics.capabilities import Canvas
 from tui.viewers.bodies.picture import Pictured, PictureRows
 from tui.viewers.document import Rows
@@ -64,7 +64,7 @@ class DocumentPictures:
     @property
     def _store(self) -> PictureStore | None:
         app = self._view.app
-        return app.pictures if isinstance(app, GraphicsApp) else None
+        return app.graphics.pictures if isinstance(app, HasGraphics) else None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
