@@ -28,6 +28,7 @@ from core.agent.messages.usage import Prices
 from core.agent.options import Briefing, McpConfig, build_options, write_briefing
 from core.agent.permissions.gate import PermissionGate, PermissionReply
 from core.agent.permissions.policy import PermissionPolicy
+from core.agent.permissions.rules import Rule
 from core.agent.transcripts import cost_so_far, transcript_of
 from core.concurrency.worker import WorkerProcess
 from core.connections.base import Connection
@@ -104,9 +105,8 @@ class AgentAssembly:
         self._skills_folder = self._private.path / "skills"
         self._policy = PermissionPolicy(
             workspace=parts.workspace.path,
-            allow=(*settings.allow, *parts.extra_allow),
-            skip_all=settings.dangerously_skip_permissions,
-            mode=settings.permission_mode,
+            rules=tuple(Rule("allow", text) for text in (*settings.allow, *parts.extra_allow)),
+            mode=settings.effective_permission_mode,
             readable=(self._skills_folder,),
         )
         self._gate = PermissionGate(

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
-from core.agent.permissions.patterns import server_of
+from core.agent.permissions.actions import server_of
 from core.connections.base import Connection
 from core.errors import ConnectionFailed
 from core.observation import ToolResult

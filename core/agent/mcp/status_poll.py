@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable
 
 from core.agent.mcp.reconnect import CallLater, Timer, call_later
-from core.agent.permissions.patterns import server_of
+from core.agent.permissions.actions import server_of
 from core.events.types import Event, QueryFinished, QueryReceived, ToolCallFinished, ToolCallStarted
 
 __all__ = ["StatusPoll"]

@@ -8,8 +8,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 from uuid import uuid4
 
+from core.agent.permissions.actions import can_be_remembered
 from core.agent.permissions.patterns import exact_pattern
-from core.agent.permissions.policy import Judgement, PermissionPolicy, Verdict, can_be_remembered
+from core.agent.permissions.policy import Judgement, PermissionPolicy, Verdict
 from core.events.types import Event, PermissionAnswered, PermissionAsked
 from core.redaction.redactor import Redactor
 from core.text import clean

@@ -15,7 +15,6 @@ __all__ = [
     "exact_pattern",
     "first_word",
     "pattern_problem",
-    "server_of",
     "split_patterns",
 ]
 
@@ -35,12 +34,6 @@ class SessionPattern:
     def covers(self, server: str, subject: str) -> bool:
         """Whether the pattern matches this tool of this server."""
         return server == self.server and fnmatchcase(subject, self.pattern)
-
-
-def server_of(tool_name: str) -> str:
-    """The MCP server of a tool: `composio` for `mcp__composio__X`."""
-    parts = tool_name.split("__", 2)
-    return parts[1] if len(parts) == 3 and parts[0] == "mcp" else ""
 
 
 def exact_pattern(subject: str) -> str:

@@ -6,26 +6,25 @@ it, so that a rule on the wrapper's name never allows anything.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
-from core.agent.permissions.patterns import SessionPattern, exact_pattern, pattern_problem, server_of
+from core.agent.permissions.actions import (
+    Action,
+    actions_of,
+    can_be_remembered,
+    is_outbound,
+    is_wrapper,
+    server_of,
+)
+from core.agent.permissions.patterns import SessionPattern, exact_pattern, pattern_problem
+from core.agent.permissions.rules import Rule, rule_for
+from core.agent.permissions.taint import Taint, no_taint
 
-__all__ = [
-    "Judgement",
-    "PermissionPolicy",
-    "Verdict",
-    "can_be_remembered",
-    "is_outbound",
-    "is_search",
-    "short_name",
-    "subjects_of",
-]
+__all__ = ["Judgement", "PermissionPolicy", "Verdict", "is_search"]
 
 
 class Verdict(StrEnum):
@@ -38,11 +37,28 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True)
 class Judgement:
-    """A verdict, its reason, and the tools it is about."""
+    """A verdict, its reason, the tools it is about, and the rule that decided, if one did."""
 
     verdict: Verdict
     reason: str
     subjects: tuple[str, ...] = ()
+    rule: Rule | None = None
+
+
+@dataclass(frozen=True)
+class _Call:
+    tool: str
+    input: Mapping[str, Any]
+    actions: tuple[Action, ...]
+    subjects: tuple[str, ...]
+
+    @classmethod
+    def of(cls, tool_name: str, tool_input: Mapping[str, Any]) -> _Call:
+        actions = actions_of(tool_name, tool_input)
+        return cls(tool_name, tool_input, actions, tuple(dict.fromkeys(each.name for each in actions)))
+
+    def judged(self, verdict: Verdict, reason: str, rule: Rule | None = None) -> Judgement:
+        return Judgement(verdict, reason, self.subjects, rule)
 
 
 CONTAINED = frozenset(
@@ -60,21 +76,7 @@ PLANNABLE = frozenset({"mcp__local_toolkit__read_local_file", "mcp__local_toolki
 HARMLESS = frozenset({"Agent", "Skill", "Task", "TodoWrite", "ToolSearch", "WebSearch"})
 PAGE_READERS = frozenset({"mcp__web_reader__webReader"})
 READERS = {"Read": "file_path", "Glob": "path", "Grep": "path"}
-WRAPPERS = ("MULTI_EXECUTE",)
 WRITERS = frozenset({"Write", "Edit"})
-# Allowing any of these would allow everything, so a permission is valid for one call only.
-OPEN_ENDED = (
-    "BASH",
-    "WRITE",
-    "EDIT",
-    "WEBFETCH",
-    "READ",
-    "GLOB",
-    "GREP",
-    "REMOTE_",
-    "PROXY_EXECUTE",
-    *WRAPPERS,
-)
 HOUSEKEEPING = frozenset(
     {
         "COMPOSIO_SEARCH_TOOLS",
@@ -98,55 +100,6 @@ SEARCH_TOOLKITS = (
     "YOU_SEARCH",
     "FIRECRAWL_SEARCH",
 )
-OUTBOUND_WORDS = frozenset(
-    {
-        "SEND", "POST", "CREATE", "DELETE", "UPLOAD", "REMOVE", "UPDATE", "REPLY", "FORWARD", "SHARE",
-        "PUBLISH", "INVITE", "MERGE", "PUT", "PATCH", "WRITE", "MOVE", "TRASH", "ARCHIVE", "DRAFT", "ADD",
-    }
-)  # fmt: skip
-
-
-def short_name(tool_name: str) -> str:
-    """The tool's own name without its MCP server: `mcp__composio__X` is `X`."""
-    if tool_name.startswith("mcp__"):
-        return tool_name.split("__", 2)[-1]
-    return tool_name
-
-
-def subjects_of(tool_name: str, tool_input: Mapping[str, Any]) -> tuple[str, ...]:
-    """Name the tools a call would really run: those inside a wrapper, else the tool itself.
-
-    A wrapper whose content cannot be read counts as itself, which no rule allows.
-    """
-    name = short_name(tool_name)
-    if not _is_wrapper(name):
-        return (name,)
-    inner = tool_input.get("tools")
-    found: list[str] = []
-    for item in inner if isinstance(inner, list) else []:
-        slug = item.get("tool_slug") if isinstance(item, dict) else None
-        if not isinstance(slug, str) or not slug or _is_wrapper(slug):
-            return (name,)
-        found.append(slug)
-    return tuple(dict.fromkeys(found)) or (name,)
-
-
-def _is_wrapper(name: str) -> bool:
-    return any(word in name.upper() for word in WRAPPERS)
-
-
-def _words(subject: str) -> set[str]:
-    return set(re.split(r"[^A-Z0-9]+", subject.upper()))
-
-
-def is_outbound(subject: str) -> bool:
-    """Whether a tool changes something outside the workspace or sends something to somebody."""
-    return not _words(subject).isdisjoint(OUTBOUND_WORDS)
-
-
-def can_be_remembered(subject: str) -> bool:
-    """Whether a permission may last for the session: not for tools that act outside, or that can do anything."""
-    return not is_outbound(subject) and not any(word in subject.upper() for word in OPEN_ENDED)
 
 
 def is_search(subject: str) -> bool:
@@ -156,54 +109,87 @@ def is_search(subject: str) -> bool:
 
 @dataclass
 class PermissionPolicy:
-    """Judges calls; remembers what a person allowed for the session.
+    """Judges calls, in steps of which the first that decides counts; remembers what a person allowed for the session.
 
-    `allow` has shell-style patterns, matched against the full tool name, its short name and the inner subjects. The
-    built-in readers may see only `workspace` and the folders `readable`. In the mode `plan` nothing is written, in
-    `acceptEdits` files of the workspace may be.
+    Rules that deny come first and hold in every mode, then rules that ask. `mode` may change at any time: in `plan`
+    nothing is written, in `acceptEdits` files of the workspace may be, and in `bypassPermissions` everything else runs.
+    The built-in readers may see only `workspace` and the folders `readable`. `taint` gives reasons to ask that lie in
+    what the agent has read.
     """
 
     workspace: Path
-    allow: tuple[str, ...] = ()
-    skip_all: bool = False
+    rules: tuple[Rule, ...] = ()
     mode: str = "default"
     readable: tuple[Path, ...] = ()
+    taint: Taint = no_taint
     _allowed_for_session: set[SessionPattern] = field(default_factory=set)
 
     def judge(self, tool_name: str, tool_input: Mapping[str, Any]) -> Judgement:
         """Decide what happens to a call."""
-        subjects = subjects_of(tool_name, tool_input)
-        if self.skip_all:
-            return Judgement(Verdict.ALLOW, "every permission check is switched off", subjects)
-        if self.mode == "plan" and (tool_name in CONTAINED - PLANNABLE or tool_name in WRITERS):
-            return Judgement(Verdict.DENY, "nothing is written in plan mode", subjects)
-        if any(_is_wrapper(subject) for subject in subjects):
-            return Judgement(Verdict.ASK, "what it would run cannot be determined", subjects)
-        if (
-            tool_name in WRITERS
-            and self.mode == "acceptEdits"
-            and self._is_inside(tool_input.get("file_path"))
+        call = _Call.of(tool_name, tool_input)
+        for step in (
+            self.denied_by_rule,
+            self.denied_in_plan_mode,
+            self.asked_by_rule,
+            self.allowed_in_skip_mode,
+            self.asked_for_taint,
+            self.allowed_without_rule,
+            self.allowed_by_rule,
         ):
-            return Judgement(Verdict.ALLOW, "it edits inside the workspace", subjects)
-        if tool_name in CONTAINED:
-            return Judgement(Verdict.ALLOW, "its files stay in the workspace", subjects)
-        if tool_name in PAGE_READERS:
-            return Judgement(Verdict.ALLOW, "it reads a public page, as the crawler does", subjects)
-        if tool_name in HARMLESS:
-            return Judgement(Verdict.ALLOW, "it changes nothing", subjects)
-        if tool_name in READERS:
-            return self._judge_reader(tool_name, tool_input, subjects)
-        server = server_of(tool_name)
-        if all(self._is_free(server, subject) for subject in subjects):
-            return Judgement(Verdict.ALLOW, "it only searches or asks what can be done", subjects)
-        if all(self._matches(tool_name, subject) for subject in subjects):
-            return Judgement(Verdict.ALLOW, "an allow pattern names it", subjects)
-        if all(self._is_remembered(server, s) or self._is_free(server, s) for s in subjects):
-            return Judgement(Verdict.ALLOW, "allowed for this session", subjects)
-        waiting = [s for s in subjects if not self._is_free(server, s)]
-        if any(is_outbound(subject) for subject in waiting):
-            return Judgement(Verdict.ASK, "it can change something outside the workspace", subjects)
-        return Judgement(Verdict.ASK, "it is not among the contained tools", subjects)
+            if (judgement := step(call)) is not None:
+                return judgement
+        return self._asked(call)
+
+    def denied_by_rule(self, call: _Call) -> Judgement | None:
+        """Deny a call if a rule denies any of its actions."""
+        for action in call.actions:
+            if (rule := rule_for(self.rules, "deny", action)) is not None:
+                return call.judged(Verdict.DENY, f"the rule {rule.text} denies it", rule)
+        return None
+
+    def denied_in_plan_mode(self, call: _Call) -> Judgement | None:
+        """Deny what writes to the workspace while the agent only plans."""
+        if self.mode == "plan" and (call.tool in CONTAINED - PLANNABLE or call.tool in WRITERS):
+            return call.judged(Verdict.DENY, "nothing is written in plan mode")
+        return None
+
+    def asked_by_rule(self, call: _Call) -> Judgement | None:
+        """Ask about a call if a rule asks about any of its actions."""
+        for action in call.actions:
+            if (rule := rule_for(self.rules, "ask", action)) is not None:
+                return call.judged(Verdict.ASK, f"the rule {rule.text} asks each time", rule)
+        return None
+
+    def allowed_in_skip_mode(self, call: _Call) -> Judgement | None:
+        """Allow everything that no rule denies or asks about, if every check is switched off."""
+        if self.mode == "bypassPermissions":
+            return call.judged(Verdict.ALLOW, "every permission check is switched off")
+        return None
+
+    def asked_for_taint(self, call: _Call) -> Judgement | None:
+        """Ask if what the agent has read is a reason to, except where a rule names the arguments of the action."""
+        for action in call.actions:
+            rule = rule_for((each for each in self.rules if each.names_arguments), "allow", action)
+            if rule is None and (reason := self.taint(action)) is not None:
+                return call.judged(Verdict.ASK, reason)
+        return None
+
+    def allowed_without_rule(self, call: _Call) -> Judgement | None:
+        """Allow what cannot leave the workspace, only reads the public web, or changes nothing."""
+        if reason := self._harmless(call):
+            return call.judged(Verdict.ALLOW, reason)
+        return None
+
+    def allowed_by_rule(self, call: _Call) -> Judgement | None:
+        """Allow a call if each of its actions is allowed by a rule, for this session, or without either."""
+        if any(is_wrapper(action.name) for action in call.actions):
+            return None
+        rules = [rule_for(self.rules, "allow", action) for action in call.actions]
+        if all(rules):
+            return call.judged(Verdict.ALLOW, "an allow pattern names it", rules[0])
+        if all(self._is_remembered(action) or _is_free(action) for action in call.actions):
+            return call.judged(Verdict.ALLOW, "allowed for this session")
+        return None
 
     def remember(self, tool_name: str, subjects: Iterable[str], patterns: Iterable[str] = ()) -> str | None:
         """Allow tools of `tool_name`'s server for the rest of the session: `subjects`, or the matches of `patterns`.
@@ -219,24 +205,43 @@ class PermissionPolicy:
         self._allowed_for_session.update(SessionPattern(server_of(tool_name), each) for each in written)
         return None
 
-    def _is_remembered(self, server: str, subject: str) -> bool:
-        return can_be_remembered(subject) and any(
-            each.covers(server, subject) for each in self._allowed_for_session
+    def _asked(self, call: _Call) -> Judgement:
+        if any(is_wrapper(action.name) for action in call.actions):
+            return call.judged(Verdict.ASK, "what it would run cannot be determined")
+        if call.tool in READERS:
+            return call.judged(Verdict.ASK, "it reads outside the workspace")
+        if any(is_outbound(action.name) and not _is_free(action) for action in call.actions):
+            return call.judged(Verdict.ASK, "it can change something outside the workspace")
+        return call.judged(Verdict.ASK, "it is not among the contained tools")
+
+    def _is_remembered(self, action: Action) -> bool:
+        return can_be_remembered(action.name) and any(
+            each.covers(action.server, action.name) for each in self._allowed_for_session
         )
 
-    def _judge_reader(
-        self, tool_name: str, tool_input: Mapping[str, Any], subjects: tuple[str, ...]
-    ) -> Judgement:
-        asked = tool_input.get(READERS[tool_name]) or "."
-        pattern = tool_input.get("pattern") if tool_name == "Glob" else None
-        inside = any(self._is_inside(asked, root) for root in (self.workspace, *self.readable))
-        if inside and isinstance(pattern, str) and (pattern.startswith(("/", "~")) or ".." in pattern):
-            inside = False
-        if inside:
-            return Judgement(Verdict.ALLOW, "it reads inside the workspace", subjects)
-        if any(self._matches(tool_name, subject) for subject in subjects):
-            return Judgement(Verdict.ALLOW, "an allow pattern names it", subjects)
-        return Judgement(Verdict.ASK, "it reads outside the workspace", subjects)
+    def _harmless(self, call: _Call) -> str:
+        """Why a call needs no rule; empty if it does."""
+        tool, given = call.tool, call.input
+        if tool in WRITERS and self.mode == "acceptEdits" and self._is_inside(given.get("file_path")):
+            return "it edits inside the workspace"
+        if tool in CONTAINED:
+            return "its files stay in the workspace"
+        if tool in PAGE_READERS:
+            return "it reads a public page, as the crawler does"
+        if tool in HARMLESS:
+            return "it changes nothing"
+        if tool in READERS and self._reads_inside(tool, given):
+            return "it reads inside the workspace"
+        if all(_is_free(action) for action in call.actions):
+            return "it only searches or asks what can be done"
+        return ""
+
+    def _reads_inside(self, tool: str, given: Mapping[str, Any]) -> bool:
+        pattern = given.get("pattern") if tool == "Glob" else None
+        if isinstance(pattern, str) and (pattern.startswith(("/", "~")) or ".." in pattern):
+            return False
+        asked = given.get(READERS[tool]) or "."
+        return any(self._is_inside(asked, root) for root in (self.workspace, *self.readable))
 
     def _is_inside(self, asked: object, folder: Path | None = None) -> bool:
         # The agent trims blanks and expands `~` before it opens a path.
@@ -251,10 +256,6 @@ class PermissionPolicy:
         except (OSError, ValueError, RuntimeError):
             return False
 
-    def _is_free(self, server: str, subject: str) -> bool:
-        return server == _ROUTER and (subject in HOUSEKEEPING or is_search(subject))
 
-    def _matches(self, tool_name: str, subject: str) -> bool:
-        wrapped = subject != short_name(tool_name)
-        names = (subject,) if wrapped else (subject, tool_name)
-        return any(fnmatchcase(name, pattern) for name in names for pattern in self.allow)
+def _is_free(action: Action) -> bool:
+    return action.server == _ROUTER and (action.name in HOUSEKEEPING or is_search(action.name))

@@ -4,14 +4,16 @@ from pathlib import Path
 
 import pytest
 
+from core.agent.permissions.actions import Action, is_outbound, subjects_of
 from core.agent.permissions.patterns import pattern_problem, split_patterns
-from core.agent.permissions.policy import PermissionPolicy, Verdict, is_outbound, is_search, subjects_of
+from core.agent.permissions.policy import PermissionPolicy, Verdict, is_search
+from core.agent.permissions.rules import Effect, Rule
 
 MULTI = "mcp__composio__COMPOSIO_MULTI_EXECUTE_TOOL"
 
 
 def policy(tmp_path: Path, *allow: str) -> PermissionPolicy:
-    return PermissionPolicy(workspace=tmp_path, allow=allow)
+    return PermissionPolicy(workspace=tmp_path, rules=tuple(Rule("allow", text) for text in allow))
 
 
 def multi(*slugs: str) -> dict[str, object]:
@@ -127,7 +129,7 @@ def test_one_yes_is_never_a_yes_to_everything(tmp_path: Path, name: str) -> None
 
 
 def test_modes_change_what_may_be_written(tmp_path: Path) -> None:
-    plan = PermissionPolicy(workspace=tmp_path, mode="plan", allow=("*",))
+    plan = PermissionPolicy(workspace=tmp_path, mode="plan", rules=(Rule("allow", "*"),))
     assert plan.judge("mcp__local_toolkit__write_local_file", {"path": "a"}).verdict is Verdict.DENY
     assert plan.judge("mcp__local_toolkit__read_local_file", {"path": "a"}).verdict is Verdict.ALLOW
     edits = PermissionPolicy(workspace=tmp_path, mode="acceptEdits")
@@ -191,3 +193,45 @@ def test_words_decide_what_is_outbound_and_what_is_search() -> None:
     assert not is_search("GMAIL_SEARCH_PEOPLE")
     assert not is_search("EXA_CREATE_WEBSET")
     assert subjects_of("mcp__a__B", {}) == ("B",)
+
+
+@pytest.mark.parametrize("mode", ["default", "acceptEdits", "plan", "bypassPermissions"])
+@pytest.mark.parametrize(("effect", "verdict"), [("deny", Verdict.DENY), ("ask", Verdict.ASK)])
+def test_a_rule_that_denies_or_asks_holds_in_every_mode(
+    tmp_path: Path, mode: str, effect: Effect, verdict: Verdict
+) -> None:
+    rules = (Rule("allow", "*"), Rule(effect, "GMAIL_SEND_*"))
+    judged = PermissionPolicy(workspace=tmp_path, mode=mode, rules=rules).judge(
+        MULTI, multi("COMPOSIO_SEARCH_NEWS", "GMAIL_SEND_EMAIL")
+    )
+    assert judged.verdict is verdict
+    assert judged.rule == rules[1]
+
+
+def test_deny_beats_ask(tmp_path: Path) -> None:
+    rules = (Rule("ask", "Bash"), Rule("deny", "Bash"))
+    assert PermissionPolicy(workspace=tmp_path, rules=rules).judge("Bash", {}).verdict is Verdict.DENY
+
+
+def test_the_mode_can_change_while_the_session_runs(tmp_path: Path) -> None:
+    rules = policy(tmp_path)
+    assert rules.judge("Bash", {"command": "ls"}).verdict is Verdict.ASK
+    rules.mode = "bypassPermissions"
+    assert rules.judge("Bash", {"command": "ls"}).verdict is Verdict.ALLOW
+    rules.mode = "default"
+    assert rules.judge("Bash", {"command": "ls"}).verdict is Verdict.ASK
+
+
+def test_taint_asks_about_each_action_with_its_own_arguments(tmp_path: Path) -> None:
+    seen: list[tuple[str, object]] = []
+
+    def taint(action: Action, /) -> str | None:
+        seen.append((action.tool, action.arguments))
+        return "it sends what it read" if action.name == "GMAIL_SEND_EMAIL" else None
+
+    rules = PermissionPolicy(workspace=tmp_path, taint=taint, rules=(Rule("allow", "GMAIL_*"),))
+    judged = rules.judge(MULTI, multi("COMPOSIO_SEARCH_NEWS", "GMAIL_SEND_EMAIL"))
+    assert (judged.verdict, judged.reason) == (Verdict.ASK, "it sends what it read")
+    assert seen == [("mcp__composio__COMPOSIO_SEARCH_NEWS", {}), ("mcp__composio__GMAIL_SEND_EMAIL", {})]
+    rules.mode = "bypassPermissions"
+    assert rules.judge(MULTI, multi("GMAIL_SEND_EMAIL")).verdict is Verdict.ALLOW

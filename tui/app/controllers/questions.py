@@ -65,8 +65,7 @@ class Questions:
 
     def _remember_call(self, event: ToolCallStarted) -> None:
         if len(self._seen) < MOST_SEEN:
-            from core.agent.permissions.patterns import server_of
-            from core.agent.permissions.policy import subjects_of
+            from core.agent.permissions.actions import server_of, subjects_of
 
             server = server_of(event.name)
             self._seen.update((server, subject) for subject in subjects_of(event.name, event.input))

@@ -11,16 +11,15 @@ from textual.binding import BindingType
 from textual.content import Content
 from textual.widgets import Static
 
+from core.agent.permissions.actions import can_be_remembered, server_of, short_name
 from core.agent.permissions.gate import REASON_LIMIT
 from core.agent.permissions.patterns import (
     SessionPattern,
     exact_pattern,
     first_word,
     pattern_problem,
-    server_of,
     split_patterns,
 )
-from core.agent.permissions.policy import can_be_remembered, short_name
 from core.events.types import PermissionAsked
 from tui.keys.places import KeyPlace, key_binding
 from tui.screens.requests.arguments import ArgumentsView, call_lines, inner_tools, reveal

@@ -1,0 +1,119 @@
+"""What a tool call would really run: one action, or those inside a wrapper, each with its own arguments."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+__all__ = [
+    "WRAPPERS",
+    "Action",
+    "actions_of",
+    "can_be_remembered",
+    "is_outbound",
+    "is_wrapper",
+    "server_of",
+    "short_name",
+    "subjects_of",
+]
+
+WRAPPERS = ("MULTI_EXECUTE",)
+# Allowing any of these by name would allow everything.
+OPEN_ENDED = (
+    "BASH",
+    "WRITE",
+    "EDIT",
+    "WEBFETCH",
+    "READ",
+    "GLOB",
+    "GREP",
+    "REMOTE_",
+    "PROXY_EXECUTE",
+    *WRAPPERS,
+)
+OUTBOUND_WORDS = frozenset(
+    {
+        "SEND", "POST", "CREATE", "DELETE", "UPLOAD", "REMOVE", "UPDATE", "REPLY", "FORWARD", "SHARE",
+        "PUBLISH", "INVITE", "MERGE", "PUT", "PATCH", "WRITE", "MOVE", "TRASH", "ARCHIVE", "DRAFT", "ADD",
+    }
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Action:
+    """One tool that a call runs.
+
+    Attributes:
+        tool: the full name: `Bash`, or `mcp__composio__GMAIL_SEND_EMAIL` also for a tool inside a wrapper.
+        arguments: those of this tool; None if they cannot be read.
+        wrapped: whether another tool runs it.
+    """
+
+    tool: str
+    arguments: Mapping[str, Any] | None
+    wrapped: bool = False
+
+    @property
+    def name(self) -> str:
+        """The tool's own name, without its MCP server."""
+        return short_name(self.tool)
+
+    @property
+    def server(self) -> str:
+        """The MCP server of the tool, empty for the built-in ones."""
+        return server_of(self.tool)
+
+
+def short_name(tool_name: str) -> str:
+    """The tool's own name without its MCP server: `mcp__composio__X` is `X`."""
+    if tool_name.startswith("mcp__"):
+        return tool_name.split("__", 2)[-1]
+    return tool_name
+
+
+def server_of(tool_name: str) -> str:
+    """The MCP server of a tool: `composio` for `mcp__composio__X`."""
+    parts = tool_name.split("__", 2)
+    return parts[1] if len(parts) == 3 and parts[0] == "mcp" else ""
+
+
+def actions_of(tool_name: str, tool_input: Mapping[str, Any]) -> tuple[Action, ...]:
+    """What a call would really run: the tools inside a wrapper, else the tool itself.
+
+    A wrapper whose content cannot be read is an action itself, which no rule allows.
+    """
+    call = Action(tool_name, tool_input)
+    if not is_wrapper(call.name):
+        return (call,)
+    inner = tool_input.get("tools")
+    found: list[Action] = []
+    for item in inner if isinstance(inner, list) else []:
+        slug = item.get("tool_slug") if isinstance(item, dict) else None
+        if not isinstance(slug, str) or not slug or is_wrapper(slug):
+            return (call,)
+        given = item.get("arguments", {})
+        arguments = given if isinstance(given, dict) else None
+        found.append(Action(f"mcp__{call.server}__{slug}", arguments, wrapped=True))
+    return tuple(found) or (call,)
+
+
+def subjects_of(tool_name: str, tool_input: Mapping[str, Any]) -> tuple[str, ...]:
+    """The names of the tools that a call would really run, each once."""
+    return tuple(dict.fromkeys(action.name for action in actions_of(tool_name, tool_input)))
+
+
+def is_wrapper(name: str) -> bool:
+    """Whether a tool runs other tools that its arguments name."""
+    return any(word in name.upper() for word in WRAPPERS)
+
+
+def is_outbound(name: str) -> bool:
+    """Whether a tool changes something outside the workspace or sends something to somebody."""
+    return not set(re.split(r"[^A-Z0-9]+", name.upper())).isdisjoint(OUTBOUND_WORDS)
+
+
+def can_be_remembered(name: str) -> bool:
+    """Whether a rule from a dialog may name only the tool: not for tools that act outside, or can do anything."""
+    return not is_outbound(name) and not any(word in name.upper() for word in OPEN_ENDED)
