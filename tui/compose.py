@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
@@ -31,6 +32,7 @@ from core.connections.web_reader import SERVER as WEB_READER
 from core.connections.web_reader import web_reader_connection
 from core.errors import SettingsError
 from core.events.types import Event, PipelineFailed, SessionStarted
+from core.history.rebuild import clean_up_after_kills
 from core.pipelines import Handler, Pipelines
 from core.plugins import PIPELINE_GROUP, PluginProblem, register_plugins
 from core.provider.request import small_request
@@ -122,6 +124,7 @@ async def compose_session(
         worker = _start_worker(workspace, stack)
         runner = _start_observers(observers, workspace, bus, worker, stack)
         runner.start(lambda work: spawn(work, "observer", "observers"))
+        _clean_up_later(settings, bus, stack)
         private = PrivateFolder()
         stack.callback(private.remove)
         user_servers = await asyncio.to_thread(_user_servers, settings, bus, interactive)
@@ -288,6 +291,27 @@ def _report_at_start(bus: Bus, problems: Sequence[PluginProblem]) -> None:
                     bus.publish(failure)
 
     unsubscribe = bus.subscribe(report)
+
+
+def _clean_up_later(settings: Settings, bus: Bus, stack: AsyncExitStack) -> None:
+    """Have a thread finish what killed programs left undone, once the agent was connected or could not be."""
+    over = threading.Event()
+    begun = False
+
+    def on_event(event: Event) -> None:
+        nonlocal begun
+        if begun:
+            unsubscribe()
+            threading.Thread(target=clean_up, name="clean up", daemon=True).start()
+        begun = isinstance(event, SessionStarted)
+
+    def clean_up() -> None:
+        # Other sessions have other links to mask than this one.
+        redactor = Redactor(secrets(settings, os.environ))
+        clean_up_after_kills(settings.workspace_base, redactor, stopped=over.is_set)
+
+    unsubscribe = bus.subscribe(on_event)
+    stack.callback(over.set)
 
 
 def _plugin_failures(problem: PluginProblem) -> Sequence[Event]:

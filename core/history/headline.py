@@ -24,7 +24,16 @@ from core.history.journal_reader import open_regular, unreadable
 from core.storage.workspace import JOURNAL
 from core.text import clean_line
 
-__all__ = ["TITLE", "Stamp", "Summary", "beginning_of", "read_summary", "stamp_of", "texts_of"]
+__all__ = [
+    "TITLE",
+    "Stamp",
+    "Summary",
+    "beginning_of",
+    "ends_in_order",
+    "read_summary",
+    "stamp_of",
+    "texts_of",
+]
 
 TITLE = "title.txt"
 """The file in a session's folder with the title that a person gave it."""
@@ -157,6 +166,19 @@ def beginning_of(folder: Path) -> SessionStarted:
     if started is None:
         raise JournalError(_damage(head))
     return started
+
+
+def ends_in_order(folder: Path) -> bool:
+    """Whether the last event of a session is its end; reads only the end of the journal.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    file = open_regular(folder / JOURNAL)
+    try:
+        return _end(file, os.fstat(file).st_size) is not None
+    finally:
+        os.close(file)
 
 
 def texts_of(folder: Path) -> Iterator[str]:

@@ -188,7 +188,7 @@ class DigestRecorder:
                 self._started = event if first is None else msgspec.structs.replace(event, at=first.at)
                 self._finished = None
             case ev.SessionFinished():
-                self._keep_unfinished()
+                self.keep_unfinished()
                 self._finished = event
             case ev.QueryReceived():
                 self._begin_query(event)
@@ -216,9 +216,19 @@ class DigestRecorder:
 
     def resume(self, clock: Callable[[], float], now: float) -> None:
         """Continue with live events after those of a journal; `now` is the wall clock, in seconds."""
-        self._keep_unfinished()
+        self.keep_unfinished()
         behind = max(self._now, now) - clock()
         self._clock = lambda: clock() + behind
+
+    def keep_unfinished(self) -> None:
+        """Make entries of the messages that will never finish, from what there is of their text."""
+        unfinished, self._unfinished = self._unfinished, {}
+        for message_id, (first, texts) in unfinished.items():
+            text = clean("".join(texts))
+            if text.strip():
+                depth = self._depth(first.parent_tool_use_id)
+                entry = MessageEntry(at=first.at, text=text, depth=depth, unfinished=True)
+                self._add(f"u{message_id}", entry)
 
     def snapshot(self) -> SessionRecord:
         """The record of this moment; it never changes."""
@@ -269,7 +279,7 @@ class DigestRecorder:
         )
 
     def _end_query(self, event: ev.QueryFinished) -> None:
-        self._keep_unfinished()
+        self.keep_unfinished()
         self._change(
             ("q", event.query_id),
             end=msgspec.structs.replace(
@@ -308,15 +318,6 @@ class DigestRecorder:
             content_preview=self._preview(found.text if found is not None else ""),
             stored_at=stored,
         )
-
-    def _keep_unfinished(self) -> None:
-        unfinished, self._unfinished = self._unfinished, {}
-        for message_id, (first, texts) in unfinished.items():
-            text = clean("".join(texts))
-            if text.strip():
-                depth = self._depth(first.parent_tool_use_id)
-                entry = MessageEntry(at=first.at, text=text, depth=depth, unfinished=True)
-                self._add(f"u{message_id}", entry)
 
     def _preview(self, text: str) -> str:
         return clean(preview(text, _PREVIEW, self._redactor))

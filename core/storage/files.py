@@ -10,6 +10,7 @@ import errno
 import fcntl
 import hashlib
 import os
+import re
 import secrets
 import stat
 from collections.abc import Iterable, Iterator
@@ -28,6 +29,7 @@ _FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _CREATE_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _APPEND_FLAGS = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _READ_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_TEMPORARY_NAME = re.compile(rf"\.(\d{{1,9}})-\w+{re.escape(TEMPORARY)}")
 _NO_HARD_LINKS = {errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EMLINK, errno.ENOSYS}
 _ADVICE = {
     errno.ENOSPC: "free some space on the disk and try again",
@@ -108,11 +110,12 @@ class Root:
             _check_target(folder, parts[-1], relative)
             temporary = f".{os.getpid()}-{secrets.token_hex(8)}{TEMPORARY}"
             try:
-                size, digest = _write_file(folder, temporary, chunks)
-                if replace:
-                    os.replace(temporary, parts[-1], src_dir_fd=folder, dst_dir_fd=folder)
-                else:
-                    _move_new(folder, temporary, parts[-1])
+                with _locked_file(folder, temporary) as descriptor:
+                    size, digest = _write_all(descriptor, chunks)
+                    if replace:
+                        os.replace(temporary, parts[-1], src_dir_fd=folder, dst_dir_fd=folder)
+                    else:
+                        _move_new(folder, temporary, parts[-1])
             except FileExistsError as error:
                 message = f"cannot write {shown(relative)}: it exists already; choose another name"
                 raise AlreadyThere(message) from error
@@ -230,14 +233,19 @@ class Root:
         with self._reporting("make the folder", relative), self._folder(parts, create=True):
             pass
 
-    def sweep(self) -> int:
-        """Remove the temporary files that processes left which no longer run; returns how many."""
+    def sweep(self, *, below: bool = True) -> int:
+        """Remove the temporary files that processes left which no longer run; returns how many.
+
+        Without `below` only those directly in the folder are removed.
+        """
         removed = 0
         with self._reporting("tidy", "the folder"), self._folder(()) as top:
-            for _, _, names, folder in os.fwalk(".", dir_fd=top):
+            for _, folders, names, folder in os.fwalk(".", dir_fd=top):
+                if not below:
+                    folders.clear()
                 for name in names:
-                    if name.endswith(TEMPORARY) and _is_orphan(name):
-                        with suppress(OSError):
+                    with suppress(OSError):
+                        if _is_stale(folder, name):
                             os.unlink(name, dir_fd=folder)
                             removed += 1
         return removed
@@ -291,22 +299,31 @@ def _check_kind(mode: int, relative: str) -> None:
     raise refused(relative, "it is not a regular file", "use regular files only")
 
 
-def _write_file(folder: int, name: str, chunks: Iterable[bytes]) -> tuple[int, str]:
-    size, digest = 0, hashlib.sha256()
+@contextmanager
+def _locked_file(folder: int, name: str) -> Iterator[int]:
+    """Create a file, and hold its lock, so that `sweep` of another program leaves it alone."""
     descriptor = os.open(name, _CREATE_FLAGS, 0o600, dir_fd=folder)
     try:
-        for chunk in chunks:
-            rest = memoryview(chunk)
-            size += len(rest)
-            digest.update(rest)
-            while rest:
-                count = os.write(descriptor, rest)
-                if count == 0:
-                    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-                rest = rest[count:]
-        os.fsync(descriptor)
+        # Some network file systems have no locks.
+        with suppress(OSError):
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield descriptor
     finally:
         os.close(descriptor)
+
+
+def _write_all(descriptor: int, chunks: Iterable[bytes]) -> tuple[int, str]:
+    size, digest = 0, hashlib.sha256()
+    for chunk in chunks:
+        rest = memoryview(chunk)
+        size += len(rest)
+        digest.update(rest)
+        while rest:
+            count = os.write(descriptor, rest)
+            if count == 0:
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            rest = rest[count:]
+    os.fsync(descriptor)
     return size, digest.hexdigest()
 
 
@@ -351,9 +368,20 @@ def _entry(item: os.DirEntry[str]) -> FolderEntry | None:
     return FolderEntry(item.name, stat.S_ISDIR(found.st_mode), found.st_size, found.st_mtime)
 
 
-def _is_orphan(name: str) -> bool:
-    process = name[1:].partition("-")[0]
-    return process.isdecimal() and is_gone(int(process))
+def _is_stale(folder: int, name: str) -> bool:
+    """Whether a file is a temporary one of ours that nobody writes any more.
+
+    The lock shows writers that cannot be seen by their number, such as those in another container.
+    """
+    found = _TEMPORARY_NAME.fullmatch(name)
+    if found is None or not is_gone(int(found[1])):
+        return False
+    descriptor = os.open(name, _READ_FLAGS, dir_fd=folder)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return stat.S_ISREG(os.fstat(descriptor).st_mode)
+    finally:
+        os.close(descriptor)
 
 
 def is_gone(pid: int) -> bool:

@@ -112,8 +112,8 @@ class Workspace:
         return workspace
 
     @classmethod
-    def resume(cls, path: Path, redactor: Redactor | None = None) -> Workspace:
-        """Open the folder of a session to resume, and lock it.
+    def claim(cls, path: Path, redactor: Redactor | None = None) -> Workspace:
+        """Open the existing folder of a session, lock it, and remove what a killed program left half-written.
 
         Raises:
             WorkspaceError: it cannot be opened, or another program works in it.
@@ -127,11 +127,25 @@ class Workspace:
                 break
         else:
             raise WorkspaceError(
-                f"the session {shown(found.name)} is in use by another program, which must end before it can go on"
-                " here; `ua-tui open` shows it meanwhile"
+                f"the session {shown(found.name)} is in use by another program, which must end first; "
+                "`ua-tui open` shows it meanwhile"
             )
         try:
             workspace.root.sweep()
+        except BaseException:
+            workspace.close()
+            raise
+        return workspace
+
+    @classmethod
+    def resume(cls, path: Path, redactor: Redactor | None = None) -> Workspace:
+        """Open the folder of a session to resume, and lock it.
+
+        Raises:
+            WorkspaceError: it cannot be opened, or another program works in it.
+        """
+        workspace = cls.claim(path, redactor)
+        try:
             for folder in FOLDERS:
                 workspace.root.make_folder(folder)
         except BaseException:

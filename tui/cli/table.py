@@ -211,6 +211,11 @@ COMMANDS: dict[str | None, Command] = {
         "on saved results",
         "Run the observers on a saved tool result, or again on a past session.",
     ),
+    "rebuild": _in_module(
+        "tui.cli.rebuild",
+        "derived files",
+        "Write the derived files of a past session again from its journal, for example after a crash.",
+    ),
     "serve": Command(
         "in a browser",
         "Serve the full screen to browsers, on this machine unless --host is given.",

@@ -1,0 +1,183 @@
+"""Writes the derived files of a past session again from its journal: by hand, or after a program that was killed."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from core.errors import JournalError, UniversalAgentError, WorkspaceError
+from core.history.headline import ends_in_order
+from core.history.journal_reader import PastJournal
+from core.history.lookup import session_names
+from core.history.session import runs_elsewhere
+from core.records.digest import DigestRecorder, SessionRecord
+from core.records.trace import TraceInfo
+from core.records.writer import SUMMARY, TRACE, TRANSCRIPT, write_derived
+from core.redaction.redactor import Redactor
+from core.storage.files import Root
+from core.storage.workspace import JOURNAL, SAVED_REPORTS, WORKSPACES, Workspace
+
+__all__ = ["DERIVED", "Rebuilt", "clean_up_after_kills", "rebuild"]
+
+DERIVED = (TRACE, TRANSCRIPT, SUMMARY)
+"""The files that are derived from the journal."""
+CHECKED = 20
+"""How many of the newest sessions are checked at a start."""
+LONGEST = 64 << 20
+"""Bytes; a longer journal is rebuilt only by hand, as it takes the time of a screen that just started."""
+WRITTEN_WITHIN = 5.0
+"""Seconds; derived files that were written this close to the last event may lack it."""
+_LARGEST_TRACE = 64 << 20
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rebuilt:
+    """What was rebuilt, and from what.
+
+    `events` is the number of events that were read, `skipped` of damaged lines, `unknown` of events of a later version,
+    `left_out` of bytes at the beginning of a journal that is too long. `torn` says that the last line has no end.
+    """
+
+    folder: Path
+    events: int
+    skipped: int = 0
+    unknown: int = 0
+    left_out: int = 0
+    torn: bool = False
+
+
+def rebuild(folder: Path, redactor: Redactor) -> Rebuilt:
+    """Write the derived files of a session again; a long journal takes seconds, so call it in a thread.
+
+    The facts of `trace.json` that are in no event are kept, if the file can be read.
+
+    Raises:
+        JournalError: the journal cannot be read, or has no events.
+        WorkspaceError: another program runs the session, or its folder cannot be written.
+    """
+    if runs_elsewhere(folder):
+        raise WorkspaceError(
+            f"the session in {folder} runs in another program, which writes these files at the end of each query"
+        )
+    # The journal is read without the lock of the session: a person may want to resume it meanwhile.
+    with closing(PastJournal(folder / JOURNAL)) as journal:
+        record, rebuilt = _read(journal, redactor)
+    workspace = Workspace.claim(folder, redactor)
+    try:
+        if workspace.root.size(JOURNAL) != journal.size:
+            raise WorkspaceError(f"the session in {folder} was resumed meanwhile, which wrote these files")
+        write_derived(workspace, record, _earlier_info(workspace))
+    finally:
+        workspace.close()
+    return rebuilt
+
+
+def clean_up_after_kills(
+    base: Path, redactor: Redactor, *, stopped: Callable[[], bool] = lambda: False
+) -> None:
+    """Finish what programs that were killed left undone below `base`; never raises, and takes a thread some time.
+
+    The derived files of sessions without an end are written again, and temporary files are removed. Only the newest
+    sessions are checked, and of a session that ended in order only the end of its journal is read, if anything.
+    """
+    reports = base / SAVED_REPORTS
+    if reports.is_dir():
+        with _logged(reports):
+            Root(reports).sweep(below=False)
+    for name in session_names(base)[:CHECKED]:
+        if stopped():
+            return
+        folder = base / WORKSPACES / name
+        with _logged(folder):
+            if _is_behind(folder) and not runs_elsewhere(folder):
+                rebuilt = rebuild(folder, redactor)
+                log.info(
+                    "%s was cut off: %s are written again from %d events",
+                    name,
+                    ", ".join(DERIVED),
+                    rebuilt.events,
+                )
+
+
+@contextmanager
+def _logged(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except (UniversalAgentError, OSError) as error:
+        log.info("%s is not cleaned up: %s", path, error)
+
+
+def _is_behind(folder: Path) -> bool:
+    """Whether the derived files may lack events of the journal."""
+    journal = (folder / JOURNAL).lstat()
+    if not journal.st_size or journal.st_size > LONGEST:
+        return False
+    try:
+        ahead = (folder / SUMMARY).lstat().st_mtime - journal.st_mtime
+    except FileNotFoundError:
+        return True
+    if ahead >= WRITTEN_WITHIN:
+        return False
+    return ahead < 0 or not ends_in_order(folder)
+
+
+def _read(journal: PastJournal, redactor: Redactor) -> tuple[SessionRecord, Rebuilt]:
+    root = Root(journal.path.parent)
+
+    def stored_size(path: str) -> int | None:
+        try:
+            return root.size(path)
+        except WorkspaceError:
+            return None
+
+    recorder = DigestRecorder(redactor, stored_size=stored_size)
+    count = 0
+    for _, events in journal.batches(journal.tail_place(journal.size - journal.left_out)):
+        for event in events:
+            recorder(event)
+        count += len(events)
+    if not count:
+        raise JournalError(f"The journal {journal.path} has no events: nothing is rebuilt.")
+    recorder.keep_unfinished()
+    rebuilt = Rebuilt(
+        folder=journal.path.parent,
+        events=count,
+        skipped=journal.skipped,
+        unknown=journal.unknown,
+        left_out=journal.left_out,
+        torn=journal.torn,
+    )
+    return recorder.snapshot(), rebuilt
+
+
+class _Session(msgspec.Struct):
+    url: str | None = None
+    user_id: str | None = None
+
+
+class _Trace(msgspec.Struct):
+    session_info: _Session = msgspec.field(default_factory=_Session)
+    logfire_enabled: bool = False
+    trace_id: str | None = None
+
+
+def _earlier_info(workspace: Workspace) -> TraceInfo:
+    """The facts of the trace that are in no event, from the trace of the last query that ended."""
+    try:
+        trace = msgspec.json.decode(workspace.read(TRACE, _LARGEST_TRACE), type=_Trace)
+    except (WorkspaceError, msgspec.MsgspecError, UnicodeDecodeError):
+        return TraceInfo()
+    session = trace.session_info
+    return TraceInfo(
+        url=session.url,
+        user_id=session.user_id,
+        logfire_enabled=trace.logfire_enabled,
+        trace_id=trace.trace_id,
+    )
