@@ -70,11 +70,18 @@ class Bus:
     Args:
         last_seq: the `seq` of the last event of a resumed session; the next event gets one more.
         now: the wall clock, as aware UTC time.
+        mask: removes the secrets of every event that is published.
     """
 
-    def __init__(self, last_seq: int = 0, now: Callable[[], datetime] = _utc_now) -> None:
+    def __init__(
+        self,
+        last_seq: int = 0,
+        now: Callable[[], datetime] = _utc_now,
+        mask: Callable[[Event], Event] = lambda event: event,
+    ) -> None:
         self._seq = last_seq
         self._now = now
+        self._mask = mask
         self._subscribers: tuple[Receive, ...] = ()
         self._failed: set[Receive] = set()
         self._waiting: deque[Event] = deque()
@@ -88,7 +95,7 @@ class Bus:
     def publish(self, event: Event) -> Event:
         """Stamp an event with its `seq` and time, deliver it to every subscriber, and return the stamped event."""
         self._seq += 1
-        stamped = msgspec.structs.replace(event, seq=self._seq, at=self._now())
+        stamped = msgspec.structs.replace(self._mask(event), seq=self._seq, at=self._now())
         self._deliver(stamped)
         return stamped
 

@@ -39,6 +39,7 @@ from core.provider.request import small_request
 from core.records.counters import Tally
 from core.records.log import install_root_handler
 from core.records.recorder import SessionRecords
+from core.redaction.events import mask_event
 from core.redaction.redactor import Redactor, error_raised
 from core.session.resume import PreviousState, Resume, conversation_to_resume, read_previous_state
 from core.session.session import Session, SessionParts, Spawn, spawn_task
@@ -106,7 +107,8 @@ async def compose_session(
         workspace = await _open_workspace(settings, redactor, resume, stack)
         start = await _read_start(settings, workspace, resume, interactive=interactive)
         settings = start.settings
-        bus = Bus(start.previous.last_seq if start.previous is not None else 0)
+        last_seq = start.previous.last_seq if start.previous is not None else 0
+        bus = Bus(last_seq, mask=lambda event: mask_event(event, redactor))
         recording = SessionRecords(
             settings,
             workspace,

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from functools import cache, cached_property
 
 from core.redaction.names import KEY_WORDS, is_secret
+from core.redaction.oauth import is_login_parameter
 
 __all__ = ["Scan", "SecretSearch"]
 
@@ -40,15 +41,35 @@ def _named(name: str, *endings: str) -> Iterator[tuple[str, str]]:
         yield needle, f"(?i:{re.escape(name)})(?i:{_QUOTED_VALUE}|{_ASSIGNED_VALUE})"
 
 
-def _token(prefix: str, pattern: str, *, anywhere: bool = False) -> tuple[str, str]:
-    boundary = "" if anywhere else _AFTER_BOUNDARY.format(re.escape(prefix))
-    return prefix.lower(), f"({re.escape(prefix)}{boundary}{pattern})"
+def _token(prefix: str, pattern: str, *, inside: str = r"(?!)") -> tuple[str, str]:
+    """A token by its prefix at the beginning of a word; `inside` is what follows the prefix in the middle of one."""
+    boundary = _AFTER_BOUNDARY.format(re.escape(prefix))
+    return prefix.lower(), f"({re.escape(prefix)}(?:{boundary}{pattern}|{inside}))"
+
+
+def _distinct(prefix: str, pattern: str) -> tuple[str, str]:
+    """A token whose prefix appears in no word and no encoded data, so that it may follow any character."""
+    return prefix.lower(), f"({re.escape(prefix)}{pattern})"
+
+
+def _inside(alphabet: str, least: int) -> str:
+    """A token in the middle of a word: it has a digit, and ends where the word ends, unlike encoded data."""
+    return rf"(?=[A-Za-z_-]*[0-9])[{alphabet}]{{{least},255}}+(?![A-Za-z0-9_-])"
 
 
 _WHOLE_NAMES = (
     *_named("token"),
     *_named("pwd"),
     *(pair for name in ("pass", "auth", "bearer") for pair in _named(name, '"', "'", "\\", "=")),
+)
+# Codes and states of OAuth, as they are in an address, or in an address in another one.
+_LOGIN_PARAMETERS = tuple(
+    (
+        f"{name}{sign}",
+        rf"(?i:{name}{sign})([^\s\"'\\,;&#<>(){{}}%]++(?:%(?!26|23|3b)[^\s\"'\\,;&#<>(){{}}%]*+)*+)",
+    )
+    for name in ("code", "state")
+    for sign in ("=", "%3d")
 )
 _LONGEST_NAME = 100
 _NAME_CHARACTERS = "-_0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -58,16 +79,28 @@ _ESCAPED = re.compile(r"[nrtbf]|u[0-9a-fA-F]{4}")
 # Each pattern begins with its lower-case needle, and its one matching group is the secret. Compiled when its needle is
 # first found: compiling all of them takes longer than most of what the program does before its first frame.
 _DETECTORS: tuple[tuple[str, str], ...] = (
-    _token("sk-ant-", r"[A-Za-z0-9_-]{6,}", anywhere=True),
-    _token("sk-", r"[A-Za-z0-9_-]{20,}"),
-    _token("ak_", r"[A-Za-z0-9_-]{8,}"),
-    _token("lk_", r"[A-Za-z0-9_-]{8,}"),
-    *(_token(f"gh{kind}_", r"[A-Za-z0-9]{20,}") for kind in "pousr"),
-    _token("AKIA", r"[A-Z0-9]{16}"),
-    _token("AIza", r"[A-Za-z0-9_-]{30,}"),
-    _token("pylf_v", r"[A-Za-z0-9_]{12,}"),
-    _token("xox", r"[abeoprs]-[A-Za-z0-9-]{10,}"),
-    _token("eyJ", r"[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]*"),
+    _distinct("sk-ant-", r"[A-Za-z0-9_-]{6,}"),
+    _distinct("sk-proj-", r"(?=[A-Za-z_-]*[0-9])[A-Za-z0-9_-]{20,}"),
+    _token("sk-", r"[A-Za-z0-9_-]{20,}", inside=_inside("A-Za-z0-9", 32)),
+    _token("ak_", r"[A-Za-z0-9_-]{8,}", inside=rf"(?<=_ak_){_inside('A-Za-z0-9', 8)}"),
+    _token("lk_", r"[A-Za-z0-9_-]{8,}", inside=rf"(?<=_lk_){_inside('A-Za-z0-9', 8)}"),
+    *(_token(f"gh{kind}_", r"[A-Za-z0-9]{20,}", inside=_inside("A-Za-z0-9", 20)) for kind in "pousr"),
+    _distinct("github_pat_", r"[A-Za-z0-9_]{20,}"),
+    _distinct("glpat-", r"[A-Za-z0-9_-]{20,}"),
+    _token("npm_", r"[A-Za-z0-9]{36}", inside=_inside("A-Za-z0-9", 36)),
+    _token("hf_", r"[A-Za-z0-9]{30,}", inside=_inside("A-Za-z0-9", 30)),
+    *(_distinct(f"{kind}_live_", r"[A-Za-z0-9]{16,}") for kind in ("sk", "rk")),
+    _token("ya29.", r"[A-Za-z0-9_-]{20,}"),
+    _token("GOCSPX-", r"[A-Za-z0-9_-]{20,}", inside=_inside("A-Za-z0-9_-", 20)),
+    _token("AKIA", r"[A-Z0-9]{16}", inside=r"(?<![A-Z]AKIA)[A-Z0-9]{16}(?![A-Za-z0-9_-])"),
+    _token("AIza", r"[A-Za-z0-9_-]{30,}", inside=_inside("A-Za-z0-9_-", 30)),
+    _token("pylf_v", r"[A-Za-z0-9_]{12,}", inside=_inside("A-Za-z0-9_", 12)),
+    _token("xox", r"[abeoprs]-[A-Za-z0-9-]{10,}", inside=r"[abeoprs]-(?=[0-9])[A-Za-z0-9-]{10,}"),
+    _token(
+        "eyJ",
+        r"[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]*",
+        inside=r"(?=[A-Za-z_-]*[0-9])[A-Za-z0-9_-]{10,}+\.eyJ[A-Za-z0-9_-]{10,}+\.[A-Za-z0-9_-]{10,}",
+    ),
     (
         "-----begin",
         r"-----BEGIN [A-Z ]*PRIVATE KEY-----((?:[A-Za-z0-9+/=\s:,.-]|\\+[nr])++)",
@@ -103,13 +136,19 @@ _DETECTORS: tuple[tuple[str, str], ...] = (
         )
         for name in ("key", "sig", "signature", "x-amz-signature", "x-amz-credential", "x-amz-security-token")
     ),
+    *_LOGIN_PARAMETERS,
 )  # fmt: skip
 _USERINFO = re.compile(r"://[^\s/@:\"'\\?#]*:([^\s/@\"'\\?#]+)@")
 _LONGEST_USERINFO = 8_192
 _NEEDLES = tuple(needle for needle, _ in _DETECTORS)
 _BY_WHOLE_NAME = frozenset(number for number, each in enumerate(_DETECTORS) if each in _WHOLE_NAMES)
+_BY_LOGIN = {
+    number: needle[: 5 if needle[0] == "s" else 4]
+    for number, (needle, pattern) in enumerate(_DETECTORS)
+    if (needle, pattern) in _LOGIN_PARAMETERS
+}
 # If a long run of characters does not match, no later part of it does.
-_RUNS = {_NEEDLES.index("eyj"): _token("eyJ", r"[A-Za-z0-9_-]*+")[1]}
+_RUNS = {_NEEDLES.index("eyj"): _distinct("eyJ", r"[A-Za-z0-9_-]*+")[1]}
 _compiled = cache(re.compile)
 # Beyond so many places, one search of everything costs less than checking each.
 _MOST_PLACES = 16
@@ -158,6 +197,8 @@ class SecretSearch:
                 continue
             if match := _compiled(_DETECTORS[number][1]).match(text, start):
                 if number in _BY_WHOLE_NAME and not _is_named(text, match):
+                    continue
+                if (name := _BY_LOGIN.get(number)) and not is_login_parameter(text, start, name, match[1]):
                     continue
                 found.spans.append(match.span(match.lastindex or 0))
                 done[number] = match.end()

@@ -14,7 +14,7 @@ import msgspec
 
 from core.errors import causes_of
 from core.events.types import ErrorRaised
-from core.redaction.detectors import SecretSearch
+from core.redaction.known_values import KnownValues
 from core.redaction.names import is_secret
 from core.text import clean, escape_unsafe, is_encodable, middle_truncate
 
@@ -27,7 +27,7 @@ _DEEPEST = 64
 _TOO_DEEP = f"[left out: nested deeper than {_DEEPEST} levels]"
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*+"')
 _BARE_JSON = re.compile(r"[\s{}\[\],:0-9+\-.eEtrufalsn]+")
-_PLAIN_SEARCH = SecretSearch()
+_NOTHING_KNOWN = KnownValues()
 
 
 class Redactor:
@@ -41,7 +41,8 @@ class Redactor:
         self._values: frozenset[str] = frozenset()
         self._forms: tuple[str, ...] = ()
         self._raw_forms: tuple[str, ...] = ()
-        self._search = _PLAIN_SEARCH
+        self._of_words: tuple[str, ...] = ()
+        self._search = _NOTHING_KNOWN
         for value in values:
             self.add(value)
 
@@ -56,18 +57,29 @@ class Redactor:
         if len(value) < _SHORTEST or value in REDACTED or value in self._values:
             return
         self._values |= {value}
+        if len(value.split()) > 1:
+            self._of_words += (value,)
         spelled = _spellings(value)
         if '"' in value or "\\" in value or _BARE_JSON.fullmatch(value):
             # The value could be a piece of JSON's own syntax, so its matches need a closer check.
             self._raw_forms += (value,)
             spelled.discard(value)
         self._forms += tuple(spelled)
-        self._search = SecretSearch(self._forms)
+        self._search = KnownValues(self._forms)
 
     def redact(self, text: str) -> str:
         """Mask every secret in a text, or in encoded JSON, by `[redacted]`."""
         spans = self._spans(text)
         return _mask(text, spans) if spans else text
+
+    def before_unfinished(self, text: str, end: int) -> int:
+        """Return the place before `end` where a known secret of several words may have begun, or `end` itself."""
+        for value in self._of_words:
+            for length in range(min(len(value) - 1, end), 0, -1):
+                if text.startswith(value[:length], end - length):
+                    end -= length
+                    break
+        return end
 
     def finds_nothing(self, encoded: bytes) -> bool:
         """Whether `redact_json` would leave a JSON document, in UTF-8, unchanged."""
@@ -105,7 +117,10 @@ class Redactor:
         """Where the secrets of a text are, and whether compact JSON may have others that are not strings."""
         found = self._search.scan(text)
         spans = found.spans
-        spans += [span for word, start in found.words if (span := _occurrence(text, word, start)) is not None]
+        for word, start in found.words:
+            for form, at, end in self._search.spans(text, word, start):
+                if (span := _occurrence(text, form, at)) is not None:
+                    spans.append((span[0], end))
         raw = [form for form in self._raw_forms if form in text]
         for form in raw:
             spans += _raw_occurrences(text, form)

@@ -34,6 +34,7 @@ from core.events.types import (
 from core.pipelines import AgentContext
 from core.provider.models import Models
 from core.records.counters import Tally
+from core.redaction.events import mask_event
 from core.redaction.redactor import error_raised
 from core.session.budget import Budget
 from core.session.parts import SessionParts, SessionState
@@ -185,7 +186,7 @@ class Session:
         Raises:
             AgentError: on iteration: the text is empty, the session is closed, or its spending limit is reached.
         """
-        wanted = clean(text.strip())
+        wanted = self._received(text.strip())
         if not wanted:
             raise AgentError("the query is empty")
         events: asyncio.Queue[Event] = asyncio.Queue()
@@ -215,6 +216,11 @@ class Session:
                     return
         finally:
             unsubscribe()
+
+    def _received(self, text: str) -> str:
+        """The text that the event of a query has: clean and without secrets."""
+        event = mask_event(QueryReceived(query_id="", text=clean(text)), self._parts.agent.redactor)
+        return event.text if isinstance(event, QueryReceived) else text
 
     async def steer(self, text: str) -> bool:
         """Send a message to the running query; returns False if it waits as the next query instead."""

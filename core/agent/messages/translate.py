@@ -31,6 +31,7 @@ from core.events.types import (
 from core.observation import ToolCall
 from core.provider.error_messages import AT_LIMIT, describe_failure
 from core.redaction.redactor import Redactor
+from core.redaction.stream import StreamRedactor
 from core.text import clean
 
 if TYPE_CHECKING:
@@ -114,6 +115,8 @@ class Translator:
         prices: Prices | None = None,
     ) -> None:
         self._redactor = redactor or Redactor()
+        self._answer = StreamRedactor(self._redactor)
+        self._thinking = StreamRedactor(self._redactor)
         self.query_id = ""
         self.query = ""
         self.iteration = 0
@@ -190,15 +193,15 @@ class Translator:
                 self.iteration += 1
                 self.model = model or self.model
             case {"type": "content_block_start", "index": int(index), "content_block": {"type": "text"}}:
+                yield from self._end_streams()
                 if index and self._open and self._open.text:
                     yield from self._text("\n\n")
             case {"type": "content_block_delta", "delta": {"type": "text_delta", "text": str(text)}}:
-                yield from self._text(self._sanitize(text))
+                yield from self._text(self._answer.feed(clean(text)))
             case {"type": "content_block_delta", "delta": {"type": "thinking_delta", "thinking": str(text)}}:
-                if self._open and text:
-                    yield ThinkingDelta(
-                        query_id=self.query_id, message_id=self._open.message_id, text=self._sanitize(text)
-                    )
+                yield from self._thought(self._thinking.feed(clean(text)))
+            case {"type": "content_block_stop"}:
+                yield from self._end_streams()
             case {"type": "message_delta", "delta": dict(delta), **rest}:
                 if self._open:
                     self._open.stop_reason = delta.get("stop_reason")
@@ -216,10 +219,21 @@ class Translator:
             self._open.text.append(text)
             yield TextDelta(query_id=self.query_id, message_id=self._open.message_id, text=text)
 
+    def _thought(self, text: str) -> Iterator[Event]:
+        if self._open and text:
+            yield ThinkingDelta(query_id=self.query_id, message_id=self._open.message_id, text=text)
+
+    def _end_streams(self) -> Iterator[Event]:
+        yield from self._thought(self._thinking.end())
+        yield from self._text(self._answer.end())
+
     def _close_message(self) -> Iterator[Event]:
+        yield from self._thought(self._thinking.end())
+        rest = self._answer.end()
         done, self._open = self._open, None
         if done is None:
             return
+        done.text.append(rest)
         text = self._redactor.redact("".join(done.text)).strip()
         self.last_text = text or self.last_text
         usage = usage_of(done.usage)

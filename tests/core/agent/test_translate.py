@@ -70,15 +70,15 @@ def test_streamed_text_is_reported_once_and_ends_whole() -> None:
         translator,
         begin(),
         stream("content_block_start", index=0, content_block={"type": "text", "text": ""}),
-        delta("Hel"),
-        delta("lo\x1b[2J"),
-        shown_text(sdk.TextBlock(text="Hello")),
+        delta("Say "),
+        delta("hello\x1b[2J now "),
+        shown_text(sdk.TextBlock(text="Say hello now")),
         stream("message_delta", delta={"stop_reason": "end_turn"}, usage={"output_tokens": 5}),
         stream("message_stop"),
     )
-    assert [item.text for item in items if isinstance(item, TextDelta)] == ["Hel", "lo�[2J"]
+    assert [item.text for item in items if isinstance(item, TextDelta)] == ["Say ", "hello�[2J now "]
     (finished,) = [item for item in items if isinstance(item, MessageFinished)]
-    assert finished.text == "Hello�[2J"
+    assert finished.text == "Say hello�[2J now"
     assert finished.stop_reason == "end_turn"
     assert finished.usage is not None
     assert (finished.usage.input_tokens, finished.usage.output_tokens) == (7, 5)

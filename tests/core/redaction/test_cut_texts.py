@@ -1,0 +1,86 @@
+"""Secrets in texts that were cut, or that arrive in pieces."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.events.types import AuthRequired, ErrorRaised, QueryReceived, ToolCallFinished
+from core.observation import Observation, TextContent
+from core.redaction.events import mask_event
+from core.redaction.redactor import REDACTED, Redactor
+from core.redaction.stream import StreamRedactor
+from core.text import clean_line, middle_truncate
+
+SECRET = "Zx9-canary-8c1f-QzX27!"
+PASSPHRASE = "correct horse 7 battery"
+
+
+@given(st.text(max_size=60), st.text(max_size=60), st.integers(20, 100))
+def test_a_text_that_was_cut_shows_less_than_six_characters_of_a_secret(
+    before: str, after: str, limit: int
+) -> None:
+    redactor = Redactor([SECRET])
+    for cut in (clean_line, middle_truncate):
+        shown = redactor.redact(cut(f"{before} {SECRET} {after}", limit))
+        # What remains of the cut itself is too short to mean anything.
+        assert SECRET[:7] not in shown
+        in_json = redactor.redact(json.dumps({"text": cut(f"{before} {SECRET} {after}", limit)}))
+        assert SECRET[:7] not in json.loads(in_json)["text"]
+
+
+def test_a_secret_cut_without_an_ellipsis_is_masked_at_the_end() -> None:
+    redactor = Redactor([SECRET, "password123", "https://mcp.example/s/Abc123456"])
+    assert redactor.redact(f"key {SECRET[:9]}") == f"key {REDACTED}"
+    assert redactor.redact("Enter the password") == "Enter the password"
+    assert redactor.redact("see https://mcp.example/…") == "see https://mcp.example/…"
+    assert redactor.redact("see https://mcp.example/s/Abc12…") == f"see {REDACTED}…"
+    assert redactor.redact(f"{SECRET[:13]} is not cut") == f"{SECRET[:13]} is not cut"
+
+
+@pytest.mark.parametrize(
+    "secret", [SECRET, "sk-ant-api03-abcdef0123", PASSPHRASE, "ghp_0123456789abcdefghijABCDEFG"]
+)
+@pytest.mark.parametrize("size", [1, 2, 3, 7, 50])
+def test_pieces_never_hold_half_a_secret(secret: str, size: int) -> None:
+    redactor = Redactor([SECRET, PASSPHRASE])
+    text = f"Use {secret}, or the correct way: password={secret} and\nthen 你好 wait."
+    stream = StreamRedactor(redactor)
+    pieces = [stream.feed(text[at : at + size]) for at in range(0, len(text), size)]
+    pieces.append(stream.end())
+    assert "".join(pieces) == redactor.redact(text)
+    assert not any(secret[:9] in piece for piece in pieces)
+
+
+@given(st.text(max_size=80), st.integers(1, 9))
+def test_pieces_of_any_text_make_the_text(text: str, size: int) -> None:
+    stream = StreamRedactor(Redactor())
+    pieces = [stream.feed(text[at : at + size]) for at in range(0, len(text), size)]
+    assert "".join([*pieces, stream.end()]) == Redactor().redact(text)
+
+
+def test_an_event_is_masked_before_anybody_receives_it() -> None:
+    redactor = Redactor([SECRET])
+    query = mask_event(QueryReceived(query_id="q1", text=f"use {SECRET}"), redactor)
+    assert isinstance(query, QueryReceived)
+    assert query.text == f"use {REDACTED}"
+    failed = mask_event(ErrorRaised(where="x", message="m\ud800", causes=[SECRET]), redactor)
+    assert isinstance(failed, ErrorRaised)
+    assert failed.causes == [REDACTED]
+    observation = Observation(tool_name="t", tool_use_id="t1", content=(TextContent(f"a {SECRET}"),))
+    call = ToolCallFinished(tool_use_id="t1", status="success", observation=observation)
+    masked = mask_event(call, redactor)
+    assert isinstance(masked, ToolCallFinished)
+    assert masked.observation is not None
+    assert masked.observation.text == f"a {REDACTED}"
+
+
+def test_the_link_of_an_account_stays_usable_and_is_masked_everywhere_else() -> None:
+    redactor = Redactor()
+    link = "https://accounts.example/link/abcdefgh1234"
+    required = AuthRequired(toolkit="gmail", url=link)
+    assert mask_event(required, redactor) is required
+    assert redactor.redact(f"open {link}") == f"open {REDACTED}"
