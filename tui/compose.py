@@ -153,6 +153,7 @@ async def compose_session(
                 tracer=recording.tracer,
                 subagents=roster.subagents,
                 skills=roster.chosen,
+                taint=start.previous.taint if start.previous is not None else None,
             ),
             previous=start.previous,
             overruled=start.overruled,

@@ -29,11 +29,12 @@ from core.agent.options import Briefing, McpConfig, build_options, write_briefin
 from core.agent.permissions.gate import PermissionGate, PermissionReply
 from core.agent.permissions.policy import PermissionPolicy
 from core.agent.permissions.rules import Rule
+from core.agent.permissions.taint import Taint
 from core.agent.transcripts import cost_so_far, transcript_of
 from core.concurrency.worker import WorkerProcess
 from core.connections.base import Connection
 from core.errors import AgentError, ConnectionFailed, SettingsError, UniversalAgentError
-from core.events.types import Event, McpServer
+from core.events.types import Event, McpServer, UntrustedTextRead
 from core.observation import ToolResult
 from core.pipelines import Pipelines
 from core.provider.models import Models
@@ -57,9 +58,11 @@ class AgentParts:
 
     `connectors` are opened once, at the first connection; one that fails is reported and skipped. `server_notes` has a
     line on the purpose of each server. `agent_home` is where the command-line agent keeps its state; None leaves it
-    where a login is found. `extra_allow` are patterns in addition to those of the settings. `conversation` is the id of
+    where a login is found. `extra_allow` are patterns in addition to those of the settings, of tools that
+    reach nothing outside. `conversation` is the id of
     the conversation to resume; None begins a new one. `tracer` has the trace of the session. `subagents` are those the
-    agent may call, by default the shipped ones; `skills` are those it may load.
+    agent may call, by default the shipped ones; `skills` are those it may load. `taint` has what the agent read before,
+    in a session that is resumed.
     """
 
     workspace: Workspace
@@ -78,6 +81,7 @@ class AgentParts:
     skills: tuple[Skill, ...] = ()
     environ: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
     now: Callable[[], datetime] = lambda: datetime.now().astimezone()
+    taint: Taint | None = None
 
 
 class AgentAssembly:
@@ -103,11 +107,16 @@ class AgentAssembly:
         self._report = report
         self._private = PrivateFolder()
         self._skills_folder = self._private.path / "skills"
+        self.taint = parts.taint or Taint(parts.workspace)
+        self.taint.own_folders = (self._skills_folder,)
+        self.taint.own_tools = parts.extra_allow
+        self.taint.on_start = lambda what: publish(UntrustedTextRead(what=what))
         self._policy = PermissionPolicy(
             workspace=parts.workspace.path,
             rules=tuple(Rule("allow", text) for text in (*settings.allow, *parts.extra_allow)),
             mode=settings.effective_permission_mode,
             readable=(self._skills_folder,),
+            taint=self.taint.reason_to_ask,
         )
         self._gate = PermissionGate(
             self._policy, publish, interactive=parts.interactive, redactor=parts.redactor
@@ -146,6 +155,8 @@ class AgentAssembly:
         self._begun = self._begun or (self._last is not None and self._last.provider_session_id is not None)
         if self._servers is None:
             self._servers = {}
+            if self.taint.is_set:
+                self.taint.on_start(self.taint.describe())
             await self._open_connections()
         await self._open_requested()
         if self._briefing is None:
@@ -162,6 +173,7 @@ class AgentAssembly:
             pipelines=self._pipelines,
             policy=self._policy,
             gate=self._gate,
+            taint=self.taint,
             adapter=adapter,
             publish=self._publish,
             request_of=translator.request_of,
@@ -303,6 +315,8 @@ class AgentAssembly:
 
     def _add_connection(self, name: str, connection: Connection) -> None:
         self._opened[name] = connection
+        for server in connection.servers:
+            self.taint.note_server(server)
         self._servers = {**(self._servers or {}), **connection.servers}
         self.is_connected = connection.is_connected or self.is_connected
         for secret in connection.secrets:

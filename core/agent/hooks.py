@@ -9,14 +9,16 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from core.agent.definitions.rules import Rule
 from core.agent.definitions.skills import without_mentions
 from core.agent.messages.results import RawResult, ResultAdapter
+from core.agent.permissions.foreign_text import LARGEST_READ, has_addresses
 from core.agent.permissions.gate import PermissionGate
 from core.agent.permissions.policy import PermissionPolicy, Verdict
+from core.agent.permissions.taint import Taint
 from core.errors import AgentError
 from core.events.types import ComplianceEnforced, ComplianceFailed, Event
 from core.pipelines import AfterTool, BeforeTool, Pipelines, ToolErrored
@@ -62,6 +64,7 @@ class AgentHooks:
         pipelines: Pipelines,
         policy: PermissionPolicy,
         gate: PermissionGate,
+        taint: Taint,
         adapter: ResultAdapter,
         publish: Callable[[Event], Event],
         request_of: Callable[[str], str],
@@ -71,6 +74,7 @@ class AgentHooks:
         self._pipelines = pipelines
         self._policy = policy
         self._gate = gate
+        self._taint = taint
         self._adapter = adapter
         self._publish = publish
         self._request_of = request_of
@@ -137,6 +141,7 @@ class AgentHooks:
         if name == "Skill" and isinstance(effective.get("args"), str):
             effective["args"] = without_mentions(effective["args"])
         self._copies[tool_use_id] = HookCopies(effective_input=effective)
+        self._taint.note_call(name, effective)
         if payload.denied is not None:
             self._gate.note_denied(tool_use_id, payload.denied)
             return _decision("deny", payload.denied)
@@ -151,16 +156,24 @@ class AgentHooks:
         name, tool_use_id = str(data["tool_name"]), str(data["tool_use_id"])
         copies = self._copies.setdefault(tool_use_id, HookCopies())
         copies.response = data.get("tool_response")
-        if not self._pipelines.has_handlers("tool.after_execute", name):
-            return {}
         effective = self.effective_input(tool_use_id, dict(data["tool_input"]))
+        self._taint.note_read(name, effective)
+        handled = self._pipelines.has_handlers("tool.after_execute", name)
+        learnt = has_addresses(name, effective)
+        if not handled and not learnt:
+            return {}
+        adapter = self._adapter if handled else replace(self._adapter, largest=LARGEST_READ)
         observation = await asyncio.to_thread(
-            self._adapter.observe,
+            adapter.observe,
             tool_name=name,
             tool_use_id=tool_use_id,
             tool_input=effective,
             raw=RawResult(block=copies.response, hook_copy=copies.response),
         )
+        if learnt:
+            await asyncio.to_thread(self._taint.learn, name, effective, observation.output)
+        if not handled:
+            return {}
         payload = await self._pipelines.run(
             "tool.after_execute",
             AfterTool(tool_use_id=tool_use_id, name=name, input=effective, observation=observation),
@@ -171,12 +184,14 @@ class AgentHooks:
         name, tool_use_id = str(data["tool_name"]), str(data["tool_use_id"])
         copies = self._copies.setdefault(tool_use_id, HookCopies())
         copies.error = clean(str(data.get("error") or "it failed"))
+        effective = self.effective_input(tool_use_id, dict(data["tool_input"]))
+        self._taint.note_read(name, effective, failed=True)
         payload = await self._pipelines.run(
             "tool.on_error",
             ToolErrored(
                 tool_use_id=tool_use_id,
                 name=name,
-                input=self.effective_input(tool_use_id, dict(data["tool_input"])),
+                input=effective,
                 exception=AgentError(f"{name} failed: {copies.error}"),
                 error=copies.error,
             ),

@@ -376,6 +376,12 @@ def _permission_answered(event: ev.PermissionAnswered, _hints: Hints) -> Descrip
     return Description("permission", f"{_subjects(event)} was allowed{scope}{reason}", Severity.SUCCESS)
 
 
+@_describe.register(ev.UntrustedTextRead)
+def _untrusted_text_read(event: ev.UntrustedTextRead, _hints: Hints) -> Description:
+    sentence = f"The agent has read text that is not yours: {_line(event.what)}."
+    return Description("permission", sentence, details=("What can carry data out asks from now on.",))
+
+
 @_describe.register(ev.AuthRequired)
 def _auth_required(event: ev.AuthRequired, _hints: Hints) -> Description:
     sentence = f"{_account(event)} needs your account. Open this link, then come back:"

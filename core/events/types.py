@@ -55,6 +55,7 @@ __all__ = [
     "ToolCallStarted",
     "TracingFailed",
     "UnknownEvent",
+    "UntrustedTextRead",
     "Usage",
 ]
 
@@ -324,6 +325,12 @@ class PermissionAnswered(Event, frozen=True, kw_only=True):
     scope: str = "once"
     reason: str = ""
     patterns: list[str] = []
+
+
+class UntrustedTextRead(Event, frozen=True, kw_only=True):
+    """The agent got the first text of the session that is not the user's: from now on what can carry data out asks."""
+
+    what: str
 
 
 class AuthRequired(Event, frozen=True, kw_only=True):

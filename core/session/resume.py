@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from core.agent.permissions.taint import Taint
 from core.agent.transcripts import transcript_of
 from core.errors import ConversationGone, JournalError, SettingsError, WorkspaceError
 from core.events.types import (
@@ -100,11 +101,12 @@ class PreviousState:
     """The state of a session when it ended.
 
     `conversation` is the agent's id of the newest conversation, and `spoken` says whether the model wrote anything
-    in it. `last_query` is the highest number of a query. `queue` are the queries that were never sent. `overrides`
-    are the settings chosen in it. `recorder` has recorded every event.
+    in it. `last_query` is the highest number of a query. `taint` has what the agent read. `queue` are the queries that
+    were never sent. `overrides` are the settings chosen in it. `recorder` has recorded every event.
     """
 
     recorder: DigestRecorder
+    taint: Taint
     session_id: str = ""
     conversation: str | None = None
     spoken: bool = False
@@ -124,6 +126,7 @@ class PreviousState:
             if not _is_later(event):
                 self._run = (self._run[0], event.at.timestamp())
             self._handle_event(event)
+            self.taint.restore(event)
             self.recorder(event)
 
     def closing_events(self) -> Iterator[Event]:
@@ -219,7 +222,8 @@ def read_previous_state(workspace: Workspace) -> PreviousState:
 
     journal = PastJournal(workspace.path / JOURNAL)
     try:
-        previous = PreviousState(recorder=DigestRecorder(workspace.redactor, stored_size=stored_size))
+        recorder = DigestRecorder(workspace.redactor, stored_size=stored_size)
+        previous = PreviousState(recorder=recorder, taint=Taint(workspace))
         for _, events in journal.batches(0):
             previous.handle_events(events)
     finally:

@@ -102,6 +102,7 @@ class Session:
             continue_query=self._continue,
             polls=parts.agent.interactive,
         )
+        bus.subscribe(self._assembly.taint.handle_event)
         bus.subscribe(self._tally.count)
         bus.subscribe(self._budget.handle_event)
         bus.subscribe(self._auth.handle_event)

@@ -61,9 +61,10 @@ class RawResult:
 
 @dataclass(frozen=True)
 class ResultAdapter:
-    """Makes observations; reads saved results only from inside `saved_results_root`."""
+    """Makes observations; reads saved results of up to `largest` bytes, only from inside `saved_results_root`."""
 
     saved_results_root: Path | None = None
+    largest: int = _WRAPPED_LIMIT
 
     def observe(
         self,
@@ -140,7 +141,7 @@ class ResultAdapter:
             fd = os.open(resolved, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
             with os.fdopen(fd, "rb") as file:
                 info = os.fstat(file.fileno())
-                if not stat.S_ISREG(info.st_mode) or info.st_size > _WRAPPED_LIMIT:
+                if not stat.S_ISREG(info.st_mode) or info.st_size > self.largest:
                     return None
                 return file.read()
         except OSError as error:

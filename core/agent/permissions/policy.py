@@ -6,7 +6,7 @@ it, so that a rule on the wrapper's name never allows anything.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
@@ -22,9 +22,8 @@ from core.agent.permissions.actions import (
 )
 from core.agent.permissions.patterns import SessionPattern, exact_pattern, pattern_problem
 from core.agent.permissions.rules import Rule, rule_for
-from core.agent.permissions.taint import Taint, no_taint
 
-__all__ = ["Judgement", "PermissionPolicy", "Verdict", "is_search"]
+__all__ = ["HOUSEKEEPING", "PAGE_READERS", "Judgement", "PermissionPolicy", "Verdict", "is_search"]
 
 
 class Verdict(StrEnum):
@@ -121,7 +120,7 @@ class PermissionPolicy:
     rules: tuple[Rule, ...] = ()
     mode: str = "default"
     readable: tuple[Path, ...] = ()
-    taint: Taint = no_taint
+    taint: Callable[[Action], str | None] = lambda _action: None
     _allowed_for_session: set[SessionPattern] = field(default_factory=set)
 
     def judge(self, tool_name: str, tool_input: Mapping[str, Any]) -> Judgement:

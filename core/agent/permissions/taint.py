@@ -1,22 +1,286 @@
-"""Whether an action needs a question because of what the agent has read."""
+"""Taint: once the agent has read text that is not the user's, whatever can carry data out asks.
+
+Such text may hold instructions that the agent obeys. What can carry data out is a tool that sends, posts, uploads,
+creates or changes something outside, one that can do anything, and a request to an address that did not appear in the
+user's own words, in a search result or in a page that was read (`known_addresses.py`).
+"""
 
 from __future__ import annotations
 
-from typing import Protocol
+import logging
+import posixpath
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from datetime import datetime
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
 
-from core.agent.permissions.actions import Action
+from core.agent.permissions.actions import Action, actions_of
+from core.agent.permissions.foreign_text import (
+    CRAWLER,
+    FILE,
+    OWN_SERVERS,
+    REPORT,
+    Source,
+    article_paths,
+    file_read_by,
+    file_written_by,
+    has_addresses,
+    learned_from,
+    opened_by,
+    sources_of,
+    texts_in,
+)
+from core.agent.permissions.known_addresses import KnownAddresses, addresses_in
+from core.agent.permissions.outgoing import addresses_of, carries_out
+from core.errors import WorkspaceError
+from core.events.codec import from_json
+from core.events.types import (
+    Event,
+    PermissionAnswered,
+    PermissionAsked,
+    QueryReceived,
+    QuerySteered,
+    ToolCallFinished,
+    ToolCallStarted,
+)
+from core.events.units import quantity
+from core.storage.workspace import Workspace
+from core.text import clean_line
 
-__all__ = ["Taint", "no_taint"]
+__all__ = ["Taint"]
+
+log = logging.getLogger(__name__)
+
+_MOST_OPEN = 1_000
+_MOST_KINDS = 3
+_MOST_READ = 8 << 20
 
 
-class Taint(Protocol):
-    """Gives the reason to ask a person about an action; None if there is none."""
+class Taint:
+    """Keeps what a session has read, and gives the reason to ask about an action, for as long as the session lives.
 
-    def __call__(self, action: Action, /) -> str | None:
-        """The reason in words, such as "it sends something after the agent read papers.example"."""
-        ...
+    One object is used by every connection of the session and restored from its journal when it is resumed. `on_start`
+    is called once, when the first text that is not the user's was read, with its description.
+
+    Attributes:
+        known: the addresses that may be opened unasked.
+        own_folders: folders of the user whose files are as trusted as the user's words, such as those of skills.
+        own_tools: shell-style patterns of the tools that reach nothing outside, such as those of the demo.
+    """
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        *,
+        on_start: Callable[[str], object] = lambda _what: None,
+        now: Callable[[], datetime] = lambda: datetime.now().astimezone(),
+    ) -> None:
+        self.known = KnownAddresses()
+        self.own_folders: tuple[Path, ...] = ()
+        self.own_tools: tuple[str, ...] = ()
+        self.on_start = on_start
+        self._workspace = workspace
+        self._now = now
+        self._since: datetime | None = None
+        self._read: Counter[Source] = Counter()
+        self._servers: dict[str, None] = {}
+        self._own_files: set[str] = set()
+        self._written: set[str] = set()
+        self._asked: dict[str, list[str]] = {}
+        self._calls: dict[str, ToolCallStarted] = {}
+
+    # -- what was read ----------------------------------------------------------------------------
+
+    @property
+    def is_set(self) -> bool:
+        """Whether text that is not the user's was read."""
+        return self._since is not None
+
+    def describe(self) -> str:
+        """What was read, as "3 pages of papers.example and 2 search results since 14:02"; empty if nothing was."""
+        if self._since is None:
+            return ""
+        kinds = [*self._pages(), *self._others()]
+        if self._servers:
+            kinds.append(f"the tool descriptions of {_listed(list(self._servers))}")
+        more = len(kinds) - _MOST_KINDS
+        if more > 0:
+            kinds = [*kinds[:_MOST_KINDS], "more"]
+        return f"{_listed(kinds)} since {self._since.astimezone():%H:%M}"
+
+    def note_read(
+        self,
+        tool_name: str,
+        tool_input: Mapping[str, Any],
+        *,
+        failed: bool = False,
+        at: datetime | None = None,
+    ) -> None:
+        """Note that the agent gets the result of a call, or its error; the addresses in it are for `learn`."""
+        path = file_written_by(tool_name, tool_input)
+        if path is not None and not failed and not self.is_set:
+            self._own_files.add(self._path(path))
+        for source in sources_of(tool_name, tool_input, failed=failed):
+            if source == FILE and self._is_own(file_read_by(tool_name, tool_input)):
+                continue
+            # A sub-agent that has read nothing reports nothing foreign.
+            if source != REPORT or self.is_set:
+                self._note(source, at)
+        self.known.update(opened_by(tool_name, tool_input))
+
+    def note_server(self, name: str) -> None:
+        """Note that the agent sees the tools of an MCP server, whose descriptions may be anything."""
+        if name not in OWN_SERVERS and name not in self._servers:
+            self._servers[name] = None
+            self._start(None)
+
+    def learn(self, tool_name: str, tool_input: Mapping[str, Any], output: str) -> None:
+        """Learn the addresses in the complete text of a result; takes time if that is long: call it in a thread."""
+        if not has_addresses(tool_name, tool_input):
+            return
+        try:
+            self.known.update(learned_from(tool_name, tool_input, output))
+            if tool_name == CRAWLER:
+                self._learn_articles(output)
+        except Exception:
+            # Without them the agent asks more often.
+            log.exception("the addresses in a result of %s could not be read", clean_line(tool_name))
+
+    def note_call(self, tool_name: str, tool_input: Mapping[str, Any]) -> None:
+        """Note that the agent calls a tool: a file that it may write has no addresses that count."""
+        if (path := file_written_by(tool_name, tool_input)) is not None:
+            self._written.add(self._path(path))
+
+    def _note(self, source: Source, at: datetime | None) -> None:
+        self._read[source] += 1
+        self._start(at)
+
+    def _start(self, at: datetime | None) -> None:
+        if self._since is None:
+            self._since = at or self._now()
+            self.on_start(self.describe())
+
+    def _pages(self) -> Iterator[str]:
+        pages = {source.origin: count for source, count in self._read.items() if source.one == "page"}
+        if pages:
+            most = sorted(pages, key=lambda origin: -pages[origin])
+            more = len(most) - 2
+            named = [*(each or "unnamed sites" for each in most[:2])]
+            named += [quantity(more, "more site", "more sites")] if more > 0 else []
+            yield f"{quantity(sum(pages.values()), 'page', 'pages')} of {_listed(named)}"
+
+    def _others(self) -> Iterator[str]:
+        for source, count in self._read.most_common():
+            if source.one != "page":
+                words = quantity(count, source.one, source.several)
+                yield f"{words} of {source.origin}" if source.origin else words
+
+    def _is_own(self, path: str | None) -> bool:
+        if path is None:
+            return False
+        full = self._path(path)
+        return full in self._own_files or any(Path(full).is_relative_to(each) for each in self.own_folders)
+
+    def _path(self, path: str) -> str:
+        return posixpath.normpath(posixpath.join(str(self._workspace.path), path.strip()))
+
+    def _learn_articles(self, output: str) -> None:
+        left = _MOST_READ
+        for path in article_paths(output):
+            if self._path(path) in self._written or left <= 0:
+                continue
+            try:
+                data = self._workspace.root.read(path, left)
+            except WorkspaceError as error:
+                log.warning("the links of a page could not be read: %s", error)
+                continue
+            left -= len(data)
+            self.known.update(addresses_in(data.decode("utf-8", "replace")))
+
+    # -- the user's words, and the journal ----------------------------------------------------------
+
+    def handle_event(self, event: Event) -> None:
+        """Learn the addresses in what the user writes and allows."""
+        match event:
+            case QueryReceived() | QuerySteered():
+                self.known.update(addresses_in(event.text, bare=True))
+            case PermissionAsked():
+                actions = actions_of(event.tool_name, event.input)
+                self._asked[event.request_id] = [each for one in actions for each in addresses_of(one) or ()]
+            case PermissionAnswered():
+                self._on_answer(event)
+            case _:
+                pass
+
+    def restore(self, event: Event) -> None:
+        """Restore what one event of the journal shows; reads stored results, so call it in a thread."""
+        self.handle_event(event)
+        match event:
+            case ToolCallStarted():
+                self._calls[event.tool_use_id] = event
+                if len(self._calls) > _MOST_OPEN:
+                    del self._calls[next(iter(self._calls))]
+            case ToolCallFinished():
+                call = self._calls.pop(event.tool_use_id, None)
+                if call is not None and event.status in {"success", "error"}:
+                    self._restore_call(call, event)
+            case _:
+                pass
+
+    def _on_answer(self, event: PermissionAnswered) -> None:
+        addresses = self._asked.pop(event.request_id, [])
+        if event.decision == "allow":
+            self.known.update(addresses)
+        elif event.scope == "once":
+            self.known.update(addresses_in(event.reason, bare=True))
+
+    def _restore_call(self, call: ToolCallStarted, event: ToolCallFinished) -> None:
+        # The journal has no input that a handler changed: what was read is counted by what was asked for.
+        self.note_call(call.name, call.input)
+        self.note_read(call.name, call.input, failed=event.status == "error", at=event.at)
+        found = event.observation
+        if found is None or not has_addresses(call.name, call.input):
+            return
+        output = found.output
+        if found.stored_at is not None:
+            output = self._stored(found.stored_at) or output
+        self.learn(call.name, call.input, output)
+
+    def _stored(self, path: str) -> str:
+        """The text of a result that was too large for its event; empty if the agent may have changed it."""
+        if self._path(path) in self._written:
+            return ""
+        try:
+            blocks = from_json(self._workspace.read_artifact(path, _MOST_READ))
+        except WorkspaceError as error:
+            log.warning("a stored result could not be read: %s", error)
+            return ""
+        texts, _ = texts_in(blocks)
+        return "\n".join(text for field, text in texts if field == "text")
+
+    # -- what goes out ------------------------------------------------------------------------------
+
+    def reason_to_ask(self, action: Action) -> str | None:
+        """Why a person must be asked about an action, because of what the agent has read; None if nobody must."""
+        if not self.is_set or any(fnmatchcase(action.name, each) for each in self.own_tools):
+            return None
+        if carries_out(action):
+            why = "it can carry data out"
+        elif (addresses := addresses_of(action)) is None:
+            why = "its arguments have more parts than can be checked"
+        elif (new := self._first_new(action, addresses)) is not None:
+            why = f"the address {clean_line(new, 200)} is in nothing that you wrote or the agent found"
+        else:
+            return None
+        return f"{why}; the agent has read {self.describe()}"
+
+    def _first_new(self, action: Action, addresses: list[str]) -> str | None:
+        # The crawler does not send the fragment.
+        sent = action.tool != CRAWLER
+        return next((each for each in addresses if not self.known.covers(each, fragment=sent)), None)
 
 
-def no_taint(_action: Action, /) -> str | None:
-    """Never gives a reason to ask."""
-    return None
+def _listed(words: list[str]) -> str:
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"

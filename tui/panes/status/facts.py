@@ -36,6 +36,7 @@ from core.events.types import (
     ToolCallFinished,
     ToolCallStarted,
     TracingFailed,
+    UntrustedTextRead,
 )
 from core.events.units import quantity
 from core.records.counters import TokenCount
@@ -116,6 +117,7 @@ class StatusFacts:
     _context: int = 0
     _level: str = ""
     _tracing_failed: str = ""
+    _untrusted: str = ""
 
     @property
     def waiting(self) -> bool:
@@ -153,6 +155,8 @@ class StatusFacts:
                 self.model, self.effort, self.fallback = event.model, event.effort, event.fallback_model
             case McpStatus():
                 self.servers = list(event.servers)
+            case UntrustedTextRead():
+                self._untrusted = clean_line(event.what, 200)
             case TracingFailed():
                 self._tracing_failed = clean_line(event.error, 300)
             case _:
@@ -224,6 +228,10 @@ class StatusFacts:
         if self.model:
             cells.append(cell(short_model(self.model), 40, "model"))
         cells.append(self._mode_cell())
+        if self._untrusted:
+            cells.append(
+                cell("untrusted text read", 25, "untrusted", (Content.styled("untrusted", "$text-muted"), 29))
+            )
         if self.servers and not failed and not again:
             cells.append(cell(self._server_counts(), 45, "servers"))
         cells.append(self._tracing_cell())
@@ -336,6 +344,8 @@ class StatusFacts:
             rows[0] = ("Model", f"{rows[0][1]} (scripted, this is the demo)")
         rows += [("Effort", effort_of(self.effort)), ("Fallback", fallback_of(self.fallback))]
         rows.append(("Permissions", MODE_SENTENCES.get(self.mode, clean_line(self.mode, 20))))
+        if self._untrusted:
+            rows.append(("Read", f"{self._untrusted}: what can carry data out asks"))
         rows.append(("Path", self._describe_path()))
         rows.append(("Context", f"{self._context:,} of {self.window:,} tokens, {self._share()} %"))
         rows.append(("Tokens", f"{self.tokens.total:,}, including sub-agents and cached tokens"))

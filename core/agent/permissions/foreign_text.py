@@ -1,0 +1,201 @@
+"""Which tool calls bring text into the conversation that is not the user's, and the addresses in it that may be opened.
+
+Files that the session writes hold no more than was read before, so writing them or listing their names brings nothing
+in; reading one does, unless the agent wrote it before it had read anything.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from core.agent.permissions.actions import Action, actions_of, server_of
+from core.agent.permissions.known_addresses import addresses_in, host_of
+from core.agent.permissions.policy import HOUSEKEEPING, PAGE_READERS, is_search
+from core.events.codec import from_json
+from core.text import clean_line
+
+__all__ = [
+    "CRAWLER",
+    "FILE",
+    "LARGEST_READ",
+    "LOCAL_TOOLKIT",
+    "OWN_SERVERS",
+    "REPORT",
+    "Source",
+    "article_paths",
+    "file_read_by",
+    "file_written_by",
+    "has_addresses",
+    "learned_from",
+    "opened_by",
+    "sources_of",
+    "texts_in",
+]
+
+LOCAL_TOOLKIT = "local_toolkit"
+OWN_SERVERS = frozenset({LOCAL_TOOLKIT, "composio", "web_reader"})
+"""The servers whose descriptions of tools are part of the program or of a service that the user chose for it."""
+CRAWLER = f"mcp__{LOCAL_TOOLKIT}__crawl_parallel"
+_FILE_READERS = {"mcp__local_toolkit__read_local_file": "path", "Read": "file_path", "Grep": "path"}
+_FILE_WRITERS = {"mcp__local_toolkit__write_local_file": "path", "Write": "file_path", "Edit": "file_path"}
+_BRING_NOTHING = frozenset(
+    {"Edit", "ExitPlanMode", "Glob", "NotebookEdit", "Skill", "TodoWrite", "ToolSearch", "Write"}
+)
+_SUBAGENTS = frozenset({"Agent", "Task"})
+_ADDRESS_FIELD = re.compile(r"url|link|href|uri|website|citation|^id$|^sources?$", re.IGNORECASE)
+_WEB = re.compile(r"https?://", re.IGNORECASE)
+# The agent's own search lists its results in one line, below which a model sums them up in its own words.
+_LISTED = re.compile(r"^Links: (\[.*\])$", re.MULTILINE)
+LARGEST_READ = 4 << 20
+"""Larger results are not searched for addresses."""
+_MOST_NODES = 50_000
+_DEEPEST = 40
+
+
+@dataclass(frozen=True)
+class Source:
+    """Something the agent read: one and several of its kind, and where it came from."""
+
+    one: str
+    several: str
+    origin: str = ""
+
+
+PAGE = Source("page", "pages")
+SEARCH = Source("search result", "search results")
+FILE = Source("file", "files")
+REPORT = Source("report of a sub-agent", "reports of sub-agents")
+
+
+def sources_of(tool_name: str, tool_input: Mapping[str, Any], *, failed: bool = False) -> list[Source]:
+    """What the result of a call brings that is not the user's; empty if it brings nothing.
+
+    If it `failed`, it brings an error, which is only the tool's own if the tool runs here.
+    """
+    server = server_of(tool_name)
+    if failed and (server == LOCAL_TOOLKIT or tool_name in _FILE_READERS):
+        return []
+    if server == LOCAL_TOOLKIT:
+        return _local(tool_name, tool_input)
+    if tool_name in PAGE_READERS or tool_name == "WebFetch":
+        return [_page(tool_input.get("url"))]
+    if server == "composio":
+        names = [action.name for action in actions_of(tool_name, tool_input)]
+        return [SEARCH if is_search(name) else _result(name) for name in names if name not in HOUSEKEEPING]
+    if server:
+        return [_result(server)]
+    if tool_name == "WebSearch":
+        return [SEARCH]
+    if tool_name in _SUBAGENTS:
+        return [REPORT]
+    if tool_name in _FILE_READERS:
+        return [FILE]
+    return [] if tool_name in _BRING_NOTHING else [_result(tool_name)]
+
+
+def _local(tool_name: str, tool_input: Mapping[str, Any]) -> list[Source]:
+    if tool_name == CRAWLER:
+        return [_page(url) for url in opened_by(tool_name, tool_input)]
+    return [FILE] if tool_name in _FILE_READERS else []
+
+
+def _page(url: object) -> Source:
+    return Source(PAGE.one, PAGE.several, clean_line(host_of(url), 60) if isinstance(url, str) else "")
+
+
+def _result(name: str) -> Source:
+    return Source("result", "results", clean_line(name, 60))
+
+
+def opened_by(tool_name: str, tool_input: Mapping[str, Any]) -> list[str]:
+    """The addresses of the pages that a call opens, if it reads pages."""
+    if tool_name == CRAWLER:
+        urls = tool_input.get("urls")
+        return [url for url in urls if isinstance(url, str)] if isinstance(urls, list) else []
+    url = tool_input.get("url")
+    return [url] if isinstance(url, str) and (tool_name in PAGE_READERS or tool_name == "WebFetch") else []
+
+
+def file_read_by(tool_name: str, tool_input: Mapping[str, Any]) -> str | None:
+    """The path that a call reads the text of; None if it reads no single file."""
+    return _path(_FILE_READERS, tool_name, tool_input)
+
+
+def file_written_by(tool_name: str, tool_input: Mapping[str, Any]) -> str | None:
+    """The path that a call of the agent writes; None if it writes no file."""
+    return _path(_FILE_WRITERS, tool_name, tool_input)
+
+
+def _path(table: Mapping[str, str], tool_name: str, tool_input: Mapping[str, Any]) -> str | None:
+    path = tool_input.get(table.get(tool_name, ""))
+    return path if isinstance(path, str) else None
+
+
+def has_addresses(tool_name: str, tool_input: Mapping[str, Any]) -> bool:
+    """Whether the addresses in the result of a call count: it reads pages or only searches."""
+    if tool_name in {"WebSearch", CRAWLER, *PAGE_READERS}:
+        return True
+    return server_of(tool_name) == "composio" and all(map(_searches, actions_of(tool_name, tool_input)))
+
+
+def _searches(action: Action) -> bool:
+    return is_search(action.name) and action.name not in HOUSEKEEPING
+
+
+def learned_from(tool_name: str, tool_input: Mapping[str, Any], output: str) -> list[str]:
+    """The addresses in the text of a result that `has_addresses`; reading a long one takes time: call it in a thread.
+
+    Of a search only the addresses of its rows count, not those in its texts, which may repeat what was searched for.
+    """
+    if len(output) > LARGEST_READ or tool_name == CRAWLER:
+        return []
+    if tool_name in PAGE_READERS:
+        (page,) = opened_by(tool_name, tool_input) or [""]
+        return addresses_in(output, base=page)
+    if tool_name == "WebSearch":
+        listed = _LISTED.search(output)
+        value = from_json(listed[1]) if listed else from_json(output)
+    else:
+        value = from_json(output)
+    # What the call itself had is no finding.
+    given = "\n".join(text for _, text in texts_in(tool_input)[0])
+    return [address for address in _addresses_of_rows(value) if address not in given]
+
+
+def article_paths(output: str) -> list[str]:
+    """The files in which the crawler saved what it read."""
+    value = from_json(output) if len(output) <= LARGEST_READ else None
+    articles = value.get("articles") if isinstance(value, dict) else None
+    if not isinstance(articles, list):
+        return []
+    return [each["path"] for each in articles if isinstance(each, dict) and isinstance(each.get("path"), str)]
+
+
+def _addresses_of_rows(value: Any) -> list[str]:
+    rows, _ = texts_in(value)
+    return [text for field, text in rows if _ADDRESS_FIELD.search(field) and _WEB.match(text)]
+
+
+def texts_in(value: Any) -> tuple[list[tuple[str, str]], bool]:
+    """Every text in a JSON value with the name of its field, and whether these are all: there are limits."""
+    found: list[tuple[str, str]] = []
+    waiting: list[tuple[str, Any, int]] = [("", value, 0)]
+    for _ in range(_MOST_NODES):
+        if not waiting:
+            return found, True
+        field, item, depth = waiting.pop()
+        if depth > _DEEPEST:
+            return found, False
+        match item:
+            case str():
+                found.append((field, item))
+            case dict():
+                waiting += [(str(name), each, depth + 1) for name, each in item.items()]
+            case list() | tuple():
+                waiting += [(field, each, depth + 1) for each in item]
+            case _:
+                pass
+    return found, False

@@ -1,0 +1,212 @@
+"""The web addresses that a session may open unasked: where they appeared, and in which spellings they count.
+
+An address appeared if it was in the user's own words, in a search result or in a page that was read. It covers itself
+and its beginnings: fewer parts of the path, fewer parameters of the query, nothing added. These differences do not
+matter, as they carry nothing: http or https, the usual port, `www.`, a slash at the end, and the encoding of characters
+outside of ASCII. Every other difference does: the capitals and the percent-encoding of an address could spell a secret.
+An address with a user name never counts as known.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from hashlib import blake2b
+from itertools import accumulate
+from urllib.parse import quote, unquote, urljoin, urlsplit
+
+__all__ = ["KnownAddresses", "addresses_in", "host_of"]
+
+MOST_SPELLINGS = 200_000
+"""More are forgotten, the oldest first; each takes some 100 bytes."""
+MOST_IN_A_TEXT = 5_000
+LONGEST = 4_096
+MOST_PARTS = 24
+PIECE = 64 << 10
+_PORTS = {"http": 80, "https": 443}
+_FORBIDDEN = re.compile(r"[\x00-\x20\x7f-\xa0\\]")
+_IN_TEXT = re.compile(r"(?:https?://|(?<![\w.@/-])www\.)[^\s<>\"'`\\{}|^\x00-\x20\x7f-\xa0]+", re.IGNORECASE)
+_BARE = re.compile(r"(?<![\w.@/:-])(?:[\w-]{1,63}\.)+[^\W\d_]{2,24}(?::\d{1,5})?(?:/[^\s<>\"'`\\]*)?")
+_LINK = re.compile(r"\]\(\s*<?([^)\s<>]{1,4096})|href\s*=\s*[\"']([^\"'\s<>]{1,4096})", re.IGNORECASE)
+_AROUND = "()[]*_~.,;:!?…。，、）】」』»”’"
+_TRACKING = re.compile(
+    r"(?:utm_\w+|at_\w+|ns_\w+|trk\w*|mc_[ce]id|[a-z]*clid|igshid|_g[al]|ref|ref_src|source|src|spm|cmpid|ocid|smid|si|"
+    r"feature|srsltid)(?:=|$)",
+    re.IGNORECASE,
+)
+_KEPT = "/?#[]@!$&'()*+,;=:%~-._"
+
+
+class KnownAddresses:
+    """Keeps hashes of the spellings of known addresses, not their text."""
+
+    def __init__(self, most: int = MOST_SPELLINGS) -> None:
+        self._most = most
+        self._known: dict[int, None] = {}
+
+    def __len__(self) -> int:
+        return len(self._known)
+
+    def add(self, address: str) -> None:
+        """Note that an address appeared; what is no web address is ignored."""
+        for spelling in _spellings(address):
+            self._known.pop(spelling, None)
+            self._known[spelling] = None
+        while len(self._known) > self._most:
+            del self._known[next(iter(self._known))]
+
+    def update(self, addresses: Iterable[str]) -> None:
+        """Note that several addresses appeared."""
+        for address in addresses:
+            self.add(address)
+
+    def covers(self, address: str, *, fragment: bool = True) -> bool:
+        """Whether an address, or one that begins with it, appeared; `fragment` says whether that part is sent, too."""
+        parts = _split(address)
+        if parts is None:
+            return False
+        host, path, query, anchor = parts
+        return _hash(_join(host, path, query, anchor if fragment else "")) in self._known
+
+
+def addresses_in(text: str, *, base: str = "", bare: bool = False) -> list[str]:
+    """The web addresses in a text, in the spellings that its punctuation permits.
+
+    With `base`, the address of a page, its links may be relative; with `bare` an address needs no scheme, as in what a
+    person writes. Reads long texts in pieces, so that other threads can run.
+    """
+    found: dict[str, None] = {}
+    for piece in _pieces(text):
+        candidates = [match[0] for match in _IN_TEXT.finditer(piece)]
+        if bare:
+            candidates += [match[0] for match in _BARE.finditer(piece)]
+        if base:
+            candidates += [_joined(base, match[1] or match[2]) for match in _LINK.finditer(piece)]
+        for candidate in candidates:
+            found.update(dict.fromkeys(_trimmed(candidate)))
+        if len(found) >= MOST_IN_A_TEXT:
+            break
+    return list(found)[:MOST_IN_A_TEXT]
+
+
+def host_of(address: str) -> str:
+    """The host of a web address for people, without `www.`; empty if it is none."""
+    parts = _split(address)
+    return "" if parts is None else parts[0].rpartition("]")[0] or parts[0].partition(":")[0]
+
+
+def _pieces(text: str) -> Iterator[str]:
+    start = 0
+    while start < len(text):
+        end = start + PIECE
+        while end < len(text) and end < start + PIECE + LONGEST and not text[end].isspace():
+            end += 1
+        yield text[start:end]
+        start = end
+
+
+def _joined(base: str, link: str) -> str:
+    try:
+        return urljoin(base, link)
+    except ValueError:
+        return ""
+
+
+def _trimmed(candidate: str) -> Iterator[str]:
+    if "://" not in candidate[:9]:
+        candidate = f"https://{candidate}"
+    yield candidate
+    if "&amp;" in candidate:
+        yield candidate.replace("&amp;", "&")
+    # A bracket or a full stop at the end may belong to the address or to the sentence around it.
+    for _ in range(4):
+        shorter = candidate[:-1]
+        if candidate[-1:] not in _AROUND or len(shorter) < 9:
+            return
+        candidate = shorter
+        yield candidate
+
+
+def _split(address: str) -> tuple[str, str, str, str] | None:
+    """Host with an unusual port, path, query and fragment of a web address; None if it is none."""
+    text = address.strip()
+    if len(text) > LONGEST or _FORBIDDEN.search(text):
+        return None
+    try:
+        parts = urlsplit(text)
+        port = parts.port
+    except ValueError:
+        return None
+    scheme = parts.scheme.lower()
+    if scheme not in _PORTS or not parts.hostname or "@" in parts.netloc:
+        return None
+    # The spelling of the host is kept: `hostname` is in lower case.
+    host = parts.netloc.rpartition(":")[0] if port is not None else parts.netloc.removesuffix(":")
+    host = host.removeprefix("www.")
+    if port not in (None, _PORTS[scheme]):
+        host = f"{host}:{port}"
+    return host, parts.path.removesuffix("/"), parts.query, parts.fragment
+
+
+def _join(host: str, path: str, query: str, fragment: str) -> str:
+    return f"{host}{path}{f'?{query}' if query else ''}{f'#{fragment}' if fragment else ''}"
+
+
+def _hash(spelling: str) -> int:
+    return int.from_bytes(blake2b(spelling.encode("utf-8", "surrogatepass"), digest_size=8).digest())
+
+
+def _spellings(address: str) -> set[int]:
+    parts = _split(address)
+    if parts is None:
+        return set()
+    host, path, query, fragment = parts
+    hosts = {host, *_encodings_of_host(host.lower().removeprefix("www."))}
+    tails = {_join("", path, query, fragment), _join("", path, query, "")}
+    tails |= {_join("", path, each, "") for each in _shorter_queries(query)}
+    segments = path.split("/")
+    shorter = accumulate(segments[:MOST_PARTS], lambda before, segment: f"{before}/{segment}")
+    tails |= {each.removesuffix("/") for each in (shorter if len(segments) > 1 else ())}
+    tails |= {path, ""}
+    spelled = {spelling for tail in tails for spelling in _encodings(tail)}
+    return {_hash(each + tail) for each in hosts for tail in spelled}
+
+
+def _shorter_queries(query: str) -> Iterator[str]:
+    """The query without what only tracks readers, and its beginnings."""
+    parameters = query.split("&")
+    yield "&".join(each for each in parameters if not _TRACKING.match(each))
+    for count in range(1, min(len(parameters), MOST_PARTS)):
+        yield "&".join(parameters[:count])
+
+
+def _encodings(tail: str) -> Sequence[str]:
+    """A path or query as it is, percent-encoded, and with its characters outside of ASCII decoded."""
+    if tail.isascii() and "%" not in tail:
+        return (tail,)
+    return (tail, quote(tail, safe=_KEPT, errors="surrogatepass"), _decoded(tail))
+
+
+def _decoded(tail: str) -> str:
+    return re.sub(r"(?:%[89a-fA-F][0-9a-fA-F])+", lambda found: _readable(found[0]), tail)
+
+
+def _readable(encoded: str) -> str:
+    try:
+        return unquote(encoded, errors="strict")
+    except UnicodeDecodeError:
+        return encoded
+
+
+def _encodings_of_host(host: str) -> set[str]:
+    if host.isascii() and "xn--" not in host:
+        return {host}
+    import idna
+
+    name, colon, port = host.partition(":")
+    spelled = {host}
+    with suppress(idna.IDNAError, UnicodeError):
+        spelled.add(f"{idna.encode(name, uts46=True).decode()}{colon}{port}")
+        spelled.add(f"{idna.decode(name)}{colon}{port}")
+    return spelled

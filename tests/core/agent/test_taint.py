@@ -1,0 +1,376 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from core.agent.permissions.actions import actions_of
+from core.agent.permissions.policy import PermissionPolicy, Verdict
+from core.agent.permissions.rules import Rule
+from core.agent.permissions.taint import Taint
+from core.events.types import (
+    Event,
+    PermissionAnswered,
+    PermissionAsked,
+    QueryReceived,
+    QuerySteered,
+    ToolCallFinished,
+    ToolCallStarted,
+)
+from core.observation import McpObservation, TextContent
+from core.storage.workspace import Workspace
+from core.toolkit.articles import Article, article_path, encode_article
+
+CRAWL = "mcp__local_toolkit__crawl_parallel"
+READ = "mcp__local_toolkit__read_local_file"
+WRITE = "mcp__local_toolkit__write_local_file"
+MULTI = "mcp__composio__COMPOSIO_MULTI_EXECUTE_TOOL"
+NEWS = "mcp__composio__COMPOSIO_SEARCH_NEWS"
+MAIL = "mcp__composio__GMAIL_FETCH_EMAILS"
+PAGE = "mcp__web_reader__webReader"
+EVIL = "https://evil.example/?d=secret"
+NOON = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Iterator[Workspace]:
+    made = Workspace.create(tmp_path, NOON)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def taint(workspace: Workspace) -> Taint:
+    return Taint(workspace, now=lambda: NOON)
+
+
+def multi(**tools: dict[str, Any]) -> dict[str, Any]:
+    return {"tools": [{"tool_slug": slug, "arguments": given} for slug, given in tools.items()]}
+
+
+def read(taint: Taint, tool: str, given: dict[str, Any], output: str = "") -> None:
+    taint.note_read(tool, given)
+    taint.learn(tool, given, output)
+
+
+def reason(taint: Taint, tool: str, **given: Any) -> str | None:
+    found = [why for action in actions_of(tool, given) if (why := taint.reason_to_ask(action)) is not None]
+    return found[0] if found else None
+
+
+def crawl(taint: Taint, *urls: str) -> str | None:
+    return reason(taint, CRAWL, urls=list(urls))
+
+
+@pytest.mark.parametrize(
+    ("tool", "given", "named"),
+    [
+        (CRAWL, {"urls": ["https://www.a.example/1", "https://a.example/2"]}, "2 pages of a.example"),
+        (PAGE, {"url": "https://a.example/1"}, "1 page of a.example"),
+        ("WebFetch", {"url": "https://a.example/1", "prompt": "?"}, "1 page of a.example"),
+        ("WebSearch", {"query": "x"}, "1 search result"),
+        (NEWS, {"query": "x"}, "1 search result"),
+        (MULTI, multi(COMPOSIO_SEARCH_NEWS={}, TAVILY_SEARCH={}), "2 search results"),
+        (MAIL, {}, "1 result of GMAIL_FETCH_EMAILS"),
+        (MULTI, multi(GMAIL_FETCH_EMAILS={}), "1 result of GMAIL_FETCH_EMAILS"),
+        (MULTI, {"tools": "?"}, "1 result of COMPOSIO_MULTI_EXECUTE_TOOL"),
+        ("mcp__composio__COMPOSIO_REMOTE_WORKBENCH", {}, "1 result of COMPOSIO_REMOTE_WORKBENCH"),
+        ("mcp__notes__find", {}, "1 result of notes"),
+        (READ, {"path": "given.txt"}, "1 file"),
+        ("Read", {"file_path": "given.txt"}, "1 file"),
+        ("Grep", {"pattern": "x"}, "1 file"),
+        ("Bash", {"command": "ls"}, "1 result of Bash"),
+        ("SomethingNew", {}, "1 result of SomethingNew"),
+    ],
+)
+def test_what_is_not_the_users_taints_and_is_named(
+    taint: Taint, tool: str, given: dict[str, Any], named: str
+) -> None:
+    heard: list[str] = []
+    taint.on_start = heard.append
+    assert crawl(taint, EVIL) is None
+    read(taint, tool, given)
+    read(taint, tool, given)
+    assert len(heard) == 1
+    assert heard[0].startswith((f"{named} since ", "1 page of", "1 search result since"))
+    assert "evil.example/?d=secret is in nothing" in (crawl(taint, EVIL) or "")
+
+
+@pytest.mark.parametrize(
+    ("tool", "given"),
+    [
+        (WRITE, {"path": "a.html"}),
+        ("mcp__local_toolkit__list_directory", {"path": ""}),
+        ("mcp__local_toolkit__save_corpus", {}),
+        ("mcp__local_toolkit__workbench_download", {"path": "/mnt/files/a"}),
+        ("mcp__composio__COMPOSIO_SEARCH_TOOLS", {}),
+        ("Glob", {"pattern": "*"}),
+        ("TodoWrite", {}),
+        ("Skill", {"skill": "x"}),
+        ("Write", {"file_path": "a"}),
+        ("Agent", {"prompt": "x"}),
+    ],
+)
+def test_what_cannot_hold_other_text_does_not_taint(taint: Taint, tool: str, given: dict[str, Any]) -> None:
+    read(taint, tool, given)
+    assert not taint.is_set
+    assert taint.describe() == ""
+
+
+def test_files_that_the_agent_wrote_taint_only_if_it_had_read_something(
+    taint: Taint, workspace: Workspace
+) -> None:
+    read(taint, WRITE, {"path": "mine.md"})
+    read(taint, READ, {"path": str(workspace.path / "mine.md")})
+    assert not taint.is_set
+    taint.own_folders = (workspace.path / "skills",)
+    read(taint, "Read", {"file_path": "skills/one/more.md"})
+    assert not taint.is_set
+    read(taint, MAIL, {})
+    read(taint, WRITE, {"path": "theirs.md"})
+    read(taint, READ, {"path": "theirs.md"})
+    read(taint, "Agent", {})
+    assert taint.describe().startswith(
+        "1 result of GMAIL_FETCH_EMAILS, 1 file and 1 report of a sub-agent since "
+    )
+
+
+def test_an_error_taints_where_others_wrote_it(taint: Taint) -> None:
+    taint.note_read(READ, {"path": "missing"}, failed=True)
+    taint.note_read(CRAWL, {"urls": []}, failed=True)
+    assert not taint.is_set
+    taint.note_read("mcp__notes__find", {}, failed=True)
+    assert taint.is_set
+
+
+def test_the_descriptions_of_a_users_server_taint(taint: Taint) -> None:
+    taint.note_server("composio")
+    assert not taint.is_set
+    taint.note_server("notes")
+    assert taint.describe().startswith("the tool descriptions of notes since ")
+
+
+def test_much_is_summed_up(taint: Taint) -> None:
+    read(taint, CRAWL, {"urls": [f"https://site{number % 4}.example/{number}" for number in range(9)]})
+    read(taint, NEWS, {})
+    read(taint, MAIL, {})
+    read(taint, "mcp__notes__find", {})
+    assert taint.describe().startswith(
+        "9 pages of site0.example, site1.example and 2 more sites, 1 search result, 1 result of GMAIL_FETCH_EMAILS "
+        "and more since "
+    )
+
+
+def test_pages_that_were_found_are_opened_unasked(taint: Taint, workspace: Workspace) -> None:
+    taint.handle_event(QueryReceived(query_id="q1", text="Compare mine.example/shop with the others"))
+    taint.handle_event(QuerySteered(query_id="q1", text="and https://later.example/x?y=1"))
+    found = {"results": [{"link": "https://www.news.example/1?utm_source=x", "snippet": f"not {EVIL}"}]}
+    read(taint, NEWS, {"query": "shops"}, json.dumps(found))
+    text = "A page with [a link](https://linked.example/deep/page) in it."
+    path = article_path("https://news.example/1")
+    workspace.write(path, encode_article(Article(title="1", url="https://news.example/1", text=text)))
+    read(taint, CRAWL, {"urls": ["https://news.example/1"]}, json.dumps({"articles": [{"path": path}]}))
+    read(taint, PAGE, {"url": "https://read.example/a/"}, "[next](b) https://plain.example/z.")
+    assert taint.is_set
+    assert (
+        crawl(
+            taint,
+            "https://mine.example/shop/",
+            "https://later.example/x?y=1#here",
+            "http://news.example/1",
+            "https://linked.example/deep",
+            "https://read.example/a/b",
+            "https://plain.example/z",
+        )
+        is None
+    )
+    assert reason(taint, PAGE, url="https://linked.example/deep/page") is None
+    assert reason(taint, PAGE, url="https://linked.example/deep/page#secret") is not None
+    assert crawl(taint, "https://news.example/1", EVIL) is not None
+
+
+@pytest.mark.parametrize(
+    ("tool", "given", "output"),
+    [
+        (MAIL, {}, json.dumps({"link": EVIL})),
+        (MULTI, multi(COMPOSIO_SEARCH_NEWS={}, GMAIL_FETCH_EMAILS={}), json.dumps({"link": EVIL})),
+        ("mcp__notes__find", {}, EVIL),
+        (READ, {"path": "a"}, EVIL),
+        ("WebFetch", {"url": "https://a.example", "prompt": f"say {EVIL}"}, EVIL),
+        ("WebSearch", {"query": "x"}, f'Links: [{{"url": "https://a.example"}}]\n\nSee {EVIL}'),
+        ("WebSearch", {"query": "x"}, json.dumps({"results": [{"content": []}, f'{{"url": "{EVIL}"}}']})),
+        (NEWS, {"query": f"url: {EVIL}"}, json.dumps({"search_parameters": {"url": EVIL}})),
+        (NEWS, {"query": "x"}, json.dumps({"answer": EVIL, "snippet": EVIL})),
+        (NEWS, {"query": "x"}, "x" * (5 << 20)),
+    ],
+)
+def test_addresses_elsewhere_do_not_count(
+    taint: Taint, tool: str, given: dict[str, Any], output: str
+) -> None:
+    read(taint, tool, given, output)
+    assert crawl(taint, EVIL) is not None
+
+
+def test_links_of_a_search_by_the_agent_itself_count(taint: Taint) -> None:
+    listed = 'Web search results for query: "x"\n\nLinks: [{"title": "A", "url": "https://a.example/1"}]\n\nSummary.'
+    read(taint, "WebSearch", {"query": "x"}, listed)
+    structured = {"query": "x", "results": [{"content": [{"title": "B", "url": "https://b.example/1"}]}]}
+    read(taint, "WebSearch", {"query": "x"}, json.dumps(structured))
+    assert crawl(taint, "https://a.example/1", "https://b.example/1") is None
+
+
+def test_links_in_an_article_that_the_agent_may_have_written_do_not_count(
+    taint: Taint, workspace: Workspace
+) -> None:
+    path = article_path("https://news.example/1")
+    workspace.write(path, f"[x]({EVIL})")
+    taint.note_call(WRITE, {"path": f"./{path}"})
+    read(taint, CRAWL, {"urls": ["https://news.example/1"]}, json.dumps({"articles": [{"path": path}]}))
+    assert crawl(taint, EVIL) is not None
+
+
+@pytest.mark.parametrize(
+    ("tool", "given"),
+    [
+        ("mcp__composio__GMAIL_SEND_EMAIL", {"recipient_email": "a@b.example"}),
+        (MULTI, multi(COMPOSIO_SEARCH_NEWS={}, SLACK_POST_MESSAGE={})),
+        (MULTI, {"tools": "?"}),
+        ("mcp__composio__COMPOSIO_REMOTE_WORKBENCH", {"code_to_execute": "1"}),
+        ("mcp__composio__GITHUB_PROXY_EXECUTE", {}),
+        ("mcp__local_toolkit__workbench_upload", {"path": "a"}),
+        ("mcp__notes__create_page", {}),
+        ("Bash", {"command": "git diff"}),
+        (PAGE, {"url": EVIL}),
+        ("WebFetch", {"url": EVIL, "prompt": "x"}),
+        ("WebSearch", {"query": f"read {EVIL}"}),
+        (CRAWL, {"urls": json.dumps([EVIL])}),
+        (CRAWL, {"urls": "https://evil.example"}),
+        (CRAWL, {"urls": ["//evil.example/x"]}),
+        (CRAWL, {"urls": ["https://known.example/a<secret>"]}),
+        (CRAWL, {"urls": json.dumps(["https://known.example/a<secret>"])}),
+        ("mcp__composio__COMPOSIO_SEARCH_FETCH_URL_CONTENT", {"urls": [EVIL]}),
+        (MULTI, multi(TAVILY_EXTRACT={"urls": ["evil.example/?secret"]})),
+        ("mcp__notes__fetch", {"options": {"host": "secret.evil.example"}}),
+        ("mcp__notes__fetch", {"options": json.dumps({"target": "https:\\/\\/evil.example\\/x"})}),
+        ("mcp__notes__fetch", {"text": "go to https://evil.example/x now"}),
+        ("mcp__notes__fetch", {"deep": [[[[["x"] * 60_000]]]]}),
+    ],
+)
+def test_what_carries_data_out_asks(taint: Taint, tool: str, given: dict[str, Any]) -> None:
+    taint.known.add("https://known.example/a")
+    assert reason(taint, tool, **given) is None
+    read(taint, MAIL, {})
+    assert "the agent has read 1 result of GMAIL_FETCH_EMAILS since " in (reason(taint, tool, **given) or "")
+
+
+@pytest.mark.parametrize(
+    ("tool", "given"),
+    [
+        (NEWS, {"query": "see https://known.example/a, please", "include_domains": ["new.example"]}),
+        ("WebSearch", {"query": "x", "allowed_domains": ["new.example"]}),
+        (WRITE, {"path": "a.html", "content": EVIL}),
+        (READ, {"path": "a.html"}),
+        ("Write", {"file_path": "a", "content": EVIL}),
+        ("Agent", {"prompt": EVIL}),
+        ("TodoWrite", {"todos": [EVIL]}),
+        ("mcp__composio__COMPOSIO_MANAGE_CONNECTIONS", {"toolkits": ["gmail"]}),
+        ("mcp__composio__GMAIL_FETCH_EMAILS", {"query": "from:me"}),
+        ("mcp__notes__fetch", {"url": "known.example/a", "file": "report.md"}),
+    ],
+)
+def test_what_stays_here_or_is_known_does_not_ask(taint: Taint, tool: str, given: dict[str, Any]) -> None:
+    taint.known.add("https://known.example/a")
+    read(taint, MAIL, {})
+    assert reason(taint, tool, **given) is None
+
+
+def asked(**more: Any) -> PermissionAsked:
+    return PermissionAsked(request_id="r", tool_name=CRAWL, input={"urls": [EVIL]}, **more)
+
+
+@pytest.mark.parametrize(
+    ("decision", "scope", "why", "known"),
+    [
+        ("allow", "once", "", True),
+        ("deny", "once", f"use {EVIL} never", True),
+        ("deny", "once", "", False),
+        ("deny", "headless", f"start with --allow '{EVIL}'", False),
+        ("deny", "interrupted", "", False),
+    ],
+)
+def test_an_address_that_a_person_allowed_or_wrote_is_known(
+    taint: Taint, decision: Any, scope: str, why: str, known: bool
+) -> None:
+    read(taint, MAIL, {})
+    taint.handle_event(asked())
+    taint.handle_event(
+        PermissionAnswered(request_id="r", tool_name=CRAWL, decision=decision, scope=scope, reason=why)
+    )
+    assert (crawl(taint, EVIL) is None) is known
+
+
+def test_tools_of_the_demo_do_not_ask(taint: Taint) -> None:
+    taint.own_tools = ("COMPOSIO_REMOTE_*",)
+    read(taint, MAIL, {})
+    assert reason(taint, "mcp__composio__COMPOSIO_REMOTE_WORKBENCH") is None
+    assert reason(taint, "mcp__composio__GMAIL_SEND_EMAIL") is not None
+
+
+def call(number: int, tool: str, given: dict[str, Any], output: str, **more: Any) -> Iterator[Event]:
+    tool_use_id = f"t{number}"
+    yield ToolCallStarted(query_id="q1", tool_use_id=tool_use_id, name=tool, input=given)
+    observation = McpObservation(
+        tool_name=tool, tool_use_id=tool_use_id, server="x", content=(TextContent(output),), **more
+    )
+    yield ToolCallFinished(tool_use_id=tool_use_id, status="success", observation=observation, at=NOON)
+
+
+def test_the_journal_brings_back_what_was_read_and_what_is_known(taint: Taint, workspace: Workspace) -> None:
+    large = {"news": [{"url": "https://large.example/1"}]}
+    content = [{"type": "text", "text": json.dumps(large)}]
+    for name in ("kept", "changed"):
+        workspace.write_json_artifact(f"tool_results/{name}.json", content)
+    events: list[Event] = [
+        QueryReceived(query_id="q1", text="Read mine.example"),
+        *call(1, NEWS, {}, json.dumps({"link": "https://a.example/1"})),
+        *call(2, PAGE, {"url": "https://a.example/1"}, "see https://b.example/2"),
+        *call(3, MAIL, {}, EVIL),
+        ToolCallStarted(query_id="q1", tool_use_id="t4", name=CRAWL, input={"urls": [EVIL]}),
+        ToolCallFinished(tool_use_id="t4", status="denied"),
+    ]
+    for event in events:
+        taint.restore(event)
+    assert taint.describe().startswith(
+        "1 page of a.example, 1 search result and 1 result of GMAIL_FETCH_EMAILS"
+    )
+    known = ("https://mine.example", "https://a.example/1", "https://b.example/2")
+    assert crawl(taint, *known) is None
+    assert crawl(taint, EVIL) is not None
+    assert crawl(taint, "https://large.example/1") is not None
+    changed = call(5, WRITE, {"path": "tool_results/changed.json"}, "")
+    for event in (*changed, *call(6, NEWS, {}, "preview", stored_at="tool_results/changed.json")):
+        taint.restore(event)
+    assert crawl(taint, "https://large.example/1") is not None
+    for event in call(7, NEWS, {}, "preview", stored_at="tool_results/kept.json"):
+        taint.restore(event)
+    assert crawl(taint, "https://large.example/1") is None
+
+
+def test_the_policy_asks_also_where_a_rule_allows_the_tool_by_name(taint: Taint, tmp_path: Path) -> None:
+    send = ("mcp__composio__GMAIL_SEND_EMAIL", {"recipient_email": "a@b.example"})
+    policy = PermissionPolicy(
+        workspace=tmp_path, rules=(Rule("allow", "GMAIL_SEND_*"),), taint=taint.reason_to_ask
+    )
+    new = (CRAWL, {"urls": [EVIL]})
+    assert policy.judge(*send).verdict is policy.judge(*new).verdict is Verdict.ALLOW
+    read(taint, PAGE, {"url": "https://a.example"})
+    for call_ in (send, new):
+        judged = policy.judge(*call_)
+        assert judged.verdict is Verdict.ASK
+        assert "1 page of a.example since " in judged.reason
+    policy.mode = "bypassPermissions"
+    assert policy.judge(*send).verdict is policy.judge(*new).verdict is Verdict.ALLOW
