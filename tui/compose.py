@@ -41,6 +41,7 @@ from core.records.log import install_root_handler
 from core.records.recorder import SessionRecords
 from core.redaction.events import mask_event
 from core.redaction.redactor import Redactor, error_raised
+from core.redaction.sharing import SharedSecrets
 from core.session.resume import PreviousState, Resume, conversation_to_resume, read_previous_state
 from core.session.session import Session, SessionParts, Spawn, spawn_task
 from core.settings.model import Places, Settings
@@ -130,7 +131,9 @@ async def compose_session(
         private = PrivateFolder()
         stack.callback(private.remove)
         user_servers = await asyncio.to_thread(_user_servers, settings, bus, interactive)
-        connectors = _connectors(settings, workspace.path, demo, recording, private, modifiers)
+        shared = SharedSecrets(private.path / "secrets.socket", redactor)
+        stack.callback(shared.close)
+        connectors = _connectors(settings, workspace.path, demo, recording, private, shared, modifiers)
 
         async def drain() -> list[str]:
             lost = await runner.drain()
@@ -329,6 +332,7 @@ def _connectors(
     endpoints: DemoEndpoints | None,
     recording: SessionRecords,
     private: PrivateFolder,
+    shared: SharedSecrets,
     modifiers: Sequence[Modifier] = (),
 ) -> dict[str, Connector]:
     routes = dict([endpoints.article_route.split("=", 1)]) if endpoints else {}
@@ -336,7 +340,13 @@ def _connectors(
     async def toolkit() -> Connection:
         telemetry = await recording.tracer.toolkit_environment(os.environ)
         session_file = private.path / _SESSION_FILE if settings.composio_api_key else None
-        return toolkit_connection(workspace, routes=routes, telemetry=telemetry, session_file=session_file)
+        return toolkit_connection(
+            workspace,
+            routes=routes,
+            telemetry=telemetry,
+            session_file=session_file,
+            secrets_socket=shared.path,
+        )
 
     async def composio() -> Connection:
         from core.connections.composio.session import open_composio

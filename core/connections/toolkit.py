@@ -8,12 +8,15 @@ from pathlib import Path
 
 from core.connections.base import BLANKED, Connection
 
-__all__ = ["SERVER", "SESSION_FILE", "toolkit_connection"]
+__all__ = ["SECRETS_SOCKET", "SERVER", "SESSION_FILE", "toolkit_connection"]
 
 SERVER = "local_toolkit"
 
 SESSION_FILE = "TOOLKIT_COMPOSIO_SESSION"
 """The environment variable with the path of the private file that holds the credentials of the remote sandbox."""
+
+SECRETS_SOCKET = "TOOLKIT_SECRETS"
+"""The environment variable with the path of the private socket that gives the secrets to mask."""
 
 
 def toolkit_connection(
@@ -22,6 +25,7 @@ def toolkit_connection(
     routes: Mapping[str, str],
     telemetry: Mapping[str, str] | None = None,
     session_file: Path | None = None,
+    secrets_socket: Path | None = None,
 ) -> Connection:
     """The server that starts `core.toolkit` for this workspace.
 
@@ -32,6 +36,7 @@ def toolkit_connection(
         routes: sends hosts below a suffix to an address on loopback, as the demo's pages need.
         telemetry: the variables with which it exports its spans; the agent does not pass its own on.
         session_file: the private file with the credentials of the remote sandbox.
+        secrets_socket: the private socket of a `SharedSecrets`; the toolkit masks its values in everything it writes.
     """
     args = ["-I", "-m", "core.toolkit", "--workspace", str(workspace)]
     for suffix, address in routes.items():
@@ -40,5 +45,7 @@ def toolkit_connection(
     environment |= {"PYDANTIC_DISABLE_PLUGINS": "__all__", **(telemetry or {})}
     if session_file is not None:
         environment[SESSION_FILE] = str(session_file)
+    if secrets_socket is not None:
+        environment[SECRETS_SOCKET] = str(secrets_socket)
     server = {"type": "stdio", "command": sys.executable, "args": args, "env": environment}
     return Connection(servers={SERVER: server})

@@ -14,11 +14,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
-from core.connections.toolkit import SESSION_FILE
+from core.connections.toolkit import SECRETS_SOCKET, SESSION_FILE
 from core.errors import UniversalAgentError
 from core.net.addresses import parse_endpoint
 from core.redaction.names import names_given_secret
 from core.redaction.redactor import Redactor
+from core.redaction.sharing import learn_secrets
 from core.text import clean, clean_line
 from core.toolkit.tracing import begin_tracing
 
@@ -107,6 +108,10 @@ async def _serve(options: argparse.Namespace, redactor: Redactor) -> None:
         return Fetcher(allow=options.allow, routes=dict(options.route), robots=not options.no_robots)
 
     session_file = os.environ.get(SESSION_FILE, "")
+    secrets_socket = os.environ.get(SECRETS_SOCKET, "")
+
+    def learn() -> None:
+        learn_secrets(Path(secrets_socket), redactor)
 
     def open_remote() -> RemoteFiles:
         from core.toolkit.remote import RemoteFiles
@@ -118,6 +123,7 @@ async def _serve(options: argparse.Namespace, redactor: Redactor) -> None:
         open_fetcher,
         blacklist=Blacklist.for_session(workspace),
         open_remote=open_remote if session_file else None,
+        learn_secrets=learn if secrets_socket else None,
     )
     try:
         await build_server(context).run_stdio_async()

@@ -38,7 +38,8 @@ class ToolContext:
     """The workspace, the clock, the blacklist of sites, the remote sandbox and the guarded client of one toolkit.
 
     The client is made on the first fetch, because its libraries are slow to import. All calls share it, so that its
-    limits and its cache of robots.txt apply to the whole session.
+    limits and its cache of robots.txt apply to the whole session. `learn_secrets` has the redactor of the workspace
+    know the session's secrets.
     """
 
     def __init__(
@@ -48,8 +49,10 @@ class ToolContext:
         now: Callable[[], datetime] = _now,
         blacklist: Blacklist | None = None,
         open_remote: Callable[[], RemoteFiles] | None = None,
+        learn_secrets: Callable[[], None] | None = None,
     ) -> None:
         self.workspace = workspace
+        self._learn_secrets = learn_secrets
         self.blacklist = blacklist
         self.open_remote = open_remote
         self.now = now
@@ -57,6 +60,11 @@ class ToolContext:
         self._fetcher: Fetcher | None = None
         self._opening = asyncio.Lock()
         self._stack = AsyncExitStack()
+
+    async def begin_call(self) -> None:
+        """Learn the secrets that the session knows by now, before a tool writes anything."""
+        if self._learn_secrets is not None:
+            await asyncio.to_thread(self._learn_secrets)
 
     async def fetcher(self) -> Fetcher:
         """The shared client, opened on first use."""

@@ -57,7 +57,8 @@ async def write_local_file(
     """Write a text file in the workspace, replacing an earlier one. Returns JSON: path, size, sha256.
 
     Raises:
-        PathRefused: the path leaves the workspace, names something protected or a record of the session.
+        PathRefused: the path leaves the workspace, names something protected or a record of the session, or holds a
+            secret.
     """
     relative = inside(context, path)
     # An agent that could change a record could change what it has done.
@@ -65,6 +66,8 @@ async def write_local_file(
         raise PathRefused(
             f"{_shown(relative)} is a record that the session itself keeps; choose another name"
         )
+    if context.workspace.redactor.redact(relative) != relative:
+        raise PathRefused("the path holds a secret, which would be visible in the name; choose another name")
     digest = hashlib.sha256(content.encode("utf-8", "replace")).hexdigest()
     written = context.workspace.write(relative, content)
     answer = {"path": written.path, "size": written.size, "sha256": written.sha256}

@@ -61,6 +61,7 @@ def _with_context(tool: _Tool, context: ToolContext) -> _Tool:
 
     async def call(**arguments: Any) -> str:
         try:
+            await context.begin_call()
             return await tool(context, **arguments)
         except UniversalAgentError as error:
             raise ToolError(clean(str(error))) from error

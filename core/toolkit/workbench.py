@@ -8,6 +8,7 @@ import mimetypes
 import tempfile
 from contextlib import suppress
 from functools import partial
+from io import BytesIO
 from pathlib import PurePosixPath
 from typing import IO, Annotated
 
@@ -58,7 +59,8 @@ async def workbench_download(
     """
     relative = _remote(path)
     limit = LARGEST if allow_large else SMALL
-    wanted = safe_name((name or "").strip() or PurePosixPath(relative).name, 110)
+    shown = context.workspace.redactor.redact((name or "").strip() or PurePosixPath(relative).name)
+    wanted = safe_name(shown, 110)
     remote = await context.remote()
     with tempfile.SpooledTemporaryFile(_IN_MEMORY) as file:
         try:
@@ -141,7 +143,22 @@ def _remote(path: str) -> str:
     return "/".join(split_path(name))
 
 
+def _masked(context: ToolContext, file: IO[bytes]) -> IO[bytes]:
+    """The file without the secrets of its text; anything but text, and a text too large to search, stays as it is."""
+    file.seek(0)
+    data = file.read(_IN_MEMORY + 1)
+    if len(data) > _IN_MEMORY or b"\0" in data:
+        return file
+    try:
+        text = data.decode()
+    except UnicodeDecodeError:
+        return file
+    masked = context.workspace.redactor.redact(text)
+    return file if masked == text else BytesIO(masked.encode())
+
+
 def _write(context: ToolContext, name: str, file: IO[bytes]) -> Written:
+    file = _masked(context, file)
     for path in numbered(f"{FOLDER}/{name}"):
         if not context.workspace.exists(path):
             file.seek(0)

@@ -4,7 +4,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -12,6 +12,10 @@ import pytest
 from mcp import Client, StdioServerParameters
 from mcp.types import CallToolResult, TextContent, ToolAnnotations
 
+from core.agent.environment import PrivateFolder
+from core.connections.toolkit import SECRETS_SOCKET
+from core.redaction.redactor import Redactor
+from core.redaction.sharing import SharedSecrets
 from core.toolkit.__main__ import main
 from tests.core.toolkit_site import running_site
 
@@ -29,11 +33,14 @@ def planted(tmp_path: Path) -> Path:
 
 
 @asynccontextmanager
-async def toolkit(workspace: Path, cwd: Path, *options: str) -> AsyncIterator[Client]:
+async def toolkit(
+    workspace: Path, cwd: Path, *options: str, variables: Mapping[str, str] | None = None
+) -> AsyncIterator[Client]:
     environment = {
         "PATH": os.environ.get("PATH", ""),
         "PYDANTIC_DISABLE_PLUGINS": "__all__",
         "SERVICE_API_KEY": "canary-0123456789",
+        **(variables or {}),
     }
     server = StdioServerParameters(
         command=sys.executable,
@@ -66,6 +73,35 @@ async def test_one_server_describes_its_tools_crawls_pages_and_writes_only_in_th
         await _check_files(client, workspace)
         await _check_crawl(client, workspace, site.address)
     assert not _imported(planted)
+
+
+async def test_the_secrets_of_the_session_are_masked_in_what_tools_write(tmp_path: Path) -> None:
+    workspace = tmp_path / "ws"
+    redactor = Redactor(["first-secret-of-the-user", "bytes-\udcff-of-9-characters"])
+    deep = tmp_path / ("long" * 25)
+    deep.mkdir()
+    private = PrivateFolder(deep)
+    shared = SharedSecrets(private.path / "s", redactor)
+    assert shared.path.stat().st_mode & 0o777 == 0o600
+    try:
+        async with toolkit(workspace, tmp_path, variables={SECRETS_SOCKET: str(shared.path)}) as client:
+            # What the session learns while the toolkit runs is masked, too.
+            redactor.add("second-secret-learned-later")
+            text = "first-secret-of-the-user and second-secret-learned-later"
+            result = await client.call_tool("write_local_file", {"path": "a.txt", "content": text})
+            assert "masked" in _text(result)
+            assert (workspace / "a.txt").read_text() == "[redacted] and [redacted]"
+            result = await client.call_tool(
+                "write_local_file", {"path": "work_products/first-secret-of-the-user.md", "content": "x"}
+            )
+            assert "choose another name" in _text(result)
+            shared.close()
+            await client.call_tool("write_local_file", {"path": "b.txt", "content": text})
+            assert (workspace / "b.txt").read_text() == "[redacted] and [redacted]"
+    finally:
+        shared.close()
+        private.remove()
+    assert not [path for path in workspace.rglob("*") if "first-secret" in path.name]
 
 
 async def _check_descriptions(client: Client) -> None:

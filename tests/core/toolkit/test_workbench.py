@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import hashlib
 import json
 import os
 from collections.abc import AsyncIterator, Iterator
@@ -99,6 +100,17 @@ async def test_a_file_goes_down_whole_and_up_again(here: Here) -> None:
     assert here.service.mounts.files(session)["in/chart copy.png"] == CHART
     await here.upload(f"{here.workspace.path}/downloads/my_table.csv")
     assert here.service.mounts.files(session)["my_table.csv"] == b"a,b\n1,2\n"
+
+
+async def test_secrets_in_a_downloaded_text_and_its_name_are_masked(here: Here) -> None:
+    here.workspace.redactor.add("secret-of-the-user")
+    session = str(here.session["session_id"])
+    here.service.mounts.files(session)["secret-of-the-user.txt"] = b"it is secret-of-the-user."
+    reported = await here.download("secret-of-the-user.txt")
+    assert "secret_of" not in str(reported["path"])
+    data = here.workspace.read(str(reported["path"]))
+    assert data == b"it is [redacted]."
+    assert reported["sha256"] == hashlib.sha256(data).hexdigest()
 
 
 async def test_what_was_downloaded_is_among_what_was_saved(here: Here) -> None:
