@@ -1,8 +1,10 @@
-"""The real program in a pseudo-terminal, with somebody who types as a question comes up."""
+"""The real program in a pseudo-terminal, with somebody who types as a dialog opens by itself."""
 
 from __future__ import annotations
 
 import json
+import os
+import signal
 import threading
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,17 +13,21 @@ from typing import Any, Self
 from tests.e2e.running import model_environment
 from tests.e2e.scripted_model import Block, Text, Use, scripted_model
 from tests.e2e.terminal import Terminal, terminal
+from tests.e2e.test_sessions import children
 from tests.e2e.test_terminal import session_of
 
 LETTERS = "adsr"
-"""Each of them is an answer of the dialog."""
+"""Each of them is an answer of the permission dialog."""
+ENDS = "rq"
+"""Each of them is an answer of the dialog of a failure."""
 
 
 class Typist:
     """Somebody who types at one speed, however long this process takes to look at the screen."""
 
-    def __init__(self, screen: Terminal) -> None:
+    def __init__(self, screen: Terminal, letters: str) -> None:
         self.typed = ""
+        self._letters = letters
         self._screen = screen
         self._enough = threading.Event()
         self._thread = threading.Thread(target=self._type)
@@ -36,7 +42,7 @@ class Typist:
 
     def _type(self) -> None:
         while not self._enough.wait(0.04):
-            letter = LETTERS[len(self.typed) % len(LETTERS)]
+            letter = self._letters[len(self.typed) % len(self._letters)]
             self._screen.type(letter)
             self.typed += letter
 
@@ -60,7 +66,7 @@ def test_typing_into_the_prompt_as_a_permission_is_asked(tmp_path: Path) -> None
         screen.wait_for("● ready")
         screen.type("Fetch the page\r")
         screen.wait_for("Esc stops")
-        with Typist(screen) as typist:
+        with Typist(screen, LETTERS) as typist:
             screen.wait_until(lambda: len(typist.typed) > len(LETTERS))
             typing.set()
             screen.wait_for("WebFetch?")
@@ -80,3 +86,27 @@ def test_typing_into_the_prompt_as_a_permission_is_asked(tmp_path: Path) -> None
     assert (answered["decision"], answered["reason"]) == ("deny", "not now")
     queries = [event["text"] for event in journal if event["event"] == "query_received"]
     assert queries[-1] == typist.typed
+
+
+def test_typing_into_the_prompt_as_the_agent_dies(tmp_path: Path) -> None:
+    with (
+        scripted_model(lambda _body, _results: [Text("I am back.")]) as url,
+        terminal(tmp_path, env=model_environment(tmp_path, url)) as screen,
+    ):
+        screen.wait_for("● ready")
+        assert screen.child.pid is not None
+        (agent,) = [pid for pid, command in children(screen.child.pid) if "claude" in command]
+        with Typist(screen, ENDS) as typist:
+            screen.wait_until(lambda: len(typist.typed) > len(ENDS))
+            os.kill(agent, signal.SIGKILL)
+            screen.wait_for("The agent stopped", "typing goes to the prompt")
+        screen.wait_for("The agent stopped", lambda text: "in a moment" not in text)
+        # Every key is in the prompt, and none was an answer.
+        screen.press_until("r", lambda text: "● ready" in text)
+        screen.type("\r")
+        screen.wait_for("I am back.", "● ready")
+        screen.type("\x11")
+        assert screen.end() == 0
+    lines = (session_of(tmp_path) / "journal.jsonl").read_text(encoding="utf-8").splitlines()
+    received = [event for event in map(json.loads, lines) if event["event"] == "query_received"]
+    assert [event["text"] for event in received] == [typist.typed]

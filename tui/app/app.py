@@ -30,7 +30,7 @@ from tui.app.controllers.queries import Queries
 from tui.app.controllers.questions import Questions
 from tui.app.controllers.setup import NOT_SET_UP, Setup
 from tui.app.controllers.shutdown import Shutdown
-from tui.app.controllers.typed_ahead import TypedAhead
+from tui.app.controllers.typed_ahead import TypedAhead, is_text
 from tui.app.event_pump import EventHandler, EventPump
 from tui.app.main_screen import MainScreen
 from tui.app.open_session import open_read_only
@@ -47,6 +47,7 @@ from tui.render.activity import CurrentActivity
 from tui.terminal.copy import copy_text
 from tui.terminal.disconnect import guard_output
 from tui.terminal.paste import guard_pastes
+from tui.widgets.text_field import focused_field
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -110,7 +111,7 @@ class UaTuiApp(BaseApp):
         self.source = source
         self.attention: Attention | None = None
         self.typed_at = float("-inf")
-        """When the user typed into the prompt last, whether or not the text is there yet."""
+        """When the user typed text last, whether or not it is in its field yet."""
         self._state_dir = state_dir
         self._layout = layout if layout or source.is_read_only else LayoutStore(state_dir)
         self._session: SessionPort | None = None
@@ -329,20 +330,21 @@ class UaTuiApp(BaseApp):
         """Note that the user is at the screen and may be typing, then deliver an event."""
         if isinstance(event, events.InputEvent) and self.attention is not None:
             self.attention.touched()
-        if isinstance(event, events.Key | events.Paste) and self._is_typed(event):
+        if is_text(event) and self._is_typing:
             self.typed_at = time.monotonic()
         await super().on_event(event)
 
     async def deliver_event(self, event: events.Event) -> None:
-        """Give an event to the widget it is for; text typed before a dialog could be read is for the prompt."""
+        """Give an event to the widget it is for; text typed before a dialog could be read is not for it."""
         if not self._typed_ahead.redirect(event):
             await super().deliver_event(event)
 
-    def _is_typed(self, event: events.Key | events.Paste) -> bool:
-        if len(self.screen_stack) != 1 or (isinstance(event, events.Key) and not event.is_printable):
-            return False
+    @property
+    def _is_typing(self) -> bool:
+        """Whether typed text goes to a field."""
         # Nothing has the focus until the prompt is mounted.
-        return self.focused is None or self.focused.id == "prompt"
+        at_start = len(self.screen_stack) == 1 and self.focused is None
+        return at_start or focused_field(self.screen) is not None
 
     def on_app_focus(self) -> None:
         """Note that the terminal has the focus."""

@@ -12,10 +12,12 @@ from textual.binding import Binding, BindingType
 from textual.containers import Grid, Horizontal, VerticalScroll
 from textual.content import Content
 from textual.timer import Timer
+from textual.widget import Widget
 from textual.widgets import Button, Static
 
 from tui.keys.keymap import written_key
 from tui.widgets.modal import Modal
+from tui.widgets.text_field import focused_field
 
 __all__ = ["QUIET_SECONDS", "ActiveClock", "Box", "Choice", "Dialog", "FactRows", "Foot", "fields"]
 
@@ -116,16 +118,15 @@ class FactRows(Grid):
 class Dialog(Modal[Answer]):
     """A dialog that accepts no answer until a person can have read it.
 
-    Answers are ignored for 300 ms after the dialog is first painted and for 300 ms after each ignored key, so that
-    nobody answers by accident while typing; for 1.5 s each if something was typed just before. Time in which the
-    process did not run is not counted. A dialog never times out.
+    A dialog that appears by itself ignores answers for 300 ms after it is first painted and for 300 ms after each key,
+    and text that is typed in that time goes to the field below in which the person was typing (`field_below`). Both
+    times are 1.5 s if something was typed there just before, or is meanwhile. Time in which the process did not run is
+    not counted. A dialog never times out.
 
-    While a dialog that appears by itself (`UNREQUESTED`) accepts no answers, typed keys still go to the prompt. A
-    dialog that the person opened (`requested`) accepts answers at once. `FIRST` is the id of the answer with the focus:
-    a harmless one. `clock` gives seconds; a clock other than Python's is used as it is.
+    A dialog that the person opened (`requested`) accepts answers at once, or after `quiet` seconds. `FIRST` is the id
+    of the answer with the focus: a harmless one. `clock` gives seconds; a clock other than Python's is used as it is.
     """
 
-    UNREQUESTED: ClassVar[bool] = False
     FIRST: ClassVar[str] = ""
     AUTO_FOCUS: ClassVar[str | None] = ""
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -137,14 +138,14 @@ class Dialog(Modal[Answer]):
         Binding("pagedown", "scroll_box(10)", show=False),
     ]
 
-    def __init__(self, *, requested: bool = False) -> None:
-        super().__init__(classes=None if requested else "-quiet")
+    def __init__(self, *, requested: bool = False, quiet: float | None = None) -> None:
+        self._quiet = (0.0 if requested else QUIET_SECONDS) if quiet is None else quiet
+        super().__init__(classes="-quiet" if self._quiet else None)
         self.clock: Callable[[], float] = time.monotonic
         self._requested = requested
         self._beat: Timer | None = None
-        self._quiet = QUIET_SECONDS
         self._quiet_until: float | None = None
-        self._typing: bool | None = None
+        self._typing = False
         self._note = ""
 
     def on_mount(self) -> None:
@@ -167,7 +168,7 @@ class Dialog(Modal[Answer]):
     @property
     def accepts_answers(self) -> bool:
         """Whether an answer counts; reading this while it does not restarts the quiet time."""
-        if self._requested:
+        if not self._quiet:
             return True
         if self._quiet_until is None:
             return False
@@ -178,9 +179,31 @@ class Dialog(Modal[Answer]):
         return True
 
     @property
-    def passes_typing_on(self) -> bool:
-        """Whether what is typed now still goes to the prompt; reading this counts as a typed key."""
-        return self.UNREQUESTED and self._was_typing and not self.accepts_answers
+    def is_unrequested(self) -> bool:
+        """Whether the dialog appeared by itself."""
+        return not self._requested
+
+    @property
+    def field_below(self) -> Widget | None:
+        """The text field below the dialog that has the focus; None if something else has it.
+
+        Dialogs between them that are quiet, too, or about to close, have none.
+        """
+        stack = self.app.screen_stack
+        for screen in reversed(stack[: stack.index(self)] if self in stack else ()):
+            if not (isinstance(screen, Modal) and screen.is_closing) and not screen.has_class("-quiet"):
+                return focused_field(screen)
+        return None
+
+    def returns_text(self) -> bool:
+        """Whether text that is typed now is for the field below; calling this counts as typing there."""
+        if not self.is_unrequested or self.accepts_answers:
+            return False
+        self._typing, self._quiet = True, TYPING_SECONDS
+        if self._quiet_until is not None:
+            self._quiet_until = self._awake() + self._quiet
+        self._show_note()
+        return True
 
     def show_note(self, text: str) -> None:
         """Show a short text in the lower edge of the box."""
@@ -217,19 +240,13 @@ class Dialog(Modal[Answer]):
         # Textual calls a screen below a modal one current, too.
         return self.app.screen is self
 
-    @property
-    def _was_typing(self) -> bool:
-        if self._typing is None:
-            typed = getattr(self.app, "typed_at", float("-inf"))
-            self._typing = time.monotonic() - typed < TYPING_SECONDS
-        return self._typing
-
     def _painted(self) -> None:
-        if self._requested:
+        if not self._quiet:
             self._quiet_until = self._awake()
             return
-        if self._was_typing:
-            self._quiet = TYPING_SECONDS
+        typed = getattr(self.app, "typed_at", float("-inf"))
+        if not self._requested and time.monotonic() - typed < TYPING_SECONDS:
+            self._typing, self._quiet = True, TYPING_SECONDS
         self._quiet_until = self._awake() + self._quiet
         self._show_note()
         self._beat = self.set_interval(_BEAT_SECONDS, self._show_listening)
@@ -243,11 +260,11 @@ class Dialog(Modal[Answer]):
 
     def _show_note(self) -> None:
         quiet = self.has_class("-quiet")
-        typed = quiet and self.UNREQUESTED and bool(self._typing)
+        field = self.field_below if quiet and self._typing else None
         parts = [
             self._note,
             "answers accepted in a moment" if quiet else "",
-            "typing goes to the prompt" if typed else "",
+            f"typing goes to {'the prompt' if field.id == 'prompt' else 'the field below'}" if field else "",
         ]
         for box in self.query(Box):
             box.border_subtitle = Content(" · ".join(part for part in parts if part))

@@ -46,6 +46,11 @@ class Modal(ModalScreen[Answer]):
         self._dismissed = True
         return super().dismiss(result)
 
+    @property
+    def is_closing(self) -> bool:
+        """Whether it was dismissed, even if another screen above it delays that."""
+        return self._dismissed or self._pending is not None
+
     def action_close(self) -> None:
         """Close without a result."""
         self.dismiss(None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -10,16 +11,28 @@ from textual import events
 from textual.app import App
 from textual.keys import _character_to_key
 
-from core.events.types import AuthRequired, PermissionAsked
+from core.events.types import (
+    AuthRequired,
+    BudgetReached,
+    ErrorRaised,
+    Event,
+    PermissionAnswered,
+    PermissionAsked,
+    ServerTrustAsked,
+)
 from tests.tui.app_host import ASKED, ask, at_work, listen, settled, shown
 from tests.tui.fakes import make_app, make_session
 from tests.tui.files_host import until
 from tui.app.app import UaTuiApp
+from tui.screens.application.error import ErrorScreen
 from tui.screens.requests.permission import PermissionScreen
 from tui.screens.session.quit import QuitScreen
-from tui.widgets.dialog import QUIET_SECONDS, ActiveClock, Dialog
+from tui.widgets.dialog import QUIET_SECONDS, TYPING_SECONDS, ActiveClock, Dialog
 
 AUTH = AuthRequired(toolkit="gmail", url="https://connect.example/link/lk_1")
+TRUST = ServerTrustAsked(server="s", transport="stdio", target="./run", source=".mcp.json")
+SPENT = BudgetReached(spent_usd=2.0, limit_usd=1.0, level="spent")
+DIED = ErrorRaised(where="agent", message="the agent died")
 NAMED = {"\x7f": "backspace", "\r": "enter", "\x1b": "escape"}
 
 
@@ -29,18 +42,25 @@ def type_at_once(app: App[str], keys: str) -> None:
         app.post_message(events.Key(NAMED.get(key) or _character_to_key(key), key))
 
 
+def _holds(app: UaTuiApp, text: str) -> bool:
+    """Whether this is the text of the prompt."""
+    return app.frame.prompt.value == text
+
+
 def keep_typing(app: UaTuiApp) -> None:
     """Let the last key count as typed just now, however long a busy machine takes to ask."""
     app.typed_at = float("inf")
 
 
-@pytest.mark.parametrize("question", [ASKED, AUTH])
-async def test_typing_continues_as_a_question_comes_up(
-    tmp_path: Path, question: PermissionAsked | AuthRequired
-) -> None:
+@pytest.mark.parametrize(
+    "question", [ASKED, AUTH, TRUST, SPENT, DIED], ids=lambda event: type(event).__name__
+)
+async def test_typing_continues_as_a_dialog_opens_by_itself(tmp_path: Path, question: Event) -> None:
     async with at_work(tmp_path) as (session, app, pilot):
         await pilot.press(*"and then ")
         keep_typing(app)
+        if question is DIED:
+            session.state = "failed"
         session.bus.publish(question)
         type_at_once(app, "add")
         await shown(app, pilot)
@@ -51,7 +71,8 @@ async def test_typing_continues_as_a_question_comes_up(
         await until(lambda: app.frame.prompt.value.endswith("!"))
         assert app.frame.prompt.value == "and then add a sad pasted!"
         assert "typing goes to the prompt" in str(app.screen.query_one(".box").border_subtitle)
-        assert (session.answers, session.outcomes) == ([], [])
+        assert (session.answers, session.outcomes, session.trusted, session.limits) == ([], [], [], [])
+        assert session.restarts == 0
         assert isinstance(app.screen, Dialog)
 
 
@@ -139,13 +160,83 @@ async def test_once_the_question_listens_keys_are_answers_and_not_typed(tmp_path
         assert app.frame.prompt.value == "ab"
 
 
-async def test_somebody_who_was_not_typing_writes_nothing_by_an_early_answer(tmp_path: Path) -> None:
+async def test_an_early_key_of_somebody_who_was_not_typing_goes_to_the_prompt_and_is_no_answer(
+    tmp_path: Path,
+) -> None:
     async with at_work(tmp_path) as (session, app, pilot):
         await ask(session, app, pilot)
         app.screen._quiet_until = float("inf")  # type: ignore[attr-defined]  # of a Dialog
         await pilot.press("a")
+        await until(lambda: app.frame.prompt.value == "a")
+        assert session.answers == []
+
+
+async def test_somebody_who_begins_to_type_slowly_as_the_agent_dies_gives_no_answer(tmp_path: Path) -> None:
+    async with at_work(tmp_path) as (session, app, pilot):
+        now = 0.0
+        session.fail("the agent died")
+        await shown(app, pilot)
+        dialog = app.screen
+        assert isinstance(dialog, ErrorScreen)
+        dialog.__dict__["_awake"] = lambda: now
+        await until(lambda: dialog._beat is not None)
+        dialog._quiet_until = QUIET_SECONDS
+        for count, letter in enumerate("quit or restart", 1):
+            # Slower than the quiet time of somebody who does not type.
+            now += 0.1 if count == 1 else 2 * QUIET_SECONDS
+            await pilot.press(letter)
+            await until(partial(_holds, app, "quit or restart"[:count]))
+        assert app.screen is dialog
+        assert session.restarts == 0
+        now += TYPING_SECONDS
+        await pilot.press("r")
+        await until(lambda: session.restarts == 1)
+        assert app.frame.prompt.value == "quit or restart"
+
+
+@pytest.mark.parametrize("pane", ["trace", "conversation"])
+async def test_typing_a_search_continues_as_the_agent_dies(tmp_path: Path, pane: str) -> None:
+    async with at_work(tmp_path) as (session, app, pilot):
+        app.frame.show(pane)
         await pilot.pause()
-        assert (session.answers, app.frame.prompt.value) == ([], "")
+        await pilot.press("slash", "a")
+        session.fail("the agent died")
+        await shown(app, pilot)
+        dialog = app.screen
+        assert isinstance(dialog, ErrorScreen)
+        type_at_once(app, "rqx\x7f")
+        field = app.screen_stack[0].focused
+        query = field.search.query if pane == "conversation" else field.tree_rows.filter.query  # type: ignore[union-attr]
+        await until(lambda: query.text == "arq")
+        await until(lambda: "typing goes to the field below" in str(dialog.query_one(".box").border_subtitle))
+        assert app.screen is dialog
+        assert app.frame.prompt.value == ""
+
+
+async def test_a_reason_that_is_being_typed_as_the_agent_dies_returns_to_the_prompt(tmp_path: Path) -> None:
+    async with at_work(tmp_path) as (session, app, pilot):
+        await pilot.press(*"next")
+        await ask(session, app, pilot)
+        listen(app)
+        await pilot.press("r", *"not that")
+        session.fail("the agent died")
+        session.bus.publish(PermissionAnswered(request_id="r1", tool_name="Bash", decision="deny"))
+        await shown(app, pilot)
+        dialog = app.screen
+        assert isinstance(dialog, ErrorScreen)
+        type_at_once(app, " repo")
+        await until(lambda: app.frame.prompt.value == "next\nnot that repo")
+        assert app.screen is dialog
+        assert session.answers == []
+
+
+async def test_a_paste_into_a_dialog_without_a_field_goes_to_the_prompt(tmp_path: Path) -> None:
+    async with at_work(tmp_path) as (session, app, pilot):
+        await ask(session, app, pilot)
+        listen(app)
+        app.post_message(events.Paste("a long text"))
+        await until(lambda: app.frame.prompt.value == "a long text")
+        assert session.answers == []
 
 
 async def test_a_dialog_that_the_person_opened_takes_the_keys(tmp_path: Path) -> None:

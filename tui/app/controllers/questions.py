@@ -34,7 +34,8 @@ MOST_SEEN = 500
 class Questions:
     """Keeps the open questions in their order, and shows a dialog for the oldest.
 
-    A dialog closes by itself when its question was answered elsewhere.
+    A dialog closes by itself when its question was answered elsewhere; text that was being typed into it stays in the
+    prompt.
     """
 
     def __init__(self, app: AppPort) -> None:
@@ -75,7 +76,17 @@ class Questions:
         if self._shown is not None and is_done(self._shown[0]):
             _, dialog = self._shown
             self._shown = None
+            self._return_drafts(dialog)
             dialog.withdraw()
+
+    def _return_drafts(self, dialog: Dialog[Any]) -> None:
+        """Write what a person is typing into a dialog into the prompt, before the dialog closes by itself."""
+        from tui.screens.requests.text_answer import TextAnswer
+
+        prompt = self._app.frame.prompt
+        for line in dialog.query(TextAnswer):
+            if line.draft:
+                prompt.put(f"{prompt.value}\n{line.draft}".lstrip("\n"))
 
     def _show_next(self) -> None:
         if self._shown is None and self._open:

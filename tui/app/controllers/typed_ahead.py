@@ -1,78 +1,72 @@
-"""Typing that continues in the prompt when a dialog opens by itself."""
+"""Text that stays where a person was typing when a dialog opened by itself."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from textual import events
-from textual.screen import Screen
+from textual.widget import Widget
+
+from tui.widgets.text_field import focused_field
 
 if TYPE_CHECKING:
     from tui.app.port import AppPort
 
-__all__ = ["TypedAhead"]
+__all__ = ["TypedAhead", "is_text"]
 
-EDITING = {
-    "backspace": "delete_left",
-    "delete": "delete_right",
-    "left": "cursor_left",
-    "right": "cursor_right",
-    "home": "cursor_line_start",
-    "end": "cursor_line_end",
-    "ctrl+w": "delete_word_left",
-    "ctrl+u": "delete_to_start_of_line",
-}
-TYPED = frozenset({"enter", "ctrl+j"})
+EDITING = frozenset({"backspace", "delete", "left", "right", "home", "end", "ctrl+w", "ctrl+u"})
+BREAKS = frozenset({"enter", "ctrl+j"})
 SENDS = ("prompt.send", "prompt.steer")
 
 
-class TypedAhead:
-    """Gives the prompt what was typed before a dialog above it could be read.
+def is_text(event: events.Event) -> bool:
+    """Whether an event adds text to the field that has the focus."""
+    return isinstance(event, events.Paste) or (isinstance(event, events.Key) and event.is_printable)
 
-    Only text and corrections go there. Command keys such as Esc are dropped: their effect would not be visible below
-    the dialog. Nothing is sent either, because it would run while the dialog waits: it may have been meant as an
-    answer, and stays in the prompt.
+
+class TypedAhead:
+    """Gives the field below a dialog what was typed before the dialog could be read.
+
+    That is the prompt, or another field that had the focus. Only text and corrections go there. Command keys such as
+    Esc are dropped: their effect would not be visible below the dialog. Nothing is sent either, because it would run
+    while the dialog waits: it may have been meant as an answer, and stays in the field.
     """
 
     def __init__(self, app: AppPort) -> None:
         self._app = app
 
     def redirect(self, event: events.Event) -> bool:
-        """Give a key or a paste to the prompt if it was meant for that; False if the dialog is to get it."""
-        if (
-            not isinstance(event, events.Key | events.Paste)
-            or event.is_forwarded
-            or not self._is_for_prompt(event)
-        ):
+        """Give a key or a paste to the field below if it was meant for that; False if the dialog is to get it."""
+        if not isinstance(event, events.Key | events.Paste) or event.is_forwarded:
             return False
-        prompt = self._below.focused
-        if prompt is None:
-            return True
-        if isinstance(event, events.Key) and event.key in EDITING:
+        field = self._field_for(event)
+        if field is None:
+            return False
+        key = event.key if isinstance(event, events.Key) else ""
+        bindings = field._bindings.key_to_bindings.get(key, []) if key in EDITING else []
+        if bindings:
             # Bindings belong to the screen on top, so the action is run by name, after the keys that came before.
-            prompt.call_later(prompt.run_action, EDITING[event.key])
+            field.call_later(field.run_action, bindings[0].action)
         else:
-            prompt._forward_event(event)
+            field._forward_event(event)
         return True
 
-    @property
-    def _below(self) -> Screen[Any]:
-        return self._app.screen_stack[-2]
+    def _field_for(self, event: events.Key | events.Paste) -> Widget | None:
+        from textual.widgets import TextArea
 
-    def _is_for_prompt(self, event: events.Key | events.Paste) -> bool:
-        from tui.panes.prompt.pane import Prompt
         from tui.widgets.dialog import Dialog
 
         dialog = self._app.screen
-        if len(self._app.screen_stack) < 2 or not isinstance(dialog, Dialog):
-            return False
-        if not isinstance(self._below.focused, Prompt):
-            return False
+        if not isinstance(dialog, Dialog) or not (field := dialog.field_below):
+            return None
         if isinstance(event, events.Key):
-            is_text = event.is_printable or event.key in EDITING or event.key in TYPED
-            if not is_text or self._sends(event):
-                return False
-        return dialog.passes_typing_on
+            breaks = isinstance(field, TextArea) and event.key in BREAKS and not self._sends(event)
+            if not (event.is_printable or event.key in EDITING or breaks):
+                return None
+        elif dialog.is_unrequested and focused_field(dialog) is None:
+            # A paste cannot be an answer.
+            return field
+        return field if dialog.returns_text() else None
 
     def _sends(self, event: events.Key) -> bool:
         return any(event.key in self._app.keys.of(name) for name in SENDS)

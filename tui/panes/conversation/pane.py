@@ -249,6 +249,10 @@ class ConversationPane(VirtualList[Block]):
         """Go to the next match, or to the previous one, around the ends."""
         self.search.go_to_match(step)
 
+    def check_consume_key(self, key: str, character: str | None) -> bool:
+        """Whether a key is text of the search."""
+        return self.search.query.typing and character is not None and character.isprintable()
+
     def on_key(self, event: events.Key) -> None:
         """Type what is searched for; Esc ends a search before it means anything else."""
         self.search.query.handle_key(event, active=self.search.active)

@@ -220,6 +220,10 @@ class TracePane(VirtualList[CallNode]):
         """Go to the next match, or to the previous one, around the ends."""
         self.tree_rows.filter.go_to_match(step)
 
+    def check_consume_key(self, key: str, character: str | None) -> bool:
+        """Whether a key is text of the filter."""
+        return self.tree_rows.filter.query.typing and character is not None and character.isprintable()
+
     def on_key(self, event: events.Key) -> None:
         """Type the filter; Esc clears it before it means anything else."""
         self.tree_rows.filter.query.handle_key(event, active=self.tree_rows.filter.active)

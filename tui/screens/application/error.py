@@ -26,7 +26,6 @@ RESTARTS = (
 class ErrorScreen(Dialog[Answer | None]):
     """Shows a failure in full; `r` restarts, Esc closes. The result None means that the agent recovered by itself."""
 
-    UNREQUESTED = True
     PLACE: ClassVar[KeyPlace] = KeyPlace("When the agent failed")
     FIRST = "restart"
     BINDINGS: ClassVar[list[BindingType]] = [

@@ -43,7 +43,6 @@ class AuthScreen(Dialog[Outcome | None]):
     beside it if there is room.
     """
 
-    UNREQUESTED = True
     PLACE: ClassVar[KeyPlace] = KeyPlace("When an account needs to be connected")
     FIRST = "done"
     BINDINGS: ClassVar[list[BindingType]] = [

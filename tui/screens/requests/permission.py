@@ -54,7 +54,6 @@ class PermissionScreen(Dialog[PermissionAnswer | None]):
     tools that ran in this session, each with its server; they show what a pattern would cover.
     """
 
-    UNREQUESTED = True
     PLACE: ClassVar[KeyPlace] = KeyPlace("When a tool needs permission")
     FIRST = "deny"
     BINDINGS: ClassVar[list[BindingType]] = [

@@ -74,6 +74,12 @@ class TextAnswer(Vertical):
         """Explain the initial text."""
         self._show_meaning()
 
+    @property
+    def draft(self) -> str:
+        """The text that a person is typing; empty while the line is hidden or has its initial text."""
+        text = self.query_one(Input).value
+        return text if self.display and text != self._text else ""
+
     def begin(self) -> None:
         """Show the line instead of the other answers, and focus it."""
         self._show(True)

@@ -21,7 +21,6 @@ Decision = Literal["trusted", "refused", "not_now"]
 class TrustScreen(Dialog[Decision | None]):
     """Shows the definition of a server; `t` trusts it, `n` refuses it for good, Enter and Esc postpone the decision."""
 
-    UNREQUESTED = True
     FIRST = "not_now"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("t", "answer('trusted')", "Trust it", show=False),

@@ -48,7 +48,6 @@ class BudgetScreen(Dialog[float | None]):
         requested: whether the person opened it; otherwise it appears because the limit is reached.
     """
 
-    UNREQUESTED = True
     PLACE: ClassVar[KeyPlace] = KeyPlace("At the spending limit")
     FIRST = "leave"
     BINDINGS: ClassVar[list[BindingType]] = [

@@ -12,7 +12,7 @@ from textual.widgets import Static
 from tui.keys.keymap import keys_of
 from tui.keys.places import KeyPlace, key_binding
 from tui.render.activity import CurrentActivity
-from tui.widgets.dialog import Box, Choice, Dialog, Foot, fields
+from tui.widgets.dialog import QUIET_SECONDS, Box, Choice, Dialog, Foot, fields
 
 __all__ = ["QuitAnswer", "QuitScreen"]
 
@@ -36,9 +36,8 @@ class QuitScreen(Dialog[QuitAnswer]):
     ]
 
     def __init__(self, queued: int = 0, at_work: CurrentActivity | None = None) -> None:
-        super().__init__()
-        # The person pressed a key for it: earlier typing is no reason to wait longer than for a key that is held down.
-        self._typing = False
+        # A key that is held down must not be an answer.
+        super().__init__(requested=True, quiet=QUIET_SECONDS)
         self._queued = queued
         self._at_work = at_work
 

@@ -1,0 +1,16 @@
+"""Widgets that text is typed into: the prompt, other fields, and panes while a search is typed in them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from textual.screen import Screen
+from textual.widget import Widget
+
+__all__ = ["focused_field"]
+
+
+def focused_field(screen: Screen[Any]) -> Widget | None:
+    """The widget of a screen that has the focus and takes typed text; None if a letter would be a command."""
+    focused = screen.focused
+    return focused if focused is not None and focused.check_consume_key("a", "a") else None
