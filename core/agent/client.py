@@ -6,10 +6,12 @@ import asyncio
 import logging
 import os
 import signal
-from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
+from core.agent.messages.malformed import MalformedMessages
+from core.agent.messages.stderr import StandardError
+from core.agent.messages.transport import CliTransport
 from core.agent.orphan_guard import OrphanGuard
 from core.errors import AgentUnavailable, ConnectionFailed
 from core.text import clean
@@ -23,21 +25,22 @@ log = logging.getLogger(__name__)
 
 _CONNECT_DEADLINE = 45.0
 _DISCONNECT_DEADLINE = 6.0
-_STDERR_LINES = 40
+_DID_NOT_STOP = "the agent's process did not react when it was asked to stop, and was ended"
 
 
 class AgentClient:
-    """One connected SDK client; read it with `messages()`, once, until it ends."""
+    """One connected SDK client; read it with `messages()`, once, until it ends. `malformed` counts bad messages."""
 
-    def __init__(self, options: sdk.ClaudeAgentOptions) -> None:
+    def __init__(self, options: sdk.ClaudeAgentOptions, malformed: MalformedMessages) -> None:
         import claude_agent_sdk as sdk
 
-        self._stderr: deque[str] = deque(maxlen=_STDERR_LINES)
-        options.stderr = self._note_stderr
-        self._client = sdk.ClaudeSDKClient(options)
+        self._stderr = StandardError()
+        self._transport = CliTransport(options, malformed, self._stderr)
+        self._client = sdk.ClaudeSDKClient(options, self._transport)  # type: ignore[arg-type]  # by its methods
         self._added: dict[str, dict[str, Any]] = {}
         self._cli = str(options.cli_path or "the bundled Claude Code CLI")
         self._guard: OrphanGuard | None = None
+        self.was_killed = False
 
     async def connect(self) -> None:
         """Start the agent and wait for its handshake.
@@ -79,6 +82,8 @@ class AgentClient:
             async for message in self._client.receive_messages():
                 yield message
         except sdk.ProcessError as error:
+            if self.was_killed:
+                raise AgentUnavailable(_DID_NOT_STOP) from error
             raise AgentUnavailable(
                 f"the agent died ({_exit_of(error.exit_code)}){self._last_words()}"
             ) from error
@@ -113,8 +118,12 @@ class AgentClient:
             log.info("the interrupt did not reach the agent: %s", error)
 
     async def set_model(self, model: str | None) -> None:
-        """Switch the model for the queries that follow; None is the default one."""
-        await self._client.set_model(model)
+        """Switch the model for the queries that follow; None is the default one.
+
+        Raises:
+            ConnectionFailed: it could not be done; the message is the agent's.
+        """
+        await _await_control(self._client.set_model(model))
 
     async def servers(self) -> list[dict[str, Any]]:
         """The current state of every MCP server, as the agent reports it."""
@@ -185,6 +194,7 @@ class AgentClient:
     def kill(self) -> None:
         """Kill an agent that does not stop when asked; `messages()` then raises."""
         if (pid := self._pid()) is not None:
+            self.was_killed = True
             try:
                 os.kill(pid, signal.SIGKILL)
             except ProcessLookupError:
@@ -203,18 +213,15 @@ class AgentClient:
 
     def _pid(self) -> int | None:
         """The pid of the agent's process; None if it has none or it has ended."""
-        process = getattr(getattr(self._client, "_transport", None), "_process", None)
-        pid = getattr(process, "pid", None)
-        return pid if isinstance(pid, int) and getattr(process, "returncode", None) is None else None
+        return self._transport.pid
 
-    def _note_stderr(self, line: str) -> None:
-        text = clean(line).rstrip()
-        if text:
-            self._stderr.append(text)
-            log.info("agent: %s", text)
+    @property
+    def last_line(self) -> str:
+        """The last line of its standard error."""
+        return self._stderr.last_line
 
     def _last_words(self) -> str:
-        return f"; it said: {self._stderr[-1]}" if self._stderr else ""
+        return f"; it said: {self.last_line}" if self.last_line else ""
 
 
 async def _serve_here(query: Any, name: str, instance: Any) -> None:

@@ -53,6 +53,11 @@ class AgentConnection:
         return self.loop is not None and self.loop.is_alive
 
     @property
+    def was_stopped(self) -> bool:
+        """Whether the agent was ended because it did not stop when asked; the next query starts it again."""
+        return self.loop is not None and self.loop.was_stopped
+
+    @property
     def is_current(self) -> bool:
         """Whether an agent is connected on the current terms."""
         return self.is_alive and self._made_for == self._terms()
@@ -120,5 +125,5 @@ class AgentConnection:
 
     async def _watch_end(self, loop: AgentLoop) -> None:
         await loop.ended.wait()
-        if self.loop is loop and loop.failure is not None:
+        if self.loop is loop and loop.failure is not None and not loop.was_stopped:
             self._died(loop.failure)

@@ -18,12 +18,14 @@ from core.agent.client import AgentClient
 from core.agent.hooks import AgentHooks
 from core.agent.mcp.servers import Servers
 from core.agent.messages.result_storage import ResultStore
+from core.agent.messages.silence import SilenceWatch
 from core.agent.messages.translate import (
     RawToolResult,
     SteeringAccepted,
     Translator,
     TurnOutcome,
     TurnStarted,
+    is_ping,
 )
 from core.agent.permissions.gate import PermissionGate
 from core.agent.turn import Stopping, Turn
@@ -31,6 +33,7 @@ from core.errors import AgentUnavailable
 from core.events.types import (
     ApiRetry,
     AuthRequired,
+    ErrorRaised,
     Event,
     MessageFinished,
     PathFellBack,
@@ -53,6 +56,8 @@ __all__ = ["AgentLoop"]
 log = logging.getLogger(__name__)
 
 _ACCEPT_TIMEOUT = 15.0
+_EARLY_RESULTS = 100
+_UNREADABLE = "a message of the agent could not be read (details are in run.log): start it again"
 
 
 class AgentLoop:
@@ -76,7 +81,7 @@ class AgentLoop:
         models: Models,
         cost_before: float = 0.0,
     ) -> None:
-        self._client = AgentClient(options)
+        self._client = AgentClient(options, translator.malformed)
         self._hooks = hooks
         self._gate = gate
         self._translator = translator
@@ -89,6 +94,9 @@ class AgentLoop:
         self._session_model = models.choice.model
         self._models = models
         self._stopping = Stopping(self._client)
+        self._silence = SilenceWatch(publish, self._waits_for, self._client.servers)
+        self._early: dict[str, RawToolResult] = {}
+        self._cancelled: set[str] = set()
         self.failure: AgentUnavailable | None = None
         self.undelivered: list[str] = []
         self.commands: frozenset[str] = frozenset()
@@ -98,6 +106,11 @@ class AgentLoop:
     def is_alive(self) -> bool:
         """Whether the agent can run a query."""
         return not self.ended.is_set()
+
+    @property
+    def was_stopped(self) -> bool:
+        """Whether it was ended because it did not stop when asked."""
+        return self._client.was_killed
 
     async def connect(self) -> None:
         """Start the agent, without the servers that a person switched off.
@@ -120,6 +133,8 @@ class AgentLoop:
         """Read the agent until it ends; the one reader. Ends, never raises, when the agent does."""
         try:
             async for message in self._client.messages():
+                if not is_ping(message):
+                    self._silence.note_message()
                 self._hooks.note_subagent_active(getattr(message, "parent_tool_use_id", None))
                 for item in self._translator.feed(message):
                     await self._handle_item(item)
@@ -129,9 +144,9 @@ class AgentLoop:
         except asyncio.CancelledError:
             self._end(None)
             raise
-        except Exception as error:
+        except Exception:
             log.exception("reading the agent failed")
-            self._end(AgentUnavailable(f"the agent's messages could not be read: {error}"))
+            self._end(AgentUnavailable(_UNREADABLE))
 
     async def watch_servers(self) -> None:
         """Publish the state of the MCP servers until none is pending any more."""
@@ -150,12 +165,18 @@ class AgentLoop:
         self._translator.begin(query_id, text)
         self._hooks.on_simple_path = simple
         self._hooks.stopping = False
+        watching = asyncio.create_task(self._silence.watch(query_id))
         try:
             async with self._model(model):
                 await self._client.query(text)
                 turn.sent = True
                 result = await turn.done
+        except AgentUnavailable as error:
+            if not (turn.interrupted and self.was_stopped):
+                raise
+            result = TurnOutcome("interrupted", text=self._translator.last_text, error=str(error))
         finally:
+            watching.cancel()
             self._turn = None
             self.undelivered = list(turn.steering.waiting.values())
             self._close_open()
@@ -236,6 +257,8 @@ class AgentLoop:
             case Event():
                 self._publish(item)
                 self._react(item)
+                if isinstance(item, ToolCallStarted) and (early := self._pop_early(item.tool_use_id)):
+                    await self._finish_call(early)
 
     def _report_steered(self, turn: Turn, message_id: str) -> None:
         if (text := turn.steering.accept(message_id)) is not None:
@@ -249,6 +272,8 @@ class AgentLoop:
             # The agent began a further turn with the waiting messages, and was stopped before it reported that.
             for message_id in list(turn.steering.waiting):
                 self._report_steered(turn, message_id)
+        if result.status == "error" and result.error is None:
+            result = replace(result, error=self._unexplained())
         if (whole := turn.steering.end(result)) is not None:
             turn.done.set_result(whole)
             return
@@ -259,6 +284,11 @@ class AgentLoop:
             # The agent is about to begin a turn with the last message, which must be stopped, too. It ignores a request
             # to stop before that turn has begun, and does not report when it begins.
             self._stopping.ask_until(turn.done)
+
+    def _unexplained(self) -> str:
+        """Why the agent ended a query, if it did not say so itself."""
+        reason = self._translator.last_retry or self._client.last_line or "it gave no reason"
+        return f"the agent ended the query with an error: {reason}"
 
     @staticmethod
     def _end_without_steering(turn: Turn) -> None:
@@ -275,24 +305,26 @@ class AgentLoop:
                 self._publish(PathFellBack(query_id=turn.query_id, tool_name=event.name))
             case MessageFinished():
                 self._note_link(event.text, None)
-            case ApiRetry() if turn.refusal is None and event.error in REFUSALS:
-                # The agent would retry for minutes; a key that is refused once is always refused.
-                turn.refusal = REFUSALS[event.error]
-                self._stopping.ask()
+            case ApiRetry():
+                self._silence.note_message(expected_in=event.delay_ms / 1000)
+                if turn.refusal is None and event.error in REFUSALS:
+                    # The agent would retry for minutes; a key that is refused once is always refused.
+                    turn.refusal = REFUSALS[event.error]
+                    self._stopping.ask()
             case _:
                 return
 
     async def _finish_call(self, raw: RawToolResult) -> None:
         opened = self._translator.calls.get(raw.tool_use_id)
         if opened is None:
-            log.warning("a result came for the unknown call %s", raw.tool_use_id)
+            self._note_early(raw)
             return
         call = opened.call
         copies = self._hooks.pop_copies(raw.tool_use_id)
         if copies.effective_input is not None:
             call = msgspec.structs.replace(call, input=copies.effective_input)
         duration_ms = (time.monotonic() - opened.started) * 1000
-        denial = self._gate.denial_of(call.tool_use_id)
+        denial = self._gate.denial_of(raw.tool_use_id)
         denied = denial is not None
         observation, shown = await asyncio.to_thread(
             self._result_store.store,
@@ -312,7 +344,7 @@ class AgentLoop:
         )
         if status == "error" and self._turn is not None and self._turn.is_stopped:
             status = "cancelled"
-        if self._translator.calls.pop(call.tool_use_id, None) is None:
+        if self._translator.calls.pop(raw.tool_use_id, None) is None:
             # Its query has ended meanwhile, and the call with it.
             return
         self._publish(
@@ -356,16 +388,44 @@ class AgentLoop:
     def _close_open(self) -> None:
         for event in [*self._translator.close_message(), *self._translator.tasks.close()]:
             self._publish(event)
-        for tool_use_id, opened in list(self._translator.calls.items()):
+        for opened in list(self._translator.calls.values()):
             self._publish(
                 ToolCallFinished(
-                    tool_use_id=tool_use_id,
+                    tool_use_id=opened.call.tool_use_id,
                     status="cancelled",
                     duration_ms=(time.monotonic() - opened.started) * 1000,
                 )
             )
+        self._cancelled.update(self._translator.calls)
         self._translator.calls.clear()
         self._hooks.forget()
+        self._report_malformed()
+
+    def _note_early(self, raw: RawToolResult) -> None:
+        """Keep a result whose call may come later."""
+        if raw.tool_use_id in self._cancelled:
+            log.info("a result came for the cancelled call %s", raw.tool_use_id)
+        elif self._translator.was_called(raw.tool_use_id):
+            self._translator.malformed.note("a second result of a call", raw.tool_use_id)
+        elif len(self._early) < _EARLY_RESULTS:
+            self._early.setdefault(raw.tool_use_id, raw)
+
+    def _pop_early(self, tool_use_id: str) -> RawToolResult | None:
+        """The result that came before its call, if one did."""
+        return self._early.pop(tool_use_id, None)
+
+    def _report_malformed(self) -> None:
+        for tool_use_id in self._early:
+            self._translator.malformed.note("a result without a call", tool_use_id)
+        self._early.clear()
+        if (report := self._translator.malformed.pop_report()) is not None:
+            self._publish(ErrorRaised(where="agent", message=report))
+
+    def _waits_for(self) -> tuple[str, str]:
+        """What the running query waits for, and its name."""
+        if self._gate.is_waiting:
+            return "person", ""
+        return self._translator.waits_for()
 
     def _end(self, error: AgentUnavailable | None) -> None:
         self.failure = error or AgentUnavailable("the agent ended without a result: start it again")

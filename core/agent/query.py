@@ -27,6 +27,7 @@ __all__ = ["AGENT_NAME", "QueryPath"]
 log = logging.getLogger(__name__)
 
 AGENT_NAME = "universal-agent"
+_INTERNAL = "ua-tui could not run the query because of an error of its own; details are in run.log"
 
 
 class QueryPath:
@@ -103,6 +104,7 @@ class QueryPath:
         """Let the error pipeline answer instead of the agent; otherwise the query failed with `error`."""
         if not isinstance(error, UniversalAgentError):
             log.error("a query failed", exc_info=error)
+            error = AgentError(_INTERNAL)
         payload = await self._pipelines.run(
             "agent.on_error",
             AgentErrored(

@@ -92,6 +92,7 @@ _TRUST = {
     "refused": ("refused in this folder", Severity.STOPPED),
     "not_now": ("not used this time", Severity.STOPPED),
 }
+_WAITS_FOR = {"model": SERVICE, "process": "the agent's process"}
 _AUTH_FAILURES = {
     "cancelled": "cancelled",
     "expired": "the link expired",
@@ -213,7 +214,8 @@ def _query_finished(event: ev.QueryFinished, hints: Hints) -> Description:
         case "success":
             return Description("query", f"Done in {took}" if took else "Done", Severity.SUCCESS, details)
         case "interrupted":
-            sentence = f"Interrupted{after}. Partial output is kept."
+            reason = f": {clean(event.error).strip()}" if event.error else ""
+            sentence = f"Interrupted{after}{reason}. Partial output is kept."
             return Description("query", sentence, Severity.STOPPED, details)
         case "error":
             reason = clean(event.error or "no reason was given").strip()
@@ -255,6 +257,24 @@ def _api_retry(event: ev.ApiRetry, _hints: Hints) -> Description:
     delay = f" in {spoken_duration(event.delay_ms)}" if event.delay_ms else ""
     attempt = f"attempt {event.attempt} of {event.max_attempts}{delay}"
     return Description("retry", f"{sentence}: {attempt}.", Severity.RETRY)
+
+
+@_describe.register(ev.AgentSilent)
+def _agent_silent(event: ev.AgentSilent, _hints: Hints) -> Description:
+    name, silent = _line(event.name), spoken_duration(event.silent_ms).replace(".0 s", " s")
+    if event.over:
+        return Description("silence", f"Something came from {_WAITS_FOR.get(event.waits_for) or name} again.")
+    match event.waits_for:
+        case "tool":
+            verb = "have" if ", " in name else "has"
+            return Description("silence", f"{name} {verb} been running for {silent} without a result.")
+        case "subagent":
+            return Description("silence", f"No message from {name} for {silent}.")
+        case "process":
+            sentence = f"The agent's process has not reacted for {silent}."
+            return Description("silence", sentence, Severity.WARNING)
+        case _:
+            return Description("silence", f"No answer from {SERVICE} for {silent}.", Severity.WARNING)
 
 
 @_describe.register(ev.BudgetReached)

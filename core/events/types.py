@@ -18,6 +18,7 @@ import msgspec
 from core.observation import AnyObservation
 
 __all__ = [
+    "AgentSilent",
     "ApiRetry",
     "ArtifactSaved",
     "AuthFinished",
@@ -377,6 +378,20 @@ class ApiRetry(Event, frozen=True, kw_only=True):
     max_attempts: int
     delay_ms: float
     error: str = ""
+
+
+class AgentSilent(Event, frozen=True, kw_only=True):
+    """Nothing has come from the agent for `silent_ms` of a running query; with `over`, something has come again.
+
+    `waits_for` is `model` if the service of the model has not answered, `process` if the command line itself does not
+    react, `tool` if tools are running, and `subagent` if sub-agents are working; `name` names the tools or sub-agents.
+    """
+
+    query_id: str
+    waits_for: str = "model"
+    name: str = ""
+    silent_ms: float = 0.0
+    over: bool = False
 
 
 class McpServer(msgspec.Struct, frozen=True, kw_only=True):

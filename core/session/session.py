@@ -386,12 +386,13 @@ class Session:
         except Exception as error:
             outcome = await self._path.recover(text, context, self._assembly.system_prompt, error)
             if outcome.status == "error" and not (isinstance(error, AgentUnavailable) or outcome.at_limit):
-                self._report("agent", error)
+                self._report("agent", AgentError(outcome.error or ""))
             if isinstance(error, AgentUnavailable):
                 self._fail(error)
         finally:
             if self.state in {SessionState.RUNNING, SessionState.STOPPING, SessionState.STARTING}:
-                self.state = SessionState.IDLE if self._agent.is_alive else SessionState.FAILED
+                usable = self._agent.is_alive or self._agent.was_stopped
+                self.state = SessionState.IDLE if usable else SessionState.FAILED
             for message in reversed(self._agent.undelivered):
                 self._queue.add_first(message)
             self._tally.spend(outcome.cost_usd)

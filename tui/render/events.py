@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from core.events.describe import BROKEN_STATES, Description, Hints, Severity, describe, describe_server
 from core.events.tool_names import main_argument, tool_label
 from core.events.types import (
+    AgentSilent,
     ApiRetry,
     ArtifactSaved,
     AuthRequired,
@@ -109,6 +110,9 @@ class EventLines:
             case AuthRequired():
                 description = describe(event)
                 return f"{self._line(description)} {clean_line(description.details[0], _LONGEST_LINK)}"
+            case AgentSilent(over=False):
+                stop = " Ctrl+C stops the query." if event.waits_for in ("model", "process") else ""
+                return f"{self._line(describe(event))}{stop}"
             case McpStatus():
                 return "\n".join(self._changed_servers(event)) or None
             case ObserverFinished(status="failed") | PermissionAnswered(decision="deny"):

@@ -33,6 +33,10 @@ class SubagentTasks:
         task = self._open.get(task_id)
         return task.tool_use_id if task else None
 
+    def names_of(self, tool_use_id: str) -> list[str]:
+        """The names of the running sub-agents that a call started."""
+        return [task.name for task in self._open.values() if task.tool_use_id == tool_use_id]
+
     def close(self) -> Iterator[Event]:
         """End every sub-agent that is still running."""
         for task_id in list(self._open):

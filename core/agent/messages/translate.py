@@ -15,9 +15,12 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Literal
 
 from core.agent.mcp.states import ServerStates
+from core.agent.messages.malformed import MalformedMessages
 from core.agent.messages.results import RawResult
 from core.agent.messages.subagents import SubagentTasks
 from core.agent.messages.usage import Prices, TokenMeter, usage_of, window_of
+from core.events.describe import describe_retry
+from core.events.tool_names import tool_name
 from core.events.types import (
     ApiRetry,
     Event,
@@ -37,9 +40,19 @@ from core.text import clean
 if TYPE_CHECKING:
     import claude_agent_sdk as sdk
 
-__all__ = ["OpenCall", "RawToolResult", "SteeringAccepted", "Translator", "TurnOutcome", "TurnStarted"]
+__all__ = [
+    "OpenCall",
+    "RawToolResult",
+    "SteeringAccepted",
+    "Translator",
+    "TurnOutcome",
+    "TurnStarted",
+    "is_ping",
+]
 
 log = logging.getLogger(__name__)
+
+_HIGHEST = 1 << 53
 
 
 @dataclass(frozen=True)
@@ -129,6 +142,9 @@ class Translator:
         self._server = server or "the model's service"
         self.prices = prices or Prices()
         self._tokens = TokenMeter(self.prices)
+        self.malformed = MalformedMessages()
+        self.last_retry = ""
+        self._called: dict[str, str] = {}
         self._open: _OpenMessage | None = None
         self._streamed: set[str] = set()
         self._pieces = 0
@@ -138,6 +154,7 @@ class Translator:
         self.query_id = query_id
         self.query = query
         self.last_text = ""
+        self.last_retry = ""
 
     def feed(
         self, message: sdk.Message
@@ -164,6 +181,19 @@ class Translator:
             case _:
                 return
 
+    def was_called(self, tool_use_id: str) -> bool:
+        """Whether a call with this id has started, whatever became of it."""
+        return tool_use_id in self._called
+
+    def waits_for(self) -> tuple[str, str]:
+        """What the running query waits for, as in `AgentSilent`."""
+        started = [(opened.call.name, self.tasks.names_of(call)) for call, opened in self.calls.items()]
+        if tools := [tool_name(name).short for name, subagents in started if not subagents]:
+            return "tool", ", ".join(tools)
+        if subagents := [name for _, names in started for name in names]:
+            return "subagent", ", ".join(subagents)
+        return "model", ""
+
     def update_servers(self, listed: Sequence[Any]) -> Iterator[McpStatus]:
         """Report the MCP servers when anything about them has changed."""
         yield from self._servers.report_update(listed)
@@ -188,7 +218,8 @@ class Translator:
                 yield from self._close_message()
                 message_id = str(started.get("id") or f"message_{self.iteration + 1}")
                 model = str(started.get("model") or "")
-                self._open = _OpenMessage(message_id, model, usage=dict(started.get("usage") or {}))
+                self._open = _OpenMessage(message_id, model, usage=_object(started.get("usage")))
+                self.last_retry = ""
                 self._streamed.add(message_id)
                 self.iteration += 1
                 self.model = model or self.model
@@ -204,8 +235,8 @@ class Translator:
                 yield from self._end_streams()
             case {"type": "message_delta", "delta": dict(delta), **rest}:
                 if self._open:
-                    self._open.stop_reason = delta.get("stop_reason")
-                    self._open.usage.update(rest.get("usage") or {})
+                    self._open.stop_reason = _text_or_none(delta.get("stop_reason"))
+                    self._open.usage.update(_object(rest.get("usage")))
             case {"type": "message_stop"}:
                 yield from self._close_message()
             case _:
@@ -249,7 +280,7 @@ class Translator:
     def _assistant(self, message: sdk.AssistantMessage) -> Iterator[Event]:
         import claude_agent_sdk as sdk
 
-        parent = message.parent_tool_use_id
+        parent = self._called.get(message.parent_tool_use_id or "", message.parent_tool_use_id)
         streamed = parent is None and message.message_id in self._streamed
         yield from self._tokens.of_block(self.query_id, message)
         for block in message.content:
@@ -283,10 +314,18 @@ class Translator:
                     continue
 
     def _call_started(self, block: sdk.ToolUseBlock, parent: str | None) -> Iterator[Event]:
-        if block.id in self.calls:
+        if (opened := self.calls.get(block.id)) is not None:
+            if opened.call.input != block.input:
+                self.malformed.note("a tool call whose id is in use", block.id)
             return
+        tool_use_id = block.id
+        if block.id in self._called:
+            # Some services number the calls of every message from the beginning.
+            tool_use_id = f"{block.id}-{len(self._called)}"
+            self.malformed.note("a tool call with the id of an earlier one", block.id)
+        self._called |= {block.id: tool_use_id, tool_use_id: tool_use_id}
         call = ToolCall(
-            tool_use_id=block.id,
+            tool_use_id=tool_use_id,
             name=clean(block.name),
             input=block.input,
             query_id=self.query_id,
@@ -296,7 +335,7 @@ class Translator:
         self.calls[block.id] = OpenCall(call, datetime.now(UTC), time.monotonic())
         yield ToolCallStarted(
             query_id=self.query_id,
-            tool_use_id=block.id,
+            tool_use_id=tool_use_id,
             name=clean(block.name),
             input=self._redactor.redact_value(block.input),
             iteration=max(1, self.iteration),
@@ -327,6 +366,7 @@ class Translator:
                 servers = data.get("mcp_servers")
                 yield from self.update_servers(servers or [])
             case "api_retry":
+                self.last_retry = describe_retry(self._retry_reason(data))
                 yield ApiRetry(
                     attempt=_int(data.get("attempt"), 1),
                     max_attempts=_int(data.get("max_retries"), 0),
@@ -343,38 +383,53 @@ class Translator:
         return error
 
     def _result(self, message: sdk.ResultMessage) -> TurnOutcome:
-        text = self._sanitize(message.result or "").strip() or self.last_text
+        text = self._sanitize(message.result or "").strip()
         self.prices.measure(message.model_usage)
         aborted = str(message.terminal_reason or "").startswith("aborted")
         status: Literal["success", "error", "interrupted"] = "success"
         error: str | None = None
-        if aborted or (message.subtype == "error_during_execution" and not message.errors):
+        if aborted:
             status = "interrupted"
         elif message.is_error or message.subtype != "success":
             status, error = "error", _failure(message, text)
         return TurnOutcome(
             status=status,
-            text=text if status == "success" else self.last_text,
+            text=(text or self.last_text) if status == "success" else self.last_text,
             error=error,
-            turns=message.num_turns,
+            turns=_int(message.num_turns, 0),
             cost_usd=message.total_cost_usd,
             usage=usage_of(message.usage),
             context_window=window_of(message.model_usage, self.model),
         )
 
 
-def _failure(message: sdk.ResultMessage, text: str) -> str:
+def is_ping(message: sdk.Message) -> bool:
+    """Whether a message only shows that the connection to the model's service is open."""
+    return getattr(message, "event", {}).get("type") == "ping"
+
+
+def _failure(message: sdk.ResultMessage, text: str) -> str | None:
+    """Why the agent ended a query with an error; None if it did not say so."""
     match message.subtype:
         case "error_max_turns":
             return "the agent reached its limit of turns; raise max_turns to let it continue"
         case "error_max_budget_usd":
             return AT_LIMIT
         case _:
-            report = "; ".join(clean(e) for e in message.errors or [] if "[ede_diagnostic]" not in e) or text
+            errors = [clean(str(each)) for each in message.errors or () if each]
+            report = "; ".join(each for each in errors if "[ede_diagnostic]" not in each) or text
             if (description := describe_failure(report)) != report:
                 log.info("the agent ended with %s", report)
-            return description or f"the agent ended with {message.subtype}"
+            return description or None
 
 
 def _int(value: Any, default: int) -> int:
-    return int(value) if isinstance(value, int | float) else default
+    return int(value) if isinstance(value, int | float) and abs(value) < _HIGHEST else default
+
+
+def _object(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _text_or_none(value: Any) -> str | None:
+    return value if isinstance(value, str) else None

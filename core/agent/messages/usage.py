@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 import msgspec
 
@@ -25,6 +25,7 @@ _LISTED = re.compile(r"\$(\d+(?:\.\d+)?)/\$\d+(?:\.\d+)? per Mtok")
 # The price of a token in input tokens: the same proportions for every model of the agent's list.
 _OUTPUT, _CACHE_WRITE, _CACHE_READ = 5.0, 1.25, 0.1
 _WEB_SEARCH_USD = 0.01
+_HIGHEST = 1 << 53
 
 
 class Prices:
@@ -85,7 +86,11 @@ def _weight(usage: Usage) -> float:
 
 def _count(spent: Mapping[str, Any], name: str) -> int:
     value = spent.get(name)
-    return value if isinstance(value, int) else 0
+    return value if _is_count(value) else 0
+
+
+def _is_count(value: Any) -> TypeGuard[int]:
+    return isinstance(value, int) and 0 <= value < _HIGHEST
 
 
 _CHARACTERS_PER_TOKEN = 4
@@ -95,7 +100,7 @@ def usage_of(raw: Any) -> Usage | None:
     """Read token counts; None when there are none."""
     if not isinstance(raw, dict):
         return None
-    counts = {name: value for name in Usage.__struct_fields__ if isinstance(value := raw.get(name), int)}
+    counts = {name: value for name in Usage.__struct_fields__ if _is_count(value := raw.get(name))}
     return Usage(**counts) if counts else None
 
 
@@ -103,7 +108,7 @@ def window_of(models: Any, model: str | None) -> int | None:
     """The context window of a model in tokens, as reported at the end of a turn for each model used."""
     usage = models.get(model) if isinstance(models, dict) else None
     window = usage.get("contextWindow") if isinstance(usage, dict) else None
-    return window if isinstance(window, int) and window > 0 else None
+    return window if _is_count(window) and window > 0 else None
 
 
 class TokenMeter:

@@ -63,6 +63,11 @@ class PermissionGate:
         self._waiting: dict[str, _Waiting] = {}
         self._denied: dict[str, str] = {}
 
+    @property
+    def is_waiting(self) -> bool:
+        """Whether a call waits for a person."""
+        return bool(self._waiting)
+
     def denial_of(self, tool_use_id: str) -> str | None:
         """Why this call was denied, by a person, a rule or a pipeline; None if it was not."""
         return self._denied.get(tool_use_id)

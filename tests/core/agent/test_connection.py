@@ -17,6 +17,7 @@ class Loop:
     def __init__(self) -> None:
         self.ended = asyncio.Event()
         self.failure: AgentUnavailable | None = None
+        self.was_stopped = False
         self.closed = False
 
     @property

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from core.errors import CredentialsError, causes_of
-from core.events.types import ErrorRaised, Event, QueryFinished, QueryReceived
+from core.events.types import AgentSilent, ErrorRaised, Event, QueryFinished, QueryReceived
 
 if TYPE_CHECKING:
     from tui.app.controllers.queries import Queries
@@ -36,6 +39,13 @@ class Failures:
             match event:
                 case QueryReceived():
                     self._app.notice.clear()
+                case AgentSilent(over=False, waits_for="model" | "process"):
+                    self._show_silence(event)
+                case AgentSilent(over=True) | QueryFinished() if self._app.notice.is_counting:
+                    self._app.notice.clear()
+                case _:
+                    pass
+            match event:
                 case QueryFinished(status="error", error=error) if self._is_news(error):
                     shows = f"{self._app.keys.shown('show.conversation')} shows the conversation"
                     self._app.notice.show(error or "The query failed.", shows)
@@ -49,6 +59,20 @@ class Failures:
         if self._app.state == "failed" and self._last is not None:
             last, self._last = self._last, None
             self._open(last, afterwards="The agent is not running.")
+
+    def _show_silence(self, event: AgentSilent) -> None:
+        """Show how long there has been no answer, and what to do, until something comes."""
+        from core.events.describe import describe
+
+        since = time.monotonic() - event.silent_ms / 1000
+
+        def text() -> str:
+            silent = 1000.0 * round(time.monotonic() - since)
+            return describe(msgspec.structs.replace(event, silent_ms=silent)).sentence
+
+        stops = self._app.keys.shown("stop")
+        wait = "It may still come;" if event.waits_for == "model" else "It is ended if it does not react:"
+        self._app.notice.count(text, f"{wait} {stops} stops the query")
 
     def _is_news(self, error: str | None) -> bool:
         """Whether a failed query is shown nowhere else: neither in a visible conversation nor in a dialog."""

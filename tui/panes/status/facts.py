@@ -11,6 +11,7 @@ from textual.content import Content
 
 from core.events.tool_names import tool_label
 from core.events.types import (
+    AgentSilent,
     ApiRetry,
     AuthFinished,
     AuthRequired,
@@ -76,6 +77,7 @@ DECIDERS = {
 }
 AUTH = "auth"
 WORD_WIDTH = 9
+NAME_WIDTH = 20
 PATH_WIDTH = 38
 SHORT_PATH_WIDTH = 6
 MOST_MARKS = 5
@@ -104,9 +106,11 @@ class StatusFacts:
     tokens: TokenCount = field(default_factory=TokenCount)
     since: float | None = None
     stopping_since: float | None = None
+    silent_since: float | None = None
     elapsed: float = 0.0
     servers: list[McpServer] = field(default_factory=list)
     _doing: str = "working"
+    _waits_for: str = ""
     _questions: set[str] = field(default_factory=set)
     _tools: set[str] = field(default_factory=set)
     _path: str = ""
@@ -186,6 +190,9 @@ class StatusFacts:
             case ToolCallFinished():
                 self._tools.discard(event.tool_use_id)
                 self._doing = "tools" if self._tools else "thinking"
+            case AgentSilent():
+                self.silent_since = None if event.over else self.clock() - event.silent_ms / 1000
+                self._waits_for = clean_line(event.name, NAME_WIDTH) or "no answer"
             case ApiRetry():
                 self._doing = f"retry {event.attempt}"
             case _:
@@ -198,6 +205,7 @@ class StatusFacts:
         self.limit = event.max_cost_usd if event.max_cost_usd is not None else self.limit
 
     def _on_query_finished(self, event: QueryFinished) -> None:
+        self.silent_since = None
         if self.since is not None or event.duration_ms:
             self.elapsed = event.duration_ms / 1000
         self.since = None
@@ -242,6 +250,9 @@ class StatusFacts:
         match state:
             case _ if self._questions:
                 word, mark, style = "needs you", "?", "bold $text-warning"
+            case "running" if self.silent_since is not None:
+                word = f"{self._waits_for} {short_time(self.clock() - self.silent_since)}"
+                mark, style = SPINNER[frame % len(SPINNER)], "$text-warning"
             case "running":
                 word, mark, style = self._doing, SPINNER[frame % len(SPINNER)], "$text-accent"
             case "stopping":

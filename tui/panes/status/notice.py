@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Literal
 
 from textual.content import Content
+from textual.timer import Timer
 from textual.widgets import Static
 
 from tui.terminal.output_filter import strip_controls
@@ -21,9 +23,24 @@ class NoticeBar(Static):
         super().__init__("", markup=False)
         self.display = False
         self.text = ""
+        self._timer: Timer | None = None
+
+    @property
+    def is_counting(self) -> bool:
+        """Whether it shows a text that changes each second."""
+        return self._timer is not None
+
+    def count(self, text: Callable[[], str], hint: str = "") -> None:
+        """Show a warning whose text changes each second, until it is cleared or replaced."""
+        self.show(text(), hint, "warning")
+        self._timer = self.set_interval(1.0, lambda: self._show(text(), hint, "warning"), name="notice")
 
     def show(self, text: str, hint: str = "", level: Literal["error", "warning"] = "error") -> None:
         """Show `text`, with a `hint` what to do; replaces what was shown."""
+        self._stop_counting()
+        self._show(text, hint, level)
+
+    def _show(self, text: str, hint: str, level: Literal["error", "warning"]) -> None:
         plain = " ".join(strip_controls(line.replace("\t", " ")).strip() for line in text.splitlines())
         if len(plain) > LIMIT:
             plain = f"{plain[: LIMIT - 1]}…"
@@ -41,7 +58,13 @@ class NoticeBar(Static):
 
     def clear(self) -> None:
         """Show nothing, and take no room."""
+        self._stop_counting()
         if self.display:
             self.display = False
             self.text = ""
             self.update("")
+
+    def _stop_counting(self) -> None:
+        if self._timer is not None:
+            self._timer.stop()
+            self._timer = None

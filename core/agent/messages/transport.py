@@ -1,0 +1,163 @@
+"""The pipes of the command line's process: each line of its output is a message, and one that is not is skipped."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from core.agent.messages.malformed import MalformedMessages
+from core.agent.messages.repair import repair
+from core.agent.messages.stderr import StandardError
+
+if TYPE_CHECKING:
+    import claude_agent_sdk as sdk
+
+__all__ = ["CliTransport", "Lines", "message_in"]
+
+_DAMAGED_RESULT = re.compile(r'\s*\{[^{}\[\]]{0,200}"type"\s*:\s*"result"')
+_SAMPLE = 300
+
+
+class CliTransport:
+    """Runs the command line as the SDK's own transport does, but no line of its output can end the connection.
+
+    It implements `claude_agent_sdk.Transport`. The SDK's transport starts and ends the process; this one reads its
+    output and its standard error.
+
+    Args:
+        options: the options of the connection; `max_buffer_size` bounds a line.
+        malformed: counts the lines that are no messages.
+        stderr: reads the standard error.
+    """
+
+    def __init__(
+        self, options: sdk.ClaudeAgentOptions, malformed: MalformedMessages, stderr: StandardError
+    ) -> None:
+        self._cli = _sdk_transport(options)
+        self._cli._handle_stderr = self._read_stderr
+        self._longest = options.max_buffer_size or 1 << 20
+        self._malformed = malformed
+        self._stderr = stderr
+
+    @property
+    def pid(self) -> int | None:
+        """The pid of the process; None if it has none or it has ended."""
+        process = self._cli._process
+        return process.pid if process is not None and process.returncode is None else None
+
+    async def connect(self) -> None:
+        """Start the process."""
+        await self._cli.connect()
+
+    async def write(self, data: str) -> None:
+        """Write to its standard input."""
+        await self._cli.write(data)
+
+    async def end_input(self) -> None:
+        """Close its standard input."""
+        await self._cli.end_input()
+
+    async def close(self) -> None:
+        """End the process and release its pipes."""
+        await self._cli.close()
+
+    def is_ready(self) -> bool:
+        """Whether it can be written to."""
+        return bool(self._cli.is_ready())
+
+    async def read_messages(self) -> AsyncIterator[dict[str, Any]]:
+        """Every message, until the process closes its output.
+
+        Raises:
+            ProcessError: the process ended with an error.
+        """
+        import anyio
+        import claude_agent_sdk as sdk
+        from anyio.streams.text import TextReceiveStream
+
+        process = self._cli._process
+        lines = Lines(self._longest)
+        try:
+            async for chunk in TextReceiveStream(process.stdout, errors="replace"):
+                for line in lines.push(chunk):
+                    if (message := message_in(line, self._malformed)) is not None:
+                        yield message
+        except anyio.ClosedResourceError:
+            pass
+        # A process that was killed may leave half a message.
+        if (message := message_in(lines.rest(), MalformedMessages())) is not None:
+            yield message
+        code = await process.wait()
+        if code:
+            raise sdk.ProcessError(f"it ended with exit code {code}", exit_code=code)
+
+    async def _read_stderr(self) -> None:
+        import anyio
+
+        try:
+            async for chunk in self._cli._process.stderr:
+                self._stderr.feed(chunk)
+        except (anyio.ClosedResourceError, anyio.BrokenResourceError):
+            pass
+        finally:
+            self._stderr.close()
+
+
+class Lines:
+    """Makes lines of the pieces of a text; of a line that is longer than `longest` only the beginning is kept."""
+
+    def __init__(self, longest: int) -> None:
+        self._longest = longest
+        self._pieces: list[str] = []
+        self._length = 0
+
+    def push(self, piece: str) -> Iterator[str]:
+        """Add a piece; yields the lines that it completes."""
+        *ends, rest = piece.split("\n")
+        for end in ends:
+            self._add(end)
+            yield self.rest()
+        self._add(rest)
+
+    def rest(self) -> str:
+        """Return, and forget, the line that is not complete."""
+        line = "".join(self._pieces)
+        self._pieces, self._length = [], 0
+        return line
+
+    def _add(self, piece: str) -> None:
+        if piece and self._length <= self._longest:
+            self._pieces.append(piece)
+            self._length += len(piece)
+
+
+def message_in(line: str, malformed: MalformedMessages) -> dict[str, Any] | None:
+    """Read the message in a line; None if there is none, which is counted unless the line is empty."""
+    line = line.strip()
+    if not line:
+        return None
+    try:
+        raw = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        malformed.note(f"a line that is not JSON ({error})", line[:_SAMPLE])
+        if _DAMAGED_RESULT.match(line) is None:
+            return None
+        # Nothing else ends a query.
+        raw = {"type": "result"}
+    return repair(raw, malformed.note)
+
+
+def _sdk_transport(options: sdk.ClaudeAgentOptions) -> Any:
+    from claude_agent_sdk._internal.transport.subprocess_cli import SubprocessCLITransport
+
+    # For a transport of its own the SDK sets the first itself; the second makes the standard error a pipe.
+    given = replace(options, permission_prompt_tool_name="stdio", stderr=lambda _line: None)
+    return SubprocessCLITransport(_no_prompt(), given)
+
+
+async def _no_prompt() -> AsyncIterator[dict[str, Any]]:
+    return
+    yield {}

@@ -1,0 +1,126 @@
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+
+from core.agent.messages.silence import REPORT_AFTER, SilenceWatch
+from core.events.describe import describe
+from core.events.types import AgentSilent, Event
+
+
+class Bench:
+    """A watch whose clock moves only when a test says so."""
+
+    def __init__(self) -> None:
+        self.now = 100.0
+        self.waits_for = ("model", "")
+        self.reacts = True
+        self.events: list[AgentSilent] = []
+        self._moved = asyncio.Condition()
+        self.watch = SilenceWatch(
+            self._publish, lambda: self.waits_for, self._react, clock=lambda: self.now, sleep=self._sleep
+        )
+
+    def _publish(self, event: Event) -> Event:
+        assert isinstance(event, AgentSilent)
+        self.events.append(event)
+        return event
+
+    async def _react(self) -> None:
+        if not self.reacts:
+            raise TimeoutError
+
+    async def _sleep(self, seconds: float) -> None:
+        until = self.now + seconds
+        async with self._moved:
+            await self._moved.wait_for(lambda: self.now >= until)
+
+    async def move(self, seconds: float) -> None:
+        self.now += seconds
+        async with self._moved:
+            self._moved.notify_all()
+        await self.run()
+
+    async def run(self) -> None:
+        for _ in range(10):
+            await asyncio.sleep(0)
+
+    async def __aenter__(self) -> Bench:
+        self._task = asyncio.create_task(self.watch.watch("q1"))
+        await self.run()
+        return self
+
+    async def __aexit__(self, *_error: object) -> None:
+        self._task.cancel()
+        with suppress(asyncio.CancelledError):
+            await self._task
+
+
+def sentences(bench: Bench) -> list[str]:
+    return [describe(event).sentence for event in bench.events]
+
+
+async def test_a_silence_is_reported_once_and_so_is_its_end() -> None:
+    assert REPORT_AFTER == 30.0
+    async with Bench() as bench:
+        await bench.move(29)
+        assert bench.events == []
+        await bench.move(1)
+        await bench.move(100)
+        assert sentences(bench) == ["No answer from the model's service for 30 s."]
+        bench.watch.note_message()
+        await bench.run()
+        assert [event.over for event in bench.events] == [False, True]
+        await bench.move(31)
+        assert [event.over for event in bench.events] == [False, True, False]
+
+
+async def test_every_message_begins_it_again() -> None:
+    async with Bench() as bench:
+        for _ in range(10):
+            await bench.move(20)
+            bench.watch.note_message()
+        assert bench.events == []
+
+
+async def test_an_announced_wait_is_no_silence() -> None:
+    async with Bench() as bench:
+        bench.watch.note_message(expected_in=60)
+        await bench.move(89)
+        assert bench.events == []
+        await bench.move(1)
+        assert [event.silent_ms for event in bench.events] == [90_000]
+
+
+async def test_what_is_waited_for_is_named() -> None:
+    async with Bench() as bench:
+        bench.waits_for = ("tool", "crawl_parallel")
+        await bench.move(34)
+        bench.watch.note_message()
+        await bench.run()
+        bench.waits_for = ("subagent", "news-expert")
+        await bench.move(34)
+    assert sentences(bench) == [
+        "crawl_parallel has been running for 34 s without a result.",
+        "Something came from crawl_parallel again.",
+        "No message from news-expert for 34 s.",
+    ]
+
+
+async def test_a_person_who_is_asked_may_take_any_time() -> None:
+    async with Bench() as bench:
+        bench.waits_for = ("person", "")
+        await bench.move(3600)
+        assert bench.events == []
+        bench.waits_for = ("model", "")
+        await bench.move(29)
+        assert bench.events == []
+        await bench.move(2)
+        assert len(bench.events) == 1
+
+
+async def test_a_process_that_does_not_react_is_named_whatever_runs() -> None:
+    async with Bench() as bench:
+        bench.waits_for, bench.reacts = ("tool", "crawl_parallel"), False
+        await bench.move(34)
+    assert sentences(bench) == ["The agent's process has not reacted for 34 s."]

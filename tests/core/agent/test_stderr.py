@@ -1,0 +1,58 @@
+from __future__ import annotations
+
+import logging
+
+import pytest
+
+from core.agent.messages.stderr import StandardError
+
+
+class Clock:
+    """A clock that a test turns."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def logged(caplog: pytest.LogCaptureFixture) -> list[str]:
+    return [record.getMessage() for record in caplog.records]
+
+
+def test_lines_are_logged_however_they_are_cut(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO)
+    reader = StandardError(Clock())
+    for piece in (b"one\ntw", b"o\n\n", b"thr\xffee"):
+        reader.feed(piece)
+    assert logged(caplog) == ["agent: one", "agent: two"]
+    reader.close()
+    assert logged(caplog)[2:] == ["agent: thr\ufffdee"]
+    assert reader.last_line == "thr\ufffdee"
+
+
+def test_a_flood_is_counted_and_not_logged(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO)
+    clock = Clock()
+    reader = StandardError(clock)
+    for _ in range(1_000):
+        reader.feed(b"a line of a flood\n" * 3_000)
+    reader.feed(b"the reason\n")
+    assert len(caplog.records) < 2_000
+    assert reader.last_line == "the reason"
+    clock.now = 2.0
+    reader.feed(b"quiet again\n")
+    *_, dropped, last = logged(caplog)
+    assert (
+        dropped == f"agent: {1_000 * 3_000 * 18 + 11 - 32_768} more bytes of its standard error were dropped"
+    )
+    assert last == "agent: quiet again"
+
+
+def test_a_flood_at_the_end_is_reported_when_it_is_closed(caplog: pytest.LogCaptureFixture) -> None:
+    reader = StandardError(Clock())
+    reader.feed(b"x" * 100_000)
+    reader.close()
+    assert "67232 more bytes" in logged(caplog)[-1]
+    assert len(reader.last_line) <= 500
