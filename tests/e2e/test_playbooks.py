@@ -20,6 +20,7 @@ from core.events.types import (
     ObserverStarted,
     PathFellBack,
     PermissionAnswered,
+    PermissionAsked,
     QueryClassified,
     QueryFinished,
     QueryReceived,
@@ -29,6 +30,7 @@ from core.events.types import (
     SubagentStarted,
     ToolCallFinished,
     ToolCallStarted,
+    UntrustedTextRead,
 )
 from tests.e2e.added_server import own_home
 from tests.e2e.running import Finished, model_environment, run
@@ -79,6 +81,11 @@ def check_recovered_results(research: Finished) -> None:
     assert len(rows) >= 30
     urls = (research.session / "search_results" / "urls.txt").read_text(encoding="utf-8").split()
     assert len(urls) == len(set(urls))
+
+
+def check_nothing_was_asked(research: Finished) -> None:
+    assert len(research.of(UntrustedTextRead)) == 1
+    assert research.of(PermissionAsked) == []
 
 
 def check_corpus_rule(research: Finished) -> None:
@@ -160,6 +167,7 @@ def check_files_are_private(research: Finished) -> None:
 CHECKS = (
     check_output,
     check_order_of_events,
+    check_nothing_was_asked,
     check_recovered_results,
     check_corpus_rule,
     check_sub_agent,

@@ -193,9 +193,9 @@ def texts_in(value: Any) -> tuple[list[tuple[str, str]], bool]:
             case str():
                 found.append((field, item))
             case dict():
-                waiting += [(str(name), each, depth + 1) for name, each in item.items()]
+                waiting += [(str(name), each, depth + 1) for name, each in reversed(item.items())]
             case list() | tuple():
-                waiting += [(field, each, depth + 1) for each in item]
+                waiting += [(field, each, depth + 1) for each in reversed(item)]
             case _:
                 pass
     return found, False

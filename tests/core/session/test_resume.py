@@ -23,6 +23,7 @@ from core.events.types import (
     SessionStarted,
     SubagentStarted,
     TokensSpent,
+    ToolCallFinished,
     ToolCallStarted,
     Usage,
 )
@@ -66,6 +67,13 @@ def query(number: int, cost: float | None) -> list[Event]:
         MessageFinished(query_id=f"q{number}", message_id=f"m{number}", text="!"),
         QueryFinished(query_id=f"q{number}", status="success", cost_usd=cost),
     ]
+
+
+def test_what_the_agent_read_is_known_again(workspace: Workspace) -> None:
+    call = ToolCallStarted(query_id="q1", tool_use_id="t1", name="WebSearch", input={"query": "?"})
+    assert not previous(workspace, begun(), QueryReceived(query_id="q1", text="?"), call).taint.is_set
+    end = ToolCallFinished(tool_use_id="t1", status="success")
+    assert previous(workspace, begun(), call, end).taint.describe().startswith("1 search result since ")
 
 
 def test_counters_continue_over_several_runs(workspace: Workspace) -> None:
