@@ -41,7 +41,7 @@ def answers(_body: dict[str, Any], _results: int) -> Sequence[Block]:
 async def test_each_tab_has_a_session_with_the_options_that_ends_with_it_or_with_the_server(
     tmp_path: Path,
 ) -> None:
-    options = ("--theme", "ua-light", "--permission-mode", "plan", "--max-turns=7", QUERY)
+    options = ("--no-token", "--theme", "ua-light", "--permission-mode", "plan", "--max-turns=7", QUERY)
     with scripted_model(answers) as model, serving(tmp_path, *options, model=model) as served:
         assert served.url == served.origin + "/"
         url = f"{served.origin}/ws?width=140&height=40"
@@ -87,7 +87,7 @@ async def test_each_tab_has_a_session_with_the_options_that_ends_with_it_or_with
 
 @pytest.mark.smoke
 async def test_not_even_a_killed_server_leaves_a_session_behind(tmp_path: Path) -> None:
-    with serving(tmp_path) as served:
+    with serving(tmp_path, "--no-token") as served:
         url, own = f"{served.origin}/ws", {"Origin": served.origin}
         async with aiohttp.ClientSession() as client:
             left = await client.ws_connect(url, headers=own)
@@ -158,6 +158,8 @@ def test_what_cannot_be_served_is_shown_in_one_line(tmp_path: Path) -> None:
     assert "--port" in done.stderr
     for args, named in (
         (["--token", "short"], "--token"),
+        (["--token", TOKEN, "--no-token"], "--no-token"),
+        (["--no-token", "--host", "0.0.0.0"], "other machines"),
         (["--theme", "x", "--max-turns", "0"], "max-turns"),
         (["run"], "command"),
     ):
@@ -179,7 +181,7 @@ def make_unstartable(served: Served) -> None:
 
 
 async def test_the_page_is_shown_why_a_session_cannot_start(tmp_path: Path) -> None:
-    with serving(tmp_path, ANTHROPIC_API_KEY=SECRET) as served:
+    with serving(tmp_path, "--no-token", ANTHROPIC_API_KEY=SECRET) as served:
         make_unstartable(served)
         url, reported = f"{served.origin}/ws", list[str]()
         async with aiohttp.ClientSession() as client, asyncio.timeout(60):
@@ -197,7 +199,7 @@ async def test_the_page_is_shown_why_a_session_cannot_start(tmp_path: Path) -> N
 
 @pytest.mark.skipif(BROWSER is None, reason="needs Chromium, which .ci/run installs where it can")
 async def test_a_real_browser_shows_why_a_session_cannot_start(tmp_path: Path) -> None:
-    with serving(tmp_path) as served:
+    with serving(tmp_path, "--no-token") as served:
         make_unstartable(served)
         async with browsing(tmp_path / "profile") as page:
             await page.call("Page.navigate", url=f"{served.origin}/")
@@ -252,3 +254,79 @@ async def test_a_real_browser_shows_the_screen_and_types_into_it(tmp_path: Path)
     (events,) = served.sessions
     assert [e.text for e in events if isinstance(e, QueryReceived)] == [QUERY]
     assert isinstance(events[-1], SessionFinished)
+
+
+BROKEN = {
+    "no Host": b"GET / HTTP/1.1\r\n\r\n",
+    "no Host, HTTP/1.0": b"GET / HTTP/1.0\r\n\r\n",
+    "two Hosts": b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nHost: evil.example\r\n\r\n",
+    "half an address": b"GET / HTTP/1.1\r\nHost: [::1\r\n\r\n",
+    "no text": b"GET / HTTP/1.1\r\nHost: \xff\xfe\r\n\r\n",
+    "bad Origin": b"GET /ws HTTP/1.1\r\nHost: 127.0.0.1\r\nOrigin: http://[\r\n\r\n",
+    "huge header": b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nX: " + b"a" * 100_000 + b"\r\n\r\n",
+    "20,000 headers": b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n" + b"X: a\r\n" * 20_000 + b"\r\n",
+    "TLS": b"\x16\x03\x01\x02\x00\x01\x00\n\n\n",
+    "bad target": b"GET http://[/ HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n",
+    "long name": b"GET /static/" + b"a" * 5_000 + b" HTTP/1.1\r\nHost: {host}\r\nCookie: {cookie}\r\n\r\n",
+    "bad chunk": b"POST / HTTP/1.1\r\nHost: 127.0.0.1\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
+}
+
+
+def _status(port: int, request: bytes) -> int:
+    with socket.create_connection(("127.0.0.1", port), timeout=30) as connection:
+        connection.sendall(request)
+        answer = b""
+        while b"\r\n" not in answer and (piece := connection.recv(4096)):
+            answer += piece
+    return int(answer.split()[1])
+
+
+async def test_one_tab_too_many_gets_a_page_and_broken_requests_cause_no_traceback(tmp_path: Path) -> None:
+    with serving(tmp_path, "--max-tabs", "1") as served:
+        # The printed address has the token, also on loopback.
+        _, _, token = served.url.partition("?token=")
+        assert len(token) >= 32
+        jar = aiohttp.CookieJar(unsafe=True)
+        async with aiohttp.ClientSession(served.origin, cookie_jar=jar) as client:
+            own = {"Origin": served.origin}
+            async with client.get("/") as answer:
+                assert answer.status == 403
+            assert await refused(client, f"{served.origin}/ws", **own)
+            async with client.get(f"/?token={token}", headers={"Host": "evil.example"}) as answer:
+                assert answer.status == 403
+            async with client.get(f"/?token={token}") as answer:
+                assert answer.status == 200
+                assert "token" not in str(answer.url)
+            first = await client.ws_connect("/ws", headers=own)
+            await drawn(first, "DEMO")
+            async with client.get("/") as answer:
+                assert answer.status == 503
+                page = await answer.text()
+            assert "<h1>Too many tabs</h1>" in page
+            assert "--max-tabs" in page
+            second = await client.ws_connect("/ws", headers=own)
+            kind, why = json.loads((await second.receive()).data)
+            assert (kind, why["how"]) == ("ended", "was not started")
+            assert "Only one tab is open" in why["said"]
+            assert len(served.children) == 1
+            await second.close()
+
+            port = int(served.origin.rpartition(":")[2])
+            (cookie,) = jar
+            values = {b"{host}": f"127.0.0.1:{port}".encode(), b"{cookie}": f"{cookie.key}={token}".encode()}
+            statuses = {}
+            for name, request in BROKEN.items():
+                filled = request
+                for place, value in values.items():
+                    filled = filled.replace(place, value)
+                statuses[name] = await asyncio.to_thread(_status, port, filled)
+            assert set(statuses.values()) <= {400, 403, 404}, statuses
+            await first.close()
+            await until(lambda: served.children == [])
+            third = await client.ws_connect("/ws", headers=own)
+            await drawn(third, "DEMO")
+            await third.close()
+        served.process.terminate()
+        rest = await asyncio.to_thread(served.process.communicate, timeout=60)
+    # The first lines were read when it began.
+    assert rest[0].replace("Ctrl+C ends it and its sessions.\n", "") == ""

@@ -17,6 +17,7 @@ __all__ = ["add_arguments", "passed_on", "run"]
 
 PORT = 8000
 SHORTEST_TOKEN = 16
+MOST_TABS = 8
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -28,10 +29,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--port", type=_port, default=PORT, metavar="N", help="default: %(default)s; 0 takes a free one"
     )
     parser.add_argument(
+        "--max-tabs",
+        type=_tabs,
+        default=MOST_TABS,
+        metavar="N",
+        help="how many tabs may be open at the same time, each with a session of its own (default: %(default)s)",
+    )
+    token = parser.add_mutually_exclusive_group()
+    token.add_argument(
         "--token",
         type=_token,
         metavar="TOKEN",
-        help="the token that a browser must send; generated and printed if other machines can connect",
+        help="the token that a browser must send; generated and printed unless it is given",
+    )
+    token.add_argument(
+        "--no-token",
+        action="store_true",
+        help="let every user and program of this machine open sessions; only for an address on loopback",
     )
 
 
@@ -47,20 +61,23 @@ def run(args: argparse.Namespace, given: Sequence[str]) -> int:
     """Serve until a signal asks for the end; returns the exit code.
 
     Raises:
-        SettingsError: nothing can listen at the address.
+        SettingsError: nothing can listen at the address, or other machines could open sessions without a token.
     """
-    here = is_loopback(args.host)
-    token = args.token
-    if token is None and not here:
-        token = secrets.token_urlsafe(24)
-    return asyncio.run(_serve(args.host, args.port, token, passed_on(given), shown=args.token is None))
+    if args.no_token and not is_loopback(args.host):
+        raise SettingsError(
+            f"--no-token is not possible with --host {args.host}: other machines could open sessions. "
+            "Leave it out, or listen at 127.0.0.1."
+        )
+    token = None if args.no_token else args.token or secrets.token_urlsafe(24)
+    return asyncio.run(_serve(args, token, passed_on(given)))
 
 
-async def _serve(host: str, port: int, token: str | None, arguments: Sequence[str], *, shown: bool) -> int:
+async def _serve(args: argparse.Namespace, token: str | None, arguments: Sequence[str]) -> int:
     from tui.serve.server import Server
 
+    host, port = args.host, args.port
     here = is_loopback(host)
-    server = Server(arguments, Guard(token, names_of(host)), here=here)
+    server = Server(arguments, Guard(token, names_of(host)), here=here, most_tabs=args.max_tabs)
     loop = asyncio.get_running_loop()
     ended = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
@@ -73,7 +90,8 @@ async def _serve(host: str, port: int, token: str | None, arguments: Sequence[st
             f"Cannot listen on port {port} of {host}: {why}. Choose others with --host and --port."
         ) from error
     try:
-        sys.stdout.write(_describe(host, port, token if shown else None, needs_token=token is not None))
+        shown = None if args.token else token
+        sys.stdout.write(_describe(host, port, shown, needs_token=token is not None))
         sys.stdout.flush()
         await ended.wait()
     finally:
@@ -87,6 +105,12 @@ def _describe(host: str, port: int, token: str | None, *, needs_token: bool) -> 
     query = f"?token={token}" if token else "?token=… with your token" if needs_token else ""
     advice = "" if is_loopback(host) else " The traffic is not encrypted: use a tunnel or TLS."
     return f"Serving on http://{name}:{port}/{query}\nCtrl+C ends it and its sessions.{advice}\n"
+
+
+def _tabs(value: str) -> int:
+    if not value.isascii() or not value.isdigit() or not 1 <= int(value) <= 1000:
+        raise argparse.ArgumentTypeError(f"{value!r} is not a number from 1 to 1000")
+    return int(value)
 
 
 def _port(value: str) -> int:

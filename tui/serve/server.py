@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import json
+import logging
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
 import textual_serve
 from aiohttp import WSMsgType, web
+from aiohttp.http_exceptions import HttpProcessingError
 
+from core.text import clean_line
 from tui.serve.guard import Guard
 from tui.serve.tab import Tab, cells
 
@@ -44,11 +48,13 @@ main { max-width: 36rem; margin: 1rem; padding: 1rem 2rem; background: #171a21; 
 h1 { margin: 0.5rem 0; font-size: 1.1rem; color: #e0b15e; }
 code { color: #7aa7f7; }
 """
-_REFUSED = """<!doctype html>
-<html lang="en"><meta charset="utf-8"><title>ua-tui: not allowed</title><link rel="icon" href="data:,">
+_PAGE = """<!doctype html>
+<html lang="en"><meta charset="utf-8"><title>ua-tui: {title}</title><link rel="icon" href="data:,">
 <meta name="viewport" content="width=device-width"><style>{style}</style>
-<body><main><h1>Not allowed</h1><p>{why}</p></main></body></html>
+<body><main><h1>{heading}</h1><p>{why}</p></main></body></html>
 """
+
+log = logging.getLogger(__name__)
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
@@ -60,12 +66,14 @@ class Server:
         arguments: those of `ua-tui`, for every session.
         guard: who may have the screen.
         here: whether only browsers of this machine can reach it.
+        most_tabs: how many tabs may be open at the same time.
     """
 
-    def __init__(self, arguments: Sequence[str], guard: Guard, *, here: bool) -> None:
+    def __init__(self, arguments: Sequence[str], guard: Guard, *, here: bool, most_tabs: int) -> None:
         self._arguments = arguments
         self._guard = guard
         self._here = here
+        self._most_tabs = most_tabs
         self._tabs: dict[Tab, web.WebSocketResponse] = {}
         self._closing = False
         self._runner: web.AppRunner | None = None
@@ -80,14 +88,15 @@ class Server:
         app.on_response_prepare.append(_add_headers)
         app.add_routes(
             [
-                web.get("/", _page),
+                web.get("/", self._page),
                 web.get("/page.js", _script),
                 web.get("/ws", self._connect),
                 web.static("/static", _STATIC),
             ]
         )
+        log.addFilter(_describe_failure)
         # No log of what is asked for: the token stands in an address.
-        self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=1.0)
+        self._runner = web.AppRunner(app, access_log=None, logger=log, shutdown_timeout=1.0)
         await self._runner.setup()
         try:
             await web.TCPSite(self._runner, host, port).start()
@@ -118,16 +127,19 @@ class Server:
             tokens=tokens,
         )
         if why is not None:
-            return web.Response(
-                status=403, text=_REFUSED.format(why=why, style=_STYLE), content_type="text/html"
-            )
+            return _message(403, "Not allowed", why)
         if request.path == "/" and given is not None:
             # Out of the address line, where it would be read over a shoulder and kept in the history.
             response = web.Response(status=303, headers={"Location": "/"})
             if self._guard.token is not None and self._guard.lets_in([given]):
                 response.set_cookie(cookie, given, httponly=True, samesite="Lax", path="/")
             return response
-        return await handler(request)
+        try:
+            return await handler(request)
+        except (OSError, ValueError) as error:
+            # Such as a path with a name that no file can have.
+            log.info("%s", clean_line(str(error)))
+            raise web.HTTPNotFound from error
 
     def _cookie(self, request: web.Request) -> str:
         # Browsers keep cookies for a host, whatever the port; two servers must not take each other's.
@@ -136,11 +148,27 @@ class Server:
         ).hexdigest()
         return f"{COOKIE}-{digest[:12]}"
 
+    async def _page(self, _: web.Request) -> web.StreamResponse:
+        if len(self._tabs) >= self._most_tabs:
+            return _message(
+                503, "Too many tabs", f"{self._limit} Close one of them, then load this page again."
+            )
+        return web.Response(text=_read("page.html"), content_type="text/html", charset="utf-8")
+
+    @property
+    def _limit(self) -> str:
+        tabs = "one tab is" if self._most_tabs == 1 else f"{self._most_tabs} tabs are"
+        return f"Only {tabs} open at the same time; --max-tabs of ua-tui serve changes that."
+
     async def _connect(self, request: web.Request) -> web.StreamResponse:
         if self._closing:
             raise web.HTTPServiceUnavailable
         websocket = web.WebSocketResponse(heartbeat=15, timeout=2.0, max_msg_size=MOST_IN_MESSAGE)
-        await websocket.prepare(request)
+        if len(self._tabs) >= self._most_tabs:
+            await websocket.prepare(request)
+            await websocket.send_str(json.dumps(["ended", {"how": "was not started", "said": self._limit}]))
+            await websocket.close()
+            return websocket
         tab = Tab(
             self._arguments,
             write_bytes=websocket.send_bytes,
@@ -150,6 +178,7 @@ class Server:
         )
         self._tabs[tab] = websocket
         try:
+            await websocket.prepare(request)
             await tab.start(_number(request, "width", 80), _number(request, "height", 24))
             async for message in websocket:
                 if message.type is WSMsgType.TEXT:
@@ -170,8 +199,20 @@ async def _add_headers(_: web.Request, response: web.StreamResponse) -> None:
     response.headers.update(_HEADERS)
 
 
-async def _page(_: web.Request) -> web.StreamResponse:
-    return web.Response(text=_read("page.html"), content_type="text/html", charset="utf-8")
+def _message(status: int, heading: str, why: str) -> web.Response:
+    text = _PAGE.format(title=heading.lower(), heading=heading, why=why, style=_STYLE)
+    return web.Response(status=status, text=text, content_type="text/html")
+
+
+def _describe_failure(record: logging.LogRecord) -> bool:
+    """Describe a failed request in one line, and one that is no HTTP not at all: anybody can send that."""
+    error = record.exc_info[1] if record.exc_info else None
+    if isinstance(error, HttpProcessingError):
+        return False
+    if error is not None:
+        record.msg, record.args = "A request failed: %s", (clean_line(str(error) or type(error).__name__),)
+        record.exc_info = record.exc_text = None
+    return True
 
 
 async def _script(_: web.Request) -> web.StreamResponse:

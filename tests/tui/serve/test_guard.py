@@ -101,12 +101,15 @@ def test_sessions_get_all_arguments_but_those_of_the_server() -> None:
         TOKEN,
         "--max-cost",
         "2",
+        "--max-tabs=3",
     ]
     assert passed_on(given) == ["--demo", "hello", "--allow", "A_*", "--max-cost", "2"]
+    assert passed_on(["--no-token", "--demo"]) == ["--demo"]
 
 
 @pytest.mark.parametrize(
-    "wrong", [["--port", "70000"], ["--port", "x"], ["--token", "short"], ["--token", "ä" * 20]]
+    "wrong",
+    [["--port", "70000"], ["--port", "x"], ["--token", "short"], ["--token", "ä" * 20], ["--max-tabs", "0"]],
 )
 def test_wrong_options_are_refused(wrong: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     parser = argparse.ArgumentParser()
