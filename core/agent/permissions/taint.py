@@ -271,7 +271,7 @@ class Taint:
         elif (addresses := addresses_of(action)) is None:
             why = "its arguments have more parts than can be checked"
         elif (new := self._first_new(action, addresses)) is not None:
-            why = f"the address {clean_line(new, 200)} is in nothing that you wrote or the agent found"
+            why = f"the address {clean_line(new, 200)} is new: it is not in your words, a search result or a page"
         else:
             return None
         return f"{why}; the agent has read {self.describe()}"

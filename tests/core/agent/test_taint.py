@@ -97,7 +97,7 @@ def test_what_is_not_the_users_taints_and_is_named(
     read(taint, tool, given)
     assert len(heard) == 1
     assert heard[0].startswith((f"{named} since ", "1 page of", "1 search result since"))
-    assert "evil.example/?d=secret is in nothing" in (crawl(taint, EVIL) or "")
+    assert "evil.example/?d=secret is new" in (crawl(taint, EVIL) or "")
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,7 @@ from core.events.types import (
     TextDelta,
     TokensSpent,
     ToolCallStarted,
+    UntrustedTextRead,
     Usage,
 )
 from tests.paths import STYLES
@@ -174,6 +175,15 @@ async def test_skipping_permissions_is_shown_at_every_width() -> None:
     )
     async with app.run_test(size=(60, 5)):
         assert "perm: ALLOW ALL" in app.shown(started)
+
+
+async def test_untrusted_text_is_shown_at_every_width() -> None:
+    for width, shown in ((200, "untrusted text read"), (80, "untrusted")):
+        app = StatusApp()
+        async with app.run_test(size=(width, 1)):
+            assert "untrusted" not in app.shown(STARTED, RECEIVED)
+            assert shown in app.shown(UntrustedTextRead(what="1 file since 12:00"))
+            assert ("Read", "1 file since 12:00: what can carry data out asks") in app.line.describe()
 
 
 async def test_nothing_ticks_while_nothing_runs() -> None:

@@ -237,9 +237,7 @@ class StatusFacts:
             cells.append(cell(short_model(self.model), 40, "model"))
         cells.append(self._mode_cell())
         if self._untrusted:
-            cells.append(
-                cell("untrusted text read", 25, "untrusted", (Content.styled("untrusted", "$text-muted"), 29))
-            )
+            cells.append(_untrusted_cell())
         if self.servers and not failed and not again:
             cells.append(cell(self._server_counts(), 45, "servers"))
         cells.append(self._tracing_cell())
@@ -436,3 +434,11 @@ def _path_text(path: str) -> str:
     from core.events.describe import PATHS
 
     return PATHS.get(path, path)
+
+
+def _untrusted_cell() -> Cell:
+    forms = (
+        (Content.styled("untrusted text", "$text-muted"), 35),
+        (Content.styled("untrusted", "$text-muted"), 55),
+    )
+    return cell("untrusted text read", 25, "untrusted", *forms)
