@@ -27,13 +27,15 @@ async def open_session(
     *,
     interactive: bool = False,
     modifiers: Sequence[Modifier] = (),
+    trust_folder: bool = False,
     **overrides: Any,
 ) -> AsyncIterator[Session]:
     """Open a session for the block of an `async with`, and close it at the end.
 
-    `overrides` are settings by name; they have precedence over the environment and the settings files. Unless the
-    session is `interactive`, calls that need permission are denied, because nobody can be asked. `modifiers` see
-    what is sent to Composio and what it answers; they apply in the mode `native` only.
+    `overrides` are settings by name; they have precedence over the environment and the settings files. The files of
+    the current folder have no effect unless the user has trusted it, or `trust_folder` trusts it for this session.
+    Unless the session is `interactive`, calls that need permission are denied, because nobody can be asked. `modifiers`
+    see what is sent to Composio and what it answers; they apply in the mode `native` only.
 
     Raises:
         SettingsError: a setting is wrong.
@@ -41,7 +43,7 @@ async def open_session(
         AgentUnavailable: the agent cannot be started.
         UniversalAgentError: the session cannot be put together.
     """
-    chosen = settings or load_settings(overrides, by_name=True)
+    chosen = settings or load_settings(overrides, by_name=True, trust="trusted" if trust_folder else None)
     if not chosen.has_credentials():
         raise CredentialsError("no way to reach a model is configured: set ANTHROPIC_API_KEY, or demo=True")
     failures: list[str] = []

@@ -24,7 +24,10 @@ def settings_table() -> str:
     from core.settings.model import ENVIRONMENT, SPECS
 
     options = {option.setting: option.names.split()[0] for option in SETTING_OPTIONS}
-    rows = ["| setting | environment | default | meaning |", "|---|---|---|---|"]
+    rows = [
+        "| setting | environment | default | about | meaning |",
+        "|---|---|---|---|---|",
+    ]
     for name, (summary, notes) in field_texts().items():
         spec = SPECS[name]
         variables = ", ".join(f"`{variable}`" for variable in ENVIRONMENT.get(name, ()))
@@ -32,7 +35,7 @@ def settings_table() -> str:
         written = f"Written as {spec.table}." if spec.table else ""
         option = f"Option: `{options[name]}`." if name in options else ""
         meaning = " ".join(filter(None, (summary, notes, written, own, option))).replace("|", "\\|")
-        rows.append(f"| `{name}` | {variables} | {_default(name)} | {meaning} |")
+        rows.append(f"| `{name}` | {variables} | {_default(name)} | {spec.affects} | {meaning} |")
     return "\n".join(rows)
 
 

@@ -56,7 +56,9 @@ def credentials_of(
     """
     names = [name for _, name in _SECRETS]
     try:
-        places = set_elsewhere(names, environ=environ, cwd=cwd)
+        places = set_elsewhere(
+            names, environ=environ, cwd=cwd, config_dir=config_dir, trust=settings.folder.answer_once
+        )
     except SettingsError:
         # A file became invalid after the start: what was read then is still used.
         places = {}

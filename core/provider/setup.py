@@ -224,9 +224,14 @@ class ModelSetup:
 
     def _warnings(self, plan: SetupPlan) -> tuple[str, ...]:
         """Why the next start would differ from what was stored."""
-        where = {"environ": self._environ, "cwd": self._cwd}
+        where = {
+            "environ": self._environ,
+            "cwd": self._cwd,
+            "config_dir": self._config_dir,
+            "trust": self.settings.folder.answer_once,
+        }
         try:
-            then = load_settings(**where, config_dir=self._config_dir)  # type: ignore[arg-type]  # as named
+            then = load_settings(**where)  # type: ignore[arg-type]  # as named
             other = [name for name in plan.changes if getattr(then, name) != getattr(plan.settings, name)]
             elsewhere = set_elsewhere(other, **where)  # type: ignore[arg-type]  # as named
         except SettingsError as error:

@@ -12,12 +12,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from core.errors import SettingsError
+from core.errors import SettingsError, WorkspaceError
 from core.settings import parsers as values
 from core.settings.files import SettingsFile, UserFile
+from core.settings.folder import HeldBack
 from core.settings.keymap import key_choices
 from core.settings.model import ENVIRONMENT, SPECS, Places, Settings, load_settings
 from core.settings.sources import SourcedValue, ended, is_empty, winner, without_secrets
+from core.trust.decisions import Decision, FolderDecisions
+from core.trust.state import Answer, FolderTrust
 
 __all__ = [
     "Origin",
@@ -36,18 +39,20 @@ HIDDEN = "set, not shown"
 class Origin:
     """One place that sets a setting: the place in words, the line of a file, and the value for display.
 
-    `data` is the value in JSON, None if it is empty and so means the default.
+    `data` is the value in JSON, None if it is empty and so means the default. `held_back` is why the place has no
+    effect, as a clause; empty if it has.
     """
 
     place: str
     line: int | None
     value: str
     data: Any = None
+    held_back: str = ""
 
 
 @dataclass(frozen=True)
 class SettingListing:
-    """A setting: its value for display, and every place that sets it, the winning one first.
+    """A setting: its value for display, and every place that sets it, the winning one first, those held back last.
 
     Attributes:
         about: what it is for, in a sentence; `notes` has the rest.
@@ -92,11 +97,11 @@ def list_settings(places: Places) -> list[SettingListing]:
         SettingsError: a place cannot be read, or a value is wrong.
     """
     settings = load_settings(**vars(places))
-    layers = places.layers()
+    sources = places.read()
     texts = field_texts()
     listed = []
     for name, spec in SPECS.items():
-        given = [layer[name] for layer in layers if name in layer]
+        given = [layer[name] for layer in sources.layers if name in layer]
         value = getattr(settings, name)
         if name == "mcp_servers":
             # The user's own servers win over those of a folder.
@@ -106,7 +111,10 @@ def list_settings(places: Places) -> list[SettingListing]:
             SettingListing(
                 name=name,
                 value=_shown(name, value),
-                origins=tuple(_origin(name, each, places) for each in given),
+                origins=(
+                    *(_origin(name, each, places) for each in given),
+                    *(_held_back(each) for each in sources.held_back if each.name == name),
+                ),
                 about=texts[name][0],
                 notes=texts[name][1],
                 takes=spec.accepts,
@@ -126,7 +134,9 @@ def field_texts() -> dict[str, tuple[str, str]]:
     texts = {}
     for field, text in zip(definition.body, definition.body[1:], strict=False):
         match field, text:
-            case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(value=ast.Constant(value=str(content))):
+            case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(
+                value=ast.Constant(value=str(content))
+            ) if name in SPECS:
                 summary, _, notes = inspect.cleandoc(content).partition("\n\n")
                 texts[name] = (" ".join(summary.split()), " ".join(notes.split()))
             case _:
@@ -178,6 +188,7 @@ def store_setting(name: str, text: str | None, places: Places, *, in_project: bo
             value = _as_toml(spec.parse(text), text)
         elif in_project:
             value = ""
+    before = places.folder_trust(places.folder_settings())
     # A file may have it as the key of a table.
     there = file.names()
     written = next((each for each in _spellings(name) if each in there), name)
@@ -187,13 +198,34 @@ def store_setting(name: str, text: str | None, places: Places, *, in_project: bo
         empty=value == "",
         changed=written in there or value is not None,
     )
+    if in_project:
+        _keep_trust(before, places)
     return replace(stored, warning=_warning(name, file, places))
+
+
+def _keep_trust(before: FolderTrust, places: Places) -> None:
+    """Trust the user's own change of a folder's file, if nobody else's files in the folder wait for an answer."""
+    now = places.folder_trust(places.folder_settings())
+    if before.needs_answer or not now.needs_answer:
+        return
+    decisions = FolderDecisions(places.state)
+    earlier = decisions.read(places.cwd)
+    answer: Answer = "trusted" if earlier is None else earlier.answer
+    texts = {} if earlier is None else earlier.texts
+    try:
+        decisions.store(Decision(str(places.cwd), answer, now.fingerprints, texts))
+    except WorkspaceError as error:
+        raise SettingsError(f"It is stored, but not trusted: {error}") from error
 
 
 def _warning(name: str, file: SettingsFile, places: Places) -> str:
     """Why a file's setting does not apply; empty if it does."""
     try:
-        holds = winner(places.layers(), name)
+        sources = places.read()
+        holds = winner(sources.layers, name)
+        held_back = next((each for each in sources.held_back if each.name == name), None)
+        if held_back is not None and held_back.given.path == file.path:
+            return f"It has no effect: {held_back.reason}."
         if holds is not None and holds.path != file.path:
             return f"{holds.origin} wins over it: remove it there for this to apply."
         load_settings(**vars(places))
@@ -214,16 +246,27 @@ def _as_toml(value: Any, text: str) -> Any:
     return text.strip() if isinstance(value, Path) else value
 
 
-def _origin(name: str, given: SourcedValue, places: Places) -> Origin:
+def _held_back(each: HeldBack) -> Origin:
+    """Describe a value that has no effect, which may be wrong."""
+    given = each.given
+    value = HIDDEN if SPECS[each.name].secret else without_secrets(str(given.value))
+    return Origin(_place(given), given.line, value, value, each.reason)
+
+
+def _place(given: SourcedValue) -> str:
     match given.place:
         case "option":
-            place = "command line"
+            return "command line"
         case "environment":
-            place = f"environment, {given.name}"
+            return f"environment, {given.name}"
         case ".env":
-            place = f"{given.path}, {given.name}"
+            return f"{given.path}, {given.name}"
         case _:
-            place = str(given.path)
+            return str(given.path)
+
+
+def _origin(name: str, given: SourcedValue, places: Places) -> Origin:
+    place = _place(given)
     if is_empty(given.value):
         return Origin(place, given.line, "")
     value = given.value

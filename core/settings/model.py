@@ -2,27 +2,28 @@
 
 Each setting is read from the command line, the environment (`UA_<NAME>`, then the names that other tools use), the
 `.env` and the `ua-tui.toml` of the current folder, and the user's own `config.toml`; the first source that has it wins.
-An empty value means the default, and hides later sources. A folder cannot give itself rights: what a tool may do is
-never read from the files of the current folder.
+An empty value means the default, and hides later sources. The files of a folder have no effect, apart from the look,
+until the user trusts the folder, and then the user's own file wins over them where data goes and about what may run
+(`folder.py`).
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, fields
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args, get_type_hints
 
 from core.errors import SettingsError
 from core.settings import parsers as values
+from core.settings.folder import PROJECT_FILE, FolderSettings, HeldBack, read_folder_settings, weigh
 from core.settings.keymap import KeyChoice, key_choices
 from core.settings.sources import (
     KnownNames,
     Layer,
     SourcedValue,
     ended,
-    from_dotenv,
     from_overrides,
     from_toml,
     from_variables,
@@ -30,6 +31,10 @@ from core.settings.sources import (
     winner,
     without_secrets,
 )
+from core.settings.spec import Spec
+from core.trust.decisions import FolderDecisions
+from core.trust.files import AGENTS, SKILLS, definition_fingerprints
+from core.trust.state import Answer, FolderTrust
 
 __all__ = [
     "EFFORTS",
@@ -48,6 +53,7 @@ __all__ = [
     "Pictures",
     "Places",
     "Settings",
+    "Sources",
     "Spec",
     "load_settings",
     "secret_values",
@@ -65,42 +71,7 @@ Notify = Literal["auto", "bell", "osc9", "osc777", "off"]
 
 EFFORTS: tuple[Effort, ...] = get_args(Effort)
 EXTRA_TOOLS = ("Bash", "Write", "Edit", "WebFetch")
-PROJECT_FILE = "ua-tui.toml"
 USER_FILE = "config.toml"
-
-
-@dataclass(frozen=True)
-class Spec:
-    """How a setting is read.
-
-    Attributes:
-        parse: makes the value of a text or of a value in a file.
-        variables: further environment variables; `UA_<NAME>` comes before them.
-        secret: its value is never shown.
-        user_only: the files of a folder may not set it.
-        unset: what is meant when it has no value.
-        table: how it is written if it is a table in a settings file; it has no variables then.
-    """
-
-    parse: values.Parse = values.text
-    variables: tuple[str, ...] = ()
-    _: KW_ONLY
-    secret: bool = False
-    user_only: bool = False
-    unset: str = "none"
-    table: str = ""
-
-    @property
-    def accepts(self) -> str:
-        """What is allowed, in words."""
-        if self.table:
-            return self.table
-        try:
-            # No parser accepts this; its error says what it accepts.
-            self.parse(object())
-        except ValueError as error:
-            return str(error)
-        return "anything"
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -111,108 +82,155 @@ class Settings:
     field, the first paragraph as its summary.
     """
 
-    model: Annotated[str | None, Spec(values.text, ("ANTHROPIC_MODEL",), unset="the agent chooses")] = None
+    model: Annotated[
+        str | None, Spec(values.text, ("ANTHROPIC_MODEL",), unset="the agent chooses", affects="cost")
+    ] = None
     """The model that answers; without one the agent chooses."""
-    simple_model: Annotated[str | None, Spec(unset="the same as model")] = None
+    simple_model: Annotated[str | None, Spec(unset="the same as model", affects="cost")] = None
     """The model for simple queries and for the classifier's question; without one it is `model`."""
-    fallback_model: Annotated[str | None, Spec()] = None
+    fallback_model: Annotated[str | None, Spec(affects="cost")] = None
     """The model to use while the first one is overloaded."""
-    effort: Annotated[Effort | None, Spec(values.choice(*get_args(Effort)), unset="the model decides")] = None
+    effort: Annotated[
+        Effort | None, Spec(values.choice(*get_args(Effort)), unset="the model decides", affects="cost")
+    ] = None
     """How hard the model thinks: low, medium, high, xhigh or max; if it is not set, the model decides."""
-    api_key: Annotated[str | None, Spec(values.text, ("ANTHROPIC_API_KEY",), secret=True)] = None
+    api_key: Annotated[str | None, Spec(values.text, ("ANTHROPIC_API_KEY",), secret=True, affects="data")] = (
+        None
+    )
     """The key for the Messages API, sent as x-api-key."""
-    auth_token: Annotated[str | None, Spec(values.text, ("ANTHROPIC_AUTH_TOKEN",), secret=True)] = None
+    auth_token: Annotated[
+        str | None, Spec(values.text, ("ANTHROPIC_AUTH_TOKEN",), secret=True, affects="data")
+    ] = None
     """The bearer token for the Messages API or a gateway in front of it."""
-    base_url: Annotated[str | None, Spec(values.url, ("ANTHROPIC_BASE_URL",), unset="Anthropic's own")] = None
+    base_url: Annotated[
+        str | None, Spec(values.url, ("ANTHROPIC_BASE_URL",), unset="Anthropic's own", affects="data")
+    ] = None
     """The server that speaks the Messages API; without one it is Anthropic's own."""
     claude_config_dir: Annotated[
-        Path | None, Spec(values.path, ("CLAUDE_CONFIG_DIR",), user_only=True, unset="~/.claude")
+        Path | None,
+        Spec(values.path, ("CLAUDE_CONFIG_DIR",), user_only=True, unset="~/.claude", affects="data"),
     ] = None
     """The folder in which to look for a login of the Claude command line."""
-    workspace_base: Annotated[Path, Spec(values.path, unset="the current folder")] = Path()
+    workspace_base: Annotated[Path, Spec(values.path, unset="the current folder", affects="data")] = Path()
     """The folder that holds AGENT_RUN_WORKSPACES and SAVED_REPORTS; by default the current one."""
-    permission_mode: Annotated[PermissionMode, Spec(values.choice(*get_args(PermissionMode)))] = "default"
+    permission_mode: Annotated[
+        PermissionMode,
+        Spec(values.choice(*get_args(PermissionMode)), affects="tools", stricter=values.more_careful),
+    ] = "default"
     """What happens to calls that no rule decides: default (ask), acceptEdits or plan."""
-    dangerously_skip_permissions: Annotated[bool, Spec(values.flag, user_only=True)] = False
+    dangerously_skip_permissions: Annotated[bool, Spec(values.flag, user_only=True, affects="tools")] = False
     """Run every tool without asking; the only way to the mode bypassPermissions."""
-    allow: Annotated[tuple[str, ...], Spec(values.patterns, user_only=True)] = ()
+    allow: Annotated[tuple[str, ...], Spec(values.patterns, user_only=True, affects="tools")] = ()
     """Patterns of tool calls that run without asking, separated by commas."""
-    extra_tools: Annotated[tuple[str, ...], Spec(values.subset(*EXTRA_TOOLS), user_only=True)] = ()
+    extra_tools: Annotated[
+        tuple[str, ...], Spec(values.subset(*EXTRA_TOOLS), user_only=True, affects="tools")
+    ] = ()
     """Built-in tools to offer although they are off by default."""
-    composio_api_key: Annotated[str | None, Spec(values.text, ("COMPOSIO_API_KEY",), secret=True)] = None
+    composio_api_key: Annotated[
+        str | None, Spec(values.text, ("COMPOSIO_API_KEY",), secret=True, affects="data")
+    ] = None
     """The key for Composio; without it a session has no Composio tools."""
     composio_base_url: Annotated[
-        str | None, Spec(values.url, ("COMPOSIO_BASE_URL",), user_only=True, unset="Composio's own")
+        str | None,
+        Spec(values.url, ("COMPOSIO_BASE_URL",), user_only=True, unset="Composio's own", affects="data"),
     ] = None
     """The server of Composio; without one it is Composio's own."""
     composio_user_id: Annotated[
-        str | None, Spec(values.text, ("COMPOSIO_USER_ID",), unset="the same as user_id")
+        str | None, Spec(values.text, ("COMPOSIO_USER_ID",), unset="the same as user_id", affects="data")
     ] = None
     """Whose connected accounts Composio uses; without one those of `user_id`.
 
     In a file it can also be written as `user_id` in a table `[composio]`."""
-    composio_mode: Annotated[ComposioMode, Spec(values.choice(*get_args(ComposioMode)))] = "mcp"
+    composio_mode: Annotated[ComposioMode, Spec(values.choice(*get_args(ComposioMode)), affects="tools")] = (
+        "mcp"
+    )
     """How the agent reaches Composio's tools: mcp (directly) or native (through this process, with modifiers)."""
-    composio_toolkits: Annotated[tuple[str, ...], Spec(values.slugs, unset="all but the disabled ones")] = ()
+    composio_toolkits: Annotated[
+        tuple[str, ...], Spec(values.slugs, unset="all but the disabled ones", affects="tools")
+    ] = ()
     """The only toolkits of Composio that a session has, separated by commas; by default all but the disabled ones."""
-    composio_disabled_toolkits: Annotated[tuple[str, ...], Spec(values.slugs)] = ("exa", "firecrawl")
+    composio_disabled_toolkits: Annotated[tuple[str, ...], Spec(values.slugs, affects="tools")] = (
+        "exa",
+        "firecrawl",
+    )
     """Toolkits of Composio that a session does without, unless `composio_toolkits` names its toolkits.
 
     `none` disables no toolkit. The default ones do what the local toolkit does."""
-    web_reader_key: Annotated[str | None, Spec(values.text, ("Z_AI_API_KEY", "ZAI_API_KEY"), secret=True)] = (
-        None
-    )
+    web_reader_key: Annotated[
+        str | None, Spec(values.text, ("Z_AI_API_KEY", "ZAI_API_KEY"), secret=True, affects="data")
+    ] = None
     """The key for Z.AI's web reader; without it a session reads pages only with its own crawler."""
-    web_reader_url: Annotated[str | None, Spec(values.url, user_only=True, unset="Z.AI's own")] = None
+    web_reader_url: Annotated[
+        str | None, Spec(values.url, user_only=True, unset="Z.AI's own", affects="data")
+    ] = None
     """The MCP server of the web reader; without one it is Z.AI's own."""
-    logfire_token: Annotated[str | None, Spec(values.text, ("LOGFIRE_TOKEN",), secret=True)] = None
+    logfire_token: Annotated[
+        str | None, Spec(values.text, ("LOGFIRE_TOKEN",), secret=True, affects="data")
+    ] = None
     """The write token for Logfire; without it nothing is sent there."""
-    skills: Annotated[tuple[str, ...], Spec(values.skills, user_only=True)] = ()
+    skills: Annotated[tuple[str, ...], Spec(values.skills, user_only=True, affects="tools")] = ()
     """The skills that the agent may load: their names separated by commas, or all for those of the user."""
-    plugins: Annotated[bool, Spec(values.flag, user_only=True)] = True
+    plugins: Annotated[bool, Spec(values.flag, user_only=True, affects="tools")] = True
     """Load the observers and pipeline handlers of other installed packages; they have the rights of the user."""
-    max_cost_usd: Annotated[float | None, Spec(values.number(above=0), unset="no limit")] = None
+    max_cost_usd: Annotated[
+        float | None, Spec(values.number(above=0), unset="no limit", affects="cost", stricter=values.smaller)
+    ] = None
     """The spending limit of a session in US dollars."""
-    max_turns: Annotated[int | None, Spec(values.integer(least=1), unset="no limit")] = None
+    max_turns: Annotated[
+        int | None, Spec(values.integer(least=1), unset="no limit", affects="cost", stricter=values.smaller)
+    ] = None
     """How many model turns one query may take."""
-    demo: Annotated[bool, Spec(values.flag)] = False
+    demo: Annotated[bool, Spec(values.flag, affects="tools")] = False
     """Play a session with a scripted model, without network and keys."""
-    demo_pace: Annotated[float | None, Spec(values.number(least=0), unset="1 on the screen, else 0")] = None
+    demo_pace: Annotated[
+        float | None, Spec(values.number(least=0), unset="1 on the screen, else 0", affects="look")
+    ] = None
     """How slowly the demo streams: 1 is slow enough to follow, 0 is as fast as possible."""
-    user_id: Annotated[str, Spec()] = "local-user"
+    user_id: Annotated[str, Spec(affects="data")] = "local-user"
     """Who the session belongs to, as traces and Composio name them."""
-    theme: Annotated[str | None, Spec(values.theme, unset="dark")] = None
+    theme: Annotated[str | None, Spec(values.theme, unset="dark", affects="look")] = None
     """The colour theme of the screen: dark, light, ansi (the terminal's 16 colours) or one of Textual's, such as nord.
 
     A theme chosen on the screen with Ctrl+P is stored in the user's own file."""
-    pictures: Annotated[Pictures, Spec(values.choice(*get_args(Pictures)))] = "auto"
+    pictures: Annotated[Pictures, Spec(values.choice(*get_args(Pictures)), affects="look")] = "auto"
     """How pictures are drawn: with the terminal's graphics (kitty, sixel), as half blocks (blocks), or auto.
 
     `auto` uses `kitty` in Kitty and Ghostty, `sixel` in foot, mlterm, WezTerm, contour and Windows Terminal, and
     `blocks` in other terminals and inside tmux, screen and Zellij."""
-    notify: Annotated[Notify, Spec(values.choice(*get_args(Notify)))] = "auto"
+    notify: Annotated[Notify, Spec(values.choice(*get_args(Notify)), affects="look")] = "auto"
     """How you are notified when you are not looking: bell, a terminal notification (osc9, osc777), off, or auto.
 
     `auto` uses `osc9` in iTerm2, Kitty, Ghostty and WezTerm, `osc777` in foot and Contour, and the bell in other
     terminals and inside tmux, screen and Zellij."""
-    log_level: Annotated[LogLevel, Spec(values.choice(*get_args(LogLevel)))] = "INFO"
+    log_level: Annotated[LogLevel, Spec(values.choice(*get_args(LogLevel)), affects="look")] = "INFO"
     """The least severe level of message that is written to run.log."""
     cli_path: Annotated[
-        Path | None, Spec(values.path, user_only=True, unset="the one that comes with the SDK")
+        Path | None,
+        Spec(values.path, user_only=True, unset="the one that comes with the SDK", affects="tools"),
     ] = None
     """A Claude command line to use instead of the one that comes with the SDK."""
-    classifier: Annotated[Classifier, Spec(values.choice(*get_args(Classifier), words=True))] = "rules+model"
+    classifier: Annotated[
+        Classifier, Spec(values.choice(*get_args(Classifier), words=True), affects="cost")
+    ] = "rules+model"
     """How simple queries are distinguished from complex ones: off (not at all), rules, or rules+model (both)."""
     mcp_servers: Annotated[
         tuple[SourcedValue, ...],
-        Spec(secret=True, table="tables [mcp_servers.NAME] in a settings file, each with a command or a url"),
+        Spec(
+            secret=True,
+            table="tables [mcp_servers.NAME] in a settings file, each with a command or a url",
+            affects="tools",
+        ),
     ] = ()
     """Your own MCP servers, by name; all files count, and your own config.toml wins for a name in two of them."""
     keys: Annotated[
         tuple[KeyChoice, ...],
-        Spec(table='a table [keys] in a settings file, with lines such as pane.maximise = "f9"'),
+        Spec(
+            table='a table [keys] in a settings file, with lines such as pane.maximise = "f9"', affects="look"
+        ),
     ] = ()
     """Your own keys; all files count, and the folder's ua-tui.toml wins for an action in two of them."""
+    folder: FolderTrust = field(default_factory=FolderTrust)
+    """What of the files of the current folder takes effect; not a setting."""
 
     def __repr__(self) -> str:
         shown = (f"{name}={getattr(self, name)!r}" for name, spec in SPECS.items() if not spec.secret)
@@ -234,11 +252,13 @@ class Settings:
 
 
 SPECS: Mapping[str, Spec] = {
-    name: hint.__metadata__[0] for name, hint in get_type_hints(Settings, include_extras=True).items()
+    name: hint.__metadata__[0]
+    for name, hint in get_type_hints(Settings, include_extras=True).items()
+    if hasattr(hint, "__metadata__")
 }
 """How each setting is read."""
 
-DEFAULTS: Mapping[str, Any] = {each.name: each.default for each in fields(Settings)}
+DEFAULTS: Mapping[str, Any] = {each.name: each.default for each in fields(Settings) if each.name in SPECS}
 """The default of each setting; `Places.default` replaces those that depend on the current folder."""
 
 ENVIRONMENT: Mapping[str, tuple[str, ...]] = {
@@ -251,6 +271,15 @@ KNOWN = KnownNames(tuple(SPECS), ENVIRONMENT)
 
 
 @dataclass(frozen=True)
+class Sources:
+    """What every place sets, the winning one first, and what of the folder has no effect."""
+
+    layers: tuple[Layer, ...]
+    held_back: tuple[HeldBack, ...]
+    trust: FolderTrust
+
+
+@dataclass(frozen=True)
 class Places:
     """The sources of settings, and the folders for relative paths in them.
 
@@ -259,12 +288,16 @@ class Places:
         cwd: the folder of `.env` and `ua-tui.toml`, and the base of relative paths.
         home: what `~` means.
         config_dir: the folder of the user's `config.toml`.
+        state: where the decisions about folders are stored; by default the state folder of the program.
+        trust: the answer about the folder for this run only; by default the stored one counts.
     """
 
     environ: Mapping[str, str]
     cwd: Path
     home: Path
     config_dir: Path
+    state: Path | None = None
+    trust: Answer | None = None
 
     @classmethod
     def of(
@@ -274,6 +307,8 @@ class Places:
         cwd: Path | None = None,
         home: Path | None = None,
         config_dir: Path | None = None,
+        state: Path | None = None,
+        trust: Answer | None = None,
     ) -> Places:
         """The given places, and those of the process for the others."""
         return cls(
@@ -281,6 +316,8 @@ class Places:
             cwd=Path.cwd() if cwd is None else cwd,
             home=Path.home() if home is None else home,
             config_dir=config_dir or user_config_dir(),
+            state=state,
+            trust=trust,
         )
 
     @property
@@ -293,29 +330,51 @@ class Places:
         """The settings file of the current folder."""
         return self.cwd / PROJECT_FILE
 
-    def layers(self, overrides: Mapping[str, Any] | None = None, *, by_name: bool = False) -> list[Layer]:
+    def read(self, overrides: Mapping[str, Any] | None = None, *, by_name: bool = False) -> Sources:
         """Read every place, the winning ones first; with `by_name` a program gave the overrides.
 
         Raises:
             SettingsError: a file cannot be read, or a name in one of the places is wrong.
         """
-        return [
-            from_overrides(overrides or {}, KNOWN, by_name=by_name),
-            *self.layers_before_user_file(),
-            from_toml(self.user_file, KNOWN, in_folder=False),
-        ]
+        options = from_overrides(overrides or {}, KNOWN, by_name=by_name)
+        environment = from_variables(self.environ, KNOWN)
+        user = from_toml(self.user_file, KNOWN, in_folder=False)
+        written = self.folder_settings()
+        skills = winner((options, environment, user), "skills")
+        trust = self.folder_trust(written, skills=skills is not None and bool(skills.value))
+        weighed = weigh(written, trust, user, SPECS, self._value_of)
+        return Sources((options, environment, *weighed.layers, user), weighed.held_back, trust)
 
-    def layers_before_user_file(self) -> list[Layer]:
-        """Read the places that win over the user's own file, without the command line.
+    def folder_settings(self) -> FolderSettings:
+        """Read what the files of the current folder set."""
+        return read_folder_settings(self.cwd, KNOWN, SPECS)
 
-        Raises:
-            SettingsError: as for `layers`.
-        """
-        return [
-            from_variables(self.environ, KNOWN),
-            from_dotenv(self.cwd / ".env", KNOWN),
-            from_toml(self.project_file, KNOWN, in_folder=True),
-        ]
+    def folder_trust(self, written: FolderSettings, *, skills: bool = True) -> FolderTrust:
+        """Find out what of the current folder takes effect; `skills` is whether the user has switched any on."""
+        fingerprints = dict(written.fingerprints)
+        if not self._has_own_definitions:
+            fingerprints |= definition_fingerprints(self.cwd, skills=skills)
+        if self.trust is not None:
+            return FolderTrust(self.cwd, self.trust, fingerprints, once=True)
+        if not fingerprints:
+            return FolderTrust(self.cwd)
+        decision = FolderDecisions(self.state).read(self.cwd)
+        if decision is None:
+            return FolderTrust(self.cwd, "undecided", fingerprints)
+        known = decision.fingerprints
+        changed = tuple(path for path, each in fingerprints.items() if known.get(path) != each)
+        return FolderTrust(self.cwd, "changed" if changed else decision.answer, fingerprints, changed)
+
+    @property
+    def _has_own_definitions(self) -> bool:
+        """Whether the definitions in the folder are the user's own, as in the home folder."""
+        own = {self.home / SKILLS, self.home / AGENTS, self.config_dir / "agents", self.config_dir / "skills"}
+        return any(
+            (self.cwd / each).resolve() in {path.resolve() for path in own} for each in (AGENTS, SKILLS)
+        )
+
+    def _value_of(self, name: str, given: SourcedValue | None) -> Any:
+        return self.default(name) if given is None else self.checked(name, given)
 
     def default(self, name: str) -> Any:
         """The default of a setting."""
@@ -360,6 +419,8 @@ def load_settings(
     cwd: Path | None = None,
     home: Path | None = None,
     config_dir: Path | None = None,
+    state: Path | None = None,
+    trust: Answer | None = None,
     by_name: bool = False,
 ) -> Settings:
     """Read the settings from every place and check each value that is found.
@@ -370,13 +431,16 @@ def load_settings(
         cwd: the folder of `.env` and `ua-tui.toml`; the current one by default.
         home: what `~` means.
         config_dir: the folder of the user's `config.toml`.
+        state: where the decisions about folders are stored; the state folder of the program by default.
+        trust: the answer about the folder for this run only; by default the stored one counts.
         by_name: whether a program gave the overrides, so that errors name the setting instead of the option.
 
     Raises:
         SettingsError: a file cannot be read, or a name or value in one of the places is wrong.
     """
-    places = Places.of(environ=environ, cwd=cwd, home=home, config_dir=config_dir)
-    layers = places.layers(overrides, by_name=by_name)
+    places = Places.of(environ=environ, cwd=cwd, home=home, config_dir=config_dir, state=state, trust=trust)
+    sources = places.read(overrides, by_name=by_name)
+    layers = sources.layers
     found: dict[str, Any] = {name: places.default(name) for name in ("workspace_base", "claude_config_dir")}
     for layer in reversed(layers):
         for name, given in layer.items():
@@ -388,7 +452,7 @@ def load_settings(
             else:
                 found[name] = places.checked(name, given)
     _refuse_redirected_secrets(layers)
-    settings = Settings(**found)
+    settings = Settings(**found, folder=sources.trust)
     if settings.permission_mode == "bypassPermissions" and not settings.dangerously_skip_permissions:
         raise SettingsError(
             "permission_mode is bypassPermissions, which runs every tool without asking: "
@@ -398,15 +462,22 @@ def load_settings(
 
 
 def set_elsewhere(
-    names: Iterable[str], *, environ: Mapping[str, str] | None = None, cwd: Path | None = None
+    names: Iterable[str],
+    *,
+    environ: Mapping[str, str] | None = None,
+    cwd: Path | None = None,
+    config_dir: Path | None = None,
+    trust: Answer | None = None,
 ) -> dict[str, SourcedValue]:
     """Return where settings are set in a place that wins over the user's own file, without the command line.
+
+    `trust` is the answer about the folder for this run only.
 
     Raises:
         SettingsError: a file cannot be read, or a name in one of the places is wrong.
     """
-    layers = Places.of(environ=environ, cwd=cwd).layers_before_user_file()
-    return {name: where for name in names if (where := winner(layers, name)) is not None}
+    layers = Places.of(environ=environ, cwd=cwd, config_dir=config_dir, trust=trust).read().layers
+    return {name: where for name in names if (where := winner(layers[:-1], name)) is not None}
 
 
 # Only the user may name servers of tools, as some of their tools run without asking.

@@ -20,11 +20,13 @@ __all__ = [
     "choice",
     "flag",
     "integer",
+    "more_careful",
     "number",
     "path",
     "patterns",
     "skills",
     "slugs",
+    "smaller",
     "subset",
     "text",
     "theme",
@@ -43,6 +45,7 @@ _WORDS = {
     "no": False,
     "off": False,
 }
+_MODES = ("plan", "default", "acceptEdits", "bypassPermissions")
 _OUTER_COMMA = re.compile(r",(?![^()]*\))")
 _SLUG = re.compile(r"[a-z0-9][a-z0-9_-]{0,99}")
 
@@ -178,6 +181,16 @@ def subset(*allowed: str) -> Parse:
             raise ValueError("any of " + ", ".join(allowed)) from None
 
     return parse
+
+
+def smaller(one: Any, other: Any) -> Any:
+    """Return the smaller of two limits; None is no limit."""
+    return min((each for each in (one, other) if each is not None), default=None)
+
+
+def more_careful(one: str, other: str) -> str:
+    """Return that permission mode of two that lets less run without asking."""
+    return min(one, other, key=_MODES.index)
 
 
 def _names(value: Any, allowed: str, alone: frozenset[str] = frozenset()) -> tuple[str, ...]:

@@ -61,7 +61,7 @@ def serving(base: Path, *args: str, model: str | None = None, **extra: str) -> I
     base.mkdir(parents=True, exist_ok=True)
     demo = () if model else ("--demo", "--demo-pace", "0")
     process = subprocess.Popen(
-        [program(), "serve", *demo, "--workspace", str(base), "--port", "0", *args],
+        [program(), "serve", *demo, "--trust-folder", "--workspace", str(base), "--port", "0", *args],
         cwd=base,
         env=model_environment(base, model, **extra) if model else environment(base, **extra),
         stdout=subprocess.PIPE,

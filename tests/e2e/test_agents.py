@@ -109,7 +109,8 @@ async def run(base: Path, model: Model) -> tuple[Session, list[Event]]:
                 "api_key": "sk-ant-test-0123456789",
                 "classifier": "off",
                 "skills": ("house-style",),
-            }
+            },
+            trust="trusted",
         )
         session = await compose.compose_session(settings, interactive=False, subscribers=(events.append,))
         try:

@@ -231,6 +231,11 @@ def add_session_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of every session; `settings_of` reads them."""
     for option in SESSION_OPTIONS:
         option.add_to(parser)
+    parser.add_argument(
+        "--trust-folder",
+        action="store_true",
+        help="use the files of this folder, such as .env and ua-tui.toml, for this run",
+    )
 
 
 def add_plain(parser: argparse.ArgumentParser) -> None:
@@ -265,4 +270,7 @@ def settings_of(args: argparse.Namespace) -> Settings:
             "--dangerously-skip-permissions is refused for root: run as another user, or use --allow."
         )
 
-    return load_settings({option.setting: option.given(args) for option in SETTING_OPTIONS})
+    return load_settings(
+        {option.setting: option.given(args) for option in SETTING_OPTIONS},
+        trust="trusted" if args.trust_folder else None,
+    )

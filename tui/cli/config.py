@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from core.text import clean_line
@@ -110,14 +111,30 @@ def _show(places: Places, words: list[str], *, as_json: bool) -> int:
         print_line("\n\n".join("\n".join(_whole(each)) for each in listed))
     else:
         print_table([_HEADER, *((each.name, _cell(each), _place(each)) for each in listed)])
+        for line in _held_back(listed):
+            print_line(line)
     return 0
+
+
+def _held_back(listed: Sequence[SettingListing]) -> list[str]:
+    """What files of the folder set without effect, and why."""
+    lines = [
+        f"  {setting.name} in {origin.place}{f', line {origin.line}' if origin.line else ''}: {origin.held_back}"
+        for setting in listed
+        for origin in setting.origins
+        if origin.held_back
+    ]
+    return ["", "Held back:", *(clean_line(each, 1000) for each in lines)] if lines else []
 
 
 def _as_json(setting: SettingListing) -> dict[str, object]:
     return {
         "name": setting.name,
         "value": setting.data,
-        "origins": [{"place": each.place, "line": each.line, "value": each.data} for each in setting.origins],
+        "origins": [
+            {"place": each.place, "line": each.line, "value": each.data, "held_back": each.held_back or None}
+            for each in setting.origins
+        ],
         "about": setting.about,
         "takes": setting.takes,
         "variables": setting.variables,
@@ -136,8 +153,10 @@ def _whole(setting: SettingListing) -> list[str]:
         line = f", line {origin.line}" if origin.line else ""
         value = clean_line(origin.value, 200) or "empty, which means the default"
         counts = "from" if at == 0 else "and from" if setting.gathered else "overruled:"
+        if origin.held_back:
+            counts, value = "held back:", f"{value} ({clean_line(origin.held_back, 500)})"
         lines.append(f"  {counts} {clean_line(origin.place, 1000)}{line}: {value}")
-    if not setting.origins:
+    if all(each.held_back for each in setting.origins):
         lines.append("  the default")
     return lines
 
@@ -147,11 +166,12 @@ def _value(setting: SettingListing) -> str:
 
 
 def _place(setting: SettingListing) -> str:
-    if not setting.origins:
+    origins = [each for each in setting.origins if not each.held_back]
+    if not origins:
         return "default"
-    if setting.gathered and len(setting.origins) > 1:
-        return f"{len(setting.origins)} files"
-    origin = setting.origins[0]
+    if setting.gathered and len(origins) > 1:
+        return f"{len(origins)} files"
+    origin = origins[0]
     line = f", line {origin.line}" if origin.line else ""
     return clean_line(f"{origin.place}{line}", 1000)
 

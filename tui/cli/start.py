@@ -51,6 +51,7 @@ def start_line_by_line(settings: Settings, query: str | None, resume: Resume | N
     """Run queries from standard input, starting with `query`; returns the exit code."""
     from tui.plain.session import run_plain
 
+    _report_untrusted(settings)
     return _without_screen(settings, lambda: run_plain(settings, query, resume))
 
 
@@ -58,7 +59,19 @@ def start_headless(settings: Settings, query: str, *, as_json: bool, resume: Res
     """Run one query and end; returns the exit code."""
     from tui.plain.one_query import run_headless
 
+    _report_untrusted(settings)
     return _without_screen(settings, lambda: run_headless(settings, query, as_json=as_json, resume=resume))
+
+
+def _report_untrusted(settings: Settings) -> None:
+    """Say in a line that the files of the folder have no effect, if that is not what the user decided."""
+    if settings.demo or settings.folder.once:
+        return
+    from core.settings.model import Places
+    from core.trust_question.question import describe_untrusted, find_question
+
+    if (question := find_question(Places.of())) is not None:
+        complain(describe_untrusted(question))
 
 
 def _without_screen(settings: Settings, start: Callable[[], Coroutine[Any, Any, int]]) -> int:

@@ -248,6 +248,11 @@ COMMANDS: dict[str | None, Command] = {
         "your own MCP servers",
         "Show your own MCP servers, and trust those of this folder or not.",
     ),
+    "trust": _in_module(
+        "tui.cli.trust",
+        "in the files of a folder",
+        "Show what the files of a folder change in a session, and trust the folder or not.",
+    ),
     "agents": _in_module(
         "tui.cli.agents",
         "sub-agents and skills",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import os
 import stat
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -21,10 +21,13 @@ _LARGEST_HEAD = 32 << 10
 _LINE = "\n---\n"
 
 
-def read_markdown(path: Path, *, inside: Path | None = None) -> str:
+def read_markdown(
+    path: Path, *, inside: Path | None = None, check: Callable[[Path, bytes], None] | None = None
+) -> str:
     """Read a file.
 
-    With `inside`, a link that leads out of that folder is refused.
+    With `inside`, a link that leads out of that folder is refused. `check` is called with what was read, and may refuse
+    it by raising SettingsError.
 
     Raises:
         SettingsError: it is not a regular file, is too large, is not text, or cannot be read; the message names it.
@@ -46,6 +49,8 @@ def read_markdown(path: Path, *, inside: Path | None = None) -> str:
         raise SettingsError(f"{origin} cannot be read: {error.strerror}. Check its permissions") from error
     if len(data) > LARGEST:
         raise SettingsError(f"{origin} is larger than {LARGEST >> 10} KiB: shorten it")
+    if check is not None:
+        check(path, data)
     try:
         return data.decode("utf-8-sig").replace("\r\n", "\n")
     except UnicodeDecodeError as error:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
@@ -71,7 +72,7 @@ class Roster:
     def problems(self) -> list[str]:
         """The problems of the files and of the setting, each in a sentence."""
         unusable = [*self.found.unusable, *self.skills.unusable]
-        return [*(each.problem for each in unusable), *self.not_chosen]
+        return [*(each.problem for each in unusable if not each.untrusted), *self.not_chosen]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,13 +93,19 @@ class RosterEntry:
 
 def read_roster(settings: Settings, places: Places) -> Roster:
     """Read every definition; never fails, as problems of files are part of the result."""
-    where = {"cwd": places.cwd, "home": places.home, "config_dir": places.config_dir}
+    where = partial(
+        definition_folders,
+        cwd=places.cwd,
+        home=places.home,
+        config_dir=places.config_dir,
+        trust=settings.folder,
+    )
     # A server other than Anthropic's may have models of any name.
     any_model = bool(settings.base_url) or any(places.environ.get(name) for name in _OTHER_MODELS)
-    skills = find_skills(definition_folders("skills", **where))
+    skills = find_skills(where("skills"))
     chosen, problems = chosen_skills(settings.skills, skills.definitions)
     return Roster(
-        find_subagents(definition_folders("agents", **where), any_model=any_model),
+        find_subagents(where("agents"), any_model=any_model),
         skills,
         tuple(chosen),
         tuple(problems),
@@ -303,5 +310,6 @@ def _unusable_entry(kind: Literal["agent", "skill"], file: UnusableFile) -> Rost
         state="left out",
         source=file.source,
         origin=file.origin,
-        problems=(file.problem,),
+        problems=() if file.untrusted else (file.problem,),
+        notes=(file.problem,) if file.untrusted else (),
     )

@@ -12,8 +12,8 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from core.agent.definitions.front_matter import read_markdown, required_text, split_front_matter
@@ -21,6 +21,7 @@ from core.agent.definitions.prompts import Source
 from core.agent.definitions.subagents import DefinitionFolder, Found, read_definitions
 from core.errors import SettingsError
 from core.text import clean, clean_line
+from core.trust.files import read_regular
 
 __all__ = [
     "ALL",
@@ -47,11 +48,15 @@ _DEEPEST = 5
 _MENTION = re.compile(r"(?<!\S)@(?=\S)")
 
 
+def _allow(_path: Path, _data: bytes) -> None:
+    """Allow any content."""
+
+
 @dataclass(frozen=True)
 class Skill:
     """A skill: when it is useful (`description`), its instructions, and the folder of its files.
 
-    `origin` is its `SKILL.md`, as it is shown.
+    `origin` is its `SKILL.md`, as it is shown. `check` raises SettingsError for a file that may not be used.
     """
 
     name: str
@@ -60,6 +65,7 @@ class Skill:
     folder: Path
     source: Source
     origin: str
+    check: Callable[[Path, bytes], None] = field(default=_allow, compare=False, repr=False)
 
 
 def find_skills(places: Sequence[DefinitionFolder]) -> Found[Skill]:
@@ -114,8 +120,8 @@ def install_skills(skills: Sequence[Skill], folder: Path) -> list[str]:
             named = ", ".join(clean_line(each, 60) for each in left_out[:3])
             more = f" and {len(left_out) - 3} more" if len(left_out) > 3 else ""
             problems.append(
-                f"These files of the skill {skill.name} are skipped, as they are links, unreadable or beyond "
-                f"{_MOST_FILES} files or {_MOST_BYTES >> 20} MiB: {named}{more}."
+                f"These files of the skill {skill.name} are skipped, as they are links, unreadable, not trusted or "
+                f"beyond {_MOST_FILES} files or {_MOST_BYTES >> 20} MiB: {named}{more}."
             )
     return problems
 
@@ -129,7 +135,7 @@ def without_mentions(text: str) -> str:
 
 
 def _read(path: Path, place: DefinitionFolder, origin: str) -> Skill:
-    text = read_markdown(path, inside=place.bound)
+    text = read_markdown(path, inside=place.bound, check=place.check)
     fields, body = split_front_matter(text, origin=origin, what="a skill")
     name = required_text(fields, "name", 64, origin=origin) if "name" in fields else path.parent.name
     if not _NAME.fullmatch(name):
@@ -137,7 +143,9 @@ def _read(path: Path, place: DefinitionFolder, origin: str) -> Skill:
             f"{origin}: the name {clean_line(name, 60)!r} has other characters than small letters, digits and -"
         )
     description = required_text(fields, "description", _LONGEST_DESCRIPTION, origin=origin)
-    return Skill(name, description, without_mentions(clean(body)), path.parent, place.source, origin)
+    return Skill(
+        name, description, without_mentions(clean(body)), path.parent, place.source, origin, place.check
+    )
 
 
 def _copy(skill: Skill, target: Path) -> list[str]:
@@ -150,13 +158,15 @@ def _copy(skill: Skill, target: Path) -> list[str]:
         try:
             if path.is_symlink() or not path.is_file() or count >= _MOST_FILES:
                 raise OSError
-            size += path.stat().st_size
-            if size > _MOST_BYTES:
+            data = read_regular(path, _MOST_BYTES - size)
+            if data is None:
                 raise OSError
+            skill.check(path, data)
+            size += len(data)
             (target / relative).parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            shutil.copyfile(path, target / relative, follow_symlinks=False)
+            (target / relative).write_bytes(data)
             count += 1
-        except OSError:
+        except (OSError, SettingsError):
             left_out.append(relative)
     return left_out
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Generic, TypeVar
@@ -14,12 +14,14 @@ from core.agent.definitions.prompts import Source, SubagentDefinition, read_suba
 from core.errors import SettingsError
 from core.events.types import McpServer
 from core.text import clean_line
+from core.trust.state import FolderTrust
 
 __all__ = [
     "BUILT_IN",
     "MAX_FILES",
     "DefinitionFolder",
     "Found",
+    "NotTrusted",
     "ToolFinding",
     "UnusableFile",
     "check_tools",
@@ -34,26 +36,46 @@ MAX_FILES = 100
 """The maximum number of files that are read from a folder."""
 
 
+class NotTrusted(SettingsError):
+    """The user has not trusted the content of a project's file."""
+
+
 @dataclass(frozen=True)
 class DefinitionFolder:
-    """A folder with definitions, and its source."""
+    """A folder with definitions, and its source; of a project's only files that `trust` allows are used."""
 
     folder: Path
     source: Source
+    trust: FolderTrust = field(default_factory=FolderTrust)
 
     @property
     def bound(self) -> Path | None:
         """The folder that no link may lead out of; None for the user's own folders, where any link is allowed."""
         return self.folder.parent.parent if self.source == "project" else None
 
+    def check(self, path: Path, data: bytes) -> None:
+        """Refuse the content of a project's file that the user has not trusted.
+
+        Raises:
+            NotTrusted: it may not be used.
+        """
+        if self.bound is None or self.trust.allows(path.relative_to(self.bound).as_posix(), data):
+            return
+        changed = "it has changed since this folder was trusted"
+        raise NotTrusted(f"{self.trust.why_not if not self.trust.is_trusted else changed}: ua-tui trust")
+
 
 @dataclass(frozen=True)
 class UnusableFile:
-    """A file that cannot be used: `problem` names it and says what is wrong and what to do."""
+    """A file that cannot be used: `problem` names it and says what is wrong and what to do.
+
+    With `untrusted` nothing is wrong with it: its folder is not trusted.
+    """
 
     origin: str
     source: Source
     problem: str
+    untrusted: bool = False
 
 
 @dataclass(frozen=True)
@@ -65,10 +87,15 @@ class Found(Generic[D]):
     replaced: tuple[D, ...] = ()
 
 
-def definition_folders(kind: str, *, cwd: Path, home: Path, config_dir: Path) -> tuple[DefinitionFolder, ...]:
-    """The folders for definitions of a kind (`agents`, `skills`), in the order of precedence, each once."""
+def definition_folders(
+    kind: str, *, cwd: Path, home: Path, config_dir: Path, trust: FolderTrust
+) -> tuple[DefinitionFolder, ...]:
+    """The folders for definitions of a kind (`agents`, `skills`), in the order of precedence, each once.
+
+    `trust` is what of `cwd` may be used.
+    """
     places = (
-        DefinitionFolder(cwd / ".claude" / kind, "project"),
+        DefinitionFolder(cwd / ".claude" / kind, "project", trust),
         DefinitionFolder(config_dir / kind, "user"),
         DefinitionFolder(home / ".claude" / kind, "user"),
     )
@@ -86,7 +113,7 @@ def find_subagents(
     """Read every definition; an invalid one is skipped and reported."""
 
     def read(path: Path, place: DefinitionFolder, origin: str) -> SubagentDefinition:
-        text = read_markdown(path, inside=place.bound)
+        text = read_markdown(path, inside=place.bound, check=place.check)
         return read_subagent(text, origin=origin, source=place.source, any_model=any_model)
 
     given, unusable = read_definitions(places, "*.md", read)
@@ -126,6 +153,8 @@ def read_definitions(
             origin = clean_line(str(path), 500)
             try:
                 given.append(read(path, place, origin))
+            except NotTrusted as error:
+                unusable.append(UnusableFile(origin, place.source, str(error), untrusted=True))
             except SettingsError as error:
                 unusable.append(UnusableFile(origin, place.source, f"{error}. It is left out."))
         if problem:

@@ -18,6 +18,7 @@ from core.doctor.definitions import check_definitions
 from core.errors import SettingsError
 from core.events.types import McpServer, McpStatus, SessionStarted
 from core.settings.model import Places, Settings, load_settings
+from tests.trusted import TRUSTED
 
 TOOLKIT = McpServer(name="local_toolkit", status="connected", tool_names=["crawl_parallel", "save_corpus"])
 
@@ -42,7 +43,7 @@ def skill(base: Path, name: str, text: str = "---\ndescription: d\n---\nGo.\n") 
 
 
 def listed(base: Path, *skills: str) -> dict[str, RosterEntry]:
-    settings = Settings(skills=skills)
+    settings = Settings(skills=skills, folder=TRUSTED)
     roster = read_roster(settings, places(base))
     return {each.name: each for each in roster_entries(roster, settings, expected_servers(settings, base))}
 
@@ -63,11 +64,11 @@ def test_the_list_says_of_each_file_where_it_is_and_what_is_wrong(tmp_path: Path
 
 
 def test_no_shipped_subagent_is_wrong_also_without_composio(tmp_path: Path) -> None:
-    roster = read_roster(Settings(), places(tmp_path))
-    (toolkit, *_) = expected_servers(Settings(), tmp_path)
+    roster = read_roster(Settings(folder=TRUSTED), places(tmp_path))
+    (toolkit, *_) = expected_servers(Settings(folder=TRUSTED), tmp_path)
     failed = [replace(toolkit, status="connected"), McpServer(name="composio", status="failed")]
-    for servers in (expected_servers(Settings(), tmp_path), failed):
-        for each in roster_entries(roster, Settings(), servers):
+    for servers in (expected_servers(Settings(folder=TRUSTED), tmp_path), failed):
+        for each in roster_entries(roster, Settings(folder=TRUSTED), servers):
             assert each.state == "ready", each
 
 
@@ -79,8 +80,8 @@ def test_a_session_names_files_at_its_start_and_of_tools_once_the_servers_are_th
     agent(tmp_path, "reviewer", "tools: crawl_paralel\n")
     reported: list[str] = []
     watch = RosterWatch(
-        read_roster(Settings(), places(tmp_path)),
-        Settings(),
+        read_roster(Settings(folder=TRUSTED), places(tmp_path)),
+        Settings(folder=TRUSTED),
         lambda _where, error: reported.append(str(error)),
     )
     watch(SessionStarted(session_id="s", workspace="w", cwd="c", version="1", permission_mode="default"))
@@ -101,11 +102,12 @@ def test_a_session_names_files_at_its_start_and_of_tools_once_the_servers_are_th
 
 def test_the_doctor_has_a_finding_for_each_that_is_wrong(tmp_path: Path) -> None:
     assert {
-        title: each.status for title, each in check_definitions(Settings(), places(tmp_path)).items()
+        title: each.status
+        for title, each in check_definitions(Settings(folder=TRUSTED), places(tmp_path)).items()
     } == {"Sub-agents": "ok"}
     agent(tmp_path, "reviewer", "tools: Reed\n")
     skill(tmp_path, "style", "no front matter")
-    found = check_definitions(Settings(skills=("stile",)), places(tmp_path))
+    found = check_definitions(Settings(skills=("stile",), folder=TRUSTED), places(tmp_path))
     assert {title: each.status for title, each in found.items()} == {
         "Sub-agent reviewer": "failed",
         "Skill style": "failed",
@@ -127,7 +129,7 @@ def test_the_doctor_has_a_finding_for_each_that_is_wrong(tmp_path: Path) -> None
 )
 def test_a_skill_that_is_wrong_is_reported(tmp_path: Path, text: str, reported: str) -> None:
     skill(tmp_path, "style", text)
-    (unusable,) = read_roster(Settings(), places(tmp_path)).skills.unusable
+    (unusable,) = read_roster(Settings(folder=TRUSTED), places(tmp_path)).skills.unusable
     assert reported in unusable.problem
 
 
@@ -139,7 +141,7 @@ def test_the_agent_is_given_a_copy_without_links_and_without_more_than_name_and_
     write(path.parent / "refs/words.md", "words")
     write(tmp_path / "secret", "canary")
     (path.parent / "secret").symlink_to(tmp_path / "secret")
-    roster = read_roster(Settings(skills=("style",)), places(tmp_path))
+    roster = read_roster(Settings(skills=("style",), folder=TRUSTED), places(tmp_path))
     (problem,) = install_skills(roster.chosen, tmp_path / "out")
     assert "secret" in problem
     out = tmp_path / "out/skills/style"
@@ -158,7 +160,7 @@ def test_a_skill_of_a_folder_that_is_a_link_out_of_it_is_not_read(tmp_path: Path
     folder = tmp_path / "project/.claude/skills"
     folder.mkdir(parents=True)
     (folder / "linked").symlink_to(tmp_path / "elsewhere")
-    found = read_roster(Settings(), places(tmp_path)).skills
+    found = read_roster(Settings(folder=TRUSTED), places(tmp_path)).skills
     assert not found.definitions
     assert "leads out of its folder" in found.unusable[0].problem
 
@@ -168,7 +170,7 @@ def test_a_folder_does_not_put_its_skill_in_the_place_of_ones_own(tmp_path: Path
     skill(tmp_path, "other")
     write(tmp_path / "home/.claude/skills/style/SKILL.md", "---\ndescription: d\n---\n")
     write(tmp_path / "config/skills/mine/SKILL.md", "---\ndescription: d\n---\n")
-    roster = read_roster(Settings(skills=("all",)), places(tmp_path))
+    roster = read_roster(Settings(skills=("all",), folder=TRUSTED), places(tmp_path))
     assert {each.name: each.source for each in roster.skills.definitions} == {
         "style": "user",
         "mine": "user",
@@ -176,7 +178,9 @@ def test_a_folder_does_not_put_its_skill_in_the_place_of_ones_own(tmp_path: Path
     }
     assert {each.name for each in roster.chosen} == {"style", "mine"}
     states = [
-        (each.name, each.state) for each in roster_entries(roster, Settings(), []) if each.kind == "skill"
+        (each.name, each.state)
+        for each in roster_entries(roster, Settings(folder=TRUSTED), [])
+        if each.kind == "skill"
     ]
     assert states == [("mine", "ready"), ("style", "ready"), ("other", "off"), ("style", "replaced")]
     assert not find_skills(()).definitions
@@ -193,6 +197,6 @@ def test_what_would_be_read_as_the_name_of_a_file_is_parted(text: str, parted: s
 def test_a_folder_may_not_switch_skills_on(tmp_path: Path) -> None:
     write(tmp_path / "ua-tui.toml", "skills = ['style']\n")
     with pytest.raises(SettingsError, match=r"skills .*may not be set by the files of a folder"):
-        load_settings(environ={}, cwd=tmp_path, home=tmp_path, config_dir=tmp_path)
+        load_settings(environ={}, cwd=tmp_path, home=tmp_path, config_dir=tmp_path, trust="trusted")
     found = load_settings(environ={"UA_SKILLS": "Style, other"}, cwd=tmp_path / "x", home=tmp_path)
     assert found.skills == ("style", "other")

@@ -20,6 +20,7 @@ from core.agent.definitions.subagents import (
 from core.agent.options import BASE_TOOLS
 from core.events.types import McpServer
 from core.settings.model import EXTRA_TOOLS
+from tests.trusted import TRUSTED
 
 SERVERS = [
     McpServer(name="local_toolkit", status="connected", tool_names=["crawl_parallel", "save_corpus"]),
@@ -28,7 +29,9 @@ SERVERS = [
 
 
 def places(base: Path) -> tuple[DefinitionFolder, ...]:
-    return definition_folders("agents", cwd=base / "project", home=base / "home", config_dir=base / "config")
+    return definition_folders(
+        "agents", cwd=base / "project", home=base / "home", config_dir=base / "config", trust=TRUSTED
+    )
 
 
 def write(place: DefinitionFolder, file: str, text: str) -> Path:
@@ -163,18 +166,20 @@ def test_a_folder_that_is_full_or_closed_is_reported(tmp_path: Path) -> None:
 
 
 def test_who_starts_at_home_has_no_project_there(tmp_path: Path) -> None:
-    found = definition_folders("agents", cwd=tmp_path, home=tmp_path, config_dir=tmp_path / "config")
+    found = definition_folders(
+        "agents", cwd=tmp_path, home=tmp_path, config_dir=tmp_path / "config", trust=TRUSTED
+    )
     assert [each.source for each in found] == ["user", "user"]
 
 
 def test_a_folder_that_links_to_the_users_own_definitions_takes_none_of_them_away(tmp_path: Path) -> None:
     cwd, home = tmp_path / "project", tmp_path / "home"
     where = {"cwd": cwd, "home": home, "config_dir": tmp_path / "config"}
-    *_, own = definition_folders("agents", **where)
+    *_, own = definition_folders("agents", trust=TRUSTED, **where)
     write(own, "mine.md", agent("mine"))
     (cwd / ".claude").mkdir(parents=True)
     (cwd / ".claude" / "agents").symlink_to(own.folder)
-    found = find_subagents(definition_folders("agents", **where))
+    found = find_subagents(definition_folders("agents", trust=TRUSTED, **where))
     assert {each.name: each.source for each in found.definitions}["mine"] == "user"
     assert not found.unusable
 

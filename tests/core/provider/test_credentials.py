@@ -22,7 +22,7 @@ def found(tmp_path: Path, environ: dict[str, str], **files: str) -> dict[str, st
         if text is not None:
             path.write_text(text)
     places: dict[str, Any] = {"environ": environ, "cwd": folder, "config_dir": own}
-    settings = load_settings(home=tmp_path, **places)
+    settings = load_settings(home=tmp_path, trust="trusted", **places)
     reported = credentials_of(settings, **places)
     assert SECRET not in repr(reported)
     return {each.name: each.place for each in reported if each.found}

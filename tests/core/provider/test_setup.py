@@ -17,6 +17,7 @@ from core.provider.setup import (
     normalize_key,
 )
 from core.settings.model import Settings, load_settings
+from tests.trusted import TRUSTED
 
 KEY = "sk-ant-api03-canary-9f8e7d6c5b4a"
 
@@ -89,7 +90,9 @@ def test_what_is_right_is_taken() -> None:
 def desk(tmp_path: Path, settings: Settings | None = None, **environ: str) -> ModelSetup:
     work = tmp_path / "work"
     work.mkdir(exist_ok=True)
-    return ModelSetup(settings or Settings(), environ=environ, cwd=work, config_dir=tmp_path / "conf")
+    return ModelSetup(
+        settings or Settings(folder=TRUSTED), environ=environ, cwd=work, config_dir=tmp_path / "conf"
+    )
 
 
 def stored(tmp_path: Path, **environ: str) -> Settings:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import tomllib
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,11 +17,18 @@ SECRET = "canary-0123456789"
 def places(tmp_path: Path) -> Places:
     for name in ("here", "home", "own"):
         (tmp_path / name).mkdir()
-    return Places(environ={}, cwd=tmp_path / "here", home=tmp_path / "home", config_dir=tmp_path / "own")
+    return Places(
+        environ={},
+        cwd=tmp_path / "here",
+        home=tmp_path / "home",
+        config_dir=tmp_path / "own",
+        state=tmp_path / "state",
+        trust="trusted",
+    )
 
 
 def within(places: Places, environ: dict[str, str]) -> Places:
-    return Places(environ, places.cwd, places.home, places.config_dir)
+    return replace(places, environ=environ)
 
 
 def test_every_setting_is_listed_with_what_it_is_for(places: Places) -> None:
@@ -36,13 +44,13 @@ def test_every_setting_is_listed_with_what_it_is_for(places: Places) -> None:
 
 def test_a_value_is_reported_with_every_place_that_gives_it(places: Places) -> None:
     places.user_file.write_text("# mine\nmax_turns = 3\n[composio]\nuser_id = 'me'\n")
-    places.project_file.write_text("max_turns = 4")
+    places.project_file.write_text("max_turns = 2")
     (places.cwd / ".env").write_text(f"A=1\nANTHROPIC_API_KEY={SECRET}\n")
     listed = {each.name: each for each in list_settings(within(places, {"UA_MAX_TURNS": "5"}))}
     assert listed["max_turns"].value == "5"
     assert listed["max_turns"].origins == (
         Origin("environment, UA_MAX_TURNS", None, "5", 5),
-        Origin(str(places.project_file), 1, "4", 4),
+        Origin(str(places.project_file), 1, "2", 2),
         Origin(str(places.user_file), 2, "3", 3),
     )
     assert listed["composio_user_id"].origins == (Origin(str(places.user_file), 4, "me", "me"),)

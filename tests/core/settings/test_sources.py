@@ -22,7 +22,12 @@ class Folders:
         self, overrides: dict[str, Any] | None = None, environ: dict[str, str] | None = None
     ) -> Settings:
         return load_settings(
-            overrides, environ=environ or {}, cwd=self.cwd, home=self.home, config_dir=self.config_dir
+            overrides,
+            environ=environ or {},
+            cwd=self.cwd,
+            home=self.home,
+            config_dir=self.config_dir,
+            trust="trusted",
         )
 
 

@@ -21,6 +21,7 @@ CASES: dict[str | None, tuple[list[str], list[tuple[str, ...]]]] = {
     "connect": (["gmail"], [("--json",), ("--timeout", "5"), ("--no-open",)]),
     "serve": (["why?"], [("--port", "80"), ("--demo",)]),
     "servers": (["trust", "notes"], [("--json",)]),
+    "trust": (["show", "project"], [("--json",)]),
     "agents": ([], [("--json",)]),
     "blacklist": (["clear", "a.example", "b.example"], [("--json",), ("--workspace", "out")]),
     "config": (["set", "theme", "nord"], [("--project",), ("--json",)]),

@@ -10,6 +10,7 @@ from textual.pilot import Pilot
 
 from core.events.types import McpServer
 from core.settings.model import Places
+from tests.trusted import TRUSTED
 from tests.tui.fakes import make_app, make_session
 from tests.tui.files_host import screen_text, until
 from tests.tui.theme.test_contrast import quiet_colours, unreadable
@@ -63,7 +64,7 @@ async def agents(
 ) -> AsyncIterator[tuple[UaTuiApp, Pilot[Any]]]:
     session = make_session(tmp_path)
     session.servers.known = SERVERS
-    app = make_app(tmp_path, session, **settings)
+    app = make_app(tmp_path, session, folder=TRUSTED, **settings)
     async with app.run_test(size=size) as pilot:
         await until(lambda: app.state == "idle")
         app.push_screen(screen_of(app))
@@ -128,7 +129,7 @@ async def test_each_row_can_be_read_under_the_cursor_and_beside_it(tmp_path: Pat
 def test_the_list(snap_compare: Snap, tmp_path: Path, size: tuple[int, int]) -> None:
     session = make_session(tmp_path)
     session.servers.known = SERVERS
-    app = make_app(tmp_path, session, skills=("house-style",))
+    app = make_app(tmp_path, session, skills=("house-style",), folder=TRUSTED)
 
     async def ready(pilot: Pilot[Any]) -> None:
         await until(lambda: app.state == "idle")

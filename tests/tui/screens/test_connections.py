@@ -16,6 +16,7 @@ from core.doctor.findings import Check, Status
 from core.events.types import McpServer, McpStatus
 from core.settings.model import Settings
 from core.telemetry.tracer import Trace
+from tests.trusted import TRUSTED
 from tests.tui.fakes import FakeSession, make_app, make_session
 from tests.tui.files_host import screen_text, until
 from tests.tui.pictured import every_look
@@ -285,6 +286,7 @@ async def test_credentials_are_reported_by_name_and_place_and_never_by_value(
         "logfire_token": "pylf_canary-0123456789",
         "base_url": "http://user:canary-0123456789@127.0.0.1:8080",
         "model": "m1",
+        "folder": TRUSTED,
     }
     async with connections(tmp_path, TOOLKIT, size=(200, 40), **given) as (app, _, _, _):
         shown = screen_text(app)

@@ -1,0 +1,174 @@
+"""The settings that the files of the current folder set: what of them takes effect, and what is held back and why."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from core.errors import SettingsError
+from core.settings.sources import KnownNames, Layer, SourcedValue, from_dotenv, from_toml
+from core.settings.spec import Spec
+from core.trust.state import FolderTrust
+
+__all__ = ["DOTENV", "PROJECT_FILE", "FolderSettings", "HeldBack", "Weighed", "read_folder_settings", "weigh"]
+
+DOTENV = ".env"
+PROJECT_FILE = "ua-tui.toml"
+
+_WITHOUT_DATA = "you trusted this folder without what decides where your data goes"
+
+
+@dataclass(frozen=True)
+class HeldBack:
+    """A setting in a file of the folder that has no effect, and why, as a clause."""
+
+    name: str
+    given: SourcedValue
+    reason: str
+
+
+@dataclass(frozen=True)
+class FolderSettings:
+    """What the files of a folder set, as it is written.
+
+    Attributes:
+        layers: the settings of each file that can be read; the first file wins.
+        problems: what is wrong with the other files.
+        fingerprints: of what each file sets, apart from the look and from servers, which are trusted one by one.
+    """
+
+    layers: Mapping[str, Layer]
+    problems: Mapping[str, SettingsError]
+    fingerprints: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Weighed:
+    """The settings of a folder that count, one layer for each file, and those that are held back."""
+
+    layers: tuple[Layer, ...] = ()
+    held_back: tuple[HeldBack, ...] = ()
+
+
+def read_folder_settings(folder: Path, known: KnownNames, specs: Mapping[str, Spec]) -> FolderSettings:
+    """Read the `.env` and the `ua-tui.toml` of a folder, each once."""
+    layers: dict[str, Layer] = {}
+    problems: dict[str, SettingsError] = {}
+    fingerprints: dict[str, str] = {}
+    readers: Mapping[str, Callable[[Path, KnownNames], Layer]] = {
+        DOTENV: from_dotenv,
+        PROJECT_FILE: partial(from_toml, in_folder=True),
+    }
+    for file, read in readers.items():
+        try:
+            layers[file] = read(folder / file, known)
+        except SettingsError as error:
+            problems[file] = error
+            fingerprints[file] = f"unreadable: {error}"
+            continue
+        if content := [
+            [name, each.name, each.value]
+            for name, each in sorted(layers[file].items())
+            if specs[name].affects != "look" and name != "mcp_servers"
+        ]:
+            fingerprints[file] = _fingerprint(content)
+    return FolderSettings(layers, problems, fingerprints)
+
+
+def weigh(
+    written: FolderSettings,
+    trust: FolderTrust,
+    user: Layer,
+    specs: Mapping[str, Spec],
+    value_of: Callable[[str, SourcedValue | None], Any],
+) -> Weighed:
+    """Find what of the folder's settings counts.
+
+    Of a folder that is not trusted only the look does. The `user`'s own file wins about data and tools, and a limit or
+    a permission mode counts only if it is stricter. `value_of` reads a value, or returns the default of a setting.
+
+    Raises:
+        SettingsError: the folder is trusted, and a file cannot be read or has a wrong value.
+    """
+    if trust.is_trusted and written.problems:
+        raise next(iter(written.problems.values()))
+    layers: list[Layer] = []
+    held_back: list[HeldBack] = []
+    for layer in written.layers.values():
+        counts: Layer = {}
+        for name, given in layer.items():
+            reason = _reason(name, given, trust, user, specs[name], value_of)
+            if reason:
+                held_back.append(HeldBack(name, given, reason))
+            else:
+                counts[name] = given
+        layers.append(counts)
+    held_back += _hold_back_address(layers, held_back)
+    return Weighed(tuple(layers), tuple(held_back))
+
+
+def _reason(
+    name: str,
+    given: SourcedValue,
+    trust: FolderTrust,
+    user: Layer,
+    spec: Spec,
+    value_of: Callable[[str, SourcedValue | None], Any],
+) -> str:
+    """Why a setting of the folder is held back; empty if it counts."""
+    if name == "mcp_servers":
+        # Each server is trusted by itself.
+        return ""
+    if not trust.is_trusted:
+        return _reason_without_trust(name, given, trust, spec, value_of)
+    if trust.state == "partly" and spec.affects == "data":
+        return _WITHOUT_DATA
+    if spec.stricter is not None:
+        value, own = value_of(name, given), value_of(name, user.get(name))
+        if value != own and spec.stricter(value, own) != value:
+            whose = "yours" if name in user else "the default"
+            return f"a folder may only set a stricter value than {whose}"
+        return ""
+    if name in user and spec.affects in ("data", "tools") and not spec.user_only:
+        return f"your own {user[name].file} sets it"
+    return ""
+
+
+def _reason_without_trust(
+    name: str,
+    given: SourcedValue,
+    trust: FolderTrust,
+    spec: Spec,
+    value_of: Callable[[str, SourcedValue | None], Any],
+) -> str:
+    if spec.affects != "look":
+        return trust.why_not
+    if name == "keys":
+        return ""
+    try:
+        value_of(name, given)
+    except SettingsError as error:
+        return f"it is wrong: {error}"
+    return ""
+
+
+def _hold_back_address(layers: list[Layer], held_back: list[HeldBack]) -> list[HeldBack]:
+    """Hold back the folder's server of the model if its key is: that server is not meant to get another key."""
+    key = next((each for each in held_back if each.name in ("api_key", "auth_token")), None)
+    found = []
+    for layer in layers:
+        if key is not None and (address := layer.pop("base_url", None)) is not None:
+            found.append(HeldBack("base_url", address, "the folder's key for it is held back"))
+    return found
+
+
+def _fingerprint(content: object) -> str:
+    # Not needed in a folder without settings.
+    import json
+
+    from core.trust.state import fingerprint
+
+    return fingerprint(json.dumps(content, default=str).encode(errors="surrogatepass"))

@@ -1,0 +1,65 @@
+"""Reads the files of a folder that a session would use besides its settings: sub-agents and skills."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from core.trust.state import fingerprint
+
+__all__ = ["AGENTS", "SKILLS", "definition_fingerprints", "read_regular"]
+
+AGENTS = ".claude/agents"
+SKILLS = ".claude/skills"
+
+_MOST_FILES = 2_000
+_MOST_BYTES = 64 << 20
+_DEEPEST = 6
+
+
+def definition_fingerprints(folder: Path, *, skills: bool) -> dict[str, str]:
+    """The fingerprint of each file of the folder's sub-agents and, with `skills`, of its skills.
+
+    Links to folders are not entered. Of files beyond the limits there is no fingerprint, so they are never used.
+    """
+    found: dict[str, str] = {}
+    size = 0
+    for path in _files(folder, skills=skills):
+        data = read_regular(path, _MOST_BYTES - size)
+        if data is None or len(found) >= _MOST_FILES:
+            continue
+        size += len(data)
+        found[path.relative_to(folder).as_posix()] = fingerprint(data)
+    return found
+
+
+def read_regular(path: Path, most: int) -> bytes | None:
+    """Read a regular file without blocking; None if it is none, cannot be read, or has more than `most` bytes."""
+    try:
+        # It may be a pipe that nobody writes to.
+        with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                return None
+            data = file.read(most + 1)
+    except OSError:
+        return None
+    return data if len(data) <= most else None
+
+
+def _files(folder: Path, *, skills: bool) -> Iterator[Path]:
+    try:
+        names = sorted(os.listdir(folder / AGENTS))
+    except OSError:
+        names = []
+    yield from (
+        folder / AGENTS / name for name in names if fnmatchcase(name, "*.md") and not name.startswith(".")
+    )
+    if not skills:
+        return
+    for at, folders, files in os.walk(folder / SKILLS):
+        depth = len(Path(at).relative_to(folder / SKILLS).parts)
+        folders[:] = sorted(each for each in folders if not each.startswith(".")) if depth < _DEEPEST else []
+        yield from (Path(at, name) for name in sorted(files))

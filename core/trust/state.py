@@ -1,0 +1,84 @@
+"""What of a folder takes effect: the answer of the user, and the content of the files that it is about."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal, get_args
+
+__all__ = ["GROUPS", "Affects", "Answer", "FolderTrust", "TrustState", "fingerprint"]
+
+Affects = Literal["data", "tools", "cost", "look"]
+"""What a setting, or a file of a folder, decides about; the first is the most dangerous."""
+
+GROUPS: Mapping[Affects, str] = {
+    "data": "Where your data goes",
+    "tools": "What may run",
+    "cost": "What it costs",
+    "look": "How it looks",
+}
+"""The heading of each group."""
+
+Answer = Literal["trusted", "partly", "ignored"]
+"""What the user decided about a folder; `partly` is all but what decides where data goes."""
+
+TrustState = Literal["harmless", "undecided", "changed", "ignored", "partly", "trusted"]
+"""An answer; or that none is needed (`harmless`), that there is none, or that files have changed since."""
+
+
+@dataclass(frozen=True)
+class FolderTrust:
+    """What of a folder takes effect.
+
+    Attributes:
+        folder: the folder, None where no folder was read.
+        state: the answer that applies, or why there is none.
+        fingerprints: of the content of each file that counts, by its path in the folder.
+        changed: the files that are new or different since the answer.
+        once: whether everything is trusted for this run only, whatever it is.
+    """
+
+    folder: Path | None = None
+    state: TrustState = "harmless"
+    fingerprints: Mapping[str, str] = field(default_factory=dict)
+    changed: tuple[str, ...] = ()
+    once: bool = False
+
+    @property
+    def is_trusted(self) -> bool:
+        """Whether the files take effect, those that decide where data goes perhaps excepted."""
+        return self.state in ("trusted", "partly")
+
+    @property
+    def needs_answer(self) -> bool:
+        """Whether the user has to be asked before any of it takes effect."""
+        return self.state in ("undecided", "changed")
+
+    @property
+    def answer_once(self) -> Answer | None:
+        """The answer that was given for this run only; None if a stored one counts."""
+        return self.state if self.once and self.state in get_args(Answer) else None  # type: ignore[return-value]
+
+    @property
+    def why_not(self) -> str:
+        """Why a file has no effect, as the rest of a sentence."""
+        match self.state:
+            case "changed":
+                return "the files of this folder have changed since you decided about them"
+            case "ignored":
+                return "you chose to ignore the files of this folder"
+            case _:
+                return "this folder is not trusted"
+
+    def allows(self, path: str, data: bytes) -> bool:
+        """Whether the content that was read from a file takes effect."""
+        return self.is_trusted and (self.once or self.fingerprints.get(path) == fingerprint(data))
+
+
+def fingerprint(data: bytes) -> str:
+    """Identify a content: 64 hexadecimal digits."""
+    # Not needed in a folder without such files.
+    from hashlib import sha256
+
+    return sha256(data).hexdigest()

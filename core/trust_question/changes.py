@@ -1,0 +1,143 @@
+"""What the files of a folder would change in a session, each with its value, grouped by what it is about."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from core.agent.definitions.front_matter import read_markdown
+from core.agent.definitions.prompts import read_subagent, shipped_subagents
+from core.connections.user_servers import UserServer
+from core.errors import SettingsError
+from core.redaction.arguments import masked_address
+from core.settings.folder import FolderSettings, HeldBack
+from core.settings.model import SPECS
+from core.settings.sources import SourcedValue
+from core.text import clean_line
+from core.trust.files import AGENTS, SKILLS
+from core.trust.state import Affects
+from core.trust_question.texts import masked
+
+__all__ = ["Change", "definition_changes", "describe_change", "server_changes", "setting_changes"]
+
+_LONGEST = 300
+_WORDS: Mapping[str, str] = {
+    "base_url": "the model's server",
+    "api_key": "the model's key",
+    "auth_token": "the model's token",
+    "workspace_base": "where sessions are stored",
+    "composio_api_key": "Composio's key",
+    "composio_user_id": "the Composio account",
+    "user_id": "the user in traces and Composio",
+    "web_reader_key": "the web reader's key",
+    "logfire_token": "traces to Logfire with the token",
+    "permission_mode": "the permission mode",
+    "composio_mode": "how Composio is reached",
+    "composio_toolkits": "Composio's toolkits",
+    "composio_disabled_toolkits": "Composio's disabled toolkits",
+    "model": "the model",
+    "simple_model": "the model for simple queries",
+    "fallback_model": "the fallback model",
+    "effort": "how hard the model thinks",
+    "classifier": "the classifier",
+    "max_cost_usd": "the spending limit",
+    "max_turns": "the limit of turns",
+}
+
+
+@dataclass(frozen=True)
+class Change:
+    """One thing that a folder would change.
+
+    Attributes:
+        what: a setting in words, a sub-agent, a server, a skill.
+        value: what it would be, without secrets.
+        source: the file in the folder, with the line if it is known.
+        note: why it has no effect even in a trusted folder, as a clause; empty if it has.
+        sends: whether it is left out if the folder is trusted without what decides where data goes.
+    """
+
+    affects: Affects
+    what: str
+    value: str
+    source: str
+    note: str = ""
+    sends: bool = False
+
+
+def describe_change(change: Change) -> str:
+    """A change in a line."""
+    note = f" (held back: {change.note})" if change.note else ""
+    return f"{change.what}: {change.value}  [{change.source}]{note}"
+
+
+def setting_changes(written: FolderSettings, held_back: Sequence[HeldBack]) -> Iterator[Change]:
+    """The settings of `.env` and `ua-tui.toml`; `held_back` is what has no effect although the folder is trusted."""
+    notes = {(each.name, each.given.name): each.reason for each in held_back}
+    for file, layer in written.layers.items():
+        for name, given in layer.items():
+            spec = SPECS[name]
+            if spec.affects == "look" or name == "mcp_servers":
+                continue
+            note = notes.get((name, given.name), "")
+            if spec.user_only:
+                note = "the files of a folder may not set it"
+            yield Change(
+                spec.affects,
+                _WORDS.get(name, name),
+                _value(given, secret=spec.secret),
+                f"{file}:{line}" if (line := given.line) else file,
+                note,
+                sends=spec.affects == "data",
+            )
+
+
+def definition_changes(folder: Path, files: Sequence[str]) -> Iterator[Change]:
+    """The sub-agents and skills in some files of the folder."""
+    shipped = {each.name: each for each in shipped_subagents()}
+    for file in files:
+        if file.startswith(f"{SKILLS}/") and file.endswith("/SKILL.md"):
+            yield Change(
+                "tools", f"the skill {clean_line(Path(file).parent.name, 60)}", "can be loaded", file
+            )
+        if not file.startswith(f"{AGENTS}/"):
+            continue
+        shown = clean_line(file, 200)
+        try:
+            text = read_markdown(folder / file, inside=folder)
+            agent = read_subagent(text, origin=shown, source="project")
+        except SettingsError:
+            yield Change("tools", "a sub-agent", "cannot be read, and has no effect", shown)
+            continue
+        value = "a new sub-agent"
+        if (replaced := shipped.get(agent.name)) is not None:
+            count = len(replaced.rules)
+            rules = f" with its {count} {'rule' if count == 1 else 'rules'}" if count else ""
+            value = f"replaces the one that ships with ua-tui{rules}"
+        if agent.tools is None:
+            value += ", has every tool"
+        yield Change("tools", f"the sub-agent {agent.name}", value, shown)
+
+
+def server_changes(servers: Sequence[UserServer]) -> Iterator[Change]:
+    """The MCP servers that the folder names."""
+    for server in servers:
+        starts = server.transport == "stdio"
+        verb = "starts" if starts else "connects to"
+        given = "".join(f"; with {each}" for each in server.shown)
+        yield Change(
+            "tools" if starts else "data",
+            f"the MCP server {server.name}",
+            clean_line(f"{verb} {server.target}{given}", 8_000),
+            clean_line(Path(server.source).name, 200),
+            sends=True,
+        )
+
+
+def _value(given: SourcedValue, *, secret: bool) -> str:
+    if secret:
+        return masked(str(given.value))
+    value = given.value
+    text = ", ".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)
+    return clean_line(masked_address(text).shown, _LONGEST) or "the default"

@@ -1,0 +1,223 @@
+"""Finds the question whether to trust a folder, and stores the answer.
+
+What was shown is what is used: an answer holds for the content that the question was made of, and for no other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from core.connections.trust import ServerTrust
+from core.connections.user_servers import PROJECT_SERVERS, UserServer, project_servers, settings_servers
+from core.errors import SettingsError
+from core.redaction.arguments import masked_command, masked_variable
+from core.settings.folder import DOTENV, PROJECT_FILE, FolderSettings
+from core.settings.model import SPECS, Places, load_settings
+from core.text import clean_line
+from core.trust.decisions import Decision, FolderDecisions
+from core.trust.state import GROUPS, Answer, TrustState, fingerprint
+from core.trust_question.changes import Change, definition_changes, server_changes, setting_changes
+from core.trust_question.texts import differences, shown_texts
+
+__all__ = ["FolderQuestion", "describe_untrusted", "find_question", "read_folder", "revoke"]
+
+SERVERS = "MCP servers"
+"""The name under which the fingerprint of the folder's servers is stored."""
+
+_KEYS = frozenset({"api_key", "auth_token", "composio_api_key", "web_reader_key"})
+_SERVICES = {"composio_api_key": "Composio", "web_reader_key": "Z.AI"}
+
+
+@dataclass(frozen=True)
+class FolderQuestion:
+    """What the files of a folder would change, and what can be answered.
+
+    Attributes:
+        state: the answer that applies now, or why there is none.
+        changes: grouped, where data goes first.
+        problems: what prevents that the folder is trusted.
+        answers: the answers that are possible; `ignored` always is.
+        texts: the files by their paths in the folder, as they are shown.
+        difference: the lines that changed since the last answer.
+        keys: the services for which a `.env` has keys, if the folder has nothing else.
+    """
+
+    folder: Path
+    state: TrustState
+    changes: tuple[Change, ...] = ()
+    problems: tuple[str, ...] = ()
+    answers: tuple[Answer, ...] = ("ignored",)
+    texts: dict[str, str] | None = None
+    difference: tuple[str, ...] = ()
+    keys: tuple[str, ...] = ()
+    decision: Decision | None = None
+    servers: tuple[UserServer, ...] = ()
+
+    def store(self, answer: Answer, state: Path | None = None) -> None:
+        """Store the answer; with `trusted` also about the servers that were shown.
+
+        Raises:
+            WorkspaceError: it cannot be stored.
+        """
+        assert self.decision is not None
+        if answer == "trusted":
+            trust = ServerTrust(state)
+            for server in self.servers:
+                if trust.decision(server, self.folder) is None:
+                    trust.decide(server, self.folder, "trusted")
+        FolderDecisions(state).store(replace(self.decision, answer=answer))
+
+
+def find_question(places: Places) -> FolderQuestion | None:
+    """The question that has to be answered before a session starts in a folder; None if there is none."""
+    if places.trust is not None:
+        return None
+    question = read_folder(places)
+    return question if question.state in ("undecided", "changed") else None
+
+
+def read_folder(places: Places) -> FolderQuestion:
+    """Read what a folder would change, whatever was decided about it."""
+    written = places.folder_settings()
+    trust = places.folder_trust(written, skills=_has_skills(places))
+    servers = _servers(places.cwd, written)
+    fingerprints = dict(trust.fingerprints)
+    decision = FolderDecisions(places.state).read(places.cwd)
+    known = decision.fingerprints if decision is not None else {}
+    state, changed = trust.state, trust.changed
+    if servers:
+        fingerprints[SERVERS] = fingerprint("".join(each.fingerprint for each in servers).encode())
+        server_trust = ServerTrust(places.state)
+        waiting = any(server_trust.decision(each, places.cwd) is None for each in servers)
+        if waiting and known.get(SERVERS) != fingerprints[SERVERS]:
+            state = "undecided" if decision is None else "changed"
+            changed = (*changed, PROJECT_SERVERS)
+        elif state == "harmless" and decision is not None:
+            state = decision.answer
+    if not fingerprints:
+        return FolderQuestion(places.cwd, "harmless")
+    problems, answers, changes = _answers(places, written)
+    changes += [*definition_changes(places.cwd, sorted(fingerprints)), *server_changes(servers)]
+    texts = shown_texts(
+        places.cwd, _shown_files(places.cwd, fingerprints), _secrets(written, servers), _given_texts(written)
+    )
+    order = list(GROUPS)
+    earlier = decision.texts if decision is not None and state == "changed" else {}
+    return FolderQuestion(
+        folder=places.cwd,
+        state=state,
+        changes=tuple(sorted(changes, key=lambda each: order.index(each.affects))),
+        problems=tuple(problems),
+        answers=answers,
+        texts=texts,
+        difference=tuple(differences(earlier, texts, changed)) if state == "changed" else (),
+        keys=_only_keys(written, fingerprints),
+        decision=Decision(str(places.cwd), "ignored", fingerprints, texts),
+        servers=tuple(servers),
+    )
+
+
+def revoke(places: Places) -> bool:
+    """Forget what was decided about a folder and its servers, so that the next session asks; False if nothing was.
+
+    Raises:
+        WorkspaceError: it cannot be stored.
+    """
+    trust = ServerTrust(places.state)
+    found = FolderDecisions(places.state).forget(places.cwd)
+    for server in _servers(places.cwd, places.folder_settings()):
+        if trust.decision(server, places.cwd) is not None:
+            trust.decide(server, places.cwd, None)
+            found = True
+    return found
+
+
+def describe_untrusted(question: FolderQuestion) -> str:
+    """Say in a sentence that a folder has no effect, and what to do."""
+    files = ", ".join(clean_line(each, 60) for each in _files(question))
+    why = "have changed since you decided about them" if question.state == "changed" else "are not trusted"
+    return (
+        f"the files of this folder {why} and have no effect ({files}): "
+        "ua-tui trust shows and trusts them, --trust-folder does for this run"
+    )
+
+
+def _files(question: FolderQuestion) -> list[str]:
+    files = list(question.texts or {})
+    return files if len(files) <= 3 else [*files[:2], f"{len(files) - 2} more"]
+
+
+def _answers(places: Places, written: FolderSettings) -> tuple[list[str], tuple[Answer, ...], list[Change]]:
+    """What prevents trust, the possible answers, and the changes of the settings."""
+    problems: list[str] = []
+    answers: list[Answer] = []
+    changes = list(setting_changes(written, ()))
+    for answer in ("trusted", "partly"):
+        would_be = replace(places, trust=answer)
+        try:
+            load_settings(**vars(would_be))
+            if answer == "trusted":
+                changes = list(setting_changes(written, would_be.read().held_back))
+            answers.append(answer)
+        except SettingsError as error:
+            problems.append(clean_line(str(error), 500))
+    return list(dict.fromkeys(problems)), (*answers, "ignored"), changes
+
+
+def _servers(folder: Path, written: FolderSettings) -> list[UserServer]:
+    tables = [layer["mcp_servers"] for layer in written.layers.values() if "mcp_servers" in layer]
+    found = [*settings_servers(tables), *project_servers(folder)]
+    return [each for each in found if isinstance(each, UserServer)]
+
+
+def _has_skills(places: Places) -> bool:
+    try:
+        return bool(load_settings(**vars(replace(places, trust="ignored"))).skills)
+    except SettingsError:
+        return True
+
+
+def _shown_files(folder: Path, fingerprints: dict[str, str]) -> list[str]:
+    """The files behind the fingerprints."""
+    files = [each for each in fingerprints if each != SERVERS]
+    if SERVERS in fingerprints:
+        files += [
+            each
+            for each in (PROJECT_FILE, PROJECT_SERVERS)
+            if each not in files and (folder / each).is_file()
+        ]
+    return files
+
+
+def _given_texts(written: FolderSettings) -> dict[str, str]:
+    """The text of files that may hold secrets of other programs: only what counts here."""
+    texts = {file: f"({error})\n" for file, error in written.problems.items()}
+    if DOTENV in written.layers:
+        lines = (f"{each.name}={each.value}\n" for each in written.layers[DOTENV].values())
+        texts[DOTENV] = "".join(lines)
+    return texts
+
+
+def _secrets(written: FolderSettings, servers: Sequence[UserServer]) -> list[str]:
+    found = [
+        str(given.value)
+        for layer in written.layers.values()
+        for name, given in layer.items()
+        if SPECS[name].secret and isinstance(given.value, str)
+    ]
+    for server in servers:
+        for name, value in server.given.items():
+            found += masked_variable(name, value).secrets
+        if server.transport == "stdio":
+            found += masked_command([server.how["command"], *server.how.get("args", ())]).secrets
+    return found
+
+
+def _only_keys(written: FolderSettings, fingerprints: dict[str, str]) -> tuple[str, ...]:
+    """The services whose keys are all that a folder has."""
+    names = [name for layer in written.layers.values() for name in layer if SPECS[name].affects != "look"]
+    if set(fingerprints) != {DOTENV} or not names or not _KEYS.issuperset(names):
+        return ()
+    return tuple(dict.fromkeys(_SERVICES.get(name, "Anthropic") for name in names))

@@ -1,0 +1,9 @@
+"""Trust in whatever is in a folder, for tests of what its files do once they are trusted."""
+
+from __future__ import annotations
+
+from core.trust.state import FolderTrust
+
+__all__ = ["TRUSTED"]
+
+TRUSTED = FolderTrust(state="trusted", once=True)

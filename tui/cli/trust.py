@@ -1,0 +1,149 @@
+"""`ua-tui trust`: shows what the files of a folder change, and trusts the folder, in part or not at all."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from core.text import clean_line
+from tui.cli.arguments import WrongUsage
+from tui.cli.output import complain, print_line, print_table
+
+if TYPE_CHECKING:
+    from core.settings.model import Places
+    from core.trust.state import Answer
+    from core.trust_question.question import FolderQuestion
+
+__all__ = ["add_arguments", "lines_of", "run"]
+
+STATES = {
+    "harmless": "nothing to trust",
+    "undecided": "not trusted yet",
+    "changed": "not trusted: files have changed",
+    "ignored": "ignored",
+    "partly": "trusted without what decides where data goes",
+    "trusted": "trusted",
+}
+"""The states of a folder in words."""
+_ANSWERS: dict[str, Answer] = {"yes": "trusted", "partly": "partly", "ignore": "ignored"}
+_HEADER = ("FOLDER", "ANSWER", "SINCE", "FILES")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of the command to the parser."""
+    parser.add_argument(
+        "action",
+        nargs="?",
+        default="show",
+        choices=["show", *_ANSWERS, "revoke", "list"],
+        help="show what the files of the folder change (default); yes trusts them, partly all but what decides where "
+        "data goes, ignore gives them no effect; revoke forgets the answer; list shows every answer",
+    )
+    parser.add_argument("folder", nargs="?", metavar="FOLDER", help="the folder (default: this one)")
+    parser.add_argument("--json", action="store_true", help="with show and list: print JSON")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run the command; returns the exit code: 0, or 1 if the folder cannot be trusted.
+
+    Raises:
+        WorkspaceError: the answer cannot be stored.
+        WrongUsage: the words do not go together.
+    """
+    from core.settings.model import Places
+    from core.trust_question.question import read_folder, revoke
+
+    if args.json and args.action not in ("show", "list"):
+        raise WrongUsage("--json goes with show and list")
+    if args.action == "list":
+        return _list(as_json=args.json)
+    folder = Path(args.folder).expanduser() if args.folder else Path.cwd()
+    places = replace(Places.of(), cwd=folder.resolve())
+    if args.action == "revoke":
+        found = revoke(places)
+        name = clean_line(str(places.cwd), 1000)
+        print_line(
+            f"{name} is forgotten: the next session there asks" if found else f"{name} was not trusted"
+        )
+        return 0
+    question = read_folder(places)
+    if args.action == "show":
+        return _show(question, as_json=args.json)
+    return _answer(question, _ANSWERS[args.action], places)
+
+
+def lines_of(question: FolderQuestion) -> list[str]:
+    """What the files of a folder change, in groups."""
+    from core.trust.state import GROUPS
+    from core.trust_question.changes import describe_change
+
+    lines: list[str] = []
+    for group, title in GROUPS.items():
+        changes = [each for each in question.changes if each.affects == group]
+        if changes:
+            lines.append(f"{title}:")
+        lines += [f"  {clean_line(describe_change(each), 10_000)}" for each in changes]
+    lines += [f"Cannot be trusted as it is: {clean_line(each, 1000)}" for each in question.problems]
+    if question.difference:
+        lines += [
+            "Changed since your answer:",
+            *(f"  {clean_line(each, 500)}" for each in question.difference),
+        ]
+    return lines
+
+
+def _show(question: FolderQuestion, *, as_json: bool) -> int:
+    if as_json:
+        content = {
+            "folder": str(question.folder),
+            "state": question.state,
+            "changes": [asdict(each) for each in question.changes],
+            "problems": question.problems,
+            "difference": question.difference,
+        }
+        print_line(json.dumps(content, indent=2))
+        return 0
+    print_line(f"{clean_line(str(question.folder), 1000)}: {STATES[question.state]}")
+    for line in lines_of(question):
+        print_line(line)
+    if question.state in ("undecided", "changed"):
+        choices = [word for word, answer in _ANSWERS.items() if answer in question.answers]
+        print_line(f"To answer: {', '.join(f'ua-tui trust {word}' for word in choices)}")
+    return 0
+
+
+def _answer(question: FolderQuestion, answer: Answer, places: Places) -> int:
+    if question.state == "harmless":
+        return complain(f"no file in {clean_line(str(question.folder), 1000)} needs to be trusted", 0)
+    for line in lines_of(question):
+        print_line(line)
+    if answer not in question.answers:
+        return complain(f"the folder cannot be trusted: {question.problems[0]}")
+    question.store(answer, places.state)
+    print_line(f"{clean_line(str(question.folder), 1000)}: {STATES[answer]}")
+    return 0
+
+
+def _list(*, as_json: bool) -> int:
+    from core.trust.decisions import FolderDecisions
+
+    decisions = list(FolderDecisions().all())
+    if as_json:
+        print_line(json.dumps([asdict(each) | {"texts": None} for each in decisions], indent=2))
+    elif not decisions:
+        print_line("no folder is trusted")
+    else:
+        rows = [
+            (
+                clean_line(each.folder, 200),
+                STATES[each.answer],
+                clean_line(each.at, 40),
+                clean_line(", ".join(each.texts), 60),
+            )
+            for each in decisions
+        ]
+        print_table([_HEADER, *rows])
+    return 0
