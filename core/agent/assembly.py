@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 from uuid import uuid4
 
 from core.agent.auth.wait import IsConnected
@@ -39,7 +39,7 @@ from core.observation import ToolResult
 from core.pipelines import Pipelines
 from core.provider.models import Models
 from core.redaction.redactor import Redactor
-from core.settings.model import Settings
+from core.settings.model import PermissionMode, Settings
 from core.storage.workspace import Workspace
 from core.telemetry.tracer import Tracer
 
@@ -145,6 +145,15 @@ class AgentAssembly:
         """Answer a waiting tool call; returns False if it no longer waits."""
         return self._gate.answer(request_id, answer)
 
+    @property
+    def permission_mode(self) -> str:
+        """What happens to calls that no rule decides."""
+        return self._gate.mode
+
+    def change_mode(self, mode: PermissionMode) -> bool:
+        """Change the permission mode, and judge the waiting calls again; returns False if it is the mode already."""
+        return self._gate.change_mode(mode)
+
     async def connect(self) -> AgentLoop:
         """Connect a new loop.
 
@@ -245,6 +254,7 @@ class AgentAssembly:
             fallback_model=choice.fallback,
             effort=choice.effort,
             max_cost_usd=None if left is None else max(left, _LEAST_COST),
+            permission_mode=cast("PermissionMode", self._gate.mode),
         )
 
     def _agent_home(self) -> Path:

@@ -125,6 +125,14 @@ class AgentClient:
         """
         await _await_control(self._client.set_model(model))
 
+    async def set_plan_mode(self, *, on: bool) -> None:
+        """Tell the agent that it only plans, or that it does so no more; reminders of that reach the model.
+
+        Raises:
+            ConnectionFailed: the agent is gone, or refused.
+        """
+        await _await_control(self._client.set_permission_mode("plan" if on else "default"))
+
     async def servers(self) -> list[dict[str, Any]]:
         """The current state of every MCP server, as the agent reports it."""
         status = await self._client.get_mcp_status()

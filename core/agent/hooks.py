@@ -17,7 +17,7 @@ from core.agent.definitions.skills import without_mentions
 from core.agent.messages.results import RawResult, ResultAdapter
 from core.agent.permissions.foreign_text import LARGEST_READ, has_addresses
 from core.agent.permissions.gate import PermissionGate
-from core.agent.permissions.policy import PermissionPolicy, Verdict
+from core.agent.permissions.policy import EXIT_PLAN, PermissionPolicy, Verdict
 from core.agent.permissions.taint import Taint
 from core.errors import AgentError
 from core.events.types import ComplianceEnforced, ComplianceFailed, Event
@@ -37,6 +37,12 @@ SIMPLE_HINT = (
     "This question can be answered from general knowledge. Answer it directly and briefly; "
     "use a tool only if the answer would otherwise be wrong."
 )
+PLAN_HINT = (
+    "The session is in plan mode: use only tools that read or search, and write or send nothing. There is no plan "
+    "file. When the plan is ready, whatever it is about, write all of it as Markdown in your message, then call "
+    f"{EXIT_PLAN}: the person reads it there, and approves it or asks for changes."
+)
+_PLAN_SECONDS = 5.0
 
 
 SubagentCheck = Callable[[str, str], Rule | None]
@@ -55,7 +61,8 @@ class HookCopies:
 class AgentHooks:
     """Answers the SDK's hook calls for one session.
 
-    `on_simple_path` says that the running query is on that path, `stopping` that it is being stopped.
+    `on_simple_path` says that the running query is on that path, `stopping` that it is being stopped. `final_plan`
+    is the plan with which it ended, as nobody can approve it.
     """
 
     def __init__(
@@ -82,8 +89,10 @@ class AgentHooks:
         self._check_subagent = check_subagent
         self._copies: dict[str, HookCopies] = {}
         self._sent_back: dict[str, tuple[ComplianceFailed, ComplianceEnforced]] = {}
+        self._plans: dict[str, asyncio.Future[str]] = {}
         self.on_simple_path = False
         self.stopping = False
+        self.final_plan = ""
 
     def matchers(self) -> dict[HookEvent, list[sdk.HookMatcher]]:
         """The hooks as the SDK takes them; a failing `PreToolUse` blocks the call."""
@@ -110,11 +119,29 @@ class AgentHooks:
         """Forget every call, as when its agent is gone."""
         self._copies.clear()
         self._sent_back.clear()
+        self._plans.clear()
 
     def note_subagent_active(self, call: str | None) -> None:
         """Report that a sub-agent was sent back, now that it works again; `call` is the call that started it."""
         for event in self._sent_back.pop(call or "", ()):
             self._publish(event)
+
+    def note_plan(self, tool_use_id: str, plan: str) -> None:
+        """Record the plan that a call asks to approve, as the agent's messages have it."""
+        written = self._plan_of(tool_use_id)
+        if not written.done():
+            written.set_result(plan)
+
+    def _plan_of(self, tool_use_id: str) -> asyncio.Future[str]:
+        return self._plans.setdefault(tool_use_id, asyncio.get_running_loop().create_future())
+
+    async def _read_plan(self, tool_use_id: str) -> str:
+        # The message may be read a little later than the hook is called.
+        try:
+            return await asyncio.wait_for(asyncio.shield(self._plan_of(tool_use_id)), _PLAN_SECONDS)
+        except TimeoutError:
+            log.warning("the plan of %s could not be read", tool_use_id)
+            return ""
 
     async def may_use(
         self, tool_name: str, tool_input: dict[str, Any], context: sdk.ToolPermissionContext
@@ -122,12 +149,15 @@ class AgentHooks:
         """Answer the SDK's permission prompt."""
         from claude_agent_sdk import PermissionResultAllow, PermissionResultDeny
 
-        answer = await self._gate.ask(tool_name, tool_input, context.tool_use_id or "")
+        tool_use_id = context.tool_use_id or ""
+        denial = "The person denied this. Do not try it another way."
+        if tool_name == EXIT_PLAN:
+            tool_input = {"plan": await self._read_plan(tool_use_id)}
+            denial = "The person wants to continue planning. Ask what to change; do not carry the plan out."
+        answer = await self._gate.ask(tool_name, tool_input, tool_use_id)
         if answer.allow:
             return PermissionResultAllow()
-        return PermissionResultDeny(
-            message=answer.reason or "The person denied this. Do not try it another way."
-        )
+        return PermissionResultDeny(message=answer.reason or denial)
 
     async def _before(self, data: Any, _id: str | None, _context: Any) -> Any:
         name, tool_use_id = str(data["tool_name"]), str(data["tool_use_id"])
@@ -146,11 +176,20 @@ class AgentHooks:
             self._gate.note_denied(tool_use_id, payload.denied)
             return _decision("deny", payload.denied)
         judgement = self._policy.judge(name, effective)
+        if name == EXIT_PLAN and judgement.verdict is Verdict.ASK and not self._gate.interactive:
+            return await self._end_with_plan(tool_use_id)
         if judgement.verdict is Verdict.DENY:
             self._gate.note_denied(tool_use_id, judgement.reason)
             return _decision("deny", judgement.reason)
         changed = effective if effective != data["tool_input"] else None
         return _decision(judgement.verdict.value, judgement.reason, changed)
+
+    async def _end_with_plan(self, tool_use_id: str) -> Any:
+        """End the query with its plan as the answer: nobody can approve it."""
+        self.final_plan = await self._read_plan(tool_use_id)
+        reason = "Nobody is available to approve the plan: it is the answer."
+        self._gate.note_denied(tool_use_id, reason)
+        return {"continue_": False, "stopReason": reason, **_decision("deny", reason)}
 
     async def _after(self, data: Any, _id: str | None, _context: Any) -> Any:
         name, tool_use_id = str(data["tool_name"]), str(data["tool_use_id"])
@@ -224,9 +263,10 @@ class AgentHooks:
         return {"decision": "block", "reason": message}
 
     async def _prompt(self, _data: Any, _id: str | None, _context: Any) -> Any:
-        if not self.on_simple_path:
-            return {}
-        return {"hookSpecificOutput": {"hookEventName": "UserPromptSubmit", "additionalContext": SIMPLE_HINT}}
+        hints = [SIMPLE_HINT] if self.on_simple_path else []
+        if self._policy.mode == "plan":
+            hints.append(PLAN_HINT)
+        return _added("UserPromptSubmit", "\n".join(hints))
 
 
 def _added(hook: str, context: str | None) -> dict[str, Any]:

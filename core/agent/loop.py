@@ -28,8 +28,9 @@ from core.agent.messages.translate import (
     is_ping,
 )
 from core.agent.permissions.gate import PermissionGate
+from core.agent.permissions.policy import EXIT_PLAN
 from core.agent.turn import Stopping, Turn
-from core.errors import AgentUnavailable
+from core.errors import AgentUnavailable, ConnectionFailed
 from core.events.types import (
     ApiRetry,
     AuthRequired,
@@ -165,6 +166,7 @@ class AgentLoop:
         self._translator.begin(query_id, text)
         self._hooks.on_simple_path = simple
         self._hooks.stopping = False
+        self._hooks.final_plan = ""
         watching = asyncio.create_task(self._silence.watch(query_id))
         try:
             async with self._model(model):
@@ -206,6 +208,13 @@ class AgentLoop:
         turn.interrupted = self._hooks.stopping = True
         self._gate.cancel_all("The person interrupted the work.")
         await self._stopping.stop(turn.done)
+
+    async def set_plan_mode(self, *, on: bool) -> None:
+        """Tell the agent whether it only plans; what may run is decided by the hooks in any case."""
+        try:
+            await self._client.set_plan_mode(on=on)
+        except ConnectionFailed as error:
+            log.warning("the agent was not told the permission mode: %s", error)
 
     def stop_at_limit(self) -> None:
         """Stop the running query at the spending limit, without waiting for its end."""
@@ -297,6 +306,10 @@ class AgentLoop:
 
     def _react(self, event: Event) -> None:
         turn = self._turn
+        if isinstance(event, ToolCallStarted) and event.name == EXIT_PLAN:
+            self._hooks.note_plan(
+                event.tool_use_id, str(event.input.get("plan") or self._translator.current_text)
+            )
         if turn is None:
             return
         match event:
@@ -383,6 +396,8 @@ class AgentLoop:
         if result.cost_usd is not None:
             cost = max(0.0, result.cost_usd - self._cost)
             self._cost = max(self._cost, result.cost_usd)
+        if self._hooks.final_plan and result.status == "success":
+            result = replace(result, text=self._hooks.final_plan)
         return turn.outcome(result, cost)
 
     def _close_open(self) -> None:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from core.agent.definitions.prompts import SubagentDefinition, fill_prompt, read_prompt, shipped_subagents
 from core.agent.definitions.skills import PLUGIN, Skill
 from core.agent.environment import cli_environment
+from core.agent.permissions.policy import EXIT_PLAN
 from core.settings.model import Settings
 from core.version import VERSION
 
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["BASE_TOOLS", "Briefing", "McpConfig", "build_options", "write_briefing"]
 
-BASE_TOOLS = ("Agent", "TodoWrite", "WebSearch", "Read", "Glob", "Grep")
+BASE_TOOLS = ("Agent", EXIT_PLAN, "TodoWrite", "WebSearch", "Read", "Glob", "Grep")
 _MAX_LINE = 64 << 20
 
 # A skill may contain commands that would run when it is loaded, without asking anybody.
@@ -121,7 +122,8 @@ async def build_options(
         skills=[f"{PLUGIN}:{name}" for name in briefing.skills],
         plugins=[{"type": "local", "path": str(briefing.skills_folder)}] if briefing.skills else [],
         settings=json.dumps(_OF_SKILLS),
-        permission_mode=settings.effective_permission_mode,
+        # Every call is judged by the hooks. The other modes of the agent itself would only allow more.
+        permission_mode="plan" if settings.permission_mode == "plan" else "default",
         can_use_tool=hooks.may_use,
         hooks=hooks.matchers(),
         agents=agents,

@@ -19,6 +19,7 @@ from core.text import clean, clean_line
 
 __all__ = [
     "BROKEN_STATES",
+    "MODE_RULES",
     "PATHS",
     "Description",
     "Hints",
@@ -28,6 +29,15 @@ __all__ = [
     "describe_retry",
     "describe_server",
 ]
+
+
+MODE_RULES = {
+    "default": "asks before a tool may change something",
+    "acceptEdits": "edits of files in the session's folder are allowed, other tools ask",
+    "plan": "only reads and searches until a plan is approved",
+    "bypassPermissions": "every tool runs without asking, except for those that a rule names",
+}
+"""What each permission mode means."""
 
 
 class Severity(Enum):
@@ -241,6 +251,16 @@ def _tokens_spent(event: ev.TokensSpent, _hints: Hints) -> Description:
     subagent = " by a sub-agent" if event.parent_tool_use_id else ""
     model = clean_line(event.model) or "the model"
     return Description("tokens", f"{event.usage.total} tokens of {model}{subagent}{_cost(event.cost_usd)}")
+
+
+@_describe.register(ev.PermissionModeChanged)
+def _permission_mode_changed(event: ev.PermissionModeChanged, _hints: Hints) -> Description:
+    before, now = clean_line(event.previous), clean_line(event.mode)
+    why = ", as the plan was approved" if event.by == "plan" else ""
+    severity = Severity.WARNING if event.mode == "bypassPermissions" else Severity.INFO
+    rule = MODE_RULES.get(event.mode, "")
+    sentence = f"Permission mode {now}{why}" + (f": {rule}." if rule else ".")
+    return Description("permission mode", sentence, severity, (f"It was {before}.",))
 
 
 @_describe.register(ev.ModelChosen)

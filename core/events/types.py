@@ -38,6 +38,7 @@ __all__ = [
     "PathFellBack",
     "PermissionAnswered",
     "PermissionAsked",
+    "PermissionModeChanged",
     "PipelineFailed",
     "QueryClassified",
     "QueryFinished",
@@ -428,6 +429,14 @@ class QueryFinished(Event, frozen=True, kw_only=True):
     usage: Usage | None = None
     context_window: int | None = None
     text: str = ""
+
+
+class PermissionModeChanged(Event, frozen=True, kw_only=True):
+    """The permission mode changed from `previous` to `mode`: `by` a `person`, or by the approval of a `plan`."""
+
+    previous: str
+    mode: str
+    by: Literal["person", "plan"] = "person"
 
 
 class ModelChosen(Event, frozen=True, kw_only=True):

@@ -6,7 +6,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from core.events.types import Event, QueryFinished, SessionFinished, SessionStarted
+from core.events.types import (
+    Event,
+    PermissionModeChanged,
+    QueryFinished,
+    SessionFinished,
+    SessionStarted,
+)
 from core.records.counters import TokenCount
 
 __all__ = ["SessionStats", "Totals", "known_at_end"]
@@ -61,6 +67,8 @@ class Totals:
                     self.finished = False
                     stats.model = event.model or stats.model
                     stats.permission_mode, stats.demo = event.permission_mode, event.demo
+                case PermissionModeChanged(mode=mode):
+                    stats.permission_mode = mode
                 case QueryFinished():
                     if event.cost_usd is not None:
                         stats.cost = (stats.cost or 0.0) + event.cost_usd

@@ -39,6 +39,7 @@ _NOTED = (
     | ev.AuthFinished
     | ev.ServerTrustAnswered
     | ev.ModelChosen
+    | ev.PermissionModeChanged
     | ev.ApiRetry
     | ev.PipelineFailed
     | ev.ErrorRaised

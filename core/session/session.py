@@ -7,7 +7,7 @@ import logging
 import time
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
-from typing import Literal
+from typing import Literal, get_args
 
 from core.agent.assembly import AgentAssembly
 from core.agent.auth.wait import AuthOutcome, AuthWait
@@ -19,7 +19,7 @@ from core.agent.permissions.gate import PermissionReply
 from core.agent.query import QueryPath
 from core.bus import Bus
 from core.concurrency.spawn import Handle, Spawn, spawn_task
-from core.errors import AgentError, AgentUnavailable, UniversalAgentError
+from core.errors import AgentError, AgentUnavailable, SettingsError, UniversalAgentError
 from core.events.continuation import AUTH_COMPLETE
 from core.events.types import (
     AuthRequired,
@@ -39,7 +39,7 @@ from core.redaction.redactor import error_raised
 from core.session.budget import Budget
 from core.session.parts import SessionParts, SessionState
 from core.session.runner import QueryRunner
-from core.settings.model import Settings
+from core.settings.model import PermissionMode, Settings, refuse_skip_as_root
 from core.storage.queue_file import QueryQueue
 from core.telemetry.tracer import Trace
 from core.text import clean
@@ -284,6 +284,32 @@ class Session:
     ) -> bool:
         """Answer a tool call that waits for permission; returns False if it no longer waits."""
         return self._assembly.answer(request_id, PermissionReply(allow, scope, reason, tuple(patterns)))
+
+    @property
+    def permission_mode(self) -> str:
+        """What happens to calls that no rule decides: `default`, `acceptEdits`, `plan` or `bypassPermissions`."""
+        return self._assembly.permission_mode
+
+    async def set_permission_mode(self, mode: PermissionMode) -> None:
+        """Change the permission mode, from the next call on; calls that wait for permission are judged again.
+
+        A plan that waits is approved by any other mode than `plan`. The choice is valid until the session ends.
+
+        Raises:
+            SettingsError: there is no such mode, or it skips every check and the program runs as root.
+        """
+        if mode not in get_args(PermissionMode):
+            raise SettingsError(
+                f"{clean(mode)} is no permission mode: use {', '.join(get_args(PermissionMode))}."
+            )
+        if mode == "bypassPermissions":
+            refuse_skip_as_root("The mode that skips every permission check")
+        before = self.permission_mode
+        if self._finished or not self._assembly.change_mode(mode):
+            return
+        loop = self._agent.loop
+        if loop is not None and loop.is_alive and "plan" in (before, mode):
+            await loop.set_plan_mode(on=mode == "plan")
 
     def answer_trust(self, server: str, decision: Literal["trusted", "refused", "not_now"]) -> None:
         """Decide whether an MCP server of the folder is trusted; a trusted one is connected.

@@ -461,6 +461,16 @@ def load_settings(
     return settings
 
 
+def refuse_skip_as_root(what: str) -> None:
+    """Refuse `what`, which runs every tool without asking, to the user root.
+
+    Raises:
+        SettingsError: the program runs as root.
+    """
+    if hasattr(os, "geteuid") and os.geteuid() == 0:
+        raise SettingsError(f"{what} is refused for root: run as another user, or use --allow.")
+
+
 def set_elsewhere(
     names: Iterable[str],
     *,

@@ -32,6 +32,11 @@ _PREVIEW = 1_000
 _KEPT_CALLS = 1_000
 _KEPT_THINKING = 64
 # Logfire shows a span without duration as a log line, with a level.
+_LOGGED: dict[type[ev.Event], tuple[str, tuple[str, ...]]] = {
+    ev.QueryClassified: ("query_classification", ("decision", "source", "raw_response", "duration_ms")),
+    ev.PathFellBack: ("fast_path_fallback", ("tool_name",)),
+    ev.PermissionModeChanged: ("permission_mode_changed", ("previous", "mode", "by")),
+}
 _LOG = {"logfire.span_type": "log", "logfire.level_num": 9}
 _ERROR_LOG = {"logfire.span_type": "log", "logfire.level_num": 17}
 
@@ -102,11 +107,9 @@ class SpanTree:
                 self._query = (event.query_id, span, now)
                 self._ready_at = now
                 self._log("query_started", span, now, query_id=event.query_id, query=event.text)
-            case ev.QueryClassified():
-                found = _fields(event, "decision", "source", "raw_response", "duration_ms")
-                self._log("query_classification", self._query_span, now, **found)
-            case ev.PathFellBack():
-                self._log("fast_path_fallback", self._query_span, now, tool_name=event.tool_name)
+            case ev.QueryClassified() | ev.PathFellBack() | ev.PermissionModeChanged():
+                name, fields = _LOGGED[type(event)]
+                self._log(name, self._query_span or self._session, now, **_fields(event, *fields))
             case ev.QueryFinished():
                 self._end_query(event)
             case ev.ThinkingDelta():

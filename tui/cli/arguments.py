@@ -6,7 +6,6 @@ Nothing slow is imported before the options are parsed, so that `--help` and usa
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -262,14 +261,10 @@ def settings_of(args: argparse.Namespace) -> Settings:
     Raises:
         SettingsError: an option is invalid, or refused for root.
     """
-    from core.errors import SettingsError
-    from core.settings.model import load_settings
+    from core.settings.model import load_settings, refuse_skip_as_root
 
-    if args.dangerously_skip_permissions and hasattr(os, "geteuid") and os.geteuid() == 0:
-        raise SettingsError(
-            "--dangerously-skip-permissions is refused for root: run as another user, or use --allow."
-        )
-
+    if args.dangerously_skip_permissions:
+        refuse_skip_as_root("--dangerously-skip-permissions")
     return load_settings(
         {option.setting: option.given(args) for option in SETTING_OPTIONS},
         trust="trusted" if args.trust_folder else None,

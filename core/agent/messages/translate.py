@@ -149,6 +149,11 @@ class Translator:
         self._streamed: set[str] = set()
         self._pieces = 0
 
+    @property
+    def current_text(self) -> str:
+        """The agent's latest text to the user, also while its message still streams; empty before the first."""
+        return "".join(self._open.text).strip() if self._open and self._open.text else self.last_text
+
     def begin(self, query_id: str, query: str) -> None:
         """Attribute what follows to this query."""
         self.query_id = query_id

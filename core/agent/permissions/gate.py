@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Literal
 from uuid import uuid4
 
 from core.agent.permissions.actions import can_be_remembered
 from core.agent.permissions.patterns import exact_pattern
-from core.agent.permissions.policy import Judgement, PermissionPolicy, Verdict
-from core.events.types import Event, PermissionAnswered, PermissionAsked
+from core.agent.permissions.policy import EXIT_PLAN, Judgement, PermissionPolicy, Verdict
+from core.events.types import Event, PermissionAnswered, PermissionAsked, PermissionModeChanged
 from core.redaction.redactor import Redactor
 from core.text import clean
 
@@ -38,6 +38,7 @@ class PermissionReply:
 @dataclass
 class _Waiting:
     event: PermissionAsked
+    input: dict[str, Any]
     judgement: Judgement
     future: asyncio.Future[PermissionReply] = field(repr=False)
 
@@ -79,8 +80,8 @@ class PermissionGate:
     async def ask(self, tool_name: str, tool_input: dict[str, Any], tool_use_id: str) -> PermissionReply:
         """Allow or deny a call; the policy is consulted again first, as it may have changed since."""
         judgement = self._policy.judge(tool_name, tool_input)
-        if judgement.verdict is Verdict.ALLOW:
-            return PermissionReply(True, scope="policy", reason=judgement.reason)
+        if judgement.verdict is not Verdict.ASK:
+            return self._decided(judgement, tool_use_id)
         event = PermissionAsked(
             request_id=uuid4().hex[:12],
             tool_name=tool_name,
@@ -99,7 +100,7 @@ class PermissionGate:
                 f"No one is available to answer. To allow it, start with --allow '{named}'.",
             )
         else:
-            waiting = _Waiting(event, judgement, asyncio.get_running_loop().create_future())
+            waiting = _Waiting(event, tool_input, judgement, asyncio.get_running_loop().create_future())
             self._waiting[event.request_id] = waiting
             try:
                 answer = await waiting.future
@@ -112,7 +113,40 @@ class PermissionGate:
         if not answer.allow:
             self._denied[tool_use_id] = answer.reason or "The person denied this."
         self._answered(event, answer)
+        if answer.allow and tool_name == EXIT_PLAN and self.mode == "plan":
+            self.change_mode("default", "plan")
         return answer
+
+    @property
+    def mode(self) -> str:
+        """The permission mode."""
+        return self._policy.mode
+
+    @property
+    def interactive(self) -> bool:
+        """Whether a person can be asked."""
+        return self._interactive
+
+    def change_mode(self, mode: str, by: Literal["person", "plan"] = "person") -> bool:
+        """Change the permission mode, and judge the waiting calls again; returns False if it is the mode already."""
+        previous = self._policy.mode
+        if mode == previous:
+            return False
+        self._policy.mode = mode
+        self._publish(PermissionModeChanged(previous=previous, mode=mode, by=by))
+        for request_id, waiting in list(self._waiting.items()):
+            judgement = self._policy.judge(waiting.event.tool_name, waiting.input)
+            if judgement.verdict is not Verdict.ASK:
+                allow = judgement.verdict is Verdict.ALLOW
+                self.answer(request_id, PermissionReply(allow, "mode", judgement.reason))
+        return True
+
+    def _decided(self, judgement: Judgement, tool_use_id: str) -> PermissionReply:
+        """Answer a call about which the policy does not ask any more."""
+        allow = judgement.verdict is Verdict.ALLOW
+        if not allow:
+            self._denied[tool_use_id] = judgement.reason
+        return PermissionReply(allow, "policy", judgement.reason)
 
     def _apply_answer(
         self, event: PermissionAsked, judgement: Judgement, answer: PermissionReply

@@ -23,7 +23,15 @@ from core.agent.permissions.actions import (
 from core.agent.permissions.patterns import SessionPattern, exact_pattern, pattern_problem
 from core.agent.permissions.rules import Rule, rule_for
 
-__all__ = ["HOUSEKEEPING", "PAGE_READERS", "Judgement", "PermissionPolicy", "Verdict", "is_search"]
+__all__ = [
+    "EXIT_PLAN",
+    "HOUSEKEEPING",
+    "PAGE_READERS",
+    "Judgement",
+    "PermissionPolicy",
+    "Verdict",
+    "is_search",
+]
 
 
 class Verdict(StrEnum):
@@ -71,10 +79,25 @@ CONTAINED = frozenset(
         "mcp__local_toolkit__workbench_download",
     }
 )
-PLANNABLE = frozenset({"mcp__local_toolkit__read_local_file", "mcp__local_toolkit__list_directory"})
 HARMLESS = frozenset({"Agent", "Skill", "Task", "TodoWrite", "ToolSearch", "WebSearch"})
 PAGE_READERS = frozenset({"mcp__web_reader__webReader"})
 READERS = {"Read": "file_path", "Glob": "path", "Grep": "path"}
+PLANNABLE = frozenset(
+    {
+        "mcp__local_toolkit__read_local_file",
+        "mcp__local_toolkit__list_directory",
+        "WebFetch",
+        *HARMLESS,
+        *PAGE_READERS,
+        *READERS,
+    }
+)
+"""The tools that only read, with which a plan can be made."""
+EXIT_PLAN = "ExitPlanMode"
+PLAN_DENIAL = (
+    "The session is in plan mode: only tools that read or search may run, and nothing is written or sent. "
+    f"Write the complete plan in your message, then call {EXIT_PLAN}."
+)
 WRITERS = frozenset({"Write", "Edit"})
 HOUSEKEEPING = frozenset(
     {
@@ -84,6 +107,7 @@ HOUSEKEEPING = frozenset(
         "COMPOSIO_WAIT_FOR_CONNECTIONS",
     }
 )
+CONNECTING = frozenset({"COMPOSIO_MANAGE_CONNECTIONS"})
 # The server whose tools have the names above and below; other servers may use any names.
 _ROUTER = "composio"
 SEARCH_TOOLKITS = (
@@ -111,9 +135,9 @@ class PermissionPolicy:
     """Judges calls, in steps of which the first that decides counts; remembers what a person allowed for the session.
 
     Rules that deny come first and hold in every mode, then rules that ask. `mode` may change at any time: in `plan`
-    nothing is written, in `acceptEdits` files of the workspace may be, and in `bypassPermissions` everything else runs.
-    The built-in readers may see only `workspace` and the folders `readable`. `taint` gives reasons to ask that lie in
-    what the agent has read.
+    only what reads or searches runs, until a plan is approved; in `acceptEdits` files of the workspace may be edited,
+    and in `bypassPermissions` everything else runs. The built-in readers may see only `workspace` and the folders
+    `readable`. `taint` gives reasons to ask that lie in what the agent has read.
     """
 
     workspace: Path
@@ -128,6 +152,7 @@ class PermissionPolicy:
         call = _Call.of(tool_name, tool_input)
         for step in (
             self.denied_by_rule,
+            self.judged_as_plan,
             self.denied_in_plan_mode,
             self.asked_by_rule,
             self.allowed_in_skip_mode,
@@ -146,11 +171,21 @@ class PermissionPolicy:
                 return call.judged(Verdict.DENY, f"the rule {rule.text} denies it", rule)
         return None
 
+    def judged_as_plan(self, call: _Call) -> Judgement | None:
+        """Ask about the plan that ends plan mode; in another mode there is nothing left to approve."""
+        if call.tool != EXIT_PLAN:
+            return None
+        if self.mode == "plan":
+            return call.judged(Verdict.ASK, "the plan is ready")
+        return call.judged(Verdict.ALLOW, "the session is not in plan mode")
+
     def denied_in_plan_mode(self, call: _Call) -> Judgement | None:
-        """Deny what writes to the workspace while the agent only plans."""
-        if self.mode == "plan" and (call.tool in CONTAINED - PLANNABLE or call.tool in WRITERS):
-            return call.judged(Verdict.DENY, "nothing is written in plan mode")
-        return None
+        """Deny what is not known to only read or search while the agent plans."""
+        if self.mode != "plan" or call.tool in PLANNABLE:
+            return None
+        if all(_is_free(action) and action.name not in CONNECTING for action in call.actions):
+            return None
+        return call.judged(Verdict.DENY, PLAN_DENIAL)
 
     def asked_by_rule(self, call: _Call) -> Judgement | None:
         """Ask about a call if a rule asks about any of its actions."""

@@ -26,13 +26,13 @@ def test_contained_tools_run(tmp_path: Path, tool: str) -> None:
     assert judged.verdict is Verdict.ALLOW
 
 
-@pytest.mark.parametrize("mode", ["default", "plan"])
-def test_the_web_reader_reads_pages_as_the_crawler_does(tmp_path: Path, mode: str) -> None:
+@pytest.mark.parametrize(("mode", "others"), [("default", Verdict.ASK), ("plan", Verdict.DENY)])
+def test_the_web_reader_reads_pages_as_the_crawler_does(tmp_path: Path, mode: str, others: Verdict) -> None:
     rules = PermissionPolicy(workspace=tmp_path, mode=mode)
     page = {"url": "https://papers.example/1"}
     assert rules.judge("mcp__web_reader__webReader", page).verdict is Verdict.ALLOW
-    assert rules.judge("mcp__elsewhere__webReader", page).verdict is Verdict.ASK
-    assert rules.judge("mcp__web_reader__something_else", page).verdict is Verdict.ASK
+    assert rules.judge("mcp__elsewhere__webReader", page).verdict is others
+    assert rules.judge("mcp__web_reader__something_else", page).verdict is others
 
 
 def test_a_toolkit_name_on_another_server_asks(tmp_path: Path) -> None:
@@ -195,8 +195,45 @@ def test_words_decide_what_is_outbound_and_what_is_search() -> None:
     assert subjects_of("mcp__a__B", {}) == ("B",)
 
 
-@pytest.mark.parametrize("mode", ["default", "acceptEdits", "plan", "bypassPermissions"])
-@pytest.mark.parametrize(("effect", "verdict"), [("deny", Verdict.DENY), ("ask", Verdict.ASK)])
+@pytest.mark.parametrize(
+    ("tool", "arguments", "verdict"),
+    [
+        ("mcp__local_toolkit__write_local_file", {"path": "a"}, Verdict.DENY),
+        ("mcp__local_toolkit__crawl_parallel", {"urls": []}, Verdict.DENY),
+        ("mcp__local_toolkit__read_local_file", {"path": "a"}, Verdict.ALLOW),
+        ("Write", {"file_path": "a"}, Verdict.DENY),
+        ("Bash", {"command": "ls"}, Verdict.DENY),
+        ("Read", {"file_path": "a"}, Verdict.ALLOW),
+        ("Read", {"file_path": "/etc/passwd"}, Verdict.ASK),
+        ("WebFetch", {"url": "https://a.example"}, Verdict.ASK),
+        ("WebSearch", {"query": "x"}, Verdict.ALLOW),
+        ("Agent", {"prompt": "x"}, Verdict.ALLOW),
+        ("mcp__composio__COMPOSIO_SEARCH_NEWS", {}, Verdict.ALLOW),
+        ("mcp__composio__COMPOSIO_MANAGE_CONNECTIONS", {}, Verdict.DENY),
+        ("mcp__composio__GMAIL_SEND_EMAIL", {}, Verdict.DENY),
+        ("mcp__composio__NOTION_GET_PAGE", {}, Verdict.DENY),
+        (MULTI, multi("COMPOSIO_SEARCH_NEWS", "TAVILY_SEARCH"), Verdict.ALLOW),
+        (MULTI, multi("COMPOSIO_SEARCH_NEWS", "GMAIL_SEND_EMAIL"), Verdict.DENY),
+        (MULTI, {"tools": "hidden"}, Verdict.DENY),
+        ("mcp__notes__read_note", {}, Verdict.DENY),
+        ("ExitPlanMode", {}, Verdict.ASK),
+    ],
+)
+def test_plan_mode_runs_only_what_reads_whatever_is_allowed(
+    tmp_path: Path, tool: str, arguments: dict[str, object], verdict: Verdict
+) -> None:
+    rules = (Rule("allow", "mcp__*"), Rule("allow", "Bash"), Rule("allow", "GMAIL_*"))
+    judged = PermissionPolicy(workspace=tmp_path, mode="plan", rules=rules).judge(tool, arguments)
+    assert judged.verdict is verdict
+
+
+@pytest.mark.parametrize(
+    ("mode", "effect", "verdict"),
+    [
+        *((mode, "deny", Verdict.DENY) for mode in ("default", "acceptEdits", "plan", "bypassPermissions")),
+        *((mode, "ask", Verdict.ASK) for mode in ("default", "acceptEdits", "bypassPermissions")),
+    ],
+)
 def test_a_rule_that_denies_or_asks_holds_in_every_mode(
     tmp_path: Path, mode: str, effect: Effect, verdict: Verdict
 ) -> None:

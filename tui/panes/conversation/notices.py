@@ -23,6 +23,7 @@ from core.events.types import (
     PathFellBack,
     PermissionAnswered,
     PermissionAsked,
+    PermissionModeChanged,
     PipelineFailed,
     QueryFinished,
     ServerTrustAnswered,
@@ -106,6 +107,8 @@ def message_of(event: Event) -> AppMessage | None:
             return _message(describe(event), topic="budget")
         case ModelChosen():
             return _message(describe(event), topic="model")
+        case PermissionModeChanged():
+            return _message(describe(event), topic="mode")
         case PathFellBack() | PipelineFailed() | TracingFailed() | BudgetRaised() | SessionFinished():
             return _message(describe(event))
         case _:

@@ -25,6 +25,7 @@ from core.events.types import (
     PathFellBack,
     PermissionAnswered,
     PermissionAsked,
+    PermissionModeChanged,
     QueryClassified,
     QueryFinished,
     QueryReceived,
@@ -59,15 +60,7 @@ MODES = {
     "default": "perm: ask",
     "acceptEdits": "perm: edits",
     "plan": "perm: plan",
-    "dontAsk": "perm: no ask",
     "bypassPermissions": "perm: ALLOW ALL",
-}
-MODE_SENTENCES = {
-    "default": "asks before a tool may change something",
-    "acceptEdits": "edits of files are allowed, other tools ask",
-    "plan": "plans only, nothing is changed",
-    "dontAsk": "never asks: what is not allowed is denied",
-    "bypassPermissions": "every tool is allowed without asking",
 }
 SHORT_PATHS = {"SIMPLE": "direct", "COMPLEX": "agent"}
 DECIDERS = {
@@ -157,6 +150,8 @@ class StatusFacts:
                 self._on_session_started(event)
             case ModelChosen():
                 self.model, self.effort, self.fallback = event.model, event.effort, event.fallback_model
+            case PermissionModeChanged():
+                self.mode = event.mode
             case McpStatus():
                 self.servers = list(event.servers)
             case UntrustedTextRead():
@@ -348,11 +343,13 @@ class StatusFacts:
 
     def describe(self) -> list[tuple[str, str]]:
         """Describe everything that the line shows, each with a label and a sentence."""
+        from core.events.describe import MODE_RULES
+
         rows = [("Model", clean_line(self.model, 100) if self.model else "default")]
         if self.demo:
             rows[0] = ("Model", f"{rows[0][1]} (scripted, this is the demo)")
         rows += [("Effort", effort_of(self.effort)), ("Fallback", fallback_of(self.fallback))]
-        rows.append(("Permissions", MODE_SENTENCES.get(self.mode, clean_line(self.mode, 20))))
+        rows.append(("Permissions", MODE_RULES.get(self.mode, clean_line(self.mode, 20))))
         if self._untrusted:
             rows.append(("Read", f"{self._untrusted}: what can carry data out asks"))
         rows.append(("Path", self._describe_path()))
