@@ -120,11 +120,16 @@ class WorkerProcess:
         if process is not None:
             with suppress(ProcessLookupError):
                 process.terminate()
-        if self._lock.acquire(timeout=_STOP_SECONDS):
-            try:
-                self._end()
-            finally:
-                self._lock.release()
+        if not self._lock.acquire(timeout=_STOP_SECONDS):
+            # It is stopped, or stuck in a call: its task ends with it.
+            if (process := self._process) is not None:
+                process.kill()
+            if not self._lock.acquire(timeout=_STOP_SECONDS):
+                return
+        try:
+            self._end()
+        finally:
+            self._lock.release()
 
     def _start(self) -> Connection:
         if self._closed:

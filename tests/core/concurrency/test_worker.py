@@ -279,6 +279,20 @@ def test_closing_ends_a_child_at_work(aside: WorkerProcess) -> None:
     aside.close()
 
 
+def test_closing_ends_a_child_that_was_stopped_at_work(aside: WorkerProcess) -> None:
+    thread, errors, child = begin_long_task(aside)
+    os.kill(child, signal.SIGSTOP)
+    try:
+        aside.close()
+        thread.join(20)
+        assert not thread.is_alive()
+        assert not is_running(child)
+        assert isinstance(errors[0], WorkerFailed)
+    finally:
+        if is_running(child):
+            os.kill(child, signal.SIGKILL)
+
+
 def test_closing_leaves_no_descriptor_and_no_process(aside: WorkerProcess) -> None:
     hello(aside)
     aside.close()
