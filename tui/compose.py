@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 
 from core.agent.assembly import AgentParts, Connector
 from core.agent.definitions.roster import Roster, RosterWatch, read_roster
+from core.agent.definitions.rules import Rule
 from core.agent.environment import PrivateFolder
 from core.bus import Bus
 from core.concurrency.worker import WorkerProcess
@@ -125,7 +126,7 @@ async def compose_session(
         roster = await _load_roster(settings, bus, redactor)
         observers, pipelines = await _load_handlers(settings, workspace, roster, bus)
         worker = _start_worker(workspace, stack)
-        runner = _start_observers(observers, workspace, bus, worker, stack)
+        runner = _start_observers(observers, roster.rules, workspace, bus, worker, stack)
         runner.start(lambda work: spawn(work, "observer", "observers"))
         _clean_up_later(settings, bus, stack)
         private = PrivateFolder()
@@ -275,12 +276,13 @@ def _start_worker(workspace: Workspace, stack: AsyncExitStack) -> WorkerProcess:
 
 def _start_observers(
     observers: Sequence[Observer],
+    rules: Sequence[Rule],
     workspace: Workspace,
     bus: Bus,
     worker: WorkerProcess,
     stack: AsyncExitStack,
 ) -> ObserverRunner:
-    offload = ResultOffload(worker, [observer.name for observer in observers])
+    offload = ResultOffload(worker, [observer.name for observer in observers], rules)
     runner = ObserverRunner(observers, ObserverContext(workspace), bus.publish, offload=offload)
     stack.callback(runner.abandon)
     return runner

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from core.agent.definitions.rules import RequestPattern, Rule
 from core.concurrency.worker import WorkerProcess, WorkerUnavailable, packed
 from core.observation import ContentBlock, TextContent, ToolResult
 from observers.base import Observer, ObserverContext, Outcome, is_preview, texts_of
@@ -29,12 +30,16 @@ class ResultOffload:
     """Has large results observed by the child process; `names` are the observers that it can run.
 
     An observer whose work may be large although the result is small says so by a method `is_heavy`, which is
-    given the workspace. For threads, never for the event loop.
+    given the workspace. `rules` are the compliance rules of the session's sub-agents, None for the shipped ones. For
+    threads, never for the event loop.
     """
 
-    def __init__(self, aside: WorkerProcess, names: Collection[str]) -> None:
+    def __init__(
+        self, aside: WorkerProcess, names: Collection[str], rules: Sequence[Rule] | None = None
+    ) -> None:
         self._aside = aside
         self._names = frozenset(names)
+        self._rules = None if rules is None else msgspec.msgpack.encode(rules, enc_hook=_pattern_text)
 
     def accepts(self, observer: Observer, result: ToolResult) -> bool:
         """Whether the child should observe this result."""
@@ -57,7 +62,13 @@ class ResultOffload:
         whole = not is_preview(result)
         shell = msgspec.structs.replace(observation, content=()) if whole else observation
         packed_result = packed(msgspec.structs.replace(result, observation=shell))
-        argument = {"observer": run.observer, "curious": run.curious, "result": packed_result, "whole": whole}
+        argument = {
+            "observer": run.observer,
+            "curious": run.curious,
+            "result": packed_result,
+            "whole": whole,
+            "rules": self._rules,
+        }
         done = self._aside.call(_TASK, argument, lambda _name: texts)
         if done is None:
             raise WorkerUnavailable(f"the process for large results has no observer {run.observer}")
@@ -72,7 +83,7 @@ def observe_in_child(desk: TaskContext, argument: dict[str, Any]) -> dict[str, A
 
     None when there is no such observer here, as a plug-in that could not be loaded again.
     """
-    observer = _observer(argument["observer"])
+    observer = _observer(argument["observer"], argument["rules"])
     if observer is None:
         return None
     result = msgspec.msgpack.decode(argument["result"], type=ToolResult)
@@ -90,17 +101,26 @@ def observe_in_child(desk: TaskContext, argument: dict[str, Any]) -> dict[str, A
     return {"outcome": outcome, "error": run.error, "duration_ms": run.duration_ms}
 
 
-def _observer(name: str) -> Observer | None:
+def _observer(name: str, rules: bytes | None) -> Observer | None:
     # Plug-ins are loaded only for one of them.
     for plugins in (False, True):
-        if found := _observers(plugins).get(name):
+        if found := _observers(plugins, rules).get(name):
             return found
     return None
 
 
 @lru_cache(maxsize=2)
-def _observers(plugins: bool) -> dict[str, Observer]:
-    return {observer.name: observer for observer in default_observers(plugins=plugins)}
+def _observers(plugins: bool, rules: bytes | None) -> dict[str, Observer]:
+    known = None if rules is None else msgspec.msgpack.decode(rules, type=list[Rule], dec_hook=_pattern_of)
+    return {observer.name: observer for observer in default_observers(plugins=plugins, rules=known)}
+
+
+def _pattern_text(pattern: RequestPattern) -> str:
+    return pattern.pattern
+
+
+def _pattern_of(_kind: type, text: str) -> RequestPattern:
+    return RequestPattern(text)
 
 
 @lru_cache(maxsize=1)

@@ -19,9 +19,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from core.agent.definitions.rules import RequestPattern, Rule
 from core.concurrency.worker import WorkerProcess
 from core.events.types import ArtifactSaved, Event, ObserverFinished
-from core.observation import ToolCall, ToolResult
+from core.observation import NativeObservation, TextContent, ToolCall, ToolResult
 from core.redaction.redactor import Redactor
 from core.storage.workspace import Workspace
 from core.web_reader.blacklist import Blacklist
@@ -29,7 +30,7 @@ from observers.base import ObserverContext, Outcome, Saved
 from observers.catalogue import default_observers
 from observers.corpus import Corpus
 from observers.decoding.decode import MAX_TEXT, decode_bytes
-from observers.execution.offload import ResultOffload
+from observers.execution.offload import LARGE, ResultOffload
 from observers.execution.run import Run, perform
 from observers.execution.runner import ObserverRunner
 from observers.media import Media
@@ -228,6 +229,34 @@ async def test_without_a_child_process_large_results_are_observed_all_the_same(
     runner.submit(result(SEARCH, {"results": rows}))
     assert await runner.drain(60) == []
     assert [(event.status, event.items) for event in finished(events)] == [("saved", 2_000)]
+
+
+async def test_a_large_result_of_a_custom_sub_agent_is_checked_against_the_rules_of_the_session(
+    context: ObserverContext, aside: WorkerProcess
+) -> None:
+    rules = [
+        Rule("a-chart", "chart-maker", "work_products/*.html", "Draw it.", RequestPattern(r"\bcharts?\b")),
+        Rule("notes", "chart-maker", "work_products/notes.md", "Write notes."),
+    ]
+    events: list[Event] = []
+    observers = default_observers(plugins=False, rules=rules)
+    offload = ResultOffload(aside, [observer.name for observer in observers], rules)
+    runner = ObserverRunner(observers, context, events.append, offload=offload)
+    runner.start(asyncio.get_running_loop().create_task)
+    text = (TextContent("words " * LARGE),)
+    for tool_use_id, prompt in (("toolu_1", "A CHART of sales"), ("toolu_2", "Charting is not asked for")):
+        arguments = {"subagent_type": "chart-maker", "prompt": prompt}
+        runner.submit(
+            ToolResult(
+                call=ToolCall(tool_use_id=tool_use_id, name="Agent", input=arguments),
+                observation=NativeObservation(tool_name="Agent", tool_use_id=tool_use_id, content=text),
+            )
+        )
+    assert await runner.drain(60) == []
+    assert aside._process is not None
+    notes = {event.tool_use_id: event.note or "" for event in finished(events)}
+    assert "rule a-chart was not met" in notes["toolu_1"]
+    assert "rule notes was not met" in notes["toolu_2"]
 
 
 def test_a_small_article_that_means_large_files_is_for_the_child(
