@@ -78,7 +78,9 @@ def kind_of_list(value: list[Any], key: str, path: tuple[str, ...], scope: Scope
         return None
     if rows < 3:
         rows += sum(1 for item in sample if is_group(item))
-    if rows == 0 or (rows < 3 and rows * 2 < len(sample) and key not in KINDS):
+    # A few links do not make a list of results of one that has another name than such lists have.
+    is_few = rows < 3 and rows * 2 < len(sample)
+    if rows == 0 or (is_few and key not in KINDS and key not in _PLAIN_NAMES):
         return None
     return refined_kind(kind, key, value, scope)
 

@@ -789,3 +789,23 @@ def test_a_cut_is_noticed(context: ObserverContext, result: Make, text: str) -> 
     (artifact,) = observe(context, result("mcp__x__web_search", text))
     assert artifact["truncated"] is True
     assert artifact["results"][0]["url"] == A
+
+
+@pytest.mark.parametrize(
+    "wrap", [lambda rows: {"results": rows}, lambda rows: {"data": rows}, lambda rows: rows]
+)
+@pytest.mark.parametrize(
+    "bad",
+    [["no row", None, 7, {}, [1], {"error": "e"}, {"url": 17}], [{"title": "no address"}] * 7, [None] * 7],
+    ids=["mixed", "titles", "nulls"],
+)
+def test_two_good_rows_among_seven_bad_ones_are_saved(
+    context: ObserverContext, result: Make, wrap: Callable[[list[Any]], Any], bad: list[Any]
+) -> None:
+    rows = [*bad[:3], T, *bad[3:5], U, *bad[5:]]
+    outcome = SearchResults().observe(result("mcp__x__web_search", json.dumps(wrap(rows))), context)
+    (saved,) = outcome.artifacts
+    artifact = json.loads(context.workspace.read_artifact(saved.path))
+    assert [row["url"] for row in artifact["results"]] == [A, B]
+    assert (outcome.items, outcome.rejected, artifact["rejected"]) == (2, 7, 7)
+    assert outcome.note == "7 items are not results and were skipped"
