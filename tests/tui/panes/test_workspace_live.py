@@ -126,7 +126,7 @@ async def test_a_place_that_is_polled_says_so_only_while_it_is_in_sight(session:
     pane = WorkspacePane(session)
     async with hosted(pane, size=(60, 20)) as (app, pilot):
         await until(lambda: "run.log" in rows(pane))
-        pane.tree_view._on_polling()
+        pane.tree_view._on_polling("Raise the limit.")
         await pilot.pause()
         assert "polling" in screen_text(app)
         pane.focus()

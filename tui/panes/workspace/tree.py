@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -28,6 +29,8 @@ from tui.virtual_list.virtual_list import VirtualList
 from tui.widgets.workers import start_job
 
 __all__ = ["WorkspaceTree"]
+
+_log = logging.getLogger(__name__)
 
 SWEEP_SECONDS = 3.0
 IDLE_SWEEPS = 5
@@ -76,6 +79,7 @@ class WorkspaceTree(VirtualList[Row]):
         super().__init__(self._files, id=id)
         self.highlighter = self
         self.polling = False
+        self._advised = False
         self._scanning = False
         self._live = False
         self._reported: Hashable | None = None
@@ -226,9 +230,13 @@ class WorkspaceTree(VirtualList[Row]):
         self.request_scan(self.model.folders if hints.everywhere else hints.folders)
         self._sweep_again()
 
-    def _on_polling(self) -> None:
+    def _on_polling(self, advice: str) -> None:
         self.polling = True
         self._post_counts()
+        if not self._advised:
+            self._advised = True
+            _log.warning("%s", advice)
+            self.notify(advice, markup=False, severity="warning")
 
     def _sweep_again(self) -> None:
         # Kernels lose events of folders made in quick succession: check twice more after the last one.

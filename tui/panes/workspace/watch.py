@@ -10,6 +10,8 @@ from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from core.text import clean_line
+
 __all__ = ["FolderWatch", "Hints", "Unseen"]
 
 _DEBOUNCE_MS = 200
@@ -18,6 +20,8 @@ _POLL_MS = 1_000
 _WAIT_SECONDS = 2.0
 _RUST_TIMEOUT_MS = 2_000
 _MOST_FOUND = 20_000
+_WATCH_LIMIT = "watch limit"
+_ADVICE = "The system {}, so changes of files are checked for once a second. A higher limit helps: {}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,11 +29,13 @@ class Hints:
     """The folders that changed, or in which something changed, and the names that appeared in each.
 
     `everywhere` is set once, when a watch has begun: changes before that were not reported, in whichever folder.
+    `new_folder` is one of the folders that appeared, if any did.
     """
 
     folders: frozenset[str] = frozenset()
     added: Mapping[str, Sequence[str]] = field(default_factory=dict)
     everywhere: bool = False
+    new_folder: str | None = None
 
 
 def _import_watchfiles() -> Any:
@@ -41,11 +47,11 @@ def _import_watchfiles() -> Any:
 class FolderWatch:
     """Watches one folder, which may come into being, or come back, while it is being watched.
 
-    `on_polling` is called when the system's limits allow no notifications and the folder is polled instead. Only a
-    `deep` watch gives hints of what is further down.
+    `on_polling` is called when the system's limits allow no notifications and the folder is polled instead; it gets a
+    sentence that says so and what to do. Only a `deep` watch gives hints of what is further down.
     """
 
-    def __init__(self, path: str, on_polling: Callable[[], None], *, deep: bool = True) -> None:
+    def __init__(self, path: str, on_polling: Callable[[str], None], *, deep: bool = True) -> None:
         self.path = path
         self._deep = deep
         self._on_polling = on_polling
@@ -82,7 +88,7 @@ class FolderWatch:
                     await self._wait()
                 elif await asyncio.to_thread(os.path.isdir, self.path):
                     polling = True
-                    self._on_polling()
+                    self._on_polling(await asyncio.to_thread(_polling_advice, error))
 
     async def _watch(self, polling: bool) -> AsyncIterator[Hints]:
         watchfiles = await asyncio.to_thread(_import_watchfiles)
@@ -104,8 +110,13 @@ class FolderWatch:
             if not begun:
                 begun = True
                 yield Hints(everywhere=True)
+                if not polling:
+                    await asyncio.to_thread(_check_limit, self.path)
             if changes:
-                yield await asyncio.to_thread(_hints, changes, watchfiles.Change.added)
+                hints = await asyncio.to_thread(_hints, changes, watchfiles.Change.added)
+                yield hints
+                if hints.new_folder is not None and not polling:
+                    await asyncio.to_thread(_check_limit, hints.new_folder)
 
     async def _wait(self) -> None:
         self._check.clear()
@@ -115,6 +126,37 @@ class FolderWatch:
             await asyncio.wait_for(self._check.wait(), _WAIT_SECONDS)
         except TimeoutError:
             return
+
+
+def _check_limit(path: str) -> None:
+    """Check that one more folder could be watched: the watcher skips folders beyond the limit silently.
+
+    Raises:
+        OSError: the limit of watches is reached.
+    """
+    notify = importlib.import_module("watchfiles._rust_notify").RustNotify
+    debug, force_polling, poll_delay_ms, recursive, ignore_errors = False, False, 0, False, False
+    try:
+        notify([path], debug, force_polling, poll_delay_ms, recursive, ignore_errors).close()
+    except Exception as error:
+        if isinstance(error, OSError) and _WATCH_LIMIT in str(error):
+            raise
+
+
+def _polling_advice(error: Exception) -> str:
+    """Describe why there are no notifications of changes, and what to do about it."""
+    reason = str(error)
+    if _WATCH_LIMIT in reason:
+        return _ADVICE.format(
+            "allows no more watched folders", "sudo sysctl fs.inotify.max_user_watches=524288"
+        )
+    if "os error 24" in reason:
+        try:
+            os.close(os.open(os.devnull, os.O_RDONLY))
+        except OSError:
+            return _ADVICE.format("allows this program no more open files", "ulimit -n 4096")
+        return _ADVICE.format("allows no more watchers", "sudo sysctl fs.inotify.max_user_instances=512")
+    return f"Changes of files are not reported ({clean_line(reason, 200)}), so they are checked for once a second."
 
 
 def _hints(changes: set[tuple[Any, str]], addition: Any) -> Hints:
@@ -128,11 +170,13 @@ def _hints(changes: set[tuple[Any, str]], addition: Any) -> Hints:
             added[folder].append(name)
             came.add(path)
     # A file that is put into a new folder before that is watched gives no event of its own.
+    new_folder = None
     for path in came:
         if path.rpartition(os.sep)[0] not in came and _is_folder(path):
+            new_folder = path
             for folder, names in _beneath(path):
                 added[folder] += names
-    return Hints(frozenset(folders), added)
+    return Hints(frozenset(folders), added, new_folder=new_folder)
 
 
 def _is_folder(path: str) -> bool:
