@@ -25,7 +25,7 @@ from tui.widgets.modal import Modal
 
 __all__ = ["classes_with_keys", "every_place", "keys_page", "named_bindings", "standard_module", "together"]
 
-OWN_PROGRAMS = {"tui.viewers.types.pdf_child", "tui.cli.served_tab"}
+OWN_PROGRAMS = {"tui.cli.served_tab"}
 """Modules that only run in processes of their own."""
 
 

@@ -1,14 +1,15 @@
-"""A worker process for large results, which would block the event loop in this process.
+"""A worker process, for work that would block the event loop in this process or must not fail here.
 
 Reading, searching and writing megabytes takes single calls of compiled code, during which no other thread runs. The
 worker is started when it is first needed, with a lower priority, and exits after a while without work, so that its
-memory is freed.
+memory is freed. `core.concurrency.conversions` limits the time and the memory of its tasks.
 """
 
 from __future__ import annotations
 
 import logging
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -20,16 +21,18 @@ from typing import Any
 
 import msgspec
 
+from core.concurrency.cancellation import NEVER, Stop
 from core.errors import UniversalAgentError
 from core.storage.workspace import Workspace
 from core.text import clean_line
 
-__all__ = ["WorkerFailed", "WorkerProcess", "WorkerUnavailable", "packed"]
+__all__ = ["WorkerCrashed", "WorkerFailed", "WorkerProcess", "WorkerTimeout", "WorkerUnavailable", "packed"]
 
 _PIECE = 64 << 10
 _INHERITED = ("PATH", "HOME", "LANG", "LC_ALL", "LC_CTYPE", "TMPDIR", "TMP", "TEMP", "TZ", "PYTHONPATH")
 _START_SECONDS = 60.0
 _STOP_SECONDS = 2.0
+_POLL_SECONDS = 0.02
 
 
 class WorkerFailed(UniversalAgentError):
@@ -38,6 +41,14 @@ class WorkerFailed(UniversalAgentError):
 
 class WorkerUnavailable(WorkerFailed):
     """The worker process did not start the work: the caller may do it in its own process."""
+
+
+class WorkerCrashed(WorkerFailed):
+    """The worker process ended before the work was done."""
+
+
+class WorkerTimeout(WorkerFailed):
+    """The work took longer than it was allowed to; the worker process was ended."""
 
 
 def packed(value: Any) -> bytes:
@@ -59,27 +70,48 @@ class WorkerProcess:
     """Runs tasks in the worker process, one at a time; call it from threads, never from the event loop.
 
     A task is a function of one of our modules, named `module:function`. It gets a `worker_child.TaskContext` and an
-    argument. Arguments and results must be values that msgpack can encode.
+    argument. Arguments and results must be values that msgpack can encode. A worker without a workspace has at most
+    `memory` bytes of address space, and neither plug-ins nor a log.
     """
 
-    def __init__(self, workspace: Workspace) -> None:
-        self.workspace = workspace
+    def __init__(self, workspace: Workspace | None = None, *, memory: int = 0) -> None:
+        self._workspace = workspace
+        self._memory = memory
         self._lock = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
         self._link: Connection | None = None
         self._closed = False
 
-    def call(self, task: str, argument: Any, answer: Callable[[str], Sequence[str]] | None = None) -> Any:
-        """Run a task to its end; `answer` returns the texts that the task requests by name.
+    @property
+    def workspace(self) -> Workspace:
+        """The workspace that the worker writes to."""
+        assert self._workspace is not None
+        return self._workspace
+
+    def call(
+        self,
+        task: str,
+        argument: Any,
+        answer: Callable[[str], Sequence[str]] | None = None,
+        *,
+        seconds: float = 0.0,
+        stop: Stop = NEVER,
+        on_part: Callable[[Any], object] | None = None,
+    ) -> Any:
+        """Run a task to its end.
+
+        `answer` returns the texts that the task requests by name, and `on_part` gets each part of the result that the
+        task sends before its end. After `seconds`, or if `stop` is set, the process is ended; 0 is no limit.
 
         Raises:
             WorkerUnavailable: the process cannot be started, or the argument cannot be encoded.
-            WorkerFailed: the process ended before the task did, or the task raised an exception.
+            WorkerTimeout: the task took longer than `seconds`.
+            WorkerCrashed: the process ended before the task did.
+            WorkerFailed: the task raised an exception.
+            Stopped: the flag was set.
         """
         with self._lock:
-            # Some come from the environment, whose bytes need not be text.
-            secrets = sorted(self.workspace.redactor.values)
-            message = packed((task, argument, [value.encode("utf-8", "surrogatepass") for value in secrets]))
+            message = packed((task, argument, self._secrets(), seconds))
             while True:
                 is_new = self._link is None
                 link = self._link or self._start()
@@ -87,7 +119,7 @@ class WorkerProcess:
                 try:
                     link.send_bytes(message)
                     while True:
-                        kind, value = _decoded(link)
+                        kind, value = _decoded(link, stop)
                         heard = heard or kind != "log"
                         match kind:
                             case "done":
@@ -96,30 +128,31 @@ class WorkerProcess:
                                 raise WorkerFailed(str(value))
                             case "ask" if answer is not None:
                                 _give(link, answer(str(value)))
+                            case "part" if on_part is not None:
+                                on_part(value)
                             case "log":
                                 logging.getLogger(str(value[0])).log(int(value[1]), "%s", value[2])
                 except WorkerFailed:
                     raise
                 except (EOFError, OSError) as error:
-                    self._end()
+                    if self._end() == -signal.SIGALRM:
+                        raise WorkerTimeout(f"it takes longer than {seconds:g} s") from error
                     if is_new or heard or self._closed:
-                        raise WorkerFailed(
+                        raise WorkerCrashed(
                             "the process that works on large results ended before it was done; "
                             "the result may be too large for this machine's memory"
                         ) from error
                     # It had just exited for lack of work: a new process gets the task.
                 except BaseException:
-                    # It still waits for an answer and would mistake the next task for it.
+                    # It works for nobody, or waits for an answer and would mistake the next task for it.
+                    self._terminate()
                     self._end()
                     raise
 
     def close(self) -> None:
         """End the process, even during a task; no further task can run."""
         self._closed = True
-        process = self._process
-        if process is not None:
-            with suppress(ProcessLookupError):
-                process.terminate()
+        self._terminate()
         if not self._lock.acquire(timeout=_STOP_SECONDS):
             # It is stopped, or stuck in a call: its task ends with it.
             if (process := self._process) is not None:
@@ -140,10 +173,9 @@ class WorkerProcess:
             raise _not_started(error.strerror) from error
         self._link = Connection(ours.detach())
         with theirs:
-            arguments = [str(theirs.fileno()), str(self.workspace.path), str(self.workspace.reports_path)]
             try:
                 self._process = subprocess.Popen(  # noqa: S603 - our own interpreter and module
-                    [sys.executable or "python3", "-P", "-m", "core.concurrency.worker_child", *arguments],
+                    self._command(theirs.fileno()),
                     stdin=subprocess.DEVNULL,
                     stdout=subprocess.DEVNULL,
                     stderr=subprocess.DEVNULL,
@@ -164,27 +196,49 @@ class WorkerProcess:
         self._end()
         raise WorkerFailed("the session is closing") if closed else _not_started("it ended at once")
 
-    def _end(self) -> None:
+    def _command(self, descriptor: int) -> list[str]:
+        workspace = self._workspace
+        folders = () if workspace is None else (str(workspace.path), str(workspace.reports_path))
+        program = [sys.executable or "python3", "-P", "-m", "core.concurrency.worker_child"]
+        return [*program, str(descriptor), str(self._memory), *folders]
+
+    def _secrets(self) -> list[bytes]:
+        # Some come from the environment, whose bytes need not be text.
+        known = () if self._workspace is None else sorted(self._workspace.redactor.values)
+        return [value.encode("utf-8", "surrogatepass") for value in known]
+
+    def _terminate(self) -> None:
+        process = self._process
+        if process is not None:
+            with suppress(ProcessLookupError):
+                process.terminate()
+
+    def _end(self) -> int | None:
+        """Wait for the process to end, and make it end; returns its exit code."""
         if self._link is not None:
             with suppress(OSError):
                 self._link.close()
-        if self._process is not None:
-            for harder in (self._process.terminate, self._process.kill):
+        process = self._process
+        if process is not None:
+            for harder in (process.terminate, process.kill):
                 try:
-                    self._process.wait(_STOP_SECONDS)
+                    process.wait(_STOP_SECONDS)
                     break
                 except subprocess.TimeoutExpired:
                     harder()
             else:
-                self._process.wait()
+                process.wait()
         self._link = self._process = None
+        return None if process is None else process.returncode
 
 
 def _not_started(reason: object) -> WorkerUnavailable:
     return WorkerUnavailable(f"the process that works on large results cannot be started ({reason})")
 
 
-def _decoded(link: Connection) -> tuple[str, Any]:
+def _decoded(link: Connection, stop: Stop = NEVER) -> tuple[str, Any]:
+    while stop is not NEVER and not link.poll(_POLL_SECONDS):
+        stop.check()
     return msgspec.msgpack.decode(link.recv_bytes(), type=tuple[str, Any])
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import resource
 import signal
 import sys
 import threading
@@ -11,14 +12,15 @@ from contextlib import suppress
 from importlib import import_module
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from core.errors import UniversalAgentError
-from core.redaction.redactor import Redactor
-from core.storage.workspace import Workspace
 from core.text import clean_line
+
+if TYPE_CHECKING:
+    from core.storage.workspace import Workspace
 
 __all__ = ["TaskContext", "main"]
 
@@ -32,11 +34,17 @@ _MOST_KEPT = 32 << 20
 class TaskContext:
     """What a task can use: the session's workspace, texts of the caller, and values that earlier tasks cached."""
 
-    def __init__(self, link: Connection, workspace: Workspace) -> None:
+    def __init__(self, link: Connection, workspace: Workspace | None = None) -> None:
         self._link = link
         self._saying = threading.Lock()
         self._kept: dict[str, tuple[Any, int]] = {}
-        self.workspace = workspace
+        self._workspace = workspace
+
+    @property
+    def workspace(self) -> Workspace:
+        """The session's workspace, which the tasks of conversions do not have."""
+        assert self._workspace is not None
+        return self._workspace
 
     def texts(self, name: str) -> list[str]:
         """Request texts from the caller of the task."""
@@ -82,16 +90,39 @@ class _ParentHandler(logging.Handler):
             self._desk.say("log", (record.name, record.levelno, text))
 
 
-def _run(desk: TaskContext, task: str, argument: Any) -> None:
+def _run(desk: TaskContext, task: str, argument: Any, seconds: float) -> None:
     module, _, function = task.partition(":")
     try:
+        # The default action of its signal ends this process, even in compiled code and if the parent is gone.
+        signal.setitimer(signal.ITIMER_REAL, seconds)
         result = getattr(import_module(module), function)(desk, argument)
+        signal.setitimer(signal.ITIMER_REAL, 0)
         desk.say("done", result)
     except UniversalAgentError as error:
         desk.say("failed", clean_line(str(error), 500))
+    except MemoryError:
+        # What else is in this process may fail next.
+        os._exit(1)
     except Exception as error:
         _log.exception("%s failed", task)
         desk.say("failed", clean_line(f"{type(error).__name__}: {error}", 500))
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+
+
+def _workspace(folder: str, reports: str) -> Workspace:
+    from core.redaction.redactor import Redactor
+    from core.storage.workspace import Workspace
+
+    return Workspace(Path(folder), Path(reports), Redactor())
+
+
+def _limit_memory(size: int) -> None:
+    # Some systems have no such limit.
+    with suppress(ValueError, OSError):
+        resource.setrlimit(resource.RLIMIT_AS, (size, size))
+    with suppress(ValueError, OSError):
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
 def main(arguments: list[str]) -> int:
@@ -100,20 +131,23 @@ def main(arguments: list[str]) -> int:
     for number in (signal.SIGINT, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
     os.nice(_NICENESS)
-    descriptor, folder, reports = arguments
+    descriptor, memory, *folders = arguments
     link = Connection(int(descriptor))
-    redactor = Redactor()
-    desk = TaskContext(link, Workspace(Path(folder), Path(reports), redactor))
-    logging.basicConfig(level=logging.WARNING, handlers=[_ParentHandler(desk)], format="%(message)s")
+    desk = TaskContext(link, _workspace(*folders) if folders else None)
+    if folders:
+        logging.basicConfig(level=logging.WARNING, handlers=[_ParentHandler(desk)], format="%(message)s")
+    else:
+        logging.disable()
+        _limit_memory(int(memory))
     try:
         desk.say("ready", None)
         while link.poll(_IDLE_SECONDS):
-            task, asked, secrets = msgspec.msgpack.decode(
-                link.recv_bytes(), type=tuple[str, Any, list[bytes]]
+            task, asked, secrets, seconds = msgspec.msgpack.decode(
+                link.recv_bytes(), type=tuple[str, Any, list[bytes], float]
             )
             for secret in secrets:
-                redactor.add(secret.decode("utf-8", "surrogatepass"))
-            _run(desk, task, asked)
+                desk.workspace.redactor.add(secret.decode("utf-8", "surrogatepass"))
+            _run(desk, task, asked, seconds)
     except (EOFError, OSError):
         pass
     return 0

@@ -6,11 +6,13 @@ import asyncio
 from collections.abc import Callable
 from contextlib import AsyncExitStack
 from datetime import UTC, datetime
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from core.errors import ConnectionFailed
 
 if TYPE_CHECKING:
+    from core.concurrency.conversions import Conversions
     from core.net.client import Fetcher
     from core.storage.workspace import Workspace
     from core.toolkit.remote import RemoteFiles
@@ -35,7 +37,7 @@ def _now() -> datetime:
 
 
 class ToolContext:
-    """The workspace, the clock, the blacklist of sites, the remote sandbox and the guarded client of one toolkit.
+    """The workspace, the clock, the blacklist, the remote sandbox, the client and the conversions of one toolkit.
 
     The client is made on the first fetch, because its libraries are slow to import. All calls share it, so that its
     limits and its cache of robots.txt apply to the whole session. `learn_secrets` has the redactor of the workspace
@@ -74,6 +76,15 @@ class ToolContext:
                 self._fetcher = await self._stack.enter_async_context(fetcher)
             return self._fetcher
 
+    @cached_property
+    def conversions(self) -> Conversions:
+        """The worker processes in which pages are converted; they start with the first page."""
+        from core.concurrency.conversions import Conversions
+
+        conversions = Conversions()
+        self._stack.push_async_callback(asyncio.to_thread, conversions.close)
+        return conversions
+
     async def remote(self) -> RemoteFiles:
         """The files of the remote sandbox.
 
@@ -85,6 +96,6 @@ class ToolContext:
         return await asyncio.to_thread(self.open_remote)
 
     async def aclose(self) -> None:
-        """Close the client if it was opened."""
+        """Close the client if it was opened, and end the conversions."""
         self._fetcher = None
         await self._stack.aclose()

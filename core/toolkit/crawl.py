@@ -122,7 +122,7 @@ async def _crawl_one(context: ToolContext, url: str) -> Crawled | Failed:
 async def _fetch_and_save(context: ToolContext, url: str) -> Crawled:
     fetcher = await context.fetcher()
     page = await fetcher.get(url)
-    found = await extract_page(page)
+    found = await extract_page(page, context.conversions)
     path = article_path(url)
     article = Article(
         title=clean_line(visible(found.title or ""), 300) or _shown(url),

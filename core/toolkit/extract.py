@@ -1,26 +1,39 @@
 """Extracts the readable text of a fetched page.
 
 HTML goes through trafilatura, which finds the article and its metadata. A page it finds nothing in, or that is
-too large for it, is converted whole instead. Plain text and JSON are kept as they are.
+too large for it, is converted whole instead. Both are done in a worker process with a time and a memory limit. Plain
+text and JSON are kept as they are.
 """
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import re
 from dataclasses import dataclass, replace
+from functools import partial
 from html import unescape
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
+from core.concurrency.cancellation import Stop, in_thread
 from core.errors import FetchRefused
 from core.text import clean_line, middle_truncate
 from core.toolkit.articles import visible
 
 if TYPE_CHECKING:
+    from core.concurrency.conversions import Conversions
+    from core.concurrency.worker_child import TaskContext
     from core.net.client import Page
 
-__all__ = ["Extracted", "NotReadable", "extract_html", "extract_page"]
+__all__ = [
+    "Extracted",
+    "NotReadable",
+    "convert_in_child",
+    "extract_html",
+    "extract_in_child",
+    "extract_page",
+]
 
 logger = logging.getLogger(__name__)
 
@@ -28,9 +41,10 @@ logger = logging.getLogger(__name__)
 MAX_ARTICLE_HTML = 1_000_000
 MAX_TEXT = 500_000
 SECONDS_TO_EXTRACT = 20.0
+SECONDS_TO_CONVERT = 10.0
 HTML_TYPES = frozenset({"text/html", "application/xhtml+xml"})
 CHROME_SELECTORS = ["nav", "footer", "header nav", "aside", "script", "style", "noscript", "template", "form"]
-_TITLE = re.compile(r"<title[^>]*>(.{1,2000}?)</title\s*>", re.IGNORECASE | re.DOTALL)
+_TITLE = re.compile(r"<title[^<>]{0,200}>(.{1,2000}?)</title\s*>", re.IGNORECASE | re.DOTALL)
 
 
 class NotReadable(FetchRefused):
@@ -51,8 +65,8 @@ class Extracted:
     date: str | None = None
 
 
-async def extract_page(page: Page) -> Extracted:
-    """Extract the readable text of a page, off the event loop.
+async def extract_page(page: Page, conversions: Conversions) -> Extracted:
+    """Extract the readable text of a page; HTML is converted by `conversions`, which stop if this is cancelled.
 
     Raises:
         NotReadable: the type of the page cannot be read, or nothing readable is in it.
@@ -61,7 +75,7 @@ async def extract_page(page: Page) -> Extracted:
     if media_type == "application/pdf":
         raise NotReadable("the page is a PDF, and PDF files are not readable yet")
     if media_type in HTML_TYPES or not media_type:
-        found = await _extract_in_time(page)
+        found = await in_thread(partial(_convert_html, conversions, page))
     elif media_type == "application/json" or media_type.endswith("+json"):
         found = Extracted(text=f"```json\n{page.text.strip()}\n```" if page.text.strip() else "")
     elif media_type.startswith("text/"):
@@ -74,19 +88,42 @@ async def extract_page(page: Page) -> Extracted:
     return replace(found, text=middle_truncate(text, MAX_TEXT))
 
 
-async def _extract_in_time(page: Page) -> Extracted:
+def _convert_html(conversions: Conversions, page: Page, stop: Stop) -> Extracted:
+    from core.concurrency.conversions import ConversionFailed, TooComplex
+
+    argument = {"html": page.text, "url": page.final_url}
+    run = partial(conversions.run, argument=argument, stop=stop)
     try:
-        async with asyncio.timeout(SECONDS_TO_EXTRACT):
-            return await asyncio.to_thread(extract_html, page.text, page.final_url)
-    except TimeoutError:
-        logger.warning("article extraction took too long, the whole page is kept: %s", clean_line(page.url))
-        return await asyncio.to_thread(_convert_page, page.text, page.final_url)
+        try:
+            found = run(f"{__name__}:extract_in_child", seconds=SECONDS_TO_EXTRACT)
+        except TooComplex as error:
+            logger.warning(
+                "no article is extracted, the whole page is kept: %s (%s)", clean_line(page.url), error
+            )
+            found = run(f"{__name__}:convert_in_child", seconds=SECONDS_TO_CONVERT)
+    except TooComplex as error:
+        raise NotReadable(
+            f"the page is too complex to be read as HTML ({error}); choose another source"
+        ) from error
+    except ConversionFailed as error:
+        raise NotReadable(str(error)) from error
+    return msgspec.convert(found, Extracted)
+
+
+def extract_in_child(_: TaskContext, argument: dict[str, str]) -> Any:
+    """Run `extract_html` in the worker process."""
+    return msgspec.to_builtins(extract_html(**argument))
+
+
+def convert_in_child(_: TaskContext, argument: dict[str, str]) -> Any:
+    """Convert a whole page in the worker process."""
+    return msgspec.to_builtins(_convert_page(**argument))
 
 
 def extract_html(html: str, url: str) -> Extracted:
     """Find the article in an HTML page; if there is none, the whole page without its navigation.
 
-    `url` resolves relative links. Runs for seconds on large pages: call it in a thread.
+    `url` resolves relative links. It may take any time and memory: use `extract_page`.
     """
     if len(html) > MAX_ARTICLE_HTML:
         return _convert_page(html, url)

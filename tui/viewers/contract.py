@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import PurePath
 
+from core.concurrency.cancellation import NEVER, Stop
 from tui.viewers.document import Body
 from tui.viewers.reader import Piece, decode, looks_binary
 
@@ -35,10 +36,11 @@ PAGE = 256 * 1024
 
 
 class Sample:
-    """The beginning of a file, or all of it."""
+    """The beginning of a file, or all of it; `stop` is set when nobody needs the view any more."""
 
-    def __init__(self, piece: Piece) -> None:
+    def __init__(self, piece: Piece, stop: Stop = NEVER) -> None:
         self.piece = piece
+        self.stop = stop
         self.path = piece.path
         self.name = piece.name.lower()
         self.suffix = PurePath(piece.name).suffix.lower()

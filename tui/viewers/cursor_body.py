@@ -6,8 +6,8 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
+from core.concurrency.cancellation import Stop
 from tui.render.markdown import MarkdownTheme
-from tui.viewers.cancellation import Stop
 from tui.viewers.document import Body, Rows
 
 __all__ = [

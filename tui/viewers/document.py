@@ -10,6 +10,7 @@ from typing import Protocol, runtime_checkable
 from textual.content import Content, Span
 from textual.strip import Strip
 
+from core.concurrency.cancellation import NEVER, Stop
 from core.events.units import size
 from tui.render.markdown import MarkdownTheme
 
@@ -24,9 +25,11 @@ __all__ = [
     "Row",
     "Rows",
     "SearchableRows",
+    "Stoppable",
     "find_in",
     "find_row_by_row",
     "joined",
+    "lay_out",
     "styled",
 ]
 
@@ -103,6 +106,19 @@ class Progressive(Body, Protocol):
         ...
 
 
+@runtime_checkable
+class Stoppable(Body, Protocol):
+    """A body whose layout may take seconds and stops when nobody needs it any more."""
+
+    def lay_out_until(self, width: int, theme: MarkdownTheme, stop: Stop) -> Rows:
+        """Return the rows for this width.
+
+        Raises:
+            Stopped: the flag was set.
+        """
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Document:
     """A file as a viewer shows it.
@@ -174,7 +190,11 @@ class JoinedBody:
 
     def lay_out(self, width: int, theme: MarkdownTheme) -> Rows:
         """Lay out every body for the same width."""
-        return _JoinedRows(tuple(body.lay_out(width, theme) for body in self.bodies))
+        return self.lay_out_until(width, theme, NEVER)
+
+    def lay_out_until(self, width: int, theme: MarkdownTheme, stop: Stop) -> Rows:
+        """Lay out every body for the same width, unless the flag is set."""
+        return _JoinedRows(tuple(lay_out(body, width, theme, stop) for body in self.bodies))
 
     def first_rows(self, width: int, theme: MarkdownTheme) -> Rows | None:
         """Return the bodies up to the first long one, and the first rows of that."""
@@ -213,6 +233,17 @@ class _JoinedRows:
         for part in self._parts:
             yield first, part
             first += len(part)
+
+
+def lay_out(body: Body, width: int, theme: MarkdownTheme, stop: Stop) -> Rows:
+    """Lay out a body; a `Stoppable` one stops if the flag is set.
+
+    Raises:
+        Stopped: the flag was set.
+    """
+    if isinstance(body, Stoppable):
+        return body.lay_out_until(width, theme, stop)
+    return body.lay_out(width, theme)
 
 
 def find_in(rows: Rows, needle: str) -> list[Match]:

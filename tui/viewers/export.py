@@ -6,11 +6,13 @@ import os
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 
+from core.concurrency.cancellation import NEVER, Stop
+from core.concurrency.conversions import ConversionFailed
 from core.errors import WorkspaceError
 from core.storage.compression import inner_name
 from core.storage.paths import split_path
 from tui.viewers.reader import decode, looks_binary, open_regular, read_piece
-from tui.viewers.safe_html import LARGEST, TooDeep, write_browser_copy
+from tui.viewers.safe_html import LARGEST, write_browser_copy
 
 __all__ = ["NotExportable", "Target", "article_path", "outside_target", "text_of"]
 
@@ -54,17 +56,18 @@ def text_of(path: Path) -> str:
     return decode(piece.data)
 
 
-def outside_target(path: Path, copies: Path | None = None) -> Target:
+def outside_target(path: Path, copies: Path | None = None, stop: Stop = NEVER) -> Target:
     """Prepare a file for the browser, or for the desktop's program for its format. Runs in a thread.
 
     Raises:
         FileUnviewable: the file does not exist, is not readable, or is not a regular file.
         NotExportable: its content would be run, or cannot be made safe.
+        Stopped: the flag was set.
     """
     name = inner_name(path.name)
     suffix = PurePath(name).suffix.lower()
     if suffix in _HTML:
-        return Target(_sanitised(path, copies), sanitised=True)
+        return Target(_sanitised(path, copies, stop), sanitised=True)
     if suffix not in _HARMLESS:
         raise NotExportable(
             "Only HTML, pictures, audio, video, PDF, text and office documents can be opened in other programs."
@@ -99,7 +102,7 @@ def article_path(artifact: Path, root: Path | None, relative: str) -> Path | Non
     return path if inside and exists else None
 
 
-def _sanitised(path: Path, copies: Path | None) -> Path:
+def _sanitised(path: Path, copies: Path | None, stop: Stop) -> Path:
     piece = read_piece(path, LARGEST + 1)
     if len(piece.data) > LARGEST:
         raise NotExportable("This page is too large to be made safe for a browser.")
@@ -108,8 +111,10 @@ def _sanitised(path: Path, copies: Path | None) -> Path:
 
         copies = user_cache_path("ua-tui") / "opened"
     try:
-        return write_browser_copy(decode(piece.data), path.absolute(), copies)
-    except TooDeep as error:
-        raise NotExportable(str(error)) from error
+        return write_browser_copy(decode(piece.data), path.absolute(), copies, stop)
+    except ConversionFailed as error:
+        raise NotExportable(
+            f"This page is too complex to be made safe for a browser: {error}. Press y to copy its path."
+        ) from error
     except OSError as error:
         raise NotExportable(f"The copy for the browser cannot be written: {error.strerror}.") from error

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import os
+from functools import partial
 from pathlib import Path
 
 from textual.widget import Widget
 
+from core.concurrency.cancellation import in_thread
 from core.errors import UniversalAgentError
 from core.text import clean_line
 
@@ -28,7 +30,7 @@ async def open_outside(owner: Widget, path: Path, copies: Path | None) -> bool:
     from tui.viewers.export import outside_target
 
     try:
-        target = await asyncio.to_thread(outside_target, path, copies)
+        target = await in_thread(partial(outside_target, path, copies))
         if target.sanitised:
             _check_browser(target.path)
             owner.app.open_url(target.path.as_uri())

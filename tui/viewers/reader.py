@@ -7,10 +7,10 @@ import stat
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from core.concurrency.cancellation import NEVER, Stop
 from core.errors import WorkspaceError
 from core.storage.compression import LARGEST, SUFFIX, SUFFIXES, Unpacked, inner_name
 from core.text import clean
-from tui.viewers.cancellation import NEVER, Stop
 
 __all__ = ["FileUnviewable", "Piece", "decode", "looks_binary", "open_regular", "read_piece"]
 

@@ -8,9 +8,9 @@ from functools import cache
 from importlib import import_module
 from pathlib import Path
 
+from core.concurrency.cancellation import NEVER, Stop
 from tui.viewers import types
 from tui.viewers.bodies.text import TextBody
-from tui.viewers.cancellation import NEVER, Stop
 from tui.viewers.contract import FULL_LIMIT, PAGE, PREVIEW_LIMIT, Declined, Sample, View, Viewer
 from tui.viewers.document import Document
 from tui.viewers.reader import looks_binary, read_piece
@@ -40,14 +40,14 @@ def load(path: Path, limit: int = PREVIEW_LIMIT, stop: Stop = NEVER) -> Document
         Stopped: the flag was set.
     """
     piece = read_piece(path, min(limit, PAGE), stop=stop)
-    sample = Sample(piece.cut_to_lines())
+    sample = Sample(piece.cut_to_lines(), stop)
     if not piece.complete:
         is_full = limit >= FULL_LIMIT
         accepting = [viewer for viewer in viewers() if viewer.accepts(sample)]
         limit = max([limit, *(viewer.limit if is_full else viewer.preview_limit for viewer in accepting)])
         if PAGE < piece.size <= limit:
-            sample = Sample(read_piece(path, limit, stop=stop).cut_to_lines())
-    view, damaged = _view(sample, stop)
+            sample = Sample(read_piece(path, limit, stop=stop).cut_to_lines(), stop)
+    view, damaged = _view(sample)
     # A part of a file may end anywhere: only a complete file can be called damaged.
     notice = f"Not valid {damaged}; shown unformatted." if damaged and sample.complete else None
     return _document(sample, view, notice)
@@ -63,18 +63,18 @@ def load_page(path: Path, offset: int, *, at_line: bool = False) -> Document:
         skipped = piece.data.find(b"\n") + 1
         piece = replace(piece, data=piece.data[skipped:], offset=offset + skipped)
     sample = Sample(piece.cut_to_lines())
-    view, _ = _view(sample, NEVER)
+    view, _ = _view(sample)
     if isinstance(view.raw, TextBody) and piece.offset:
         # The number of preceding lines is unknown.
         view.raw.numbers = False
     return _document(sample, View(view.kind, view.raw), None)
 
 
-def _view(sample: Sample, stop: Stop) -> tuple[View, str]:
+def _view(sample: Sample) -> tuple[View, str]:
     """Return the view of the first viewer that can show a sample, and the format that it is damaged as, if any."""
     damaged = ""
     for viewer in viewers():
-        stop.check()
+        sample.stop.check()
         if not viewer.accepts(sample):
             continue
         try:

@@ -1,6 +1,7 @@
 """Makes HTML of unknown origin safe: as Markdown to be shown, and as a copy for a browser.
 
-Neither has scripts, forms, frames, pictures or anything else that would be fetched or run.
+Neither has scripts, forms, frames, pictures or anything else that would be fetched or run. Parsers of HTML can be kept
+busy for hours by a small page, so both are made in a worker process that has a time and a memory limit.
 """
 
 from __future__ import annotations
@@ -11,39 +12,32 @@ import os
 import re
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from core.concurrency.cancellation import NEVER, Stop
 from core.text import clean
+from tui.viewers.conversion import conversions
 
-__all__ = ["DEEPEST", "TooDeep", "browser_copy", "depth_of", "to_markdown", "write_browser_copy"]
+if TYPE_CHECKING:
+    from core.concurrency.worker_child import TaskContext
 
-DEEPEST = 400
+__all__ = [
+    "LARGEST",
+    "browser_copy",
+    "browser_copy_in_child",
+    "convert_to_markdown",
+    "markdown_in_child",
+    "title_of",
+    "to_markdown",
+    "write_browser_copy",
+]
+
 LARGEST = 4 * 1024 * 1024
+_SECONDS = 5.0
+_COPY_SECONDS = 30.0
 _MAX_AGE_SECONDS = 24 * 3600.0
 
-_TAG = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9:-]{0,40})[^<>]*?(/?)>")
-_VOID = frozenset(
-    {
-        "area",
-        "base",
-        "br",
-        "col",
-        "embed",
-        "hr",
-        "img",
-        "input",
-        "link",
-        "meta",
-        "param",
-        "source",
-        "track",
-        "wbr",
-    }
-)
-# Their end tags are optional, so they would seem to be nested ever deeper.
-_UNCLOSED = frozenset(
-    {"p", "li", "dt", "dd", "tr", "td", "th", "option", "thead", "tbody", "tfoot", "colgroup", "rp", "rt"}
-)
-_TITLE = re.compile(r"<title[^>]*>([^<]{0,400})", re.IGNORECASE)
+_TITLE = re.compile(r"<title[^<>]{0,200}>([^<]{0,400})", re.IGNORECASE)
 _DROPPED = frozenset(
     {"script", "style", "title", "noscript", "iframe", "object", "embed", "svg", "math", "template", "canvas"}
     | {"form", "select", "textarea", "audio", "video"}
@@ -54,39 +48,40 @@ _PAGE_TAGS = frozenset({"style", "html", "body", "section", "main"})
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 
 
-class TooDeep(ValueError):
-    """The elements are nested so deeply that parsing would take minutes."""
-
-
-def depth_of(source: str) -> int:
-    """Estimate how deeply elements are nested, without parsing."""
-    depth = deepest = 0
-    for match in _TAG.finditer(source):
-        name = match[2].lower()
-        if match[3] or name in _VOID or name in _UNCLOSED:
-            continue
-        depth += -1 if match[1] else 1
-        deepest = max(deepest, depth)
-        depth = max(depth, 0)
-    return deepest
-
-
 def title_of(source: str) -> str:
     """Return the text of the `title` element; empty if there is none."""
     match = _TITLE.search(source)
     return clean(html.unescape(match[1]).strip()) if match else ""
 
 
+def convert_to_markdown(source: str, stop: Stop = NEVER) -> str:
+    """Convert HTML as `to_markdown` does, in a worker process.
+
+    Raises:
+        ConversionFailed: it takes too long or needs too much memory.
+        Stopped: the flag was set.
+    """
+    return str(conversions().run(f"{__name__}:markdown_in_child", source, seconds=_SECONDS, stop=stop))
+
+
+def markdown_in_child(_: TaskContext, source: str) -> str:
+    """Run `to_markdown` in the worker process."""
+    return to_markdown(source)
+
+
+def browser_copy_in_child(_: TaskContext, source: str) -> str:
+    """Run `browser_copy` in the worker process."""
+    return browser_copy(source)
+
+
 def to_markdown(source: str) -> str:
     """Convert HTML into Markdown with headings, lists, tables and links, and nothing executable.
 
-    Raises:
-        TooDeep: the elements are nested beyond `DEEPEST`.
+    It may take any time and memory: use `convert_to_markdown`.
     """
     import nh3
     from html_to_markdown import ConversionOptions, convert
 
-    _check_depth(source)
     safe = nh3.clean(
         source,
         tags=nh3.ALLOWED_TAGS - {"area", "map"},
@@ -102,12 +97,10 @@ def to_markdown(source: str) -> str:
 def browser_copy(source: str) -> str:
     """Return an HTML page with text, tables, links and inline styles that loads and runs nothing.
 
-    Raises:
-        TooDeep: the elements are nested beyond `DEEPEST`.
+    It may take any time and memory: use `write_browser_copy`.
     """
     import nh3
 
-    _check_depth(source)
     safe = nh3.clean(
         source,
         tags=(nh3.ALLOWED_TAGS | _PAGE_TAGS) - {"img", "area", "map"},
@@ -144,30 +137,24 @@ def _harmless_style(match: re.Match[str]) -> str:
     return "" if _FETCHES.search(match[0]) else match[0]
 
 
-def write_browser_copy(source: str, origin: Path, folder: Path) -> Path:
+def write_browser_copy(source: str, origin: Path, folder: Path, stop: Stop = NEVER) -> Path:
     """Write the copy of `origin` for the browser into `folder` and return its path; old copies are removed.
 
     Raises:
-        TooDeep: the elements are nested beyond `DEEPEST`.
+        ConversionFailed: making it takes too long or needs too much memory.
         OSError: the copy cannot be written.
+        Stopped: the flag was set.
     """
+    page = conversions().run(f"{__name__}:browser_copy_in_child", source, seconds=_COPY_SECONDS, stop=stop)
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     for old in folder.glob("*.html"):
         if time.time() - old.stat(follow_symlinks=False).st_mtime > _MAX_AGE_SECONDS:
             old.unlink(missing_ok=True)
     name = hashlib.sha256(os.fsencode(origin)).hexdigest()[:16]
-    page = browser_copy(source).encode("utf-8", "replace")
     copy = folder / f"{name}.html"
     copy.unlink(missing_ok=True)
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     descriptor = os.open(copy, flags, 0o600)
     with os.fdopen(descriptor, "wb") as file:
-        file.write(page)
+        file.write(str(page).encode("utf-8", "replace"))
     return copy
-
-
-def _check_depth(source: str) -> None:
-    if len(source) > LARGEST:
-        raise TooDeep("The page is too large to be parsed safely.")
-    if depth_of(source) > DEEPEST:
-        raise TooDeep("The page is nested too deeply to be parsed safely.")

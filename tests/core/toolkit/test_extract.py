@@ -2,7 +2,10 @@ from __future__ import annotations
 
 import pytest
 
-from core.toolkit.extract import MAX_ARTICLE_HTML, NotReadable, extract_html
+from core.concurrency.conversions import Conversions
+from core.net.client import Page
+from core.toolkit import extract
+from core.toolkit.extract import MAX_ARTICLE_HTML, NotReadable, extract_html, extract_page
 from tests.core.toolkit_site import SENTENCE, article_html
 
 URL = "https://chips.example/story/1"
@@ -68,3 +71,24 @@ def test_broken_markup_never_raises_anything_else(html: str) -> None:
     except NotReadable:
         return
     assert isinstance(found.text, str)
+
+
+def page(html: str) -> Page:
+    return Page(URL, URL, 200, "text/html", "utf-8", html.encode())
+
+
+async def test_a_page_that_would_take_minutes_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(extract, "SECONDS_TO_EXTRACT", 0.4)
+    monkeypatch.setattr(extract, "SECONDS_TO_CONVERT", 0.4)
+    conversions = Conversions()
+    try:
+        with pytest.raises(NotReadable, match=r"too complex to be read as HTML .* another source"):
+            await extract_page(page("<div/>" * 600_000), conversions)
+        monkeypatch.undo()
+        with pytest.raises(NotReadable, match="no readable text"):
+            await extract_page(page("<p></p>"), conversions)
+        found = await extract_page(page(article_html(1)), conversions)
+        here = extract_html(article_html(1), URL)
+        assert (found.title, found.date, found.text) == (here.title, here.date, here.text.strip())
+    finally:
+        conversions.close()

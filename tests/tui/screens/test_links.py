@@ -9,11 +9,11 @@ from rich.segment import Segment
 from rich.style import Style
 from textual.strip import Strip
 
+from core.concurrency.cancellation import NEVER
 from tests.tui.files_host import Host, hosted, screen_text, until
 from tui.screens.files.link import LinkScreen
 from tui.screens.files.links import LinksScreen
 from tui.screens.files.viewer import ViewerScreen
-from tui.viewers.cancellation import NEVER
 from tui.viewers.document import ListRows
 from tui.viewers.view.links import links_in
 

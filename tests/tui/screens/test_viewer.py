@@ -10,12 +10,12 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 
+from core.concurrency.cancellation import Stop, Stopped
 from tests.tui.files_host import Host, hosted, screen_text, sit_at_a_desktop, until
 from tui.panes.workspace.preview import PreviewPane
 from tui.screens.files.confirm_delete import DeleteScreen
 from tui.screens.files.link import LinkScreen
 from tui.screens.files.viewer import ViewerScreen
-from tui.viewers.cancellation import Stop, Stopped
 from tui.viewers.view.document_view import DocumentView
 
 REPORT = (
@@ -449,7 +449,7 @@ async def test_what_the_cursor_has_left_is_not_read_on(
 
     pane = PreviewPane()
     async with hosted(pane) as (app, _pilot):
-        monkeypatch.setattr("tui.panes.workspace.preview.load", slow)
+        monkeypatch.setattr("tui.viewers.view.reading.load", slow)
         pane.show_path(write(tmp_path, "a.txt", "x"))
         await asyncio.to_thread(entered.wait, 10)
         monkeypatch.undo()

@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 import zstandard
 
+from core.concurrency.cancellation import NEVER, Stop
 from tests.tui.files_host import hosted, screen_text, until
 from tui.render.markdown import MarkdownTheme
 from tui.screens.files import viewer
 from tui.screens.files.viewer import ViewerScreen
 from tui.viewers.bodies.markdown import MarkdownBody
-from tui.viewers.cancellation import NEVER, Stop
 from tui.viewers.contract import FULL_LIMIT, PREVIEW_LIMIT
 from tui.viewers.document import Document, JoinedBody, Progressive, Rows
 from tui.viewers.registry import load, load_page

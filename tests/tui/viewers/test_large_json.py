@@ -146,7 +146,7 @@ def test_a_member_that_is_large_is_unfolded_in_pieces_and_found_in(tmp_path: Pat
     tree = load(path, FULL_LIMIT).rendered
     assert isinstance(tree, JsonTree)
     assert tree.entries == 20_001, "the one large member is open"
-    from tui.viewers.cancellation import NEVER
+    from core.concurrency.cancellation import NEVER
 
     assert list(tree.find_places("Story, 19999", NEVER)) == [(0, 19_999, 1)]
 

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from core.concurrency.cancellation import NEVER, Stop
 from tests.tui.files_host import hosted, screen_text, until
 from tui.screens.files.viewer import ViewerScreen
 from tui.viewers.bodies import table_sort as sorting
 from tui.viewers.bodies.table import Column, Table
 from tui.viewers.bodies.table_sort import SortKey, key_of, sorted_gently
-from tui.viewers.cancellation import NEVER, Stop
 from tui.viewers.types.csv import DelimitedTable, Lines, record_starts
 
 KEYS = st.none() | st.floats(allow_nan=False) | st.text(max_size=3)

@@ -24,6 +24,7 @@ from rich.style import Style
 from textual.content import Content
 from textual.strip import Strip
 
+from core.concurrency.cancellation import NEVER, Stop, Stopped
 from core.text import clean_line, is_unsafe
 from tui.render.format import tail_cut
 from tui.render.markdown import MarkdownTheme
@@ -35,14 +36,13 @@ from tui.viewers.bodies.picture import PictureHeader, read_header
 from tui.viewers.bodies.table import Column, Table
 from tui.viewers.bodies.table_sort import sorted_gently
 from tui.viewers.bodies.text import TextBody, fold_points
-from tui.viewers.cancellation import NEVER, Stop, Stopped
 from tui.viewers.contract import FULL_LIMIT, PAGE, PREVIEW_LIMIT
 from tui.viewers.cursor_body import BackgroundWork, BodyCommand, CopyText, OpenArticle, OpenLink
 from tui.viewers.document import ROLES, Body, Document, JoinedBody, Rows, find_in
 from tui.viewers.export import NotExportable, article_path, outside_target
 from tui.viewers.reader import FileUnviewable, looks_binary, read_piece
 from tui.viewers.registry import load, load_page, viewers
-from tui.viewers.safe_html import DEEPEST, TooDeep, browser_copy, depth_of, to_markdown
+from tui.viewers.safe_html import browser_copy
 from tui.viewers.types.csv import Lines, record_starts
 from tui.viewers.types.markdown import split_front_matter
 from tui.viewers.types.media import read_mp4, read_webm
@@ -720,16 +720,6 @@ class TestMarkdownAndHtml:
         ):
             assert kept in page
 
-    def test_elements_nested_beyond_reason_are_not_parsed(self, tmp_path: Path) -> None:
-        deep = "<div>" * 100_000 + "x"
-        assert depth_of(deep) > DEEPEST
-        with pytest.raises(TooDeep):
-            to_markdown(deep)
-        document = load(write(tmp_path, "deep.html", deep), FULL_LIMIT)
-        assert document.rendered is None
-        assert document.notice is not None
-        assert depth_of("<p>a<p>b<li>c<br><img>" * 1000) < 2
-
     def test_the_copy_is_private_and_replaces_the_one_before(self, tmp_path: Path) -> None:
         report = write(tmp_path, "r.html", "<h1>One</h1>")
         copies = tmp_path / "copies"
@@ -997,5 +987,5 @@ class TestPdf:
         bad = write(tmp_path, "bad.pdf", b"%PDF-1.4 nothing of the kind")
         assert "damaged or is not a PDF" in read_pages(bad)
         good = write(tmp_path, "good.pdf", self.pdf(["x"]))
-        assert "too long" in read_pages(good, seconds=0.001)
+        assert "too complex: it takes longer than 1e-05 s" in read_pages(good, seconds=0.00001)
         assert "no longer exists" in read_pages(tmp_path / "gone.pdf")

@@ -23,13 +23,12 @@ from tui.panes.workspace.file_actions import FileAction, copy_file
 from tui.panes.workspace.scan import list_folder
 from tui.terminal.copy import copy_text
 from tui.viewers.bodies.text import TextBody
-from tui.viewers.cancellation import in_thread
 from tui.viewers.contract import PREVIEW_LIMIT
 from tui.viewers.cursor_body import CopyText, OpenArticle
-from tui.viewers.document import Document
+from tui.viewers.document import Document, JoinedBody
 from tui.viewers.reader import FileUnviewable
-from tui.viewers.registry import load
 from tui.viewers.view.document_view import DocumentView
+from tui.viewers.view.reading import READING, read_document
 from tui.widgets.workers import start_job
 
 __all__ = ["PreviewPane"]
@@ -145,7 +144,7 @@ class PreviewPane(DocumentView):
                 self._set_titles(name, "folder")
                 self.show(TextBody(description, style=_dim))
                 return
-            document = await in_thread(partial(load, path, PREVIEW_LIMIT))
+            document = await read_document(path, PREVIEW_LIMIT, partial(self._show_reading, name))
         except FileUnviewable as error:
             self.document = None
             self._set_titles(name, "")
@@ -156,8 +155,15 @@ class PreviewPane(DocumentView):
         self._set_titles(name, " · ".join((document.kind, document.size_text)))
         if document.notice and not document.size:
             self.show(TextBody(document.notice, style=_dim))
+        elif document.notice and document.rendered is None:
+            self.show(JoinedBody((TextBody(f"{document.notice}\n\n", style=_dim), document.raw)))
         else:
             self.show(document.best)
+
+    def _show_reading(self, name: str) -> None:
+        self.document = None
+        self._set_titles(name, "")
+        self.show(TextBody(READING, style=_dim))
 
     def _set_titles(self, title: str, facts: str) -> None:
         self.border_title = Content(title)

@@ -15,6 +15,7 @@ from textual.binding import BindingType
 from textual.content import Content
 from textual.widgets import Input, Static
 
+from core.concurrency.cancellation import in_thread
 from core.errors import UniversalAgentError
 from core.events.units import size
 from core.storage.compression import inner_name
@@ -27,7 +28,6 @@ from tui.terminal.copy import copy_text
 from tui.viewers.bodies.hex import HexBody
 from tui.viewers.bodies.table import Table
 from tui.viewers.bodies.text import TextBody
-from tui.viewers.cancellation import in_thread
 from tui.viewers.contract import FULL_LIMIT, PREVIEW_LIMIT
 from tui.viewers.cursor_body import BodyCommand, CursorBody
 from tui.viewers.document import Body, Document
@@ -37,6 +37,7 @@ from tui.viewers.reader import FileUnviewable
 from tui.viewers.registry import load, load_page
 from tui.viewers.view.chrome import KeyLine, TitleLine
 from tui.viewers.view.document_view import DetailPanel, DocumentView
+from tui.viewers.view.reading import READING, read_document
 from tui.widgets.workers import start_job
 
 __all__ = ["ViewerScreen"]
@@ -114,7 +115,7 @@ class ViewerScreen(DocumentScreen[None]):
     async def _load(self, place: float = 0.0) -> None:
         beginning: Document | None = None
         try:
-            document = await in_thread(partial(load, self.path, PREVIEW_LIMIT))
+            document = await read_document(self.path, PREVIEW_LIMIT, self._show_reading)
             if document.size > PREVIEW_LIMIT:
                 if document.size > FULL_LIMIT and not place:
                     # A large file takes a while: its beginning is shown first and gets time to be drawn.
@@ -136,6 +137,10 @@ class ViewerScreen(DocumentScreen[None]):
             self._show(document, place)
         else:
             self._extend_to(document)
+
+    def _show_reading(self) -> None:
+        if self.document is None:
+            self.view.show(TextBody(READING))
 
     def _show_beginning(self, document: Document) -> Document:
         self._show(document)

@@ -9,6 +9,7 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from rich.cells import cell_len
 from textual.content import Content, Span
 
+from core.concurrency.cancellation import Stop
 from core.text import clean_line
 from tui.render.format import tail_cut
 from tui.render.markdown import MarkdownTheme
@@ -23,7 +24,6 @@ from tui.viewers.bodies.json_values import (
     text_of,
 )
 from tui.viewers.bodies.text import TextBody
-from tui.viewers.cancellation import Stop
 from tui.viewers.cursor_body import BackgroundWork, BodyCommand, CopyText, KeyHint, Outcome
 from tui.viewers.document import Body, joined
 

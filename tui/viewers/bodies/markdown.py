@@ -1,20 +1,30 @@
-"""Markdown as rows; the first screen of a long text is available before the rest."""
+"""Markdown as rows; the first screen of a long text is available before the rest.
+
+It is rendered in blocks of bounded size. Text can be made that takes a second for each block, so after some seconds the
+rest is shown as source.
+"""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 
 from textual.strip import Strip
 
+from core.concurrency.cancellation import NEVER, Stop
 from tui.render.markdown import MarkdownTheme, render_markdown
 from tui.render.markdown_stream import Chunk, blocks_of, definitions
-from tui.viewers.document import ListRows, Row
+from tui.viewers.bodies.text import TextBody
+from tui.viewers.document import ListRows, Row, styled
 
 __all__ = ["MAX_TEXT_WIDTH", "RENDERED_CHARACTERS", "MarkdownBody"]
 
 RENDERED_CHARACTERS = 512 * 1024
 MAX_TEXT_WIDTH = 100
 _FIRST_CHARACTERS = 8_000
+_MOST_SECONDS = 3.0
+_LONGEST_BLOCK = 128 * 1024
+_DEFINITIONS = 16 * 1024
 
 
 class MarkdownBody:
@@ -33,18 +43,38 @@ class MarkdownBody:
         # The last block is incomplete; it is shown only if it is long, such as a table.
         if chunks and len(chunks[-1].source) < len(beginning) // 2:
             chunks.pop()
-        return self._render(chunks, width, theme)
+        return self._render(chunks, width, theme, NEVER)
 
     def lay_out(self, width: int, theme: MarkdownTheme) -> ListRows:
         """Render all of it for the width."""
-        return self._render(blocks_of(self.source), width, theme)
+        return self.lay_out_until(width, theme, NEVER)
 
-    def _render(self, chunks: Sequence[Chunk], width: int, theme: MarkdownTheme) -> ListRows:
-        known = definitions(self.source)
+    def lay_out_until(self, width: int, theme: MarkdownTheme, stop: Stop) -> ListRows:
+        """Render all of it for the width, unless the flag is set.
+
+        Raises:
+            Stopped: the flag was set.
+        """
+        return self._render(blocks_of(self.source), width, theme, stop)
+
+    def _render(self, chunks: Sequence[Chunk], width: int, theme: MarkdownTheme, stop: Stop) -> ListRows:
+        known = definitions(self.source)[:_DEFINITIONS]
         rows: list[Row] = []
-        for chunk in chunks:
+        end = time.monotonic() + _MOST_SECONDS
+        for number, chunk in enumerate(chunks):
+            stop.check()
+            if time.monotonic() > end or len(chunk.source) > _LONGEST_BLOCK:
+                return ListRows([*rows, *_source_rows(chunks[number:], width, theme)])
             lines = render_markdown(chunk.source, min(width, MAX_TEXT_WIDTH), theme, definitions=known)
             if rows and lines and not chunk.joined:
                 rows.append(Strip([]))
             rows.extend(Strip(line) for line in lines)
         return ListRows(rows)
+
+
+def _source_rows(chunks: Sequence[Chunk], width: int, theme: MarkdownTheme) -> list[Row]:
+    """Return the source of blocks that take too long to render, below a note."""
+    source = "".join(chunk.source[chunk.opener :] for chunk in chunks)
+    rows = TextBody(source).lay_out(width, theme)
+    note = "Too complex to render: the rest is shown as source."[: max(1, width)]
+    return [styled(note, "warn"), *(rows.row(y) for y in range(len(rows)))]

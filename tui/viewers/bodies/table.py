@@ -10,11 +10,11 @@ from typing import Protocol
 from rich.cells import cell_len
 from textual.content import Content, Span
 
+from core.concurrency.cancellation import Stop
 from tui.render.format import middle_cut, tail_cut
 from tui.render.markdown import MarkdownTheme
 from tui.viewers.bodies.table_sort import NUMBER, SortKey, checked, key_of, sorted_gently
 from tui.viewers.bodies.text import TextBody
-from tui.viewers.cancellation import Stop
 from tui.viewers.cursor_body import BackgroundWork, BodyCommand, CopyText, KeyHint, Outcome
 from tui.viewers.document import Body, joined
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from typing import Any, TypeVar
 
-from tui.viewers.cancellation import Stop
+from core.concurrency.cancellation import Stop
 
 __all__ = ["NUMBER", "SortKey", "checked", "key_of", "sorted_gently"]
 

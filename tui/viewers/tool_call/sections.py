@@ -12,6 +12,7 @@ from rich.segment import Segment
 from textual.content import Content, Span
 from textual.strip import Strip
 
+from core.concurrency.cancellation import Stop
 from tui.graphics.capabilities import Canvas
 from tui.render.format import tail_cut
 from tui.render.markdown import MarkdownTheme
@@ -19,7 +20,6 @@ from tui.viewers.bodies.json_tree import JsonTree, TreeRows
 from tui.viewers.bodies.markdown import MarkdownBody
 from tui.viewers.bodies.picture import Drawable, PictureRows
 from tui.viewers.bodies.text import TextBody
-from tui.viewers.cancellation import Stop
 from tui.viewers.cursor_body import BackgroundWork, BodyCommand, CopyText, KeyHint, Outcome
 from tui.viewers.document import Body, Row, Rows, find_in
 

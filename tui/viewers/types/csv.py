@@ -7,12 +7,12 @@ import re
 from array import array
 from collections.abc import Sequence
 
+from core.concurrency.cancellation import Stop
 from core.events.units import quantity
 from core.text import clean_line
 from tui.viewers.bodies.table import Column, Table
 from tui.viewers.bodies.table_sort import SortKey, key_of
 from tui.viewers.bodies.text import TextBody
-from tui.viewers.cancellation import Stop
 from tui.viewers.contract import LARGE_LIMIT, Sample, View, Viewer
 
 __all__ = ["VIEWER", "Lines"]
@@ -21,6 +21,7 @@ _MAX_CELL = 400
 _MAX_COLUMNS = 2_000
 _SORTED_AT_ONCE = 1_000
 _MAX_RECORD = 1024 * 1024
+_WINDOW = 2 * _MAX_RECORD
 _MAX_SHOWN = 64 * 1024
 _SNIFFED = 64 * 1024
 _LINE = re.compile(rb"[^\r\n][^\n]*\n?")
@@ -136,19 +137,22 @@ def record_starts(data: bytes) -> array[int]:
             starts.extend(match.start() for match in _LINE.finditer(data, at, end))
             at = end
             continue
-        for match in _RECORD.finditer(data, at):
-            # An unclosed quote must not include the rest of the file.
-            if match.end() - match.start() > _MAX_RECORD or _is_incomplete(data, match.end()):
-                at = match.start()
-                end = data.find(b"\n", at) + 1 or len(data)
-                starts.append(at)
-                at = end
+        window = min(len(data), at + _WINDOW)
+        for match in _RECORD.finditer(data, at, window):
+            is_too_long = match.end() - match.start() > _MAX_RECORD
+            if is_too_long or _is_incomplete(data, match.end()):
+                if not is_too_long and match.start() > at and window < len(data):
+                    # The window may end in the middle of it.
+                    at = match.start()
+                    break
+                # An unclosed quote must not include the rest of the file.
+                starts.append(match.start())
+                at = data.find(b"\n", match.start()) + 1 or len(data)
                 break
             if match.end() - match.start() > 2 or match.group().strip(b"\r\n"):
                 starts.append(match.start())
-            at = match.end()
         else:
-            at = len(data)
+            at = window
     starts.append(len(data))
     return starts
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 
+from core.concurrency.conversions import ConversionFailed
 from tui.viewers.bodies.code import style_code
 from tui.viewers.bodies.markdown import RENDERED_CHARACTERS, MarkdownBody
 from tui.viewers.bodies.text import TextBody
 from tui.viewers.contract import Sample, View, Viewer
-from tui.viewers.safe_html import TooDeep, title_of, to_markdown
+from tui.viewers.safe_html import convert_to_markdown, title_of
 
 __all__ = ["VIEWER"]
 
@@ -30,9 +31,10 @@ def _view(sample: Sample) -> View:
     title = title_of(sample.text)
     facts = (title,) if title else ()
     try:
-        source = to_markdown(sample.text)
-    except TooDeep as error:
-        return View("HTML", raw, None, facts, str(error))
+        source = convert_to_markdown(sample.text, sample.stop)
+    except ConversionFailed as error:
+        notice = f"Too complex to preview ({error}); shown as source. Press o to open it in the browser."
+        return View("HTML", raw, None, facts, notice)
     if len(source) > RENDERED_CHARACTERS:
         return View("HTML", raw, None, facts, "Too long to render; shown as source.")
     if not source:

@@ -21,11 +21,11 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 from textual.style import Style as VisualStyle
 
+from core.concurrency.cancellation import in_thread
 from tui.keys.places import key_binding, moving
 from tui.render.markdown import MARKDOWN_COMPONENTS, MarkdownTheme
 from tui.viewers.bodies.picture import Drawable
 from tui.viewers.bodies.text import TextBody
-from tui.viewers.cancellation import in_thread
 from tui.viewers.cursor_body import (
     BackgroundWork,
     BodyCommand,
@@ -35,7 +35,7 @@ from tui.viewers.cursor_body import (
     OpenArticle,
     OpenLink,
 )
-from tui.viewers.document import ROLES, Body, ListRows, Progressive, Rows, find_in
+from tui.viewers.document import ROLES, Body, ListRows, Progressive, Rows, find_in, lay_out
 from tui.viewers.view.links import FoundLink, links_in
 from tui.viewers.view.pictures import DocumentPictures
 from tui.viewers.view.search import PlaceMatches, RowMatches, highlight
@@ -244,7 +244,7 @@ class DocumentView(ScrollView, can_focus=True):
         if isinstance(body, Drawable) and canvas is not None:
             rows = await asyncio.to_thread(body.draw, width, theme, canvas)
         else:
-            rows = await asyncio.to_thread(body.lay_out, width, theme)
+            rows = await in_thread(partial(lay_out, body, width, theme))
         self._laid_out = body
         to_end = self._to_end
         current = self._matches.current

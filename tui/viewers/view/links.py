@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 
 from textual.strip import Strip
 
+from core.concurrency.cancellation import Stop
 from core.text import clean_line
-from tui.viewers.cancellation import Stop
 from tui.viewers.document import Rows
 
 __all__ = ["MAX_LINKS", "FoundLink", "links_in"]

@@ -1,0 +1,161 @@
+"""Files that would keep a converter busy for minutes: they cost some seconds of a process of their own at most."""
+
+from __future__ import annotations
+
+import subprocess
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from core.concurrency.cancellation import Stop, Stopped
+from core.concurrency.conversions import Conversions
+from tests.tui.files_host import hosted, screen_text, until
+from tui.panes.workspace.preview import PreviewPane
+from tui.render.markdown import MarkdownTheme
+from tui.screens.files.viewer import ViewerScreen
+from tui.viewers import safe_html
+from tui.viewers.bodies import markdown
+from tui.viewers.bodies.markdown import MarkdownBody
+from tui.viewers.contract import FULL_LIMIT
+from tui.viewers.conversion import conversions
+from tui.viewers.document import find_in
+from tui.viewers.export import NotExportable, outside_target
+from tui.viewers.registry import load
+from tui.viewers.types.csv import record_starts
+
+DIVS = "<div/>" * 100_000
+THEME = MarkdownTheme()
+
+
+def working(made: Conversions) -> list[subprocess.Popen[bytes]]:
+    """The processes that were started."""
+    return [worker._process for worker in made._workers if worker._process is not None]
+
+
+@pytest.mark.parametrize("source", [DIVS, "<div>" * 1_000_000], ids=["self-closing", "deep"])
+def test_a_page_that_would_take_minutes_is_shown_as_source(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: str
+) -> None:
+    monkeypatch.setattr(safe_html, "_SECONDS", 0.4)
+    path = tmp_path / "page.html"
+    path.write_text(source)
+    document = load(path, FULL_LIMIT)
+    assert document.rendered is None
+    assert document.notice == (
+        "Too complex to preview (it takes longer than 0.4 s); shown as source. "
+        "Press o to open it in the browser."
+    )
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        f"<a href='{'x' * 3_000_000}'>word</a>",
+        "&amp;" * 40_000 + "word",
+        "<title" * 600_000 + ">word</title><p>word",
+        "<b><i><p>" * 2_000 + "word",
+    ],
+    ids=["attribute", "entities", "titles", "unclosed"],
+)
+def test_other_odd_pages_are_converted(tmp_path: Path, source: str) -> None:
+    path = tmp_path / "page.html"
+    path.write_text(source)
+    document = load(path, FULL_LIMIT)
+    assert document.rendered is not None or document.notice == "This page has no text; shown as source."
+
+
+def test_a_page_that_is_too_complex_for_the_browser_copy_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(safe_html, "_COPY_SECONDS", 0.4)
+    path = tmp_path / "page.html"
+    path.write_text(DIVS)
+    with pytest.raises(NotExportable, match=r"too complex to be made safe .*longer than 0\.4 s.*Press y"):
+        outside_target(path, tmp_path / "copies")
+    assert not (tmp_path / "copies").exists()
+
+
+async def test_the_preview_stops_converting_when_another_file_is_chosen(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(safe_html, "_SECONDS", 600.0)
+    made = Conversions()
+    monkeypatch.setattr(safe_html, "conversions", lambda: made)
+    hostile, other = tmp_path / "page.html", tmp_path / "other.txt"
+    hostile.write_text(DIVS)
+    other.write_text("Something else.")
+    preview = PreviewPane()
+    async with hosted(preview) as (app, _):
+        preview.show_path(hostile)
+        await until(lambda: "Reading the file" in screen_text(app))
+        await until(partial(working, made))
+        (process,) = working(made)
+        preview.show_path(other)
+        await until(lambda: "Something else." in screen_text(app))
+        await until(lambda: process.poll() is not None)
+        preview.show_path(hostile)
+        await until(partial(working, made))
+        (process,) = working(made)
+    await until(lambda: process.poll() is not None)
+
+
+async def test_the_viewer_stops_converting_when_it_is_closed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(safe_html, "_SECONDS", 600.0)
+    made = Conversions()
+    monkeypatch.setattr(safe_html, "conversions", lambda: made)
+    hostile = tmp_path / "page.html"
+    hostile.write_text(DIVS)
+    async with hosted() as (app, pilot):
+        await app.push_screen(ViewerScreen(hostile, tmp_path))
+        await until(lambda: "Reading the file" in screen_text(app))
+        await until(partial(working, made))
+        (process,) = working(made)
+        await pilot.press("escape")
+        await until(lambda: process.poll() is not None)
+
+
+async def test_the_preview_says_why_it_shows_the_source(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(safe_html, "_SECONDS", 0.2)
+    hostile = tmp_path / "page.html"
+    hostile.write_text(DIVS)
+    preview = PreviewPane()
+    async with hosted(preview) as (app, _):
+        preview.show_path(hostile)
+        await until(lambda: "Too complex to preview" in screen_text(app))
+        assert "<div/><div/>" in screen_text(app)
+
+
+@pytest.mark.parametrize("source", ["![" * 200_000, "[a " * 150_000, "|a" * 120_000 + "\n" + "|-" * 120_000])
+def test_markdown_that_takes_long_is_rendered_in_part(monkeypatch: pytest.MonkeyPatch, source: str) -> None:
+    monkeypatch.setattr(markdown, "_MOST_SECONDS", 0.2)
+    rows = MarkdownBody(source).lay_out(80, THEME)
+    assert len(find_in(rows, "Too complex to render: the rest is shown as source.")) == 1
+    assert source[-40:] in find_text(rows)
+
+
+def find_text(rows: object) -> str:
+    return "".join(str(getattr(row, "plain", "")) for row in rows.rows)  # type: ignore[attr-defined]
+
+
+def test_markdown_that_nobody_needs_is_not_rendered() -> None:
+    stop = Stop()
+    stop.set()
+    with pytest.raises(Stopped):
+        MarkdownBody("![" * 200_000).lay_out_until(80, THEME, stop)
+
+
+def test_a_quote_that_is_never_closed_is_searched_in_a_window() -> None:
+    rows = b'a,b\n1,"x\ny"\n' * 200_000
+    assert len(record_starts(rows)) == 400_001
+    head = b'a,b\n"'
+    assert list(record_starts(head + b"x," * 4_000_000)) == [0, 5, len(head) + 8_000_000]
+    assert list(record_starts(b'"x",' * 2_000_000)) == [0, 8_000_000]
+
+
+def test_the_processes_are_shared() -> None:
+    assert conversions() is conversions()
