@@ -15,7 +15,7 @@ from uuid import uuid4
 from core.agent.auth.wait import IsConnected
 from core.agent.definitions.prompts import SubagentDefinition
 from core.agent.definitions.skills import Skill, install_skills
-from core.agent.environment import PrivateFolder
+from core.agent.environment import PrivateFolder, make_private
 from core.agent.hooks import AgentHooks, SubagentCheck
 from core.agent.loop import AgentLoop
 from core.agent.mcp.reconnect import SessionRenewal
@@ -189,6 +189,8 @@ class AgentAssembly:
             call_of=translator.tasks.call_of,
             check_subagent=parts.check_subagent,
         )
+        if parts.agent_home is not None:
+            await asyncio.to_thread(make_private, parts.agent_home)
         cost_before = await asyncio.to_thread(self._cost_before) if self._begun else 0.0
         options = await build_options(
             self._effective_settings(),

@@ -11,19 +11,12 @@ from pathlib import Path
 from shutil import rmtree
 from typing import Any
 
+from core.connections.base import PLAIN_PREFIXES, PLAIN_VARIABLES
+from core.errors import AgentError
 from core.storage.files import is_gone
 
-__all__ = ["PrivateFolder", "cli_environment"]
+__all__ = ["PrivateFolder", "cli_environment", "make_private"]
 
-_KEPT = frozenset(
-    {
-        "PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TZ", "TMPDIR", "TERM", "COLORTERM",
-        "SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE",
-        "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "no_proxy", "all_proxy",
-        "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "SYSTEMROOT", "COMSPEC", "APPDATA", "LOCALAPPDATA", "USERPROFILE",
-    }
-)  # fmt: skip
-_KEPT_PREFIXES = ("LC_", "XDG_")
 _CLOUD_PREFIXES = {
     "CLAUDE_CODE_USE_BEDROCK": ("AWS_", "ANTHROPIC_BEDROCK_"),
     "CLAUDE_CODE_USE_VERTEX": ("GOOGLE_", "CLOUD_ML_", "ANTHROPIC_VERTEX_"),
@@ -36,11 +29,11 @@ def cli_environment(environ: Mapping[str, str], given: Mapping[str, str]) -> dic
     The SDK merges this over our own environment and cannot remove a variable, so every other variable is set to an
     empty text.
     """
-    prefixes: tuple[str, ...] = _KEPT_PREFIXES
+    prefixes: tuple[str, ...] = PLAIN_PREFIXES
     for switch, cloud in _CLOUD_PREFIXES.items():
         if environ.get(switch):
             prefixes += (switch, *cloud)
-    kept = {name for name in environ if name in _KEPT or name.startswith(prefixes)}
+    kept = {name for name in environ if name in PLAIN_VARIABLES or name.startswith(prefixes)}
     return {name: "" for name in environ if name not in kept} | dict(given)
 
 
@@ -68,6 +61,21 @@ class PrivateFolder:
     def remove(self) -> None:
         """Remove the folder and all in it."""
         rmtree(self.path, ignore_errors=True)
+
+
+def make_private(folder: Path) -> None:
+    """Make a folder that nobody else can enter, or make it so; the agent keeps conversations there.
+
+    Raises:
+        AgentError: it cannot be made.
+    """
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        folder.chmod(0o700)
+    except OSError as error:
+        raise AgentError(
+            f"the folder {folder} of the agent cannot be made private: {error.strerror}; check its permissions"
+        ) from error
 
 
 def _sweep(base: Path) -> None:

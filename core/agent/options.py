@@ -47,7 +47,10 @@ class Briefing:
 
 @dataclass(frozen=True)
 class McpConfig:
-    """The MCP servers of an agent: a file with those that it connects itself, and those in this process."""
+    """The MCP servers of an agent: a file with those that it connects itself, and those in this process.
+
+    The file is in the private folder of the session, which is removed at its end.
+    """
 
     file: Path
     here: Mapping[str, Any]
@@ -134,7 +137,9 @@ async def build_options(
         max_budget_usd=settings.max_cost_usd,
         cwd=workspace,
         cli_path=settings.cli_path,
-        env=cli_environment(environ, {**_own_environment(settings, config_dir), **telemetry}),
+        env=cli_environment(
+            environ, {**_own_environment(settings, config_dir, servers.file.parent), **telemetry}
+        ),
         include_partial_messages=True,
         forward_subagent_text=True,
         max_buffer_size=_MAX_LINE,
@@ -152,13 +157,15 @@ def _home_of(settings: Settings, config_dir: Path | None) -> str | None:
     return None if chosen is None or chosen == Path.home() / ".claude" else str(chosen)
 
 
-def _own_environment(settings: Settings, config_dir: Path | None) -> dict[str, str]:
+def _own_environment(settings: Settings, config_dir: Path | None, private: Path) -> dict[str, str]:
     given = {
         "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
         "CLAUDE_CODE_DISABLE_BACKGROUND_TASKS": "1",
         # The Task tools replace TodoWrite unless they are switched off.
         "CLAUDE_CODE_ENABLE_TASKS": "0",
         "DISABLE_AUTOUPDATER": "1",
+        # It logs there what the servers say on their standard error, for ever and readable by everybody.
+        "XDG_CACHE_HOME": str(private / "cache"),
         "ENABLE_TOOL_SEARCH": "false",
     }
     for name, value in (

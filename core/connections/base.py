@@ -6,13 +6,28 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-__all__ = ["BLANKED", "WITHOUT_TOOLS", "Connection", "Expiry", "RemoteSession"]
+__all__ = [
+    "BLANKED", "PLAIN_PREFIXES", "PLAIN_VARIABLES", "WITHOUT_TOOLS", "Connection", "Expiry", "RemoteSession",
+]  # fmt: skip
 
 WITHOUT_TOOLS = "the session continues without its tools"
 """What follows from a server or service that cannot be used."""
 
 BLANKED = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_CUSTOM_HEADERS")
 """The agent's keys: a program that it starts inherits its environment, but does not need them."""
+
+
+PLAIN_VARIABLES = frozenset(
+    {
+        "PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TZ", "TMPDIR", "TERM", "COLORTERM",
+        "SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE",
+        "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "no_proxy", "all_proxy",
+        "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "SYSTEMROOT", "COMSPEC", "APPDATA", "LOCALAPPDATA", "USERPROFILE",
+    }
+)  # fmt: skip
+"""The variables of the user that the agent gets, and the servers that it starts: places, languages, proxies."""
+PLAIN_PREFIXES = ("LC_", "XDG_")
+"""How the names of further variables of this kind begin."""
 
 
 @dataclass(frozen=True)

@@ -62,13 +62,41 @@ def test_each_transport_becomes_what_the_agent_takes(
     assert made.items() <= (done | done.get("env", {})).items()
 
 
-def test_a_program_is_not_given_the_agents_keys(tmp_path: Path) -> None:
-    found = server(tmp_path, command="sh")
-    (done,) = connection_to(found, {"ANTHROPIC_API_KEY": SECRET}, tmp_path).servers.values()
-    assert done["env"] == {
-        "ANTHROPIC_API_KEY": "",
-        "ANTHROPIC_AUTH_TOKEN": "",
-        "ANTHROPIC_CUSTOM_HEADERS": "",
+def test_a_program_gets_its_own_variables_and_plain_ones_but_none_of_the_agent(tmp_path: Path) -> None:
+    found = server(
+        tmp_path, command="env", env={"NOTES_KEY": "own value\nof two lines", "ANTHROPIC_BASE_URL": "mine"}
+    )
+    ours = {
+        "PATH": os.environ["PATH"],
+        "HOME": str(tmp_path),
+        "XDG_CONFIG_HOME": "/c",
+        "XDG_CACHE_HOME": "/cache",
+    }
+    (done,) = connection_to(found, ours, tmp_path).servers.values()
+    for name in ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_CUSTOM_HEADERS"):
+        assert done["env"][name] == ""
+    agents = {
+        "ANTHROPIC_API_KEY": SECRET,
+        "CLAUDE_CODE_OAUTH_TOKEN": SECRET,
+        "CLAUDE_CODE_MESSAGING_TOKEN": SECRET,
+        "AWS_SECRET_ACCESS_KEY": SECRET,
+        "ANTHROPIC_BASE_URL": "the agent's",
+        "XDG_CACHE_HOME": "/private/cache",
+        "XDG_DATA_HOME": "",
+    }
+    printed = subprocess.run(
+        [done["command"], *done["args"]],
+        env={**ours, **agents, **done["env"]},
+        capture_output=True,
+        check=True,
+    ).stdout.decode()
+    assert SECRET not in printed
+    lines = set(printed.splitlines()) - {"LC_CTYPE=C.UTF-8"}
+    assert lines == {
+        *(f"{name}={value}" for name, value in ours.items()),
+        "NOTES_KEY=own value",
+        "of two lines",
+        "ANTHROPIC_BASE_URL=mine",
     }
 
 
