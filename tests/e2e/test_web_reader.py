@@ -65,8 +65,10 @@ async def test_a_reader_that_fails_is_retried_struck_and_at_last_left_alone(
             Use("mcp__local_toolkit__crawl_parallel", {"urls": [f"{SITE}/fine"]}),
         ],
     )
+    # An address that nobody named would ask, once a page was read.
+    query = f"Read {SITE}/fine, https://other.example/fine and {' '.join(f'{SITE}/refused/{n}' for n in range(3))}"
     with serving("web_reader_server", port, str(port), KEY):
-        events = await events_of(tmp_path, model, "Research the papers", allow=())
+        events = await events_of(tmp_path, model, query, allow=())
     slow, fine, first, _, third, denied, crawled = model.reported
     assert "try this page once more" in slow
     assert "What it says." in fine
