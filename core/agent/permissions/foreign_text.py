@@ -161,8 +161,13 @@ def learned_from(tool_name: str, tool_input: Mapping[str, Any], output: str) -> 
     else:
         value = from_json(output)
     # What the call itself had is no finding.
-    given = "\n".join(text for _, text in texts_in(tool_input)[0])
-    return [address for address in _addresses_of_rows(value) if address not in given]
+    given = "\n".join(text for _, text in texts_in(tool_input)[0]).lower()
+    return [each for each in _addresses_of_rows(value) if _without_frame(each) not in given]
+
+
+def _without_frame(address: str) -> str:
+    """An address without what a service may add to a text to make one of it."""
+    return address.lower().partition("://")[2].removeprefix("www.").rstrip("/")
 
 
 def article_paths(output: str) -> list[str]:

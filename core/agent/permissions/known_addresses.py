@@ -18,7 +18,7 @@ from urllib.parse import quote, unquote, urljoin, urlsplit
 
 __all__ = ["KnownAddresses", "addresses_in", "host_of"]
 
-MOST_SPELLINGS = 200_000
+MOST_SPELLINGS = 100_000
 """More are forgotten, the oldest first; each takes some 100 bytes."""
 MOST_IN_A_TEXT = 5_000
 LONGEST = 4_096
@@ -50,7 +50,7 @@ class KnownAddresses:
 
     def add(self, address: str) -> None:
         """Note that an address appeared; what is no web address is ignored."""
-        for spelling in _spellings(address):
+        for spelling in _spellings(address.strip()):
             self._known.pop(spelling, None)
             self._known[spelling] = None
         while len(self._known) > self._most:
@@ -130,11 +130,10 @@ def _trimmed(candidate: str) -> Iterator[str]:
 
 def _split(address: str) -> tuple[str, str, str, str] | None:
     """Host with an unusual port, path, query and fragment of a web address; None if it is none."""
-    text = address.strip()
-    if len(text) > LONGEST or _FORBIDDEN.search(text):
+    if len(address) > LONGEST or _FORBIDDEN.search(address) or address != address.strip():
         return None
     try:
-        parts = urlsplit(text)
+        parts = urlsplit(address)
         port = parts.port
     except ValueError:
         return None

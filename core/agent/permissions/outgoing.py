@@ -62,9 +62,9 @@ def _addresses_in(action: Action, field: str, text: str) -> Iterator[str]:
         for name, each in nested:
             yield from _addresses_in(action, name or field, each)
     elif _WHOLE.match(text):
-        yield text.strip()
+        yield text
     elif _names_target(action, field) and _BARE.fullmatch(text):
-        yield f"https://{text.strip()}"
+        yield f"https://{text}"
     else:
         for found in _EMBEDDED.findall(text.replace("\\/", "/")):
             yield found.rstrip(".,;:!?)")

@@ -204,6 +204,7 @@ def test_pages_that_were_found_are_opened_unasked(taint: Taint, workspace: Works
         ("WebSearch", {"query": "x"}, f'Links: [{{"url": "https://a.example"}}]\n\nSee {EVIL}'),
         ("WebSearch", {"query": "x"}, json.dumps({"results": [{"content": []}, f'{{"url": "{EVIL}"}}']})),
         (NEWS, {"query": f"url: {EVIL}"}, json.dumps({"search_parameters": {"url": EVIL}})),
+        (NEWS, {"query": "evil.example/?D=secret"}, json.dumps({"url": EVIL})),
         (NEWS, {"query": "x"}, json.dumps({"answer": EVIL, "snippet": EVIL})),
         (NEWS, {"query": "x"}, "x" * (5 << 20)),
     ],
