@@ -28,7 +28,7 @@ from core.connections.composio.native import Modifier
 from core.connections.toolkit import SERVER as TOOLKIT
 from core.connections.toolkit import toolkit_connection
 from core.connections.trust import ServerTrust, UserConnections
-from core.connections.user_servers import find_user_servers
+from core.connections.user_servers import UserServer, find_user_servers
 from core.connections.web_reader import SERVER as WEB_READER
 from core.connections.web_reader import web_reader_connection
 from core.errors import SettingsError
@@ -131,7 +131,7 @@ async def compose_session(
         _clean_up_later(settings, bus, stack)
         private = PrivateFolder()
         stack.callback(private.remove)
-        user_servers = await asyncio.to_thread(_user_servers, settings, bus, interactive)
+        user_servers = await asyncio.to_thread(_user_servers, settings, bus, redactor, interactive)
         shared = SharedSecrets(private.path / "secrets.socket", redactor)
         stack.callback(shared.close)
         connectors = _connectors(settings, workspace.path, demo, recording, private, shared, modifiers)
@@ -366,11 +366,16 @@ def _connectors(
     return {TOOLKIT: toolkit, COMPOSIO: composio, **more}
 
 
-def _user_servers(settings: Settings, bus: Bus, interactive: bool) -> UserConnections:
+def _user_servers(settings: Settings, bus: Bus, redactor: Redactor, interactive: bool) -> UserConnections:
     """The user's own MCP servers; those of the settings have precedence over those of the folder's `.mcp.json`."""
     folder = Path.cwd()
     # The demo uses only its own servers.
     found = [] if settings.demo else find_user_servers(settings, folder)
+    for server in found:
+        # A folder that is not trusted cannot have words masked, such as those in a question.
+        if isinstance(server, UserServer) and not server.in_folder:
+            for secret in server.secrets:
+                redactor.add(secret)
     return UserConnections(
         found,
         folder,

@@ -144,6 +144,15 @@ class UserServer:
         return [masked_variable(name, value).shown for name, value in self.given.items()]
 
     @property
+    def secrets(self) -> tuple[str, ...]:
+        """The secrets that are written in the file, known before the server is connected."""
+        given = [each for name, value in self.given.items() for each in masked_variable(name, value).secrets]
+        target = (
+            masked_command(self._command) if self.transport == "stdio" else masked_address(self.how["url"])
+        )
+        return (*given, *target.secrets)
+
+    @property
     def fingerprint(self) -> str:
         """Identifies this configuration when the user is asked to trust it: 64 hexadecimal digits."""
         # With the secrets: another secret may mean another account.

@@ -60,12 +60,12 @@ class Planted:
             case "header":
                 return f"Authorization: Bearer {self.core}"
             case "address":
-                shapes = (
+                addresses = (
                     "https://app.example/callback?code={0}&state=s7{0}",
                     "https://user:{}@db.example/x",
                     "https://a.example/?q=1&api_key={}#top",
                 )
-                return shapes[PLACES.index(self.place) % len(shapes)].format(self.core)
+                return addresses[PLACES.index(self.place) % len(addresses)].format(self.core)
             case _:
                 return self.core
 

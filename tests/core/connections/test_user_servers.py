@@ -112,6 +112,9 @@ def test_variables_are_filled_in_and_are_secrets(tmp_path: Path) -> None:
         "X-Plain=written-down",
         "Api-Key=(not shown: 11 characters)",
     ]
+    # What is written in the file is known before there is a connection.
+    assert "written-key" in found.secrets
+    assert "written-down" not in found.secrets
     made = connection_to(found, {"NOTES_KEY": SECRET, "HOST": ""}, tmp_path)
     (done,) = made.servers.values()
     assert done["url"] == "https://a.example/mcp"
