@@ -38,6 +38,8 @@ from core.events.types import Event, McpServer, UntrustedTextRead
 from core.observation import ToolResult
 from core.pipelines import Pipelines
 from core.provider.models import Models
+from core.provider.probe import shown_server
+from core.provider.request import DEFAULT_URL
 from core.redaction.redactor import Redactor
 from core.settings.model import PermissionMode, Settings
 from core.storage.workspace import Workspace
@@ -175,7 +177,10 @@ class AgentAssembly:
                 parts.workspace.path, parts.now(), notes, parts.subagents, parts.skills, self._skills_folder
             )
         translator = Translator(
-            redactor=parts.redactor, servers=self._states, server=self._settings.base_url, prices=self._prices
+            redactor=parts.redactor,
+            servers=self._states,
+            server=shown_server(self._settings.base_url or DEFAULT_URL),
+            prices=self._prices,
         )
         adapter = ResultAdapter(saved_results_root=self._agent_home())
         hooks = AgentHooks(

@@ -17,6 +17,9 @@ from core.storage.files import is_gone
 
 __all__ = ["PrivateFolder", "cli_environment", "make_private"]
 
+_OF_REQUESTS = frozenset({"API_TIMEOUT_MS", "CLAUDE_CODE_MAX_RETRIES"})
+"""How long the agent waits for the model's service, and how often it tries again."""
+
 _CLOUD_PREFIXES = {
     "CLAUDE_CODE_USE_BEDROCK": ("AWS_", "ANTHROPIC_BEDROCK_"),
     "CLAUDE_CODE_USE_VERTEX": ("GOOGLE_", "CLOUD_ML_", "ANTHROPIC_VERTEX_"),
@@ -33,7 +36,7 @@ def cli_environment(environ: Mapping[str, str], given: Mapping[str, str]) -> dic
     for switch, cloud in _CLOUD_PREFIXES.items():
         if environ.get(switch):
             prefixes += (switch, *cloud)
-    kept = {name for name in environ if name in PLAIN_VARIABLES or name.startswith(prefixes)}
+    kept = {name for name in environ if name in PLAIN_VARIABLES | _OF_REQUESTS or name.startswith(prefixes)}
     return {name: "" for name in environ if name not in kept} | dict(given)
 
 

@@ -10,6 +10,7 @@ __all__ = ["AGENT_CODES", "FINAL_CODES", "SERVICE", "ModelProblem", "describe_pr
 ModelProblem = Literal[
     "nothing_set", "malformed", "refused", "key_missing", "forbidden", "no_credit", "limited", "unknown_model",
     "rejected", "not_an_api", "overloaded", "server_error", "not_listening", "unreachable", "no_host", "tls", "timeout",
+    "cut_off",
 ]  # fmt: skip
 
 SERVICE = "the model's service"
@@ -32,6 +33,7 @@ _CLAUSES: Mapping[ModelProblem, str] = {
     "no_host": "the host name of {server} cannot be resolved{detail}",
     "tls": "no secure connection to {server} can be made{detail}",
     "timeout": "{server} did not answer{status}",
+    "cut_off": "{server} did not complete its answer: the connection was closed{status}",
 }
 
 AGENT_CODES: Mapping[str, ModelProblem] = {

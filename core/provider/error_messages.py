@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from core.errors import Advice
 from core.events.model_problems import AGENT_CODES, FINAL_CODES, SERVICE, ModelProblem, describe_problem
+from core.provider.request import DEFAULT_URL
 
 __all__ = ["AT_LIMIT", "REFUSALS", "advice_for", "describe_failure"]
 
@@ -26,8 +27,7 @@ class _Remedy:
 
 _KEY = "ANTHROPIC_API_KEY, ANTHROPIC_AUTH_TOKEN, or /setup on the screen"
 _ADDRESS = "ANTHROPIC_BASE_URL"
-_REACHABLE = "check that the server runs, that the address and its port are right, and the network"
-
+_REACHABLE = "check that the server runs, its address and port, the network, and the proxy if one is set"
 _REMEDIES: Mapping[ModelProblem, _Remedy] = {
     "nothing_set": _Remedy(
         "set an API key, or the address of a server", "ANTHROPIC_API_KEY, or /setup on the screen"
@@ -65,12 +65,14 @@ _REMEDIES: Mapping[ModelProblem, _Remedy] = {
     "unreachable": _Remedy(_REACHABLE, _ADDRESS),
     "no_host": _Remedy("check the spelling of the address, and the network"),
     "tls": _Remedy(
-        "for a server of your own, try http:// instead; behind a proxy with its own certificate, set SSL_CERT_FILE "
-        "to it; check that the clock of this machine is right",
+        "for a server of your own, try http:// instead; behind a proxy with its own certificate, set SSL_CERT_FILE and "
+        "NODE_EXTRA_CA_CERTS to it; check that the clock of this machine is right",
     ),
     "timeout": _Remedy(
-        "try again, as a large local model may still be loading; otherwise check the address and the network"
+        "try again, as a large local model may still be loading; otherwise check the address and the network",
+        "API_TIMEOUT_MS sets how long to wait",
     ),
+    "cut_off": _Remedy("try again; if it repeats, read the log of the server, or of the proxy in between"),
 }
 
 
@@ -104,19 +106,26 @@ _MAX_STATUS = 200
 
 _PATTERNS: tuple[tuple[str, ModelProblem], ...] = (
     (r"API Error: API returned an empty or malformed response .*is (?P<status>an HTML page)", "not_an_api"),
+    (r"API Error: API returned an empty or malformed response .*, (?P<status>empty body)", "not_an_api"),
     (r"API Error: API returned an empty or malformed response \((?P<status>HTTP \d+)\)", "not_an_api"),
     (r"There's an issue with the selected model \((?P<model>.*?)\)\.", "unknown_model"),
     (r"Failed to authenticate\. API Error: (?P<status>403.*)", "forbidden"),
     (r"API Error: Request rejected \((?P<status>429)\)(?: · (?P<more>.*))?", "limited"),
     (r"API Error: (?P<status>402.*)", "no_credit"),
-    (r"API Error: (?P<status>(?:Repeated )?529.*)", "overloaded"),
-    (r"API Error: (?P<status>5\d\d.*)", "server_error"),
+    (r"API Error: (?P<status>(?:Repeated )?529.*?)(?:\. This is a server-side issue.*)?$", "overloaded"),
+    (r"API Error: (?P<status>5\d\d.*?)(?:\. This is a server-side issue.*)?$", "server_error"),
     (r"API Error: (?P<status>4\d\d.*)", "rejected"),
+    (r"API Error: Unable to connect to API: (?P<detail>[^(.]*(?:SSL|certificate)[^(.]*)", "tls"),
+    (r"API Error: .*\((?P<status>ECONNRESET|EPIPE)\)", "cut_off"),
+    (r"API Error: .*\bECONNREFUSED\b", "not_listening"),
+    (r"API Error: .*\b(?:ENOTFOUND|EAI_AGAIN)\b", "no_host"),
+    (r"(?:API Error: )?Request timed out(?:.*API_TIMEOUT_MS above (?P<milliseconds>\d+))?", "timeout"),
     (
-        r"API Error: (?:Connection refused|Unable to connect|Connection error|Request timed out|.*\b"
-        r"(?:ECONN\w+|ENOTFOUND|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|EAI_AGAIN)\b)",
+        r"API Error: (?:Unable to connect|Connection error|.*\b(?:ECONN\w+|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH)\b)",
         "unreachable",
     ),
+    (r"API Error: (?P<status>JSON Parse error)", "not_an_api"),
+    (r"Invalid API key\b", "refused"),
     (r"Not logged in\b", "nothing_set"),
 )
 """The texts with which the agent ends a query when the service fails it."""
@@ -124,13 +133,27 @@ _PATTERNS: tuple[tuple[str, ModelProblem], ...] = (
 _FAILURES = tuple((re.compile(pattern, re.IGNORECASE | re.DOTALL), problem) for pattern, problem in _PATTERNS)
 
 
-def describe_failure(text: str) -> str:
-    """Say why a query failed and what to do, given the agent's text; an unknown text is returned unchanged."""
+_OF_ADDRESS: frozenset[ModelProblem] = frozenset({"not_listening", "no_host", "tls"})
+
+
+def describe_failure(text: str, address: str = DEFAULT_URL) -> str:
+    """Say why a query failed and what to do, given the agent's text; an unknown text is returned unchanged.
+
+    `address` is where the model's service is, without a password.
+    """
     for pattern, problem in _FAILURES:
         if (found := pattern.match(text)) is not None:
             groups = {name: " ".join((group or "").split()) for name, group in found.groupdict().items()}
             status = f"{groups.get('status', '')} {groups.get('more', '')}".strip()[:_MAX_STATUS]
+            if milliseconds := groups.get("milliseconds"):
+                status = f"within {int(milliseconds) / 1000:g} s"
             if problem == "unreachable" and (code := _NETWORK_CODE.search(text)) is not None:
                 status = code[1]
-            return _session_message(problem, status=status, model=groups.get("model", "")[:_MAX_STATUS])
+            return _session_message(
+                problem,
+                server=address if problem in _OF_ADDRESS else SERVICE,
+                status=status,
+                detail=groups.get("detail", "").strip()[:_MAX_STATUS],
+                model=groups.get("model", "")[:_MAX_STATUS],
+            )
     return text

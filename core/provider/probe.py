@@ -56,7 +56,9 @@ VerdictKind = Literal["ok", ModelProblem]
 """How a check ends; `limited` means that the server knows the key but accepts no more requests for now."""
 
 _WORKS = frozenset({"ok", "limited"})
-_AWAY = frozenset({"overloaded", "server_error", "not_listening", "unreachable", "no_host", "tls", "timeout"})
+_AWAY = frozenset(
+    {"overloaded", "server_error", "not_listening", "unreachable", "no_host", "tls", "timeout", "cut_off"}
+)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -41,7 +41,8 @@ PIECE, PIECES = 40, 10_000
 """Characters of text in one event of a stream, and the most events of a text: a longer one comes in larger pieces."""
 
 
-def _events(blocks: Sequence[Block], model: str, number: int) -> Iterator[tuple[str, dict[str, Any]]]:
+def events_of(blocks: Sequence[Block], model: str, number: int) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The events of a stream that brings these blocks, with their names."""
     usage = {"input_tokens": 100, "output_tokens": 1}
     message: dict[str, Any] = {
         "id": f"msg_{number}", "type": "message", "role": "assistant", "model": model, "content": [],
@@ -119,7 +120,7 @@ def scripted_model(
                 return
             stream = [
                 (name, f"event: {name}\ndata: {json.dumps({'type': name, **data})}\n\n".encode())
-                for name, data in _events(blocks, body["model"], served)
+                for name, data in events_of(blocks, body["model"], served)
             ]
             if rate is None:
                 self._send(200, "text/event-stream", b"".join(event for _, event in stream))

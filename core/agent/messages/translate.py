@@ -33,6 +33,7 @@ from core.events.types import (
 )
 from core.observation import ToolCall
 from core.provider.error_messages import AT_LIMIT, describe_failure
+from core.provider.request import DEFAULT_URL
 from core.redaction.redactor import Redactor
 from core.redaction.stream import StreamRedactor
 from core.text import clean
@@ -139,7 +140,7 @@ class Translator:
         self.last_text = ""
         self.tasks = SubagentTasks()
         self._servers = servers or ServerStates()
-        self._server = server or "the model's service"
+        self._server = server or DEFAULT_URL
         self.prices = prices or Prices()
         self._tokens = TokenMeter(self.prices)
         self.malformed = MalformedMessages()
@@ -296,7 +297,7 @@ class Translator:
                     self._pieces += 1
                     text = self._sanitize(block.text).strip()
                     if message.error is not None:
-                        text = describe_failure(text)
+                        text = describe_failure(text, self._server)
                     if parent is None:
                         self.last_text = text
                     yield MessageFinished(
@@ -396,7 +397,7 @@ class Translator:
         if aborted:
             status = "interrupted"
         elif message.is_error or message.subtype != "success":
-            status, error = "error", _failure(message, text)
+            status, error = "error", _failure(message, text, self._server)
         return TurnOutcome(
             status=status,
             text=(text or self.last_text) if status == "success" else self.last_text,
@@ -413,7 +414,7 @@ def is_ping(message: sdk.Message) -> bool:
     return getattr(message, "event", {}).get("type") == "ping"
 
 
-def _failure(message: sdk.ResultMessage, text: str) -> str | None:
+def _failure(message: sdk.ResultMessage, text: str, server: str) -> str | None:
     """Why the agent ended a query with an error; None if it did not say so."""
     match message.subtype:
         case "error_max_turns":
@@ -423,7 +424,7 @@ def _failure(message: sdk.ResultMessage, text: str) -> str | None:
         case _:
             errors = [clean(str(each)) for each in message.errors or () if each]
             report = "; ".join(each for each in errors if "[ede_diagnostic]" not in each) or text
-            if (description := describe_failure(report)) != report:
+            if (description := describe_failure(report, server)) != report:
                 log.info("the agent ended with %s", report)
             return description or None
 

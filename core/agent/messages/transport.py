@@ -17,8 +17,12 @@ if TYPE_CHECKING:
 
 __all__ = ["CliTransport", "Lines", "message_in"]
 
-_DAMAGED_RESULT = re.compile(r'\s*\{[^{}\[\]]{0,200}"type"\s*:\s*"result"')
+# Only a result has this field, and in a text its quotes are escaped.
+_OF_RESULT = re.compile(r'\{"type":"result"|(?<!\\)"duration_api_ms"\s*:')
+_ESCAPED_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _SAMPLE = 300
+_BEGINNING = 4_000
 
 
 class CliTransport:
@@ -141,9 +145,12 @@ def message_in(line: str, malformed: MalformedMessages) -> dict[str, Any] | None
         return None
     try:
         raw = json.loads(line)
+        if _ESCAPED_SURROGATE.search(line) is not None:
+            # A half of a character, which cannot be written anywhere.
+            raw = json.loads(_SURROGATE.sub("\ufffd", json.dumps(raw, ensure_ascii=False)))
     except (ValueError, RecursionError) as error:
         malformed.note(f"a line that is not JSON ({error})", line[:_SAMPLE])
-        if _DAMAGED_RESULT.match(line) is None:
+        if _OF_RESULT.search(line[:_BEGINNING]) is None:
             return None
         # Nothing else ends a query.
         raw = {"type": "result"}

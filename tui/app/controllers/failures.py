@@ -71,8 +71,8 @@ class Failures:
             return describe(msgspec.structs.replace(event, silent_ms=silent)).sentence
 
         stops = self._app.keys.shown("stop")
-        wait = "It may still come;" if event.waits_for == "model" else "It is ended if it does not react:"
-        self._app.notice.count(text, f"{wait} {stops} stops the query")
+        what = "the query" if event.waits_for == "model" else "the query, and ends the process if need be"
+        self._app.notice.count(text, f"{stops} stops {what}")
 
     def _is_news(self, error: str | None) -> bool:
         """Whether a failed query is shown nowhere else: neither in a visible conversation nor in a dialog."""

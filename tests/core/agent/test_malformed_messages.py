@@ -1,0 +1,340 @@
+"""Damaged, unordered, missing and repeated messages of the command line: each query ends once, as does each call."""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+import json
+import logging
+import tempfile
+from collections import Counter
+from collections.abc import AsyncIterator, Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, cast
+
+import claude_agent_sdk as sdk
+import pytest
+from claude_agent_sdk._internal.message_parser import parse_message
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.agent.client import AgentClient
+from core.agent.hooks import AgentHooks
+from core.agent.loop import AgentLoop
+from core.agent.mcp.servers import Servers
+from core.agent.mcp.states import ServerStates
+from core.agent.messages.malformed import MalformedMessages
+from core.agent.messages.result_storage import ResultStore
+from core.agent.messages.results import ResultAdapter
+from core.agent.messages.translate import Translator, TurnOutcome
+from core.agent.messages.transport import Lines, message_in
+from core.agent.permissions.gate import PermissionGate
+from core.agent.permissions.policy import PermissionPolicy
+from core.agent.permissions.taint import Taint
+from core.errors import AgentUnavailable
+from core.events.codec import decode_event, encode_event
+from core.events.types import ErrorRaised, Event, ToolCallFinished, ToolCallStarted
+from core.pipelines import Pipelines
+from core.provider.models import Models
+from core.redaction.redactor import Redactor
+from core.settings.model import Settings
+from core.storage.workspace import Workspace
+
+RECORDED = Path(__file__).with_name("recorded_messages.jsonl")
+"""A real query: two calls, a sub-agent with a call of its own, and an answer."""
+SEQUENCE: list[dict[str, Any]] = [json.loads(line) for line in RECORDED.read_text().splitlines()]
+PYTHON = ("Error", "'NoneType'", "object has no", "unhashable", "KeyError", "Traceback", "<class")
+
+
+class Recording:
+    """The client of an agent that sends these lines and ends."""
+
+    was_killed = False
+    last_line = ""
+
+    def __init__(self, lines: list[str], malformed: MalformedMessages) -> None:
+        self._lines = lines
+        self._malformed = malformed
+        self._asked = asyncio.Event()
+
+    async def messages(self) -> AsyncIterator[sdk.Message]:
+        await self._asked.wait()
+        for line in self._lines:
+            raw = message_in(line, self._malformed)
+            if raw is None or raw["type"].startswith("control_"):
+                continue
+            if (message := parse_message(raw)) is not None:
+                yield message
+
+    async def query(self, _text: str) -> None:
+        self._asked.set()
+
+    async def servers(self) -> list[dict[str, Any]]:
+        return []
+
+
+@pytest.fixture(scope="module")
+def workspace() -> Iterator[Workspace]:
+    with tempfile.TemporaryDirectory() as folder:
+        made = Workspace.create(Path(folder), datetime.now(UTC))
+        yield made
+        made.close()
+
+
+async def replayed(
+    lines: list[str], workspace: Workspace
+) -> tuple[TurnOutcome | AgentUnavailable, list[Event]]:
+    """Run one query whose agent sends these lines; gives how it ended, and its events."""
+    events: list[Event] = []
+
+    def publish(event: Event) -> Event:
+        events.append(event)
+        return event
+
+    translator, adapter, redactor = Translator(), ResultAdapter(), Redactor()
+    policy = PermissionPolicy(workspace.path)
+    gate = PermissionGate(policy, publish, interactive=False, redactor=redactor)
+    hooks = AgentHooks(
+        pipelines=Pipelines().bind(publish),
+        policy=policy,
+        gate=gate,
+        taint=Taint(workspace),
+        adapter=adapter,
+        publish=publish,
+        request_of=translator.request_of,
+        call_of=translator.tasks.call_of,
+        check_subagent=None,
+    )
+
+    async def reopen(_name: str) -> dict[str, dict[str, Any]]:
+        return {}
+
+    loop = AgentLoop(
+        sdk.ClaudeAgentOptions(),
+        hooks=hooks,
+        gate=gate,
+        translator=translator,
+        result_store=ResultStore(adapter, workspace, redactor),
+        servers=Servers(ServerStates(), publish, reopen),
+        publish=publish,
+        on_result=lambda _result: None,
+        models=Models(Settings(), publish),
+    )
+    loop._client = cast("AgentClient", Recording(lines, translator.malformed))
+    reading = asyncio.create_task(loop.read())
+    try:
+        async with asyncio.timeout(20):
+            return await loop.run("q1", "a query", simple=False, model=None), events
+    except AgentUnavailable as error:
+        return error, events
+    finally:
+        await reading
+
+
+def assert_consistent(ended: TurnOutcome | AgentUnavailable, events: list[Event]) -> None:
+    started = Counter(event.tool_use_id for event in events if isinstance(event, ToolCallStarted))
+    finished = Counter(event.tool_use_id for event in events if isinstance(event, ToolCallFinished))
+    assert set(started.values()) <= {1}
+    assert started == finished
+    reason = str(ended) if isinstance(ended, AgentUnavailable) else ended.error or ""
+    assert not any(word in reason for word in PYTHON), reason
+    assert sum(isinstance(event, ErrorRaised) for event in events) <= 1
+    for event in events:
+        # What is written can be read.
+        assert type(decode_event(encode_event(event))) is type(event)
+
+
+def lines_of(sequence: list[Any]) -> list[str]:
+    return [each if isinstance(each, str) else json.dumps(each) for each in sequence]
+
+
+def run(sequence: list[Any], workspace: Workspace) -> tuple[TurnOutcome | AgentUnavailable, list[Event]]:
+    ended, events = asyncio.run(replayed(lines_of(sequence), workspace))
+    assert_consistent(ended, events)
+    return ended, events
+
+
+def reports(events: list[Event]) -> list[str]:
+    return [event.message for event in events if isinstance(event, ErrorRaised)]
+
+
+def test_the_recorded_query_is_not_malformed(workspace: Workspace) -> None:
+    ended, events = run(SEQUENCE, workspace)
+    assert isinstance(ended, TurnOutcome)
+    assert (ended.status, ended.text) == ("success", "It is done.")
+    assert [event.name for event in events if isinstance(event, ToolCallStarted)] == [
+        "Glob", "mcp__local_toolkit__list_directory", "Agent", "Glob",
+    ]  # fmt: skip
+    assert reports(events) == []
+
+
+JUNK = st.sampled_from(
+    [None, "", "x", 0, -1, 2**70, 1e400, True, [], ["x"], [None], {}, {"x": None}, "\ud800"]
+)
+
+
+GARBAGE = st.sampled_from(["garbage", "{", "null", "[1]", "{}", '{"type": 1}', "[" * 99_999])
+
+
+def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """Where a message has a value that can be replaced."""
+    pairs = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, inner in pairs:
+        yield (*path, key)
+        yield from places(inner, (*path, key))
+
+
+PLACES = [(index, path) for index, message in enumerate(SEQUENCE) for path in places(message)]
+
+
+@st.composite
+def damaged(draw: st.DrawFn) -> list[Any]:
+    """The recorded messages with some fields replaced or removed, and some messages moved, repeated, lost or torn."""
+    sequence: list[Any] = copy.deepcopy(SEQUENCE)
+    for index, path in draw(st.lists(st.sampled_from(PLACES), max_size=8)):
+        holder = sequence[index]
+        try:
+            for key in path[:-1]:
+                holder = holder[key]
+            if draw(st.booleans()):
+                holder[path[-1]] = draw(JUNK)
+            else:
+                del holder[path[-1]]
+        except (KeyError, IndexError, TypeError):
+            # An earlier change has removed it.
+            continue
+    for kind in draw(st.lists(st.sampled_from(["move", "repeat", "lose", "tear", "junk"]), max_size=6)):
+        at = draw(st.integers(0, len(sequence) - 1))
+        to = draw(st.integers(0, len(sequence) - 1))
+        match kind:
+            case "move":
+                sequence.insert(to, sequence.pop(at))
+            case "repeat":
+                sequence.insert(to, sequence[at])
+            case "lose" if len(sequence) > 1:
+                sequence.pop(at)
+            case "tear":
+                line = lines_of([sequence[at]])[0]
+                sequence[at] = line[: draw(st.integers(0, len(line)))]
+            case _:
+                sequence.insert(
+                    to,
+                    draw(st.sampled_from(["garbage", "{", "null", "[1]", "{}", '{"type": 1}', "[" * 99_999])),
+                )
+    return sequence
+
+
+@given(sequence=damaged())
+def test_whatever_comes_a_query_ends_once_and_each_call_once(
+    sequence: list[Any], workspace: Workspace
+) -> None:
+    run(sequence, workspace)
+
+
+def changed(change: Any) -> list[Any]:
+    sequence: list[Any] = copy.deepcopy(SEQUENCE)
+    change(sequence)
+    return sequence
+
+
+def uses(sequence: list[Any]) -> list[dict[str, Any]]:
+    return [
+        block
+        for message in sequence
+        if message["type"] == "assistant"
+        for block in message["message"]["content"]
+        if block["type"] == "tool_use"
+    ]
+
+
+def position(sequence: list[Any], kind: str) -> int:
+    """Where the first message with such a block is."""
+    return next(
+        index
+        for index, message in enumerate(sequence)
+        if message["type"] in ("assistant", "user")
+        and any(block["type"] == kind for block in message["message"]["content"] if isinstance(block, dict))
+    )
+
+
+def test_a_call_without_a_name_is_kept(workspace: Workspace) -> None:
+    ended, events = run(changed(lambda all_: uses(all_)[0].update(name=None)), workspace)
+    assert isinstance(ended, TurnOutcome)
+    assert ended.status == "success"
+    assert next(event.name for event in events if isinstance(event, ToolCallStarted)) == "unnamed_tool"
+    (report,) = reports(events)
+    assert report.startswith("1 message of the agent was malformed; what could be read is kept.")
+    assert "run.log" in report
+
+
+def test_a_result_before_its_call_is_kept(workspace: Workspace) -> None:
+    def early(sequence: list[Any]) -> None:
+        sequence.insert(position(sequence, "tool_use"), sequence.pop(position(sequence, "tool_result")))
+
+    _, events = run(changed(early), workspace)
+    assert reports(events) == []
+    assert [event.status for event in events if isinstance(event, ToolCallFinished)][:2] == ["success"] * 2
+
+
+def test_a_result_without_a_call_and_a_second_one_are_counted(workspace: Workspace) -> None:
+    def more(sequence: list[Any]) -> None:
+        at = position(sequence, "tool_result")
+        other = copy.deepcopy(sequence[at])
+        other["message"]["content"][0]["tool_use_id"] = "toolu_other"
+        sequence[at + 1 : at + 1] = [sequence[at], other]
+
+    _, events = run(changed(more), workspace)
+    assert reports(events)[0].startswith("2 messages of the agent were malformed")
+
+
+def test_calls_that_are_numbered_from_the_beginning_again_are_kept_apart(workspace: Workspace) -> None:
+    def same(sequence: list[Any]) -> None:
+        first, _, third, _ = (use["id"] for use in uses(sequence))
+        text = json.dumps(sequence).replace(third, first)
+        sequence[:] = json.loads(text)
+
+    ended, events = run(changed(same), workspace)
+    assert isinstance(ended, TurnOutcome)
+    assert ended.status == "success"
+    assert len([event for event in events if isinstance(event, ToolCallStarted)]) == 4
+    assert all(event.status != "cancelled" for event in events if isinstance(event, ToolCallFinished))
+
+
+def test_a_torn_result_ends_the_query(workspace: Workspace) -> None:
+    def tear(sequence: list[Any]) -> None:
+        at = next(index for index, each in enumerate(sequence) if each["type"] == "result")
+        sequence[at] = json.dumps(sequence[at])[:200]
+
+    ended, _ = run(changed(tear), workspace)
+    assert isinstance(ended, TurnOutcome)
+    assert (ended.status, ended.text) == ("error", "It is done.")
+    assert ended.error == "the agent ended the query with an error: it gave no reason"
+
+
+def test_garbage_and_large_lines_are_counted_and_the_rest_is_read(
+    workspace: Workspace, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.WARNING)
+    garbage = ["[SandboxDebug] x", '{"a', "[" * 100_000, json.dumps({"type": "text"})] + ["x"] * 100
+    large = {
+        "type": "assistant",
+        "message": {"model": "m", "content": [{"type": "text", "text": "y" * (20 << 20)}]},
+    }
+    ended, events = run([*SEQUENCE[:5], *garbage, large, *SEQUENCE[5:]], workspace)
+    assert isinstance(ended, TurnOutcome)
+    assert ended.status == "success"
+    assert reports(events)[0].startswith("103 messages of the agent were malformed")
+    assert len(caplog.records) == 51
+    assert "53 more" in caplog.records[-1].getMessage()
+
+
+def test_lines_are_made_of_pieces_and_a_line_that_is_too_long_is_cut() -> None:
+    lines = Lines(10)
+    made = [
+        line
+        for piece in ("one\ntw", "o\n\n", "x" * 8, "y" * 8, "z" * 8, "\nlast")
+        for line in lines.push(piece)
+    ]
+    assert made == ["one", "two", "", "x" * 8 + "y" * 8]
+    assert lines.rest() == "last"

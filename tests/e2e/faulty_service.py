@@ -1,0 +1,179 @@
+"""A Messages API on loopback that fails as the query says: the last word of the query names the fault."""
+
+from __future__ import annotations
+
+import json
+import re
+import socket
+import ssl
+import struct
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+from tests.e2e.scripted_model import Text, events_of
+from tests.model_server import refusal
+
+__all__ = ["FAULTS", "faulty_service"]
+
+Fault = Callable[["Service", dict[str, Any]], None]
+
+
+class Service(BaseHTTPRequestHandler):
+    """Answers each request with the fault that its conversation asks for, else with a text."""
+
+    protocol_version = "HTTP/1.1"
+    over: threading.Event
+
+    def do_POST(self) -> None:
+        body = json.loads(self.rfile.read(int(self.headers.get("content-length") or 0)) or b"{}")
+        path = re.fullmatch(r"(?:/fault-([a-z0-9-]+))?/v1/messages", self.path.split("?")[0])
+        if path is None:
+            self.answer(404, b'{"input_tokens": 10}')
+            return
+        FAULTS.get(path[1] or _fault_in(body), works)(self, body)
+
+    def answer(self, status: int, data: bytes, kind: str = "application/json", **headers: str) -> None:
+        """Send a complete answer."""
+        self.send_response(status)
+        self.send_header("content-type", kind)
+        self.send_header("content-length", str(len(data)))
+        for name, value in headers.items():
+            self.send_header(name.replace("_", "-"), value)
+        self.end_headers()
+        self.wfile.write(data)
+
+    def stream(self, data: bytes) -> None:
+        """Begin a stream of events with this data, and leave it open."""
+        self.send_response(200)
+        self.send_header("content-type", "text/event-stream")
+        self.send_header("connection", "close")
+        self.end_headers()
+        self.wfile.write(data)
+        self.wfile.flush()
+        self.close_connection = True
+
+    def reset(self) -> None:
+        """Reset the connection."""
+        self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        self.close_connection = True
+        self.connection.close()
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Say nothing."""
+
+
+def _fault_in(body: dict[str, Any]) -> str:
+    asked = [message["content"] for message in body["messages"] if message["role"] == "user"]
+    words = re.findall(r"fault ([a-z0-9-]+)", json.dumps(asked[-1] if asked else ""))
+    return words[-1] if words else ""
+
+
+def _events(body: dict[str, Any]) -> list[bytes]:
+    return [
+        f"event: {name}\ndata: {json.dumps({'type': name, **data})}\n\n".encode()
+        for name, data in events_of([Text("Half of an answer, and the rest of it.")], body["model"], 1)
+    ]
+
+
+def works(service: Service, body: dict[str, Any]) -> None:
+    """Answer as a model does."""
+    service.stream(b"".join(_events(body)))
+
+
+def _refuses(status: int, kind: str, message: str, **headers: str) -> Fault:
+    data = json.dumps(refusal(kind, message)).encode()
+    return lambda service, _body: service.answer(status, data, **headers)
+
+
+def _answers(data: bytes, kind: str) -> Fault:
+    return lambda service, _body: service.answer(200, data, kind)
+
+
+def _resets(service: Service, body: dict[str, Any]) -> None:
+    if body.get("stream"):
+        service.stream(b"".join(_events(body)[:3]))
+    service.reset()
+
+
+def _ends(service: Service, body: dict[str, Any]) -> None:
+    # The agent asks again, without a stream.
+    if body.get("stream"):
+        service.stream(b"".join(_events(body)[:3]))
+    service.close_connection = True
+
+
+def _stops(service: Service, body: dict[str, Any]) -> None:
+    if body.get("stream"):
+        service.stream(b"".join(_events(body)[:3]))
+    _never_answers(service, body)
+
+
+def _breaks(service: Service, body: dict[str, Any]) -> None:
+    broken = b'{"type": "content_bl'
+    if body.get("stream"):
+        service.stream(b"".join(_events(body)[:3]) + b"event: content_block_delta\ndata: %s\n\n" % broken)
+    else:
+        service.answer(200, broken)
+
+
+def _never_answers(service: Service, _body: dict[str, Any]) -> None:
+    service.over.wait(60)
+    service.close_connection = True
+
+
+def _drips(service: Service, body: dict[str, Any]) -> None:
+    service.stream(_events(body)[0])
+    with suppress(OSError):
+        while not service.over.wait(0.2):
+            service.wfile.write(b'event: ping\ndata: {"type": "ping"}\n\n')
+            service.wfile.flush()
+
+
+FAULTS: dict[str, Fault] = {
+    "401": _refuses(401, "authentication_error", "invalid x-api-key"),
+    "402": _refuses(402, "billing_error", "no credit left"),
+    "403": _refuses(403, "permission_error", "not in your country"),
+    "404-model": _refuses(404, "not_found_error", "model: claude-x"),
+    "404-page": lambda service, _body: service.answer(404, b"404 page not found", "text/plain"),
+    "429": _refuses(429, "rate_limit_error", "30 requests a minute"),
+    "429-after": _refuses(429, "rate_limit_error", "30 requests a minute", retry_after="1"),
+    "500": _refuses(500, "api_error", "Internal server error"),
+    "529": _refuses(529, "overloaded_error", "Overloaded"),
+    "html": _answers(b"<!DOCTYPE html><html><title>Log in</title></html>", "text/html"),
+    "empty": _answers(b"", "application/json"),
+    "broken-json": _answers(b'{"id": "msg_1", "content": [{"ty', "application/json"),
+    "broken-stream": _breaks,
+    "ended-stream": _ends,
+    "reset": _resets,
+    "silent": _never_answers,
+    "stopped-stream": _stops,
+    "pings": _drips,
+}
+"""Every fault that a query can ask for."""
+
+
+@contextmanager
+def faulty_service(tls: ssl.SSLContext | None = None) -> Iterator[str]:
+    """Serve it, with `tls` over TLS; gives its base URL.
+
+    A fault can be in the path, too, for clients that send no query of ours: `URL/fault-401`.
+    """
+    over = threading.Event()
+    handler = type("Handler", (Service,), {"over": over})
+    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    server.daemon_threads = True
+    if tls is not None:
+        server.socket = tls.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
+    server.handle_error = lambda *_: None  # type: ignore[method-assign]  # a reset connection is wanted
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
+    thread.start()
+    try:
+        yield f"http{'s' if tls else ''}://127.0.0.1:{server.server_address[1]}"
+    finally:
+        over.set()
+        server.shutdown()
+        thread.join()
+        server.server_close()

@@ -1,0 +1,128 @@
+"""What a person sees for each fault of the model's service: the agent and the fault are real."""
+
+from __future__ import annotations
+
+import json
+import socket
+import subprocess
+import sys
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from core.provider.probe import check_model
+from core.settings.model import Settings
+from tests.e2e.certificates import certificate, server_context
+from tests.e2e.faulty_service import faulty_service
+from tests.e2e.running import model_environment, run
+
+# By fault: the reason and the advice after a query, and what a check of the model says.
+TABLE: Mapping[str, tuple[str, str, str]] = {
+    "401": ("refused the key", "copy the key again", "refused the key (401): invalid x-api-key"),
+    "402": ("no credit (402 no credit left)", "add credit", "no credit (402): no credit left"),
+    "403": ("with these credentials (403 not in your country)", "in your account", "not in your country"),
+    "404-model": ("does not know the model", "--model", "does not know the model m, or the key may not use it (404)"),
+    "404-page": ("does not know the model", "`ua-tui doctor`", "like a server of the Messages API (404)"),
+    "429": ("no more requests for now (429 30 requests a minute)", "wait", "30 requests a minute"),
+    "429-after": ("no more requests for now (429 30 requests a minute)", "wait", "30 requests a minute"),
+    "500": ("is out of order (500 Internal server error):", "try again", "is out of order (500)"),
+    "529": ("is overloaded (529 Overloaded):", "try again", "is overloaded (529)"),
+    "html": ("of the Messages API (an HTML page)", "ANTHROPIC_BASE_URL", "the answer is a web page"),
+    "empty": ("of the Messages API (empty body)", "ANTHROPIC_BASE_URL", "the answer is empty"),
+    "broken-json": ("of the Messages API (JSON Parse error)", "ANTHROPIC_BASE_URL", "the answer is not JSON"),
+    "broken-stream": ("of the Messages API (JSON Parse error)", "ANTHROPIC_BASE_URL", "the answer is not JSON"),
+    "ended-stream": ("the connection was closed (ECONNRESET)", "try again", "disconnected"),
+    "reset": ("the connection was closed (ECONNRESET)", "try again", "closed the connection without an answer"),
+    "silent": ("did not answer (within 1.5 s)", "API_TIMEOUT_MS", "did not answer (within"),
+}  # fmt: skip
+
+# Every query of one session, as each would start an agent of its own otherwise.
+ASK_ALL = """
+import asyncio, json, sys
+from core.api import open_session
+async def main():
+    async with open_session() as session:
+        for fault in sys.argv[1:]:
+            async for event in session.ask(f"fault {fault}"):
+                pass
+            print(json.dumps([fault, event.status, event.error]))
+asyncio.run(main())
+"""
+QUICK = {"CLAUDE_CODE_MAX_RETRIES": "0", "API_TIMEOUT_MS": "1500"}
+
+
+@pytest.fixture(autouse=True)
+def no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"):
+        monkeypatch.delenv(name, raising=False)
+
+
+def test_a_failed_query_has_the_reason_and_the_advice_of_its_fault(tmp_path: Path) -> None:
+    with faulty_service() as url:
+        done = subprocess.run(
+            [sys.executable, "-c", ASK_ALL, *TABLE, "none"],
+            cwd=tmp_path,
+            env=model_environment(tmp_path, url, **QUICK),
+            capture_output=True,
+            text=True,
+            timeout=100,
+            check=True,
+        )
+    *failed, last = map(json.loads, done.stdout.splitlines())
+    # The session outlives them all.
+    assert last == ["none", "success", None]
+    assert [fault for fault, _, _ in failed] == list(TABLE)
+    for fault, status, error in failed:
+        print(f"{fault:14} {error}")
+        reason, advice, _ = TABLE[fault]
+        assert (status, reason in error, advice in error) == ("error", True, True), (fault, error)
+        assert "API Error" not in error, fault
+        assert "Traceback" not in error, fault
+
+
+async def test_a_check_of_the_model_names_the_same_faults() -> None:
+    with faulty_service() as url:
+        for fault, (_, _, said) in TABLE.items():
+            settings = Settings(base_url=f"{url}/fault-{fault}", api_key="sk-ant-test-0123456789", model="m")
+            verdict = await check_model(settings, deadline=0.5 if fault == "silent" else 20, environ={})
+            print(f"{fault:14} {verdict.kind:14} {verdict.message} {verdict.advice}")
+            assert said in verdict.message, fault
+            assert verdict.advice, fault
+            assert (verdict.kind == "limited") == verdict.works, fault
+
+
+def test_a_service_that_cannot_be_reached_is_named_with_the_reason(tmp_path: Path) -> None:
+    own = certificate(tmp_path / "own.pem")
+    old = certificate(tmp_path / "old.pem", ends=-timedelta(days=1))
+    other = certificate(tmp_path / "other.pem", host="other.example")
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        closed = f"http://127.0.0.1:{taken.getsockname()[1]}"
+    with (
+        faulty_service(server_context(own)) as unknown,
+        faulty_service(server_context(old)) as expired,
+        faulty_service(server_context(other)) as misnamed,
+    ):
+        cases: dict[str, tuple[str, dict[str, str], str, str]] = {
+            "self-signed": (unknown, {}, "Self-signed certificate", "NODE_EXTRA_CA_CERTS"),
+            "expired": (expired, {"NODE_EXTRA_CA_CERTS": str(old)}, "certificate has expired", "clock"),
+            "wrong-host": (misnamed, {"NODE_EXTRA_CA_CERTS": str(other)}, "hostname mismatch", "certificate"),
+            "refused": (closed, {}, f"nothing is listening at {closed}", "port"),
+            "unknown-host": ("http://models.invalid", {}, "models.invalid cannot be resolved", "spelling"),
+            "proxy": ("http://models.example", {"HTTP_PROXY": closed}, "(connection refused)", "proxy"),
+        }  # fmt: skip
+
+        def error_of(case: str) -> str:
+            url, more, _, _ = cases[case]
+            env = model_environment(tmp_path / case, url, **QUICK, **more)
+            return run(tmp_path / case, "run", "hello", env=env).stderr.strip().splitlines()[-1]
+
+        with ThreadPoolExecutor(2) as pool:
+            errors = dict(zip(cases, pool.map(error_of, cases), strict=True))
+    for case, (_, _, reason, advice) in cases.items():
+        print(f"{case:14} {errors[case]}")
+        assert errors[case].startswith("ua-tui: the query failed: "), case
+        assert reason in errors[case], (case, errors[case])
+        assert advice in errors[case], (case, errors[case])
