@@ -108,7 +108,9 @@ class Taint:
         more = len(kinds) - _MOST_KINDS
         if more > 0:
             kinds = [*kinds[:_MOST_KINDS], "more"]
-        return f"{_listed(kinds)} since {self._since.astimezone():%H:%M}"
+        began = self._since.astimezone()
+        is_today = began.date() == self._now().astimezone().date()
+        return f"{_listed(kinds)} since {began:%H:%M}{'' if is_today else f' on {began:%d %B}'}"
 
     def note_read(
         self,

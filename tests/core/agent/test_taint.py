@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -312,6 +312,12 @@ def test_an_address_that_a_person_allowed_or_wrote_is_known(
         PermissionAnswered(request_id="r", tool_name=CRAWL, decision=decision, scope=scope, reason=why)
     )
     assert (crawl(taint, EVIL) is None) is known
+
+
+def test_another_day_is_named(workspace: Workspace) -> None:
+    taint = Taint(workspace, now=lambda: NOON + timedelta(days=3))
+    taint.note_read(MAIL, {}, at=NOON)
+    assert taint.describe().endswith(" on 22 November")
 
 
 def test_tools_of_the_demo_do_not_ask(taint: Taint) -> None:
