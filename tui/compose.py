@@ -21,6 +21,7 @@ from core.agent.assembly import AgentParts, Connector
 from core.agent.definitions.roster import Roster, RosterWatch, read_roster
 from core.agent.definitions.rules import Rule
 from core.agent.environment import PrivateFolder
+from core.agent.permissions.store import RuleStore
 from core.bus import Bus
 from core.concurrency.worker import WorkerProcess
 from core.connections.base import Connection
@@ -153,6 +154,8 @@ async def compose_session(
                 agent_home=_agent_home(settings),
                 interactive=interactive,
                 extra_allow=DEMO_TOOLS if settings.demo else (),
+                # What is allowed in the demo must not count outside of it.
+                rule_store=None if settings.demo else RuleStore(),
                 conversation=start.conversation,
                 tracer=recording.tracer,
                 subagents=roster.subagents,

@@ -28,7 +28,8 @@ from core.agent.messages.usage import Prices
 from core.agent.options import Briefing, McpConfig, build_options, write_briefing
 from core.agent.permissions.gate import PermissionGate, PermissionReply
 from core.agent.permissions.policy import PermissionPolicy
-from core.agent.permissions.rules import Rule
+from core.agent.permissions.rule_set import RuleSet, rules_of
+from core.agent.permissions.store import RuleStore
 from core.agent.permissions.taint import Taint
 from core.agent.transcripts import cost_so_far, transcript_of
 from core.concurrency.worker import WorkerProcess
@@ -64,7 +65,7 @@ class AgentParts:
     reach nothing outside. `conversation` is the id of
     the conversation to resume; None begins a new one. `tracer` has the trace of the session. `subagents` are those the
     agent may call, by default the shipped ones; `skills` are those it may load. `taint` has what the agent read before,
-    in a session that is resumed.
+    in a session that is resumed. `rule_store` has the rules of the folder and of everywhere; None for none.
     """
 
     workspace: Workspace
@@ -84,6 +85,7 @@ class AgentParts:
     environ: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
     now: Callable[[], datetime] = lambda: datetime.now().astimezone()
     taint: Taint | None = None
+    rule_store: RuleStore | None = None
 
 
 class AgentAssembly:
@@ -113,15 +115,20 @@ class AgentAssembly:
         self.taint.own_folders = (self._skills_folder,)
         self.taint.own_tools = parts.extra_allow
         self.taint.on_start = lambda what: publish(UntrustedTextRead(what=what))
+        self.rules = RuleSet(rules_of(settings, parts.extra_allow), parts.rule_store, Path.cwd())
         self._policy = PermissionPolicy(
             workspace=parts.workspace.path,
-            rules=tuple(Rule("allow", text) for text in (*settings.allow, *parts.extra_allow)),
+            rules=self.rules,
             mode=settings.effective_permission_mode,
             readable=(self._skills_folder,),
             taint=self.taint.reason_to_ask,
         )
         self._gate = PermissionGate(
-            self._policy, publish, interactive=parts.interactive, redactor=parts.redactor
+            self._policy,
+            publish,
+            interactive=parts.interactive,
+            redactor=parts.redactor,
+            rules=self.rules,
         )
         self._prices = Prices()
         self._briefing: Briefing | None = None

@@ -178,8 +178,8 @@ class AgentHooks:
         judgement = self._policy.judge(name, effective)
         if name == EXIT_PLAN and judgement.verdict is Verdict.ASK and not self._gate.interactive:
             return await self._end_with_plan(tool_use_id)
+        await self._gate.apply(judgement, name, tool_use_id)
         if judgement.verdict is Verdict.DENY:
-            self._gate.note_denied(tool_use_id, judgement.reason)
             return _decision("deny", judgement.reason)
         changed = effective if effective != data["tool_input"] else None
         return _decision(judgement.verdict.value, judgement.reason, changed)

@@ -401,6 +401,19 @@ def _artifact_saved(event: ev.ArtifactSaved, _hints: Hints) -> Description:
 # Questions
 
 
+@_describe.register(ev.PermissionApplied)
+def _permission_applied(event: ev.PermissionApplied, _hints: Hints) -> Description:
+    by = (
+        f"by the rule {_line(event.rule)} ({clean_line(event.origin)})"
+        if event.rule
+        else "by the permission mode"
+    )
+    details = (_line(event.reason),) if event.reason else ()
+    if event.decision == "deny":
+        return Description("permission", f"{_subjects(event)} was denied {by}", Severity.STOPPED, details)
+    return Description("permission", f"{_subjects(event)} was allowed {by}", details=details)
+
+
 @_describe.register(ev.PermissionAsked)
 def _permission_asked(event: ev.PermissionAsked, _hints: Hints) -> Description:
     sentence = f"May {_subjects(event)} run? {_line(event.reason)}".rstrip()
@@ -568,7 +581,7 @@ def _broken_rule(event: ev.ComplianceFailed | ev.ComplianceEnforced) -> str:
     return f"{clean_line(event.subagent)} broke a rule: {rule.rstrip('.')}."
 
 
-def _subjects(event: ev.PermissionAsked | ev.PermissionAnswered) -> str:
+def _subjects(event: ev.PermissionApplied | ev.PermissionAsked | ev.PermissionAnswered) -> str:
     names = event.subjects or [event.tool_name]
     return ", ".join(dict.fromkeys(tool_name(name).short for name in names))
 

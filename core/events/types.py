@@ -37,6 +37,7 @@ __all__ = [
     "ObserverStarted",
     "PathFellBack",
     "PermissionAnswered",
+    "PermissionApplied",
     "PermissionAsked",
     "PermissionModeChanged",
     "PipelineFailed",
@@ -305,6 +306,18 @@ class ArtifactSaved(Event, frozen=True, kw_only=True):
     copied_to: str | None = None
 
 
+class PermissionApplied(Event, frozen=True, kw_only=True):
+    """A rule or the permission mode decided a call without a question. `origin` says where the rule comes from."""
+
+    tool_name: str
+    decision: Literal["allow", "deny"]
+    tool_use_id: str | None = None
+    subjects: list[str] = []
+    rule: str = ""
+    origin: str = ""
+    reason: str = ""
+
+
 class PermissionAsked(Event, frozen=True, kw_only=True):
     """A tool call waits for a person's decision. `subjects` are the tools it would actually run."""
 
@@ -315,6 +328,8 @@ class PermissionAsked(Event, frozen=True, kw_only=True):
     subjects: list[str] = []
     reason: str = ""
     once_only: bool = False
+    proposed: list[str] = []
+    scopes: list[str] = msgspec.field(default_factory=lambda: ["session"])
 
 
 class PermissionAnswered(Event, frozen=True, kw_only=True):

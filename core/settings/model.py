@@ -121,7 +121,11 @@ class Settings:
     dangerously_skip_permissions: Annotated[bool, Spec(values.flag, user_only=True, affects="tools")] = False
     """Run every tool without asking; the only way to the mode bypassPermissions."""
     allow: Annotated[tuple[str, ...], Spec(values.patterns, user_only=True, affects="tools")] = ()
-    """Patterns of tool calls that run without asking, separated by commas."""
+    """Rules for tool calls that run without asking, separated by commas; docs/permissions.md has their grammar."""
+    ask: Annotated[tuple[str, ...], Spec(values.patterns, user_only=True, affects="tools")] = ()
+    """Rules for tool calls that ask each time, in every mode; they beat allow."""
+    deny: Annotated[tuple[str, ...], Spec(values.patterns, user_only=True, affects="tools")] = ()
+    """Rules for tool calls that never run, in every mode; they beat ask and allow."""
     extra_tools: Annotated[
         tuple[str, ...], Spec(values.subset(*EXTRA_TOOLS), user_only=True, affects="tools")
     ] = ()

@@ -97,6 +97,8 @@ STANDARD: Mapping[str, str] = {
     "permission.reason": "r",
     "permission.once": "a",
     "permission.session": "s",
+    "permission.folder": "f",
+    "permission.everywhere": "e",
     "permission.back": "escape",
     "agents.read": "r",
     "blacklist.clear": "c,delete",
@@ -165,7 +167,8 @@ TOGETHER = (
     "move.last move.open move.page_down move.page_up move.unfold move.up results.answer results.article "
     "screen.close screen.leave table.filter table.sort table.turn",
     "auth.cancel auth.done help.all help.here link.copy link.open",
-    "help.all help.here permission.back permission.deny permission.once permission.reason permission.session",
+    "help.all help.here permission.back permission.deny permission.everywhere permission.folder "
+    "permission.once permission.reason permission.session",
     "agents.read help.all help.here move.down move.first move.last move.page_down move.page_up move.up "
     "screen.back",
     "blacklist.clear blacklist.clear_all help.all help.here screen.back",

@@ -92,8 +92,10 @@ class Choice(Button):
 class Foot(Horizontal):
     """The answers of a dialog, always visible."""
 
-    def __init__(self, *choices: Choice, hint: str = "", id: str | None = None) -> None:
-        super().__init__(*choices, Static(Content(hint), classes="hint"), id=id)
+    def __init__(
+        self, *choices: Choice, hint: str = "", id: str | None = None, classes: str | None = None
+    ) -> None:
+        super().__init__(*choices, Static(Content(hint), classes="hint"), id=id, classes=classes)
 
 
 def fields(*rows: tuple[str, str]) -> Content:

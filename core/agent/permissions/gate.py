@@ -8,10 +8,17 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 from uuid import uuid4
 
-from core.agent.permissions.actions import can_be_remembered
-from core.agent.permissions.patterns import exact_pattern
-from core.agent.permissions.policy import EXIT_PLAN, Judgement, PermissionPolicy, Verdict
-from core.events.types import Event, PermissionAnswered, PermissionAsked, PermissionModeChanged
+from core.agent.permissions.actions import Action, actions_of
+from core.agent.permissions.policy import EXIT_PLAN, Judgement, PermissionPolicy, Verdict, is_free
+from core.agent.permissions.proposals import option_for, proposal
+from core.agent.permissions.rule_set import RuleSet
+from core.events.types import (
+    Event,
+    PermissionAnswered,
+    PermissionApplied,
+    PermissionAsked,
+    PermissionModeChanged,
+)
 from core.redaction.redactor import Redactor
 from core.text import clean
 
@@ -25,8 +32,8 @@ REASON_LIMIT = 1_000
 class PermissionReply:
     """What was decided about one waiting call.
 
-    `reason` is passed to the model with a denial. `patterns` are what is allowed for the session; without any, the
-    tools of the call are.
+    `reason` is passed to the model with a denial. `patterns` are the rules that are stored for the `scope`; without
+    any, the proposed ones are.
     """
 
     allow: bool
@@ -39,7 +46,6 @@ class PermissionReply:
 class _Waiting:
     event: PermissionAsked
     input: dict[str, Any]
-    judgement: Judgement
     future: asyncio.Future[PermissionReply] = field(repr=False)
 
 
@@ -56,8 +62,10 @@ class PermissionGate:
         *,
         interactive: bool,
         redactor: Redactor,
+        rules: RuleSet | None = None,
     ) -> None:
         self._policy = policy
+        self._rules = RuleSet() if rules is None else rules
         self._publish = publish
         self._interactive = interactive
         self._redactor = redactor
@@ -77,11 +85,38 @@ class PermissionGate:
         """Record that a call was denied elsewhere, as by a pipeline."""
         self._denied[tool_use_id] = reason
 
+    async def apply(self, judgement: Judgement, tool_name: str, tool_use_id: str) -> None:
+        """Record that a rule or the mode decided a call without a question, if one did."""
+        rule, denied = judgement.rule, judgement.verdict is Verdict.DENY
+        if denied:
+            self.note_denied(tool_use_id, judgement.reason)
+        if rule is not None:
+            self._rules.note_used(rule)
+            if self._rules.has_unsaved_uses:
+                await asyncio.to_thread(self._rules.save_uses)
+        by_rule = rule is not None and rule.origin != "demo"
+        if judgement.verdict is not Verdict.ASK and (by_rule or denied):
+            self._publish(
+                PermissionApplied(
+                    tool_name=tool_name,
+                    tool_use_id=tool_use_id,
+                    decision="deny" if denied else "allow",
+                    subjects=[clean(subject) for subject in judgement.subjects],
+                    rule=clean(self._redactor.redact(rule.text)) if rule is not None else "",
+                    origin=rule.origin if rule is not None else "mode",
+                    reason=judgement.reason,
+                )
+            )
+
     async def ask(self, tool_name: str, tool_input: dict[str, Any], tool_use_id: str) -> PermissionReply:
         """Allow or deny a call; the policy is consulted again first, as it may have changed since."""
         judgement = self._policy.judge(tool_name, tool_input)
         if judgement.verdict is not Verdict.ASK:
-            return self._decided(judgement, tool_use_id)
+            if judgement.verdict is Verdict.DENY:
+                await self.apply(judgement, tool_name, tool_use_id)
+            return PermissionReply(judgement.verdict is Verdict.ALLOW, "policy", judgement.reason)
+        actions = _in_question(tool_name, tool_input)
+        proposed = self._unmasked(proposal(actions, self._policy.workspace))
         event = PermissionAsked(
             request_id=uuid4().hex[:12],
             tool_name=tool_name,
@@ -89,18 +124,15 @@ class PermissionGate:
             tool_use_id=tool_use_id,
             subjects=[clean(subject) for subject in judgement.subjects],
             reason=judgement.reason,
-            once_only=not all(can_be_remembered(subject) for subject in judgement.subjects),
+            once_only=not proposed or judgement.rule is not None,
+            proposed=list(proposed),
+            scopes=list(self._rules.scopes),
         )
         self._publish(event)
         if not self._interactive:
-            named = ", ".join(event.subjects)
-            answer = PermissionReply(
-                False,
-                "headless",
-                f"No one is available to answer. To allow it, start with --allow '{named}'.",
-            )
+            answer = PermissionReply(False, "headless", self._headless_reason(judgement, actions))
         else:
-            waiting = _Waiting(event, tool_input, judgement, asyncio.get_running_loop().create_future())
+            waiting = _Waiting(event, tool_input, asyncio.get_running_loop().create_future())
             self._waiting[event.request_id] = waiting
             try:
                 answer = await waiting.future
@@ -109,7 +141,7 @@ class PermissionGate:
                 raise
             finally:
                 self._waiting.pop(event.request_id, None)
-            answer = self._apply_answer(event, waiting.judgement, answer)
+            answer = await self._apply_answer(event, waiting.input, answer)
         if not answer.allow:
             self._denied[tool_use_id] = answer.reason or "The person denied this."
         self._answered(event, answer)
@@ -141,25 +173,40 @@ class PermissionGate:
                 self.answer(request_id, PermissionReply(allow, "mode", judgement.reason))
         return True
 
-    def _decided(self, judgement: Judgement, tool_use_id: str) -> PermissionReply:
-        """Answer a call about which the policy does not ask any more."""
-        allow = judgement.verdict is Verdict.ALLOW
-        if not allow:
-            self._denied[tool_use_id] = judgement.reason
-        return PermissionReply(allow, "policy", judgement.reason)
-
-    def _apply_answer(
-        self, event: PermissionAsked, judgement: Judgement, answer: PermissionReply
+    async def _apply_answer(
+        self, event: PermissionAsked, tool_input: dict[str, Any], answer: PermissionReply
     ) -> PermissionReply:
         """Apply a person's answer, where the policy permits it."""
         if not answer.allow:
             return replace(answer, reason=clean(answer.reason).strip()[:REASON_LIMIT])
-        if answer.scope != "session":
+        if answer.scope == "once":
             return answer
-        problem = self._policy.remember(event.tool_name, judgement.subjects, answer.patterns)
-        if problem is not None:
-            return PermissionReply(True, "once", problem)
-        return replace(answer, patterns=answer.patterns or tuple(map(exact_pattern, judgement.subjects)))
+        texts = answer.patterns or tuple(event.proposed)
+        problem = await asyncio.to_thread(
+            self._rules.remember,
+            _in_question(event.tool_name, tool_input),
+            answer.scope,
+            texts,
+            self._policy.workspace,
+        )
+        return (
+            PermissionReply(True, "once", problem) if problem is not None else replace(answer, patterns=texts)
+        )
+
+    def _headless_reason(self, judgement: Judgement, actions: tuple[Action, ...]) -> str:
+        if judgement.rule is not None:
+            return f"No one is available to answer, and {judgement.reason}."
+        found = [option_for(action, self._policy.workspace) for action in actions]
+        options = " ".join(dict.fromkeys(each for each in found if each is not None))
+        if None in found or not options:
+            return "No one is available to answer, and no rule is narrow enough to allow it in advance."
+        masked = self._redactor.redact(clean(options))
+        hint = "" if masked == options else " (with the masked values)"
+        return f"No one is available to answer. To allow it, start with {masked}{hint}."
+
+    def _unmasked(self, rules: tuple[str, ...]) -> tuple[str, ...]:
+        """These rules, unless one of them has a secret or an invisible character: then none."""
+        return rules if all(clean(self._redactor.redact(each)) == each for each in rules) else ()
 
     def answer(self, request_id: str, answer: PermissionReply) -> bool:
         """Answer a waiting call; returns False if no call waits under this id."""
@@ -186,3 +233,10 @@ class PermissionGate:
                 patterns=[clean(pattern) for pattern in answer.patterns],
             )
         )
+
+
+def _in_question(tool_name: str, tool_input: dict[str, Any]) -> tuple[Action, ...]:
+    """The actions of a call that need a rule to run without a question."""
+    if tool_name == EXIT_PLAN:
+        return ()
+    return tuple(action for action in actions_of(tool_name, tool_input) if not is_free(action))

@@ -7,21 +7,13 @@ it, so that a rule on the wrapper's name never allows anything.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-from core.agent.permissions.actions import (
-    Action,
-    actions_of,
-    can_be_remembered,
-    is_outbound,
-    is_wrapper,
-    server_of,
-)
-from core.agent.permissions.patterns import SessionPattern, exact_pattern, pattern_problem
-from core.agent.permissions.rules import Rule, rule_for
+from core.agent.permissions.actions import Action, actions_of, is_outbound, is_wrapper
+from core.agent.permissions.rules import Effect, Rule, rule_for
 
 __all__ = [
     "EXIT_PLAN",
@@ -30,6 +22,7 @@ __all__ = [
     "Judgement",
     "PermissionPolicy",
     "Verdict",
+    "is_free",
     "is_search",
 ]
 
@@ -63,6 +56,10 @@ class _Call:
     def of(cls, tool_name: str, tool_input: Mapping[str, Any]) -> _Call:
         actions = actions_of(tool_name, tool_input)
         return cls(tool_name, tool_input, actions, tuple(dict.fromkeys(each.name for each in actions)))
+
+    @property
+    def itself(self) -> Action:
+        return Action(self.tool, self.input)
 
     def judged(self, verdict: Verdict, reason: str, rule: Rule | None = None) -> Judgement:
         return Judgement(verdict, reason, self.subjects, rule)
@@ -132,7 +129,7 @@ def is_search(subject: str) -> bool:
 
 @dataclass
 class PermissionPolicy:
-    """Judges calls, in steps of which the first that decides counts; remembers what a person allowed for the session.
+    """Judges calls, in steps of which the first that decides counts.
 
     Rules that deny come first and hold in every mode, then rules that ask. `mode` may change at any time: in `plan`
     only what reads or searches runs, until a plan is approved; in `acceptEdits` files of the workspace may be edited,
@@ -141,11 +138,10 @@ class PermissionPolicy:
     """
 
     workspace: Path
-    rules: tuple[Rule, ...] = ()
+    rules: Iterable[Rule] = ()
     mode: str = "default"
     readable: tuple[Path, ...] = ()
     taint: Callable[[Action], str | None] = lambda _action: None
-    _allowed_for_session: set[SessionPattern] = field(default_factory=set)
 
     def judge(self, tool_name: str, tool_input: Mapping[str, Any]) -> Judgement:
         """Decide what happens to a call."""
@@ -166,8 +162,8 @@ class PermissionPolicy:
 
     def denied_by_rule(self, call: _Call) -> Judgement | None:
         """Deny a call if a rule denies any of its actions."""
-        for action in call.actions:
-            if (rule := rule_for(self.rules, "deny", action)) is not None:
+        for action in (*call.actions, call.itself):
+            if (rule := self._rule_for("deny", action)) is not None:
                 return call.judged(Verdict.DENY, f"the rule {rule.text} denies it", rule)
         return None
 
@@ -183,14 +179,14 @@ class PermissionPolicy:
         """Deny what is not known to only read or search while the agent plans."""
         if self.mode != "plan" or call.tool in PLANNABLE:
             return None
-        if all(_is_free(action) and action.name not in CONNECTING for action in call.actions):
+        if all(is_free(action) and action.name not in CONNECTING for action in call.actions):
             return None
         return call.judged(Verdict.DENY, PLAN_DENIAL)
 
     def asked_by_rule(self, call: _Call) -> Judgement | None:
         """Ask about a call if a rule asks about any of its actions."""
-        for action in call.actions:
-            if (rule := rule_for(self.rules, "ask", action)) is not None:
+        for action in (*call.actions, call.itself):
+            if (rule := self._rule_for("ask", action)) is not None:
                 return call.judged(Verdict.ASK, f"the rule {rule.text} asks each time", rule)
         return None
 
@@ -201,10 +197,9 @@ class PermissionPolicy:
         return None
 
     def asked_for_taint(self, call: _Call) -> Judgement | None:
-        """Ask if what the agent has read is a reason to, except where a rule names the arguments of the action."""
+        """Ask if what the agent has read is a reason to, except where a rule names the destination of the action."""
         for action in call.actions:
-            rule = rule_for((each for each in self.rules if each.names_arguments), "allow", action)
-            if rule is None and (reason := self.taint(action)) is not None:
+            if not self._is_named_destination(action) and (reason := self.taint(action)) is not None:
                 return call.judged(Verdict.ASK, reason)
         return None
 
@@ -215,42 +210,30 @@ class PermissionPolicy:
         return None
 
     def allowed_by_rule(self, call: _Call) -> Judgement | None:
-        """Allow a call if each of its actions is allowed by a rule, for this session, or without either."""
-        if any(is_wrapper(action.name) for action in call.actions):
+        """Allow a call if rules allow each of its actions that needs one."""
+        allowing = [self._rule_for("allow", action) for action in call.actions if not is_free(action)]
+        rule = next(filter(None, allowing), None)
+        if rule is None or not all(allowing):
             return None
-        rules = [rule_for(self.rules, "allow", action) for action in call.actions]
-        if all(rules):
-            return call.judged(Verdict.ALLOW, "an allow pattern names it", rules[0])
-        if all(self._is_remembered(action) or _is_free(action) for action in call.actions):
-            return call.judged(Verdict.ALLOW, "allowed for this session")
-        return None
-
-    def remember(self, tool_name: str, subjects: Iterable[str], patterns: Iterable[str] = ()) -> str | None:
-        """Allow tools of `tool_name`'s server for the rest of the session: `subjects`, or the matches of `patterns`.
-
-        Returns why that is not possible; then nothing is remembered.
-        """
-        asked = tuple(subjects)
-        if not all(can_be_remembered(subject) for subject in asked):
-            return "it can do too much to be allowed in advance: it asks each time"
-        written = tuple(patterns) or tuple(exact_pattern(subject) for subject in asked)
-        if (problem := pattern_problem(written, asked)) is not None:
-            return f"the pattern was rejected: {problem}"
-        self._allowed_for_session.update(SessionPattern(server_of(tool_name), each) for each in written)
-        return None
+        reason = "allowed for this session" if rule.origin == "session" else "an allow pattern names it"
+        return call.judged(Verdict.ALLOW, reason, rule)
 
     def _asked(self, call: _Call) -> Judgement:
         if any(is_wrapper(action.name) for action in call.actions):
             return call.judged(Verdict.ASK, "what it would run cannot be determined")
         if call.tool in READERS:
             return call.judged(Verdict.ASK, "it reads outside the workspace")
-        if any(is_outbound(action.name) and not _is_free(action) for action in call.actions):
+        if any(is_outbound(action.name) and not is_free(action) for action in call.actions):
             return call.judged(Verdict.ASK, "it can change something outside the workspace")
         return call.judged(Verdict.ASK, "it is not among the contained tools")
 
-    def _is_remembered(self, action: Action) -> bool:
-        return can_be_remembered(action.name) and any(
-            each.covers(action.server, action.name) for each in self._allowed_for_session
+    def _rule_for(self, effect: Effect, action: Action) -> Rule | None:
+        return rule_for(self.rules, effect, action, self.workspace)
+
+    def _is_named_destination(self, action: Action) -> bool:
+        return any(
+            rule.effect == "allow" and rule.names_destination and rule.matches(action, self.workspace)
+            for rule in self.rules
         )
 
     def _harmless(self, call: _Call) -> str:
@@ -266,7 +249,7 @@ class PermissionPolicy:
             return "it changes nothing"
         if tool in READERS and self._reads_inside(tool, given):
             return "it reads inside the workspace"
-        if all(_is_free(action) for action in call.actions):
+        if all(is_free(action) for action in call.actions):
             return "it only searches or asks what can be done"
         return ""
 
@@ -291,5 +274,6 @@ class PermissionPolicy:
             return False
 
 
-def _is_free(action: Action) -> bool:
+def is_free(action: Action) -> bool:
+    """Whether an action needs no rule, because it only searches or asks what can be done."""
     return action.server == _ROUTER and (action.name in HOUSEKEEPING or is_search(action.name))

@@ -1,38 +1,141 @@
-"""Permission rules: what allows, asks about or denies which tool calls."""
+"""Permission rules: what allows, asks about or denies which tool calls. Their grammar is in docs/permissions.md.
+
+A rule that allows compares exactly, and every value that its condition is about must match. A rule that asks or denies
+ignores case, Unicode forms and invisible characters, and any matching value is enough; what it cannot read, it matches.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from functools import cached_property
+from pathlib import Path
 from typing import Literal
 
-from core.agent.permissions.actions import Action
+from core.agent.permissions.actions import Action, can_be_remembered, is_wrapper
+from core.agent.permissions.arguments import fold
+from core.agent.permissions.conditions import Condition, condition, conditions_in, leaves_destination_open
 
-__all__ = ["Effect", "Rule", "rule_for"]
+__all__ = ["EFFECTS", "MAIN_ARGUMENTS", "Effect", "Origin", "Rule", "check", "rule_for"]
 
 Effect = Literal["allow", "ask", "deny"]
+Origin = Literal["demo", "option", "settings", "session", "folder", "everywhere"]
+EFFECTS: tuple[Effect, ...] = ("allow", "ask", "deny")
+LONGEST_RULE = 1_000
+_FORM = re.compile(r"(?P<tool>[^\s()]+)(?:\((?P<given>.*)\))?", re.DOTALL)
+_NAMES_TOOL_OF_SERVER = re.compile(r"mcp__[^*?\[]+?__[^*?\[]")
+_FROM_DIALOG = frozenset({"session", "folder", "everywhere"})
+MAIN_ARGUMENTS: dict[str, str] = {
+    "Bash": "command",
+    "Read": "file_path",
+    "Write": "file_path",
+    "Edit": "file_path",
+    "Glob": "path",
+    "Grep": "path",
+}
+"""The argument that a rule about a built-in tool is about if it names none."""
 
 
 @dataclass(frozen=True)
 class Rule:
-    """A rule: its effect, the text it was written as, and where it comes from."""
+    """A rule and where it comes from.
+
+    One from a dialog allows a tool that acts outside, or can do anything, only if it names a destination.
+
+    Attributes:
+        text: as it was written, such as `GMAIL_SEND_EMAIL(recipient_email=*@ourfirm.example)`.
+        origin: an option, the settings, or an answer in a dialog: for the session, for a folder, or everywhere.
+        server: the only MCP server whose tools it is about; None if it is about those of any.
+    """
 
     effect: Effect
     text: str
-    origin: str = "option"
+    origin: Origin = "option"
+    server: str | None = None
 
     @property
-    def names_arguments(self) -> bool:
-        """Whether the rule says with which arguments a tool may run, and not only which tool."""
-        return False
+    def tool(self) -> str:
+        """The pattern for the tool's name."""
+        return self._parts[0]
 
-    def matches(self, action: Action) -> bool:
-        """Whether the rule is about this action."""
-        names = (action.name,) if action.wrapped else (action.name, action.tool)
-        return any(fnmatchcase(name, self.text) for name in names)
+    @property
+    def conditions(self) -> tuple[Condition, ...]:
+        """What the arguments must be; all of them must match."""
+        return self._parts[1]
+
+    @property
+    def names_destination(self) -> bool:
+        """Whether the rule says where something may go, which files it is about, or which command is run."""
+        return any(each.is_destination for each in self.conditions)
+
+    def matches(self, action: Action, folder: Path) -> bool:
+        """Whether the rule is about this action; relative paths begin at `folder`."""
+        if self.server is not None and self.server != action.server:
+            return False
+        if self.effect != "allow":
+            return self._names_loosely(action) and all(
+                each.matches_any(action.arguments, folder) for each in self.conditions
+            )
+        if not self._names(action) or not (self.names_destination or self._may_name_only(action)):
+            return False
+        if not self.conditions:
+            return True
+        given = action.arguments
+        return (
+            given is not None
+            and all(each.matches_all(given, folder) for each in self.conditions)
+            and not leaves_destination_open(self.conditions, given, folder)
+        )
+
+    def _may_name_only(self, action: Action) -> bool:
+        return self.origin not in _FROM_DIALOG or can_be_remembered(action.name)
+
+    @cached_property
+    def _parts(self) -> tuple[str, tuple[Condition, ...]]:
+        return _parse(self.text)
+
+    def _names(self, action: Action) -> bool:
+        if is_wrapper(action.name):
+            return False
+        if not action.wrapped:
+            return any(fnmatchcase(name, self.tool) for name in (action.name, action.tool))
+        # The name of a server covers the tools that it lists itself, not all that one of them can run.
+        name = action.tool if _NAMES_TOOL_OF_SERVER.match(self.tool) else action.name
+        return fnmatchcase(name, self.tool)
+
+    def _names_loosely(self, action: Action) -> bool:
+        pattern = fold(self.tool)
+        return any(fnmatchcase(fold(name), pattern) for name in (action.name, action.tool))
 
 
-def rule_for(rules: Iterable[Rule], effect: Effect, action: Action) -> Rule | None:
+def rule_for(rules: Iterable[Rule], effect: Effect, action: Action, folder: Path) -> Rule | None:
     """The first rule with this effect that matches an action."""
-    return next((rule for rule in rules if rule.effect == effect and rule.matches(action)), None)
+    return next((rule for rule in rules if rule.effect == effect and rule.matches(action, folder)), None)
+
+
+def check(text: str) -> str | None:
+    """What is wrong with the text of a rule, in a sentence; None if it can be used."""
+    try:
+        _parse(text)
+    except ValueError as error:
+        return str(error)
+    return None
+
+
+def _parse(text: str) -> tuple[str, tuple[Condition, ...]]:
+    if len(text) > LONGEST_RULE:
+        raise ValueError(f"A rule has at most {LONGEST_RULE:,} characters.")
+    found = _FORM.fullmatch(text.strip())
+    if found is None:
+        raise ValueError(
+            "Write TOOL or TOOL(argument=pattern), such as GMAIL_SEND_EMAIL(to=*@ourfirm.example)."
+        )
+    tool, given = found["tool"], found["given"]
+    if given is None:
+        return tool, ()
+    positional = MAIN_ARGUMENTS.get(tool)
+    if positional is not None and not given.startswith(f"{positional}="):
+        return tool, (condition(tool, positional, given.strip()),)
+    return tool, tuple(condition(tool, name, pattern) for name, pattern in conditions_in(given))

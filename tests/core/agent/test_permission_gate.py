@@ -6,25 +6,49 @@ from typing import Any
 
 from core.agent.permissions.gate import REASON_LIMIT, PermissionGate, PermissionReply
 from core.agent.permissions.policy import PermissionPolicy
-from core.events.types import Event, PermissionAnswered, PermissionAsked, PermissionModeChanged
+from core.agent.permissions.rule_set import RuleSet
+from core.agent.permissions.rules import Rule
+from core.agent.permissions.store import RuleStore
+from core.events.types import (
+    Event,
+    PermissionAnswered,
+    PermissionApplied,
+    PermissionAsked,
+    PermissionModeChanged,
+)
 from core.redaction.redactor import Redactor
 
 NOTION = "mcp__composio__NOTION_GET_PAGE"
+MAIL = "mcp__composio__GMAIL_SEND_EMAIL"
 
 
-def gate_of(tmp_path: Path, events: list[Event]) -> PermissionGate:
+def gate_of(
+    tmp_path: Path,
+    events: list[Event],
+    rules: RuleSet | None = None,
+    *,
+    interactive: bool = True,
+    secrets: tuple[str, ...] = (),
+) -> PermissionGate:
+    rules = RuleSet() if rules is None else rules
+
     def publish(event: Event) -> Event:
         events.append(event)
         return event
 
-    return PermissionGate(PermissionPolicy(tmp_path), publish, interactive=True, redactor=Redactor([]))
+    return PermissionGate(
+        PermissionPolicy(tmp_path, rules),
+        publish,
+        interactive=interactive,
+        redactor=Redactor(secrets),
+        rules=rules,
+    )
 
 
 async def asked(
-    gate: PermissionGate, events: list[Event], tool: str, answer: PermissionReply
+    gate: PermissionGate, events: list[Event], tool: str, answer: PermissionReply, **arguments: Any
 ) -> PermissionReply:
     """Ask for a call, answer it, and give what came of that."""
-    arguments: dict[str, Any] = {}
     waiting = asyncio.ensure_future(gate.ask(tool, arguments, "t1"))
     await asyncio.sleep(0)
     question = next(event for event in reversed(events) if isinstance(event, PermissionAsked))
@@ -72,6 +96,102 @@ async def test_a_reason_for_a_no_is_cleaned_bounded_and_sent_to_the_model(tmp_pa
     assert len(answer.reason) <= REASON_LIMIT
     assert last_answer(events).reason == answer.reason
     assert gate.denial_of("t1") == answer.reason
+
+
+async def test_an_answer_for_the_folder_holds_in_the_next_session_there_and_nowhere_else(
+    tmp_path: Path,
+) -> None:
+    here, other = tmp_path / "here", tmp_path / "other"
+    here.mkdir()
+    other.mkdir()
+    mail = {"recipient_email": "a@b.example"}
+    events: list[Event] = []
+    gate = gate_of(tmp_path, events, RuleSet((), RuleStore(tmp_path / "state"), here))
+    answer = await asked(gate, events, MAIL, PermissionReply(True, "folder"), **mail)
+    assert (answer.scope, answer.patterns) == ("folder", ("GMAIL_SEND_EMAIL(recipient_email=a@b.example)",))
+    (tmp_path / "link").symlink_to(here)
+    for folder, interactive_answer in ((here, True), (tmp_path / "link", True), (other, False)):
+        again = RuleSet((), RuleStore(tmp_path / "state"), folder)
+        reply = await gate_of(tmp_path, events, again, interactive=False).ask(MAIL, mail, "t2")
+        assert reply.allow is interactive_answer
+    elsewhere = await gate_of(
+        tmp_path, events, RuleSet((), RuleStore(tmp_path / "state"), here), interactive=False
+    ).ask(MAIL, {"recipient_email": "eve@evil.example"}, "t3")
+    assert not elsewhere.allow
+
+
+async def test_a_name_alone_is_no_permission_in_advance_to_act_outside(tmp_path: Path) -> None:
+    events: list[Event] = []
+    gate = gate_of(tmp_path, events, RuleSet((), RuleStore(tmp_path / "state"), tmp_path))
+    reply = PermissionReply(True, "everywhere", patterns=("GMAIL_SEND_EMAIL",))
+    answer = await asked(gate, events, MAIL, reply, recipient_email="a@b.example")
+    assert (answer.allow, answer.scope) == (True, "once")
+    assert "says where it may go" in last_answer(events).reason
+    assert RuleStore(tmp_path / "state").rules() == []
+
+
+async def test_a_headless_denial_names_the_narrowest_rule(tmp_path: Path) -> None:
+    events: list[Event] = []
+    gate = gate_of(tmp_path, events, interactive=False, secrets=("sk-secret-value",))
+
+    async def reason(tool: str, **arguments: Any) -> str:
+        return (await gate.ask(tool, arguments, "t1")).reason
+
+    assert "start with --allow 'Read(/etc/hosts)'." in await reason("Read", file_path="/etc/hosts")
+    assert "--allow 'GMAIL_SEND_EMAIL(recipient_email=a@b.example)'." in await reason(
+        MAIL, recipient_email="a@b.example"
+    )
+    for tool, arguments in (("Glob", {"pattern": "/etc/*"}), ("Bash", {"command": "ls | sh"})):
+        assert "no rule is narrow enough" in await reason(tool, **arguments)
+    masked = await reason("Bash", command="curl -u sk-secret-value x")
+    assert "sk-secret-value" not in masked
+    assert "[redacted]" in masked
+
+
+async def test_a_proposal_never_shows_a_secret(tmp_path: Path) -> None:
+    events: list[Event] = []
+    gate = gate_of(tmp_path, events, secrets=("sk-secret-value",))
+    await asked(gate, events, "Bash", PermissionReply(False), command="curl -u sk-secret-value x")
+    question = next(event for event in events if isinstance(event, PermissionAsked))
+    assert (question.proposed, question.once_only) == ([], True)
+
+
+async def test_a_rule_that_decides_is_recorded_with_its_origin_and_its_last_use(tmp_path: Path) -> None:
+    events: list[Event] = []
+    allow, deny = Rule("allow", "NOTION_*", "settings"), Rule("deny", "Bash(rm:*)", "settings")
+    store = RuleStore(tmp_path / "state")
+    rules = RuleSet((allow, deny), store, tmp_path)
+    policy = PermissionPolicy(tmp_path, rules)
+    gate = gate_of(tmp_path, events, rules)
+    for tool, arguments in ((NOTION, {}), ("Bash", {"command": "rm x"}), ("TodoWrite", {})):
+        await gate.apply(policy.judge(tool, arguments), tool, tool)
+    rules.save_uses()
+    applied = [
+        (e.tool_name, e.decision, e.rule, e.origin) for e in events if isinstance(e, PermissionApplied)
+    ]
+    assert applied == [(NOTION, "allow", "NOTION_*", "settings"), ("Bash", "deny", "Bash(rm:*)", "settings")]
+    assert "rm" in (gate.denial_of("Bash") or "")
+    assert RuleStore(tmp_path / "state").last_used(deny) is not None
+    assert RuleStore(tmp_path / "state").last_used(Rule("allow", "OTHER")) is None
+
+
+def test_the_store_is_private_and_a_damaged_one_is_set_aside_and_reported(tmp_path: Path) -> None:
+    store = RuleStore(tmp_path)
+    store.add(Rule("allow", "NOTION_*", server="composio"), None)
+    store.add(Rule("allow", "NOTION_*", server="composio"), tmp_path)
+    file = tmp_path / "permissions.json"
+    assert file.stat().st_mode & 0o777 == 0o600
+    other = RuleStore(tmp_path)
+    assert [each.rule.origin for each in other.rules(tmp_path)] == ["everywhere", "folder"]
+    assert store.remove(other.rules()[0])
+    assert [each.rule.origin for each in other.rules()] == ["folder"]
+    file.write_text('{"rules": [{"effect"')
+    assert other.rules() == []
+    assert "could not be read" in other.problem
+    assert [each.name for each in tmp_path.glob("*.corrupt-*")]
+    assert not file.exists()
+    store.add(Rule("allow", "NOTION_*"), None)
+    assert len(other.rules()) == 1
 
 
 async def test_a_changed_mode_answers_the_calls_that_no_longer_ask(tmp_path: Path) -> None:

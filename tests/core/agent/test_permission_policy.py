@@ -1,19 +1,32 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
-from core.agent.permissions.actions import Action, is_outbound, subjects_of
-from core.agent.permissions.patterns import pattern_problem, split_patterns
+from core.agent.permissions.actions import Action, is_outbound, server_of, subjects_of
 from core.agent.permissions.policy import PermissionPolicy, Verdict, is_search
+from core.agent.permissions.proposals import exact_pattern, rules_problem, split_rules
+from core.agent.permissions.rule_set import RuleSet
 from core.agent.permissions.rules import Effect, Rule
 
 MULTI = "mcp__composio__COMPOSIO_MULTI_EXECUTE_TOOL"
 
 
 def policy(tmp_path: Path, *allow: str) -> PermissionPolicy:
-    return PermissionPolicy(workspace=tmp_path, rules=tuple(Rule("allow", text) for text in allow))
+    return PermissionPolicy(workspace=tmp_path, rules=RuleSet(Rule("allow", text) for text in allow))
+
+
+def remember(
+    policy: PermissionPolicy, tool: str, subjects: list[str], patterns: Sequence[str] = ()
+) -> str | None:
+    """Allow tools of the server of `tool` for the session, as an answer in a dialog does."""
+    assert isinstance(policy.rules, RuleSet)
+    server = server_of(tool)
+    actions = [Action(f"mcp__{server}__{name}" if server else name, {}) for name in subjects]
+    written = patterns or [exact_pattern(name) for name in subjects]
+    return policy.rules.remember(actions, "session", written, policy.workspace)
 
 
 def multi(*slugs: str) -> dict[str, object]:
@@ -124,7 +137,7 @@ def test_no_pattern_opens_a_wrapper_that_cannot_be_read(tmp_path: Path, tools: o
 )
 def test_one_yes_is_never_a_yes_to_everything(tmp_path: Path, name: str) -> None:
     rules = policy(tmp_path)
-    assert rules.remember(name, [name]) is not None
+    assert remember(rules, name, [name]) is not None
     assert rules.judge(name, {"command": "ls", "file_path": "/etc/passwd"}).verdict is Verdict.ASK
 
 
@@ -140,9 +153,9 @@ def test_modes_change_what_may_be_written(tmp_path: Path) -> None:
 
 def test_a_tool_allowed_for_the_session_runs_and_an_outbound_one_is_never_remembered(tmp_path: Path) -> None:
     rules = policy(tmp_path)
-    assert rules.remember("mcp__composio__NOTION_GET_PAGE", ["NOTION_GET_PAGE"]) is None
+    assert remember(rules, "mcp__composio__NOTION_GET_PAGE", ["NOTION_GET_PAGE"]) is None
     assert rules.judge("mcp__composio__NOTION_GET_PAGE", {}).verdict is Verdict.ALLOW
-    assert rules.remember(MULTI, ["GMAIL_SEND_EMAIL"]) is not None
+    assert remember(rules, MULTI, ["GMAIL_SEND_EMAIL"]) is not None
     assert rules.judge(MULTI, multi("GMAIL_SEND_EMAIL")).verdict is Verdict.ASK
 
 
@@ -150,7 +163,7 @@ def test_a_pattern_of_the_session_holds_for_its_server_and_never_for_what_acts_o
     tmp_path: Path,
 ) -> None:
     rules = policy(tmp_path)
-    assert rules.remember(MULTI, ["NOTION_GET_PAGE"], ["NOTION_*"]) is None
+    assert remember(rules, MULTI, ["NOTION_GET_PAGE"], ["NOTION_*"]) is None
     assert rules.judge(MULTI, multi("NOTION_GET_PAGE", "NOTION_LIST_USERS")).verdict is Verdict.ALLOW
     assert rules.judge("mcp__composio__NOTION_LIST_USERS", {}).verdict is Verdict.ALLOW
     assert rules.judge("mcp__elsewhere__NOTION_LIST_USERS", {}).verdict is Verdict.ASK
@@ -167,22 +180,24 @@ def test_a_pattern_that_says_too_much_or_not_what_was_asked_is_not_taken(
     tmp_path: Path, patterns: list[str]
 ) -> None:
     rules = policy(tmp_path)
-    assert rules.remember(MULTI, ["NOTION_GET_PAGE"], patterns) is not None
+    assert remember(rules, MULTI, ["NOTION_GET_PAGE"], patterns) is not None
     assert rules.judge(MULTI, multi("NOTION_GET_PAGE")).verdict is Verdict.ASK
 
 
 def test_a_tool_whose_name_looks_like_a_pattern_is_no_pattern(tmp_path: Path) -> None:
     rules = policy(tmp_path)
-    rules.remember(MULTI, ["NOTION_*"])
+    remember(rules, MULTI, ["NOTION_*"])
     assert rules.judge(MULTI, multi("NOTION_*")).verdict is Verdict.ALLOW
     assert rules.judge(MULTI, multi("NOTION_GET_PAGE")).verdict is Verdict.ASK
 
 
 def test_patterns_are_written_in_one_line() -> None:
-    assert split_patterns(" A_*, B_C\tA_* ") == ("A_*", "B_C")
-    assert split_patterns(" , ") == ()
-    assert pattern_problem((), ["A_B"]) is not None
-    assert pattern_problem(["A_*", "C_D"], ["A_B", "C_D"]) is None
+    assert split_rules(" A_*, B_C\tA_* ") == ("A_*", "B_C")
+    assert split_rules(" , ") == ()
+    assert split_rules("A(to=x, cc=y) Bash(git diff:*)") == ("A(to=x, cc=y)", "Bash(git diff:*)")
+    actions = [Action("mcp__a__A_B", {}), Action("mcp__a__C_D", {})]
+    assert rules_problem((), actions, Path()) is not None
+    assert rules_problem(["A_*", "C_D"], actions, Path()) is None
 
 
 def test_words_decide_what_is_outbound_and_what_is_search() -> None:

@@ -42,6 +42,18 @@ ANSWERS: dict[str, tuple[Callable[[], Dialog[Any]], dict[str, Outcome]]] = {
             **dict.fromkeys(("a", "#once"), YES),
             **dict.fromkeys(("r", "#reason"), REASON),
             **dict.fromkeys(("s", "#session"), PATTERNS),
+            **dict.fromkeys(("f", "e"), NOTHING),
+        },
+    ),
+    "permission-scopes": (
+        lambda: PermissionScreen(msgspec.structs.replace(READ, scopes=["session", "folder", "everywhere"])),
+        {
+            **dict.fromkeys(("d", "escape", "enter", "#deny"), NO),
+            **dict.fromkeys(("a", "#once"), YES),
+            **dict.fromkeys(("r", "#reason"), REASON),
+            **dict.fromkeys(("s", "#session"), PATTERNS),
+            **dict.fromkeys(("f", "#folder"), ("asks", "patterns-folder")),
+            **dict.fromkeys(("e", "#everywhere"), ("asks", "patterns-everywhere")),
         },
     ),
     "permission-once": (
@@ -50,7 +62,7 @@ ANSWERS: dict[str, tuple[Callable[[], Dialog[Any]], dict[str, Outcome]]] = {
             **dict.fromkeys(("d", "escape", "enter", "#deny"), NO),
             **dict.fromkeys(("a", "#once"), YES),
             **dict.fromkeys(("r", "#reason"), REASON),
-            "s": NOTHING,
+            **dict.fromkeys(("s", "f", "e"), NOTHING),
         },
     ),
     "auth": (

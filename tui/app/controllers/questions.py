@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Sequence
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from core.errors import UniversalAgentError
@@ -107,7 +108,9 @@ class Questions:
             case ServerTrustAsked():
                 return TrustScreen(event)
             case PermissionAsked():
-                return PermissionScreen(event, seen=self._seen)
+                session = self._app.session
+                folder = session.workspace.path if session is not None else Path()
+                return PermissionScreen(event, seen=self._seen, folder=folder)
 
     def _show_waiting(self) -> None:
         from tui.screens.requests.permission import PermissionScreen

@@ -4,22 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
+from pathlib import Path
 from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import BindingType
+from textual.containers import Vertical
 from textual.content import Content
 from textual.widgets import Static
 
-from core.agent.permissions.actions import can_be_remembered, server_of, short_name
-from core.agent.permissions.gate import REASON_LIMIT
-from core.agent.permissions.patterns import (
-    SessionPattern,
-    exact_pattern,
-    first_word,
-    pattern_problem,
-    split_patterns,
+from core.agent.permissions.actions import (
+    Action,
+    actions_of,
+    can_be_remembered,
+    server_of,
+    short_name,
 )
+from core.agent.permissions.gate import REASON_LIMIT
+from core.agent.permissions.policy import is_free
+from core.agent.permissions.proposals import exact_pattern, first_word, rules_problem, split_rules
+from core.agent.permissions.rules import Rule
 from core.events.types import PermissionAsked
 from tui.keys.places import KeyPlace, key_binding
 from tui.screens.requests.arguments import ArgumentsView, call_lines, inner_tools, reveal
@@ -33,7 +37,8 @@ __all__ = ["PermissionAnswer", "PermissionScreen"]
 class PermissionAnswer:
     """The person's decision.
 
-    `scope` is `once` or `session`; `patterns` say what the latter covers, `reason` why the call is denied.
+    `scope` is `once`, `session`, `folder` or `everywhere`; `patterns` are the rules that hold there, `reason` says why
+    the call is denied.
     """
 
     allow: bool
@@ -45,13 +50,25 @@ class PermissionAnswer:
 DENY = PermissionAnswer(allow=False)
 ONCE = PermissionAnswer(allow=True)
 MOST_NAMED = 4
+_UNTIL = {
+    "session": "Allow for this session, until it ends",
+    "folder": "Allow in this folder, until you remove it in /permissions",
+    "everywhere": "Allow everywhere, until you remove it in /permissions",
+}
+_LABELS = {"session": "For this session", "folder": "In this folder", "everywhere": "Everywhere"}
+_SUBMIT = {
+    "session": "Allow for this session",
+    "folder": "Allow in this folder",
+    "everywhere": "Allow everywhere",
+}
 
 
 class PermissionScreen(Dialog[PermissionAnswer | None]):
     """Asks about one tool call; Deny has the focus, Esc denies. The result None means that it was answered elsewhere.
 
-    "For this session" is offered only if the call runs no tool that acts outside or can do anything. `seen` are the
-    tools that ran in this session, each with its server; they show what a pattern would cover.
+    Rules for the session, the folder and everywhere are offered only if one is narrow enough: for a tool that acts
+    outside or can do anything, one that names where it may go. `seen` are the tools that ran in this session, each with
+    its server; they show what a rule would cover. Relative paths begin at `folder`.
     """
 
     PLACE: ClassVar[KeyPlace] = KeyPlace("When a tool needs permission")
@@ -60,7 +77,9 @@ class PermissionScreen(Dialog[PermissionAnswer | None]):
         key_binding("permission.deny", "d", "deny", "deny"),
         key_binding("permission.reason", "r", "reason", "deny with a reason for the model"),
         key_binding("permission.once", "a", "once", "allow once"),
-        key_binding("permission.session", "s", "session", "allow for this session, by a pattern"),
+        key_binding("permission.session", "s", "remember('session')", "allow for this session, by a rule"),
+        key_binding("permission.folder", "f", "remember('folder')", "allow in this folder, by a rule"),
+        key_binding("permission.everywhere", "e", "remember('everywhere')", "allow everywhere, by a rule"),
         key_binding("permission.back", "escape", "back", "deny"),
     ]
 
@@ -69,15 +88,22 @@ class PermissionScreen(Dialog[PermissionAnswer | None]):
         event: PermissionAsked,
         waiting: int = 0,
         seen: Collection[tuple[str, str]] = (),
+        folder: Path = Path(),
     ) -> None:
         super().__init__()
         self.event = event
+        self._folder = folder
+        self._scope = "session"
         self._waiting = waiting
         self._subjects = event.subjects or [short_name(event.tool_name)]
         self._seen = seen
         # A pattern can be judged by eye only if the names have no invisible characters.
         hidden = any(reveal(subject) != subject for subject in self._subjects)
-        self._once_only = event.once_only or hidden
+        self._scopes = (
+            () if event.once_only or hidden else tuple(each for each in _UNTIL if each in event.scopes)
+        )
+        self._actions = _in_question(event, self._subjects)
+        self._proposed = tuple(event.proposed) or tuple(map(exact_pattern, self._subjects))
 
     def compose(self) -> ComposeResult:
         """Show the tool, what it would run, every argument, and the answers."""
@@ -94,13 +120,18 @@ class PermissionScreen(Dialog[PermissionAnswer | None]):
             yield Static(Content(f"Allow {_headline(tool, runs)}?"), classes="heading")
             yield Static(fields(*rows), classes="facts")
             yield ArgumentsView(call_lines(event.input))
-            yield Foot(
+            now = (
                 Choice("d", "Deny", "deny"),
                 Choice("r", "Deny, with a reason", "reason"),
                 Choice("a", "Allow once", "once"),
-                *([] if self._once_only else [Choice("s", "For this session", "session")]),
-                id="answers",
             )
+            later = [
+                Choice(scope[0], _LABELS[scope], scope, f"remember('{scope}')") for scope in self._scopes
+            ]
+            if len(later) > 1:
+                yield Vertical(Foot(*now), Foot(*later, classes="-more"), id="answers")
+            else:
+                yield Foot(*now, *later, id="answers")
             yield TextAnswer(
                 "Why do you deny it? The model sees your reason.",
                 "Deny",
@@ -108,13 +139,13 @@ class PermissionScreen(Dialog[PermissionAnswer | None]):
                 most=REASON_LIMIT,
                 id="reasoning",
             )
-            if not self._once_only:
+            for scope in self._scopes:
                 yield TextAnswer(
-                    "Allow for this session" + (f", on server {server}:" if server else ":"),
-                    "Allow for this session",
-                    self._explain_patterns,
-                    text=" ".join(exact_pattern(subject) for subject in self._subjects),
-                    id="patterns",
+                    _UNTIL[scope] + (f", on server {server}:" if server else ":"),
+                    _SUBMIT[scope],
+                    self._explain_rules,
+                    text=" ".join(self._proposed),
+                    id="patterns" if scope == "session" else f"patterns-{scope}",
                 )
 
     def on_mount(self) -> None:
@@ -129,10 +160,10 @@ class PermissionScreen(Dialog[PermissionAnswer | None]):
     def on_text_answer_submitted(self, event: TextAnswer.Submitted) -> None:
         """Answer with a text."""
         event.stop()
-        if event.text_answer.id == "patterns":
-            self.answer(PermissionAnswer(True, "session", patterns=split_patterns(event.text)))
-        else:
+        if event.text_answer.id == "reasoning":
             self.answer(PermissionAnswer(False, reason=event.text))
+        else:
+            self.answer(PermissionAnswer(True, self._scope, patterns=split_rules(event.text)))
 
     def action_deny(self) -> None:
         """Deny the call."""
@@ -142,10 +173,11 @@ class PermissionScreen(Dialog[PermissionAnswer | None]):
         """Allow this call."""
         self.answer(ONCE)
 
-    def action_session(self) -> None:
-        """Ask what is allowed until the session ends."""
-        if not self._once_only:
-            self._write("#patterns")
+    def action_remember(self, scope: str) -> None:
+        """Ask what is allowed from now on, and where."""
+        if scope in self._scopes and not self._is_writing:
+            self._scope = scope
+            self._write("#patterns" if scope == "session" else f"#patterns-{scope}")
 
     def action_reason(self) -> None:
         """Ask why the call is denied."""
@@ -158,6 +190,10 @@ class PermissionScreen(Dialog[PermissionAnswer | None]):
         else:
             self.action_deny()
 
+    @property
+    def _is_writing(self) -> bool:
+        return any(line.display for line in self.query(TextAnswer))
+
     def _write(self, which: str) -> None:
         if self.accepts_answers:
             self.query_one(which, TextAnswer).begin()
@@ -166,17 +202,30 @@ class PermissionScreen(Dialog[PermissionAnswer | None]):
         left = f"{REASON_LIMIT - len(text):,} characters left." if len(text) > REASON_LIMIT // 2 else ""
         return left or "Optional.", True
 
-    def _explain_patterns(self, text: str) -> tuple[str, bool]:
-        patterns = split_patterns(text)
-        if (problem := pattern_problem(patterns, self._subjects)) is not None:
+    def _explain_rules(self, text: str) -> tuple[str, bool]:
+        rules = split_rules(text)
+        if (problem := rules_problem(rules, self._actions, self._folder)) is not None:
             return problem, False
-        if set(patterns) == {exact_pattern(subject) for subject in self._subjects}:
-            count = "this tool" if len(patterns) == 1 else f"these {len(patterns)} tools"
+        if any("(" in rule for rule in rules):
+            return "Covers calls with these arguments. Other calls ask.", True
+        if set(rules) == {exact_pattern(subject) for subject in self._subjects}:
+            count = "this tool" if len(rules) == 1 else f"these {len(rules)} tools"
             return f"Covers only {count}. Use * to cover more, e.g. {_wider(self._subjects[0])}", True
         return (
-            f"Covers {_covered(patterns, self._subjects, server_of(self.event.tool_name), self._seen)}.",
+            f"Covers {_covered(rules, self._subjects, server_of(self.event.tool_name), self._seen)}.",
             True,
         )
+
+
+def _in_question(event: PermissionAsked, subjects: Collection[str]) -> list[Action]:
+    """The actions that a rule must cover: those in the arguments, as far as they are shown completely."""
+    actions = actions_of(event.tool_name, event.input)
+    if {action.name for action in actions} != set(subjects):
+        server = server_of(event.tool_name)
+        actions = tuple(
+            Action(f"mcp__{server}__{subject}" if server else subject, event.input) for subject in subjects
+        )
+    return [action for action in actions if not is_free(action)]
 
 
 def _wider(subject: str) -> str:
@@ -193,7 +242,10 @@ def _covered(
         if where == server
         and name not in subjects
         and can_be_remembered(name)
-        and any(SessionPattern(server, pattern).covers(server, name) for pattern in patterns)
+        and any(
+            Rule("allow", pattern).matches(Action(f"mcp__{server}__{name}", {}), Path())
+            for pattern in patterns
+        )
     ]
     covered = [*subjects, *(reveal(name) for name in names)]
     more = len(covered) - MOST_NAMED

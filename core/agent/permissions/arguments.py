@@ -1,0 +1,185 @@
+"""Values in the arguments of a tool call: by name, addresses among them, and where the call would send something."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator, Mapping
+from typing import Any
+from urllib.parse import SplitResult, unquote, urlsplit
+
+__all__ = [
+    "ADDRESS_WORDS",
+    "CODE_ARGUMENTS",
+    "addresses_in",
+    "addresses_mentioned_in",
+    "fold",
+    "host_of",
+    "hosts_mentioned_in",
+    "is_plain",
+    "leaves",
+    "leaves_at",
+    "leaves_named",
+    "names_destination",
+    "paths_of",
+    "runs_code",
+    "words_of",
+]
+
+_DEEPEST = 64
+_WORD = re.compile(r"[A-Z]?[a-z0-9]+|[A-Z0-9]+(?![a-z])")
+_ADDRESS = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*:[/\\]{2}[^\s<>\"']*")
+_AUTHORITY = re.compile(r"(?:[a-z0-9_-]+\.)*[a-z0-9_-]+|\[[0-9a-f:.]+\]")
+_CODED = re.compile(r"%(?:2e|2f|5c)", re.IGNORECASE)
+ADDRESS_WORDS = frozenset(
+    {"url", "urls", "uri", "uris", "link", "links", "href", "endpoint", "webhook", "host", "hostname", "domain",
+     "site", "website"}
+)  # fmt: skip
+DESTINATION_WORDS = ADDRESS_WORDS | {
+    "to", "cc", "bcc", "recipient", "recipients", "email", "emails", "mail", "address", "addresses", "attendee",
+    "attendees", "invitee", "invitees", "participant", "participants", "member", "members", "channel", "channels",
+    "chat", "phone", "destination", "target", "repo", "repository",
+}  # fmt: skip
+CODE_ARGUMENTS = frozenset({"command", "cmd", "code", "code_to_execute", "script"})
+
+
+def leaves(value: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Every value that is neither an object nor a list, with the names that lead to it; None is no value."""
+    if len(path) > _DEEPEST:
+        yield path, "..."
+        return
+    match value:
+        case Mapping():
+            for key, inner in value.items():
+                yield from leaves(inner, (*path, str(key)))
+        case list() | tuple():
+            for inner in value:
+                # The element of a list has the name of the list.
+                yield from leaves(inner, path if path else ("",))
+        case None:
+            return
+        case _:
+            yield path, value
+
+
+def leaves_at(arguments: Mapping[str, Any], name: str) -> list[Any] | None:
+    """The values of the argument `name`, whose dots lead into objects; None if an object is among them."""
+    wanted = tuple(name.split("."))
+    found: list[Any] = []
+    for path, value in leaves(arguments):
+        if path == wanted:
+            found.append(value)
+        elif path[: len(wanted)] == wanted:
+            return None
+    return found
+
+
+def leaves_named(arguments: Mapping[str, Any], name: str) -> list[Any]:
+    """Every value whose name ends with `name`, at any depth and in any case, and everything inside of it."""
+    wanted = [fold(each) for each in name.split(".")]
+    found: list[Any] = []
+    for path, value in leaves(arguments):
+        folded = [fold(each) for each in path]
+        if any(folded[at : at + len(wanted)] == wanted for at in range(len(folded))):
+            found.append(value)
+    return found
+
+
+def fold(text: str) -> str:
+    """Text without differences of case, of Unicode forms and of invisible characters."""
+    visible = (c for c in unicodedata.normalize("NFKC", text) if unicodedata.category(c) not in {"Cf", "Mn"})
+    return unicodedata.normalize("NFKC", "".join(visible).casefold())
+
+
+def is_plain(text: str) -> bool:
+    """Whether a text has only characters that a person can see, and blanks."""
+    return not any(unicodedata.category(c) in {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"} for c in text)
+
+
+def words_of(name: str) -> set[str]:
+    """The words of the name of an argument, in lower case."""
+    return {word.lower() for word in _WORD.findall(name)}
+
+
+def names_destination(name: str) -> bool:
+    """Whether an argument says where something goes: to whom, or to which address."""
+    return not words_of(name.rsplit(".", maxsplit=1)[-1]).isdisjoint(DESTINATION_WORDS)
+
+
+def runs_code(arguments: Mapping[str, Any]) -> bool:
+    """Whether an argument is a command or code, which can go anywhere, whatever addresses it names."""
+    return any(fold(name) in CODE_ARGUMENTS for path, _ in leaves(arguments) for name in path)
+
+
+def addresses_in(arguments: Mapping[str, Any]) -> list[str]:
+    """The addresses that a call would use: the values of arguments such as `url`, `links` and `host`."""
+    return [
+        value for path, value in leaves(arguments) if _is_address(path) and isinstance(value, str) and value
+    ]
+
+
+def addresses_mentioned_in(arguments: Mapping[str, Any]) -> list[str]:
+    """The addresses inside of all other texts of a call, as in the body of a message."""
+    return [
+        address
+        for path, value in leaves(arguments)
+        if isinstance(value, str) and not _is_address(path)
+        for address in _ADDRESS.findall(value)
+    ]
+
+
+def hosts_mentioned_in(arguments: Mapping[str, Any]) -> list[str]:
+    """The hosts of mentioned addresses of any kind, as far as they can be read."""
+    found = []
+    for address in addresses_mentioned_in(arguments):
+        authority = re.split(r"[/?#\\]", address.split(":", 1)[1].lstrip("/\\"), maxsplit=1)[0]
+        found.append(host_of(address) or re.sub(r":\d*$", "", authority.rsplit("@", 1)[-1]).lower())
+    return found
+
+
+def _is_address(path: tuple[str, ...]) -> bool:
+    return not words_of(path[-1]).isdisjoint(ADDRESS_WORDS)
+
+
+def host_of(address: str) -> str | None:
+    """The host of a web address with or without its scheme, in lower case; None if it could be read differently."""
+    split = _split(address)
+    if split is None:
+        return None
+    try:
+        host = (split.hostname or "").rstrip(".")
+        _ = split.port
+    except ValueError:
+        return None
+    if not host.isascii():
+        import idna
+
+        try:
+            host = idna.encode(host, uts46=True).decode("ascii")
+        except (idna.IDNAError, UnicodeError):
+            return None
+    bracketed = f"[{host}]" if ":" in host else host
+    return host.lower() if _AUTHORITY.fullmatch(bracketed.lower()) else None
+
+
+def _split(address: str) -> SplitResult | None:
+    if not is_plain(address) or re.search(r"[\s\\]", address):
+        return None
+    try:
+        split = urlsplit(address if "://" in address else f"https://{address}")
+    except ValueError:
+        return None
+    if split.scheme.lower() not in {"http", "https"} or "@" in split.netloc or "%" in split.netloc:
+        return None
+    return split
+
+
+def paths_of(address: str, *, decoded: bool = False) -> list[str]:
+    """What follows the host in an address, with `decoded` also without codes such as `%2e`; empty if unclear."""
+    split = _split(address)
+    if split is None:
+        return []
+    path = (split.path or "/") + (f"?{split.query}" if split.query else "")
+    if decoded:
+        return [path, unquote(path)]
+    return [] if _CODED.search(path) or ".." in split.path.split("/") else [path]

@@ -1,0 +1,153 @@
+"""Rules that would allow a call: the narrowest ones to propose, and what is wrong with those that a person wrote."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterable, Sequence
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from core.agent.permissions.actions import Action, can_be_remembered, is_wrapper
+from core.agent.permissions.arguments import ADDRESS_WORDS, host_of, leaves, names_destination, words_of
+from core.agent.permissions.conditions import escape
+from core.agent.permissions.rules import MAIN_ARGUMENTS, Origin, Rule, check
+from core.agent.permissions.shell import command_words
+
+__all__ = ["exact_pattern", "first_word", "option_for", "proposal", "rules_problem", "split_rules"]
+
+MOST_RULES = 50
+_MOST_CHOICES = 10
+_WILD = re.compile(r"[*?\[]")
+_FIRST_WORD = re.compile(r"[^_\-.(]+[_\-.]?")
+_RULES = re.compile(r"[^\s,()]+(?:\(.*?\)(?=[\s,]|$))?", re.DOTALL)
+
+
+def exact_pattern(name: str) -> str:
+    """The pattern that matches only this name, with the wild cards in it escaped."""
+    return _WILD.sub(lambda found: f"[{found[0]}]", name)
+
+
+def first_word(name: str) -> str:
+    """What a pattern for this tool must begin with, such as `GMAIL_`; empty if there is nothing suitable."""
+    found = _FIRST_WORD.match(name)
+    return found[0] if found else ""
+
+
+def split_rules(text: str) -> tuple[str, ...]:
+    """The rules that a person wrote in one line, separated by spaces or commas outside of parentheses."""
+    rest = _RULES.sub(" ", text).replace(",", " ").split()
+    return tuple(dict.fromkeys([*_RULES.findall(text), *rest]))
+
+
+def proposal(actions: Iterable[Action], folder: Path) -> tuple[str, ...]:
+    """The narrowest rules that would allow these actions from now on; none if there are no suitable ones."""
+    found: list[str] = []
+    for action in actions:
+        text = _narrowest(action, folder)
+        if (
+            text is None
+            or check(text) is not None
+            or not Rule("allow", text, "session").matches(action, folder)
+        ):
+            return ()
+        found.append(text)
+    return tuple(dict.fromkeys(found))
+
+
+def option_for(action: Action, folder: Path) -> str | None:
+    """The narrowest `--allow` option for an action, quoted for a shell; None if no rule is narrow enough."""
+    text = _narrowest(action, folder)
+    if (
+        text is None
+        and not (action.server == "" and action.name in MAIN_ARGUMENTS)
+        and not is_wrapper(action.name)
+    ):
+        text = exact_pattern(action.name)
+    return None if text is None or check(text) is not None else f"--allow {shlex.quote(text)}"
+
+
+def rules_problem(
+    texts: Sequence[str], actions: Sequence[Action], folder: Path, origin: Origin = "session"
+) -> str | None:
+    """Why a person may not allow a call of `actions` with these rules in its dialog; None if they may.
+
+    Each action must be covered, and a rule must begin with the complete first word of one of them: a bare `*` would
+    allow tools that nobody has considered.
+    """
+    if not actions:
+        return "This call needs no rule."
+    if not texts:
+        return "Write a rule, such as the name of the tool."
+    if len(texts) > MOST_RULES:
+        return f"At most {MOST_RULES} rules."
+    heads = {head for action in actions if (head := first_word(action.name))}
+    rules = [Rule("allow", text, origin) for text in texts]
+    for rule in rules:
+        if (problem := check(rule.text)) is not None:
+            return problem
+        if not any(_WILD.split(rule.tool, maxsplit=1)[0].startswith(head) for head in heads):
+            return f"{rule.text} is too wide: begin it with {' or '.join(sorted(heads)) or 'the name'}."
+    for action in actions:
+        if any(rule.matches(action, folder) for rule in rules):
+            continue
+        named = [rule for rule in rules if fnmatchcase(action.name, rule.tool)]
+        if named and not can_be_remembered(action.name) and not any(rule.names_destination for rule in named):
+            return f"{action.name} needs an argument that says where it may go, such as {_example(action)}."
+        return f"It does not cover {action.name}, which this call runs."
+    return None
+
+
+def _example(action: Action) -> str:
+    if action.name in MAIN_ARGUMENTS and not action.server:
+        return "Bash(git diff:*)" if action.name == "Bash" else f"{action.name}(/folder/**)"
+    return f"{action.name}(to=*@ourfirm.example)"
+
+
+def _narrowest(action: Action, folder: Path) -> str | None:
+    given = action.arguments
+    if given is None or is_wrapper(action.name):
+        return None
+    name = exact_pattern(action.name)
+    if not action.server and action.name in MAIN_ARGUMENTS:
+        value = given.get(MAIN_ARGUMENTS[action.name])
+        if action.name == "Bash":
+            plain = isinstance(value, str) and command_words(value) and "*" not in value
+            return f"Bash({value})" if plain else None
+        return _file_rule(action.name, value, folder)
+    conditions: dict[str, None] = {}
+    for argument, values in _destinations(action).items():
+        hosts = [host_of(value) for value in values]
+        is_address = not words_of(argument.split(".")[-1]).isdisjoint(ADDRESS_WORDS)
+        choices = (
+            dict.fromkeys(host for host in hosts if host)
+            if is_address and all(hosts)
+            else dict.fromkeys(values)
+        )
+        if len(choices) > _MOST_CHOICES:
+            return None
+        key = "host" if is_address and all(hosts) else argument
+        conditions[f"{key}={'|'.join(escape(choice) for choice in choices)}"] = None
+    if conditions:
+        return f"{name}({', '.join(conditions)})"
+    return name if can_be_remembered(action.name) else None
+
+
+def _destinations(action: Action) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for path, value in leaves(action.arguments):
+        if value != "" and not isinstance(value, bool) and any(map(names_destination, path)):
+            found.setdefault(".".join(path), []).append(str(value))
+    return found
+
+
+def _file_rule(tool: str, value: object, folder: Path) -> str | None:
+    if value is None and tool in {"Glob", "Grep"}:
+        return None
+    if not isinstance(value, str):
+        return None
+    try:
+        path = (folder / Path(value).expanduser()).resolve()
+    except (OSError, ValueError, RuntimeError):
+        return None
+    return f"{tool}({escape(str(path), quoted=False)})"

@@ -1,0 +1,143 @@
+"""The rules of a session: of options and settings, of its dialogs, and those stored for its folder or everywhere."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Literal
+
+from core.agent.permissions.actions import Action
+from core.agent.permissions.proposals import rules_problem
+from core.agent.permissions.rules import Effect, Rule, check
+from core.agent.permissions.store import RuleStore
+from core.errors import SettingsError, WorkspaceError
+from core.settings.model import Settings
+
+__all__ = ["SCOPES", "RuleSet", "Scope", "rules_of"]
+
+Scope = Literal["session", "folder", "everywhere"]
+SCOPES: tuple[Scope, ...] = ("session", "folder", "everywhere")
+_SAVE_SECONDS = 60.0
+
+
+def rules_of(settings: Settings, demo: Iterable[str] = ()) -> Iterator[Rule]:
+    """The rules of options and settings, which are not distinguished, and those that the demo needs."""
+    given: dict[Effect, tuple[str, ...]] = {
+        "allow": settings.allow,
+        "ask": settings.ask,
+        "deny": settings.deny,
+    }
+    for effect, texts in given.items():
+        yield from (Rule(effect, text, "settings") for text in texts)
+    yield from (Rule("allow", text, "demo") for text in demo)
+
+
+class RuleSet:
+    """All rules that hold now. A rule that another program stores or removes counts at once.
+
+    Args:
+        given: the rules of options and settings.
+        store: where the rules of a folder and of everywhere are; None if there are none.
+        folder: the folder of the session's user, to which rules may be limited.
+    """
+
+    def __init__(
+        self, given: Iterable[Rule] = (), store: RuleStore | None = None, folder: Path = Path()
+    ) -> None:
+        self._given = tuple(given)
+        self._session: list[Rule] = []
+        self._store = store
+        self._folder = folder
+        self._used: dict[Rule, datetime] = {}
+        self._unsaved: dict[Rule, datetime] = {}
+        self._saved_at = float("-inf")
+        self._saving = threading.Lock()
+        for rule in self._given:
+            if (problem := check(rule.text)) is not None:
+                raise SettingsError(
+                    f"{rule.effect} has the rule {rule.text}, which cannot be used. {problem}"
+                )
+
+    def __iter__(self) -> Iterator[Rule]:
+        yield from self._given
+        yield from list(self._session)
+        if self._store is not None:
+            yield from (each.rule for each in self._store.rules(self._folder))
+
+    @property
+    def problem(self) -> str:
+        """What is wrong with the stored rules; empty if nothing is."""
+        return self._store.problem if self._store is not None else ""
+
+    @property
+    def scopes(self) -> tuple[Scope, ...]:
+        """For how long a rule can be added."""
+        return SCOPES if self._store is not None else SCOPES[:1]
+
+    def remember(
+        self, actions: Sequence[Action], scope: str, texts: Sequence[str], folder: Path
+    ) -> str | None:
+        """Allow what a person allowed in the dialog about actions of one server; returns why that is not possible.
+
+        Relative paths in the actions begin at `folder`.
+        """
+        origin = next((each for each in self.scopes if each == scope), None)
+        if origin is None:
+            return f"there is no scope {scope}"
+        problem = rules_problem(texts, actions, folder, origin)
+        if problem is not None:
+            return f"the rule was rejected: {problem}"
+        rules = [Rule("allow", text, origin, actions[0].server) for text in texts]
+        if origin == "session":
+            self._session += [rule for rule in rules if rule not in self._session]
+            return None
+        try:
+            for rule in rules:
+                if self._store is not None:
+                    self._store.add(rule, self._folder if origin == "folder" else None)
+        except (WorkspaceError, OSError) as error:
+            return f"the rule could not be stored: {error}"
+        return None
+
+    def remove(self, rule: Rule) -> str | None:
+        """Remove a rule of a dialog; returns why that is not possible."""
+        if rule in self._session:
+            self._session.remove(rule)
+            return None
+        if rule.origin in {"option", "settings"} or self._store is None:
+            return "it comes from an option or the settings: change it there"
+        try:
+            for entry in self._store.rules(self._folder):
+                if entry.rule == rule:
+                    self._store.remove(entry)
+        except (WorkspaceError, OSError) as error:
+            return f"it could not be removed: {error}"
+        return None
+
+    def last_used(self, rule: Rule) -> datetime | None:
+        """When a rule last decided a call, in this session or before."""
+        stored = self._store.last_used(rule) if self._store is not None else None
+        return self._used.get(rule) or stored
+
+    def note_used(self, rule: Rule) -> None:
+        """Record that a rule decided a call just now; `save_uses` stores it."""
+        self._used[rule] = self._unsaved[rule] = datetime.now(UTC)
+
+    @property
+    def has_unsaved_uses(self) -> bool:
+        """Whether uses should be stored now: at once for the first one, then at most once a minute."""
+        return bool(self._unsaved) and time.monotonic() - self._saved_at > _SAVE_SECONDS
+
+    def save_uses(self) -> None:
+        """Store when rules were last used; a failure loses nothing else."""
+        with self._saving:
+            uses, self._unsaved = self._unsaved, {}
+            self._saved_at = time.monotonic()
+            if uses and self._store is not None:
+                try:
+                    self._store.note_used(uses)
+                except (WorkspaceError, OSError):
+                    self._unsaved = {**uses, **self._unsaved}

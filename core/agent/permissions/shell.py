@@ -1,0 +1,85 @@
+"""Shell commands in permission rules: whether one is a single command, and whether its words match a pattern.
+
+A rule that allows matches single commands only, word by word. A rule that asks or denies matches wherever its words
+stand in a command; it is a reminder and no boundary, because a shell can write a command in countless ways.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from fnmatch import fnmatchcase
+
+from core.agent.permissions.arguments import fold, is_plain
+
+__all__ = ["command_words", "is_anywhere_in", "words_match", "words_of_pattern"]
+
+_OPERATORS = frozenset(";&|<>()$`\\")
+_INSIDE_DOUBLE = frozenset("$`\\")
+_BREAKS = re.compile(r"[\s;&|<>(){}$`=]+")
+
+
+def command_words(command: str) -> list[str] | None:
+    """The words of a command; None if it is more than one plain command, or runs or redirects something within it."""
+    if not is_plain(command):
+        return None
+    quote = ""
+    for char in command:
+        if quote:
+            if char == quote:
+                quote = ""
+            elif quote == '"' and char in _INSIDE_DOUBLE:
+                return None
+        elif char in "'\"":
+            quote = char
+        elif char in _OPERATORS:
+            return None
+    if quote:
+        return None
+    try:
+        return shlex.split(command) or None
+    except ValueError:
+        return None
+
+
+def words_of_pattern(pattern: str) -> list[str]:
+    """The words of a pattern; `git diff:*` is written as `git diff *`.
+
+    Raises:
+        ValueError: it is not a single command.
+    """
+    text = f"{pattern[:-2]} *" if pattern.endswith(":*") else pattern
+    words = command_words(text)
+    if words is None:
+        raise ValueError("a rule is about one plain command, without ; & | < > ( ) $ ` and \\")
+    return words
+
+
+def words_match(pattern: list[str], words: list[str]) -> bool:
+    """Whether the words of a command match those of a pattern; `*` at the end stands for any further words."""
+    if pattern[-1] == "*":
+        pattern = pattern[:-1]
+        words = words[: len(pattern)]
+    return len(words) == len(pattern) and all(
+        _word_matches(wanted, word) and not ("*" in wanted and ".." in word)
+        for wanted, word in zip(pattern, words, strict=True)
+    )
+
+
+def is_anywhere_in(pattern: list[str], command: str) -> bool:
+    """Whether the words of a pattern stand in a command, in any of its parts, however they are quoted."""
+    wanted = [fold(word) for word in (pattern[:-1] if pattern[-1] == "*" else pattern)]
+    unquoted = re.sub(r"\\\n|[\\'\"]", "", fold(command))
+    words = [word for word in _BREAKS.split(unquoted) if word]
+    return any(
+        all(map(_word_or_its_name_matches, wanted, words[at : at + len(wanted)]))
+        for at in range(len(words) - len(wanted) + 1)
+    )
+
+
+def _word_or_its_name_matches(pattern: str, word: str) -> bool:
+    return _word_matches(pattern, word) or _word_matches(pattern, word.rsplit("/", 1)[-1])
+
+
+def _word_matches(pattern: str, word: str) -> bool:
+    return fnmatchcase(word, pattern.replace("[", "[[]").replace("?", "[?]"))

@@ -1,0 +1,173 @@
+"""The rules that a person allowed for a folder or everywhere, in a file of the user's state."""
+
+from __future__ import annotations
+
+import fcntl
+import logging
+import os
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+
+import msgspec
+
+from core.agent.permissions.rules import Effect, Rule, check
+from core.errors import PathRefused, WorkspaceError
+from core.storage.files import Root
+
+__all__ = ["RuleStore", "StoredRule"]
+
+_log = logging.getLogger(__name__)
+
+_FILE = "permissions.json"
+_LOCK = "permissions.lock"
+_LARGEST = 4 << 20
+_MOST_USES = 1_000
+
+
+class StoredRule(msgspec.Struct, frozen=True):
+    """A rule as it is stored; `folder` is empty if it holds everywhere."""
+
+    effect: Effect
+    text: str
+    added: datetime
+    server: str | None = None
+    folder: str = ""
+
+    @property
+    def rule(self) -> Rule:
+        """The rule itself."""
+        return Rule(self.effect, self.text, "folder" if self.folder else "everywhere", self.server)
+
+
+class _File(msgspec.Struct):
+    rules: list[StoredRule] = []
+    used: dict[str, datetime] = {}
+
+
+class RuleStore:
+    """Rules in a file in `state`, by default the state folder of the program; several programs may use it at once.
+
+    A file that cannot be read is set aside: its rules are gone from then on, and `problem` says so.
+    """
+
+    def __init__(
+        self, state: Path | None = None, now: Callable[[], datetime] = lambda: datetime.now(UTC)
+    ) -> None:
+        if state is None:
+            from platformdirs import user_state_path
+
+            state = user_state_path("ua-tui")
+        self._state = state
+        self._now = now
+        self._cache: tuple[tuple[int, int, int] | None, _File] = (None, _File())
+        self.problem = ""
+
+    def rules(self, folder: Path | None = None) -> list[StoredRule]:
+        """The rules that hold in a folder, or all of them."""
+        stored = self._read().rules
+        if folder is None:
+            return list(stored)
+        here = str(folder.resolve())
+        return [each for each in stored if each.folder in {"", here}]
+
+    def add(self, rule: Rule, folder: Path | None) -> None:
+        """Store a rule for a folder, or for everywhere.
+
+        Raises:
+            WorkspaceError: it cannot be stored.
+        """
+        where = str(folder.resolve()) if folder is not None else ""
+        entry = StoredRule(rule.effect, rule.text, self._now(), rule.server, where)
+        with self._changed() as file:
+            file.rules = [each for each in file.rules if not _same(each, entry)] + [entry]
+
+    def remove(self, entry: StoredRule) -> bool:
+        """Remove a rule; returns whether it was there.
+
+        Raises:
+            WorkspaceError: the file cannot be written.
+        """
+        with self._changed() as file:
+            rest = [each for each in file.rules if not _same(each, entry)]
+            was_there = len(rest) < len(file.rules)
+            file.rules = rest
+        return was_there
+
+    def last_used(self, rule: Rule) -> datetime | None:
+        """When the rule last decided a call, in any session; None if it never did."""
+        return self._read().used.get(_key(rule))
+
+    def note_used(self, uses: Mapping[Rule, datetime]) -> None:
+        """Record when rules decided a call.
+
+        Raises:
+            WorkspaceError: it cannot be stored.
+        """
+        with self._changed() as file:
+            used = {**file.used, **{_key(rule): at for rule, at in uses.items()}}
+            newest = sorted(used.items(), key=lambda item: item[1])[-_MOST_USES:]
+            file.used = dict(newest)
+
+    @contextmanager
+    def _changed(self) -> Iterator[_File]:
+        root = Root(self._state, create=True)
+        descriptor = os.open(
+            self._state / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600
+        )
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            file = msgspec.convert(msgspec.to_builtins(self._read()), _File)
+            yield file
+            root.write(_FILE, msgspec.json.format(msgspec.json.encode(file)))
+        finally:
+            os.close(descriptor)
+
+    def _read(self) -> _File:
+        path = self._state / _FILE
+        try:
+            found = os.stat(path, follow_symlinks=False)
+        except OSError:
+            return _File()
+        key = (found.st_mtime_ns, found.st_size, found.st_ino)
+        if self._cache[0] != key:
+            self._cache = (key, self._decoded(path))
+        return self._cache[1]
+
+    def _decoded(self, path: Path) -> _File:
+        try:
+            file = msgspec.json.decode(Root(self._state).read(_FILE, _LARGEST), type=_File)
+            unusable = next((each.text for each in file.rules if check(each.text) is not None), None)
+        except (WorkspaceError, PathRefused) as error:
+            self._report(f"The stored permissions are not used: {error}")
+            return _File()
+        except msgspec.MsgspecError as error:
+            aside = path.with_name(f"{_FILE}.corrupt-{self._now():%Y%m%d-%H%M%S}")
+            try:
+                path.rename(aside)
+            except OSError as failed:
+                _log.warning("%s cannot be set aside: %s", path, failed)
+            self._report(f"The stored permissions could not be read ({error}); the file is now {aside}.")
+            return _File()
+        if unusable is not None:
+            self._report(f"A stored rule is not used, because it is not written as a rule: {unusable}")
+            file.rules = [each for each in file.rules if check(each.text) is None]
+        return file
+
+    def _report(self, problem: str) -> None:
+        self.problem = problem
+        _log.warning("%s", problem)
+
+
+def _same(one: StoredRule, other: StoredRule) -> bool:
+    return (one.effect, one.text, one.server, one.folder) == (
+        other.effect,
+        other.text,
+        other.server,
+        other.folder,
+    )
+
+
+def _key(rule: Rule) -> str:
+    return " ".join(filter(None, (rule.effect, rule.text, rule.server)))

@@ -1,0 +1,382 @@
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.agent.permissions.actions import Action
+from core.agent.permissions.policy import PermissionPolicy, Verdict
+from core.agent.permissions.proposals import option_for, proposal, rules_problem
+from core.agent.permissions.rules import Effect, Rule, check
+from core.agent.permissions.shell import command_words
+
+SEND = "mcp__composio__GMAIL_SEND_EMAIL"
+MULTI = "mcp__composio__COMPOSIO_MULTI_EXECUTE_TOOL"
+CRAWL = "mcp__local_toolkit__crawl_parallel"
+OURS = "GMAIL_SEND_EMAIL(recipient_email=*@ourfirm.example)"
+HERE = Path("/work/here")
+
+
+def matches(effect: Effect, text: str, tool: str, arguments: dict[str, Any], folder: Path = HERE) -> bool:
+    return Rule(effect, text).matches(Action(tool, arguments), folder)
+
+
+def allows(text: str, tool: str, arguments: dict[str, Any]) -> bool:
+    return matches("allow", text, tool, arguments)
+
+
+def denies(text: str, tool: str, arguments: dict[str, Any]) -> bool:
+    return matches("deny", text, tool, arguments)
+
+
+# -- the grammar -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "GMAIL_SEND_EMAIL", "NOTION_GET_*", "mcp__notes__*", OURS, "crawl_parallel(host=*.gov)",
+        "Bash(git diff:*)", "Bash(git status)", "Read(/etc/hosts)", "Read(~/notes/**)", "Write(out (1)/a,b.txt)",
+        'T(subject="a, b", to=x|y)', "T(message.to=a@b.example)", "T(url=https://a.example/*)",
+    ],
+)  # fmt: skip
+def test_a_rule_that_can_be_used(text: str) -> None:
+    assert check(text) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("", "TOOL"),
+        ("Bash(git", "TOOL"),
+        ("Bash()", "pattern"),
+        ("Bash(git diff; rm:*)", "one plain command"),
+        ("Bash(git diff && rm *)", "one plain command"),
+        ("GMAIL_SEND_EMAIL(*@ourfirm.example)", "argument"),
+        ("T(url=https://*.example/x)", "host="),
+        ("T(to=)", "pattern"),
+        ("T(to=a|)", "empty"),
+        ("T" * 2_000, "characters"),
+    ],
+)
+def test_a_rule_that_cannot_be_used_says_why(text: str, problem: str) -> None:
+    assert problem in (check(text) or "")
+
+
+# -- arguments ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"recipient_email": "ann@ourfirm.example", "body": "to eve@evil.example"},
+        {"recipient_email": ["ann@ourfirm.example", "bob@ourfirm.example"]},
+        {"recipient_email": "ann@ourfirm.example", "cc": ["bob@ourfirm.example"], "bcc": [], "is_html": True},
+    ],
+)
+def test_mail_to_the_named_recipients_is_allowed(arguments: dict[str, Any]) -> None:
+    assert allows(OURS, SEND, arguments)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {},
+        {"recipient_email": None},
+        {"recipient_email": []},
+        {"recipient_email": "eve@evil.example"},
+        {"recipient_email": ["ann@ourfirm.example", "eve@evil.example"]},
+        {"recipient_email": "eve@evil.example,ann@ourfirm.example"},
+        {"recipient_email": "eve@evil.example ann@ourfirm.example"},
+        {"recipient_email": "eve@evil.example\nann@ourfirm.example"},
+        {"recipient_email": "eve@evil.example@ourfirm.example"},
+        {"recipient_email": "Eve <eve@evil.example> ann@ourfirm.example"},
+        {"recipient_email": "eve@evil.example(@ourfirm.example"},
+        {"recipient_email": "ann@ourfirm.example", "cc": "eve@evil.example"},
+        {"recipient_email": "ann@ourfirm.example", "extra_recipients": ["eve@evil.example"]},
+        {"recipient_email": "ann@ourfirm.example", "message": {"bcc": ["eve@evil.example"]}},
+        {"recipient_email": {"email": "ann@ourfirm.example", "cc": "eve@evil.example"}},
+        {"recipient_email": "ann@ourfirm.example\u200b"},
+        {"recipient_email": "ann@ourfirm.exampl\u0435"},
+        {"Recipient_Email": "ann@ourfirm.example"},
+    ],
+)
+def test_mail_that_also_goes_elsewhere_is_not_allowed(arguments: dict[str, Any]) -> None:
+    assert not allows(OURS, SEND, arguments)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"recipient_email": "Eve@EVIL.example"},
+        {"recipient_email": "ann@ourfirm.example, eve@evil.example"},
+        {"recipient_email": ["ann@ourfirm.example", {"address": "eve@evil.example"}]},
+        {"RECIPIENT_EMAIL": "eve@evil.example"},
+        {"message": {"recipient_email": "eve@\uff45vil.example"}},
+        {"recipient_email": "eve@ev\u200bil.example"},
+        {"recipient_email": '["eve@evil.example"]'},
+    ],
+)
+def test_no_way_of_writing_passes_a_rule_that_denies(arguments: dict[str, Any]) -> None:
+    assert denies("gmail_send_*(recipient_email=*@evil.example)", SEND, arguments)
+    assert Rule("deny", "GMAIL_SEND_EMAIL(to=x)").matches(Action(SEND, None), HERE)
+
+
+@pytest.mark.parametrize(
+    ("urls", "allowed", "denied"),
+    [
+        (["https://a.gov/x", "https://b.c.gov"], True, True),
+        (["https://A.GOV./"], True, True),
+        (["a.gov/x"], True, True),
+        (["https://a.gov", "https://evil.example"], False, True),
+        (["https://evil.example/a.gov"], False, False),
+        (["https://evil.example?x=.gov"], False, False),
+        (["https://a.gov.evil.example"], False, False),
+        (["https://a.gov@evil.example"], False, True),
+        (["https://evil.example\\@a.gov"], False, True),
+        (["https://evil.example#a.gov"], False, False),
+        (["file://a.gov/etc/passwd"], False, True),
+        (["//a.gov"], False, True),
+        (["https://gov"], False, False),
+        ([], False, False),
+        ("https://a.gov https://evil.example", False, True),
+    ],
+)
+def test_hosts_of_addresses(urls: object, allowed: bool, denied: bool) -> None:
+    assert allows("crawl_parallel(host=*.gov)", CRAWL, {"urls": urls}) is allowed
+    assert denies("crawl_parallel(host=*.gov)", CRAWL, {"urls": urls}) is denied
+
+
+def test_hosts_in_other_texts_and_in_code() -> None:
+    post = {"url": "https://a.gov", "body": "see https://evil.example/x"}
+    assert not allows("T(host=*.gov)", "mcp__x__T", post)
+    assert denies("T(host=evil.example)", "mcp__x__T", post)
+    assert not allows("*(host=*.gov)", "mcp__x__T", {"code": "get('https://a.gov')"})
+
+
+def test_paths_of_addresses() -> None:
+    rule = "T(host=a.gov, path=/reports/*)"
+    assert allows(rule, "mcp__x__T", {"url": "https://a.gov/reports/1"})
+    for url in ("https://a.gov/x", "https://a.gov/reports/../x", "https://a.gov/reports/%2e%2e/x"):
+        assert not allows(rule, "mcp__x__T", {"url": url})
+    assert denies("T(path=/x/*)", "mcp__x__T", {"url": "https://a.gov/%78/1"})
+
+
+# -- files -------------------------------------------------------------------------------------------
+
+
+def test_files(tmp_path: Path) -> None:
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes" / "link").symlink_to("/etc")
+    for rule, value, expected in (
+        (f"Read({tmp_path}/notes/a.txt)", f"{tmp_path}/notes/a.txt", True),
+        (f"Read({tmp_path}/notes/a.txt)", f"{tmp_path}/notes/a.txt.bak", False),
+        (f"Read({tmp_path}/notes/*)", f"{tmp_path}/notes/a.txt", True),
+        (f"Read({tmp_path}/notes/*)", f"{tmp_path}/notes/sub/a.txt", False),
+        (f"Read({tmp_path}/notes/**)", f"{tmp_path}/notes/sub/a.txt", True),
+        (f"Read({tmp_path}/notes/**)", f"{tmp_path}/notes/../b.txt", False),
+        (f"Read({tmp_path}/notes/**)", f"{tmp_path}/notes/link/passwd", False),
+        (f"Read({tmp_path}/notes/**)", f" {tmp_path}/notes/a.txt", False),
+        (f"Read({tmp_path}/n?tes/a)", f"{tmp_path}/notes/a", False),
+        ("Read(notes/*)", "notes/a.txt", True),
+    ):
+        assert matches("allow", rule, "Read", {"file_path": value}, tmp_path) is expected, (rule, value)
+    for value in (f"{tmp_path}/notes/link/passwd", "/etc/../etc/PASSWD", "notes/link/passwd"):
+        assert matches("deny", "Read(/etc/**)", "Read", {"file_path": value}, tmp_path), value
+
+
+def test_searches_of_files(tmp_path: Path) -> None:
+    assert matches("allow", "Glob(/etc)", "Glob", {"pattern": "*.conf", "path": "/etc"}, tmp_path)
+    assert matches("allow", "Glob(/etc)", "Glob", {"pattern": "/etc/*.conf"}, tmp_path)
+    for given_ in ({"pattern": "../*", "path": "/etc"}, {"pattern": "/root/*", "path": "/etc"}):
+        assert not matches("allow", "Glob(/etc)", "Glob", given_, tmp_path)
+    assert matches("deny", "Grep(/etc/**)", "Grep", {"pattern": "root", "path": "/"}, tmp_path)
+    assert matches("deny", "Glob(/etc/**)", "Glob", {"pattern": "/e*/passwd"}, tmp_path)
+
+
+# -- commands ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("rule", "command", "expected"),
+    [
+        ("Bash(git diff:*)", "git diff", True),
+        ("Bash(git diff:*)", "git  diff --stat 'a b'", True),
+        ("Bash(git diff *)", "git diff HEAD@{1}", True),
+        ("Bash(git diff:*)", "git difftool", False),
+        ("Bash(git diff:*)", "git -c core.pager=x diff", False),
+        ("Bash(git diff:*)", "GIT_EXTERNAL_DIFF=x git diff", False),
+        ("Bash(git status)", "git status", True),
+        ("Bash(git status)", "git status -s", False),
+        ("Bash(grep:*)", "grep 'a|b;c' notes.txt", True),
+        ("Bash(grep:*)", 'grep "a|b" notes.txt', True),
+        ("Bash(grep:*)", 'grep "$(id)" notes.txt', False),
+        ("Bash(cat docs/*)", "cat docs/a.md", True),
+        ("Bash(cat docs/*)", "cat docs/../../etc/passwd", False),
+        ("Bash(*)", "ls", True),
+        ("Bash(*)", "ls; id", False),
+        ("Bash(*)", "", False),
+    ],
+)
+def test_a_rule_allows_single_commands(rule: str, command: str, expected: bool) -> None:
+    assert allows(rule, "Bash", {"command": command}) is expected
+
+
+@pytest.mark.parametrize(
+    "tail",
+    [
+        "; rm -rf x", "&& rm x", "& rm x", "| sh", "|| rm x", "> /etc/passwd", ">> x", "< x", "$(rm x)", "`rm x`",
+        "\nrm x", "\r\nrm x", '"$(rm x)"', '"`rm x`"', "<(rm x)", "\\\nrm x", "${IFS}", "'unclosed", "\u2028rm x",
+    ],
+)  # fmt: skip
+def test_a_compound_command_does_not_pass_a_prefix(tail: str) -> None:
+    for command in (f"git diff {tail}", f"git diff{tail}"):
+        assert not allows("Bash(git diff:*)", "Bash", {"command": command})
+        assert not allows("*BASH*(command=git diff:*)", "mcp__x__REMOTE_BASH", {"command": command})
+
+
+@given(st.text(), st.sampled_from(";&|<>()$`\\\n\r"), st.text())
+def test_no_unquoted_operator_is_part_of_an_allowed_command(before: str, operator: str, after: str) -> None:
+    bare = before.replace("'", "").replace('"', "")
+    assert command_words(f"git diff {bare}{operator}{after}") is None
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "rm -rf x", "cd x && rm -rf x", "/bin/rm -rf x", "sudo rm -rf x", "'rm' -rf x", "r\\m -rf x", "(rm -rf x)",
+        "echo $(rm -rf x)", "true;rm -rf x", "RM -rf x", "xargs rm -rf", "FOO=1 rm -rf x", "{ rm -rf x;}",
+    ],
+)  # fmt: skip
+def test_a_denied_command_is_found_wherever_it_stands(command: str) -> None:
+    assert denies("Bash(rm -rf:*)", "Bash", {"command": command})
+    assert not denies("Bash(git push:*)", "Bash", {"command": command})
+
+
+# -- the order ---------------------------------------------------------------------------------------
+
+_VALUES = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.text(max_size=20)
+    | st.sampled_from(["a@x.example", "rm x"]),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
+    max_leaves=8,
+)
+_CALLS = st.tuples(
+    st.sampled_from(["Bash", "Read", SEND, CRAWL, MULTI, "mcp__notes__list"]),
+    st.fixed_dictionaries(
+        {},
+        optional={
+            "command": _VALUES, "file_path": _VALUES, "to": _VALUES, "urls": _VALUES,
+            "tools": st.lists(st.fixed_dictionaries({"tool_slug": st.sampled_from(["GMAIL_SEND_EMAIL", "X_GET"]),
+                                                     "arguments": _VALUES}), max_size=2),
+        },
+    ),
+)  # fmt: skip
+_RULES = st.sampled_from(
+    ["*", "Bash", "Bash(rm:*)", "Read", "Read(/etc/**)", "GMAIL_*", "GMAIL_SEND_EMAIL(to=*@x.example)", "*(host=*.gov)",
+     "crawl_parallel(host=*.gov)", "X_GET", "mcp__composio__*", "*(to=*)", "Bash(*)"]
+)  # fmt: skip
+_MODES = st.sampled_from(["default", "acceptEdits", "plan", "bypassPermissions"])
+_BEFORE = [Verdict.DENY, Verdict.ASK, Verdict.ALLOW]
+
+
+@given(_CALLS, st.lists(st.tuples(st.sampled_from(["deny", "ask"]), _RULES), max_size=3), _RULES, _MODES)
+def test_no_allow_rule_and_no_mode_weakens_what_is_denied_or_asked(
+    call: tuple[str, dict[str, Any]], strict: list[tuple[Effect, str]], allowed: str, mode: str
+) -> None:
+    rules = tuple(Rule(*each) for each in strict)
+    named = [rule for rule in rules if rule.effect == "deny"]
+    alone = PermissionPolicy(HERE, rules=named, mode="default").judge(*call)
+    with_allow = PermissionPolicy(HERE, rules=(Rule("allow", allowed), *rules), mode=mode).judge(*call)
+    if alone.rule is not None:
+        assert with_allow.verdict is Verdict.DENY
+    elif PermissionPolicy(HERE, rules=rules, mode="default").judge(*call).rule in rules:
+        assert with_allow.verdict is not Verdict.ALLOW
+
+
+@given(_CALLS)
+def test_what_is_proposed_allows_the_call_and_nothing_by_a_bare_outbound_name(
+    call: tuple[str, dict[str, Any]],
+) -> None:
+    action = Action(*call)
+    for text in proposal([action], HERE):
+        assert Rule("allow", text, "everywhere").matches(action, HERE)
+        assert rules_problem([text], [action], HERE) is None
+
+
+def test_proposals_are_narrow() -> None:
+    def proposed(tool: str, **arguments: Any) -> tuple[str, ...]:
+        return proposal([Action(tool, arguments)], HERE)
+
+    assert proposed("Bash", command="git status -s") == ("Bash(git status -s)",)
+    assert proposed("Bash", command="ls; id") == proposed("Bash", command="rm *") == ()
+    assert proposed("Read", file_path="/etc/hosts") == ("Read(/etc/hosts)",)
+    assert proposed("Read", file_path="../x") == ("Read(/work/x)",)
+    assert proposed("Grep", pattern="x", path="/etc") == ("Grep(/etc)",)
+    assert proposed(SEND, recipient_email="a@b.example", body="x") == (
+        "GMAIL_SEND_EMAIL(recipient_email=a@b.example)",
+    )
+    assert proposed(SEND, to=["a@b.example", "c@d.example"]) == (
+        "GMAIL_SEND_EMAIL(to=a@b.example|c@d.example)",
+    )
+    assert proposed(SEND, body="x") == ()
+    assert proposed(CRAWL, urls=["https://a.gov/1", "https://b.gov/2"]) == (
+        "crawl_parallel(host=a.gov|b.gov)",
+    )
+    assert proposed("mcp__notes__list", limit=3) == ("list",)
+    assert proposed("mcp__composio__X_CREATE", channel="#a, b") == ('X_CREATE(channel="#a, b")',)
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "option"),
+    [
+        ("Read", {"file_path": "/etc/it's (1)"}, "Read(/etc/it's (1))"),
+        ("Glob", {"pattern": "/etc/*"}, None),
+        ("Bash", {"command": "ls | sh"}, None),
+        (SEND, {"body": "x"}, "GMAIL_SEND_EMAIL"),
+        (MULTI, {"tools": "?"}, None),
+    ],
+)
+def test_the_option_that_a_denial_names(tool: str, arguments: dict[str, Any], option: str | None) -> None:
+    found = option_for(Action(tool, arguments), HERE)
+    assert (None if found is None else shlex.split(found)) == (
+        None if option is None else ["--allow", option]
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("GMAIL_SEND_EMAIL", "needs an argument"),
+        ("GMAIL_SEND_EMAIL(to=*)", "needs an argument"),
+        ("GMAIL_SEND_EMAIL(subject=Hi)", "needs an argument"),
+        ("GMAIL_SEND_EMAIL(to=*@other.example)", "does not cover"),
+        ("*(to=a@b.example)", "too wide"),
+        ("GMAIL_*(to=a@b.example)", None),
+        ("GMAIL_SEND_EMAIL(to=*@b.example)", None),
+    ],
+)
+def test_what_a_dialog_accepts_for_a_tool_that_acts_outside(text: str, problem: str | None) -> None:
+    found = rules_problem([text], [Action(SEND, {"to": "a@b.example", "subject": "Hi"})], HERE)
+    assert found is None if problem is None else problem in (found or "")
+
+
+def test_a_rule_from_a_dialog_never_allows_by_name_what_acts_outside() -> None:
+    action = Action(SEND, {"to": "a@b.example"})
+    for origin in ("session", "folder", "everywhere"):
+        assert not Rule("allow", "GMAIL_*", origin).matches(action, HERE)
+    assert Rule("allow", "GMAIL_*", "option").matches(action, HERE)
+
+
+def test_taint_does_not_ask_again_where_a_rule_names_the_destination() -> None:
+    call = (SEND, {"recipient_email": "a@ourfirm.example"})
+    for text, verdict in ((OURS, Verdict.ALLOW), ("GMAIL_SEND_EMAIL", Verdict.ASK)):
+        policy = PermissionPolicy(HERE, rules=(Rule("allow", text),), taint=lambda _action: "it sends")
+        assert policy.judge(*call).verdict is verdict
