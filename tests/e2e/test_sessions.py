@@ -105,7 +105,7 @@ async def test_headless_says_which_option_would_have_allowed_it(tmp_path: Path) 
         await session.wait_idle()
     (answered,) = of(events, PermissionAnswered)
     assert (answered.decision, answered.scope) == ("deny", "headless")
-    assert "--allow 'GMAIL_SEND_EMAIL'" in answered.reason
+    assert "--allow 'GMAIL_SEND_EMAIL(recipient_email=" in answered.reason
 
 
 async def test_an_allow_pattern_on_the_inner_tool_is_enough(tmp_path: Path) -> None:

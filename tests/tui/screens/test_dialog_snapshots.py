@@ -8,6 +8,7 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from textual.pilot import Pilot
 
@@ -175,6 +176,17 @@ DIALOGS: dict[str, tuple[Callable[[], Modal[Any]], tuple[str, ...]]] = {
     "permission-pattern": (
         lambda: PermissionScreen(PAGE, seen={("composio", "NOTION_GET_BLOCK")}),
         ("s", *["backspace"] * len("PAGE"), "*"),
+    ),
+    "permission-folder": (
+        lambda: PermissionScreen(
+            msgspec.structs.replace(
+                MAIL,
+                once_only=False,
+                proposed=["GMAIL_SEND_EMAIL(recipient_email=*@firm.example)"],
+                scopes=["session", "folder", "everywhere"],
+            )
+        ),
+        (),
     ),
     "permission-reason": (lambda: PermissionScreen(MAIL), ("r", *"Use the other account")),
     "auth": (lambda: AuthScreen(LINK, now=lambda: NOW), ()),
