@@ -85,8 +85,8 @@ async def test_mail_is_sent_only_after_link_and_permission(tmp_path: Path) -> No
     assert asked.subjects == ["GMAIL_SEND_EMAIL"]
     (answered,) = of(events, PermissionAnswered)
     assert (answered.decision, answered.scope) == ("allow", "once")
-    assert "each time" in answered.reason
-    assert asked.once_only
+    assert "needs an argument that says where it may go" in answered.reason
+    assert [each.split("=")[0] for each in asked.proposed] == ["GMAIL_SEND_EMAIL(recipient_email"]
     ended = {e.tool_use_id: e.status for e in of(events, ToolCallFinished)}
     assert ended[asked.tool_use_id] == "success"
     assert [e.text for e in of(events, QueryReceived)][1].startswith("The authentication is complete")

@@ -21,9 +21,15 @@ class Answer:
     reason: str = ""
     outcome: Literal["completed", "cancelled"] = "cancelled"
     decision: Literal["trusted", "refused", "not_now"] = "not_now"
+    rules: tuple[str, ...] = ()
 
 
 DENIED = Answer()
+_SCOPES = {
+    "session": "Allow for this session",
+    "folder": "Allow in this folder, until removed",
+    "everywhere": "Allow everywhere, until removed",
+}
 
 
 @dataclass(frozen=True)
@@ -82,7 +88,13 @@ def _permission(event: PermissionAsked) -> Question:
     tool = reveal(event.tool_name)
     answers = [("Deny", DENIED), ("Allow once", Answer(allow=True))]
     if not event.once_only:
-        answers.append(("Allow for this session", Answer(allow=True, scope="session")))
+        rules = tuple(event.proposed)
+        what = f": {clean_line(reveal(' '.join(rules)), 300)}" if rules else ""
+        answers += [
+            (f"{label}{what}", Answer(allow=True, scope=scope, rules=rules))
+            for scope, label in _SCOPES.items()
+            if scope in event.scopes
+        ]
     return Question(
         [
             f"Permission needed: {runs}",

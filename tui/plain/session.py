@@ -214,7 +214,11 @@ class _Plain:
             return
         if isinstance(event, PermissionAsked):
             self._session.answer_permission(
-                event.request_id, allow=answer.allow, scope=answer.scope, reason=answer.reason
+                event.request_id,
+                allow=answer.allow,
+                scope=answer.scope,
+                reason=answer.reason,
+                patterns=answer.rules,
             )
             # The answer takes effect in another task; the question counts as answered until then.
             self._remove_question(event.request_id)

@@ -10,7 +10,7 @@ from uuid import uuid4
 
 from core.agent.permissions.actions import Action, actions_of
 from core.agent.permissions.policy import EXIT_PLAN, Judgement, PermissionPolicy, Verdict, is_free
-from core.agent.permissions.proposals import option_for, proposal
+from core.agent.permissions.proposals import exact_pattern, option_for, proposal
 from core.agent.permissions.rule_set import RuleSet
 from core.events.types import (
     Event,
@@ -33,7 +33,7 @@ class PermissionReply:
     """What was decided about one waiting call.
 
     `reason` is passed to the model with a denial. `patterns` are the rules that are stored for the `scope`; without
-    any, the proposed ones are.
+    any, the names of the tools are.
     """
 
     allow: bool
@@ -181,10 +181,11 @@ class PermissionGate:
             return replace(answer, reason=clean(answer.reason).strip()[:REASON_LIMIT])
         if answer.scope == "once":
             return answer
-        texts = answer.patterns or tuple(event.proposed)
+        actions = _in_question(event.tool_name, tool_input)
+        texts = answer.patterns or tuple(dict.fromkeys(exact_pattern(action.name) for action in actions))
         problem = await asyncio.to_thread(
             self._rules.remember,
-            _in_question(event.tool_name, tool_input),
+            actions,
             answer.scope,
             texts,
             self._policy.workspace,

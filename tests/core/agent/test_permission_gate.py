@@ -104,11 +104,12 @@ async def test_an_answer_for_the_folder_holds_in_the_next_session_there_and_nowh
     here, other = tmp_path / "here", tmp_path / "other"
     here.mkdir()
     other.mkdir()
-    mail = {"recipient_email": "a@b.example"}
+    mail, rule = {"recipient_email": "a@b.example"}, "GMAIL_SEND_EMAIL(recipient_email=a@b.example)"
     events: list[Event] = []
     gate = gate_of(tmp_path, events, RuleSet((), RuleStore(tmp_path / "state"), here))
-    answer = await asked(gate, events, MAIL, PermissionReply(True, "folder"), **mail)
-    assert (answer.scope, answer.patterns) == ("folder", ("GMAIL_SEND_EMAIL(recipient_email=a@b.example)",))
+    answer = await asked(gate, events, MAIL, PermissionReply(True, "folder", patterns=(rule,)), **mail)
+    assert (answer.scope, answer.patterns) == ("folder", (rule,))
+    assert [event.proposed for event in events if isinstance(event, PermissionAsked)] == [[rule]]
     (tmp_path / "link").symlink_to(here)
     for folder, interactive_answer in ((here, True), (tmp_path / "link", True), (other, False)):
         again = RuleSet((), RuleStore(tmp_path / "state"), folder)
