@@ -253,6 +253,11 @@ COMMANDS: dict[str | None, Command] = {
         "in the files of a folder",
         "Show what the files of a folder change in a session, and trust the folder or not.",
     ),
+    "permissions": _in_module(
+        "tui.cli.permissions",
+        "rules and the log of decisions",
+        "Show the permission rules and when they were last used, remove stored ones, or show what was decided.",
+    ),
     "agents": _in_module(
         "tui.cli.agents",
         "sub-agents and skills",

@@ -1,0 +1,75 @@
+"""The log of permissions of a session: what was allowed or denied, by whom or by which rule."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from core.events.tool_names import tool_name
+from core.events.types import Event, PermissionAnswered, PermissionApplied
+from core.history.journal_reader import PastJournal
+from core.storage.workspace import JOURNAL
+from core.text import clean_line
+
+__all__ = ["Decision", "decisions", "read_decisions"]
+
+_BY = {
+    "once": "you, once",
+    "session": "you, for the session",
+    "folder": "you, in this folder",
+    "everywhere": "you, everywhere",
+    "headless": "nobody was there",
+    "interrupted": "interrupted",
+    "mode": "permission mode",
+}
+
+
+@dataclass(frozen=True)
+class Decision:
+    """One decision about a tool call.
+
+    Attributes:
+        tools: the names of the tools that the call ran or would have run.
+        decision: `allow` or `deny`.
+        by: who or what decided, in words.
+        rule: the rule that decided, or the rules that the answer added; empty if there were none.
+    """
+
+    at: datetime
+    tools: str
+    decision: str
+    by: str
+    rule: str = ""
+    reason: str = ""
+
+
+def read_decisions(folder: Path) -> list[Decision]:
+    """The decisions in the journal of a session, oldest first; reads it whole, so call it in a thread.
+
+    Raises:
+        JournalError: it cannot be read.
+    """
+    journal = PastJournal(folder / JOURNAL)
+    try:
+        return [each for _, events in journal.batches(0) for each in decisions(events)]
+    finally:
+        journal.close()
+
+
+def decisions(events: Iterable[Event]) -> Iterator[Decision]:
+    """The decisions among events; cleaned texts of one line."""
+    for event in events:
+        match event:
+            case PermissionApplied():
+                by = f"rule ({event.origin})" if event.rule else "permission mode"
+                rule, reason = event.rule, event.reason
+            case PermissionAnswered():
+                by = _BY.get(event.scope, event.scope)
+                rule, reason = " ".join(event.patterns), event.reason
+            case _:
+                continue
+        names = dict.fromkeys(tool_name(name).short for name in event.subjects or [event.tool_name])
+        texts = (clean_line(each, 1_000) for each in (", ".join(names), event.decision, by, rule, reason))
+        yield Decision(event.at, *texts)

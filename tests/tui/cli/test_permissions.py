@@ -1,0 +1,74 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from core.agent.permissions.rules import Rule
+from core.agent.permissions.store import RuleStore
+from core.events.codec import encode_event
+from core.events.types import PermissionAnswered, PermissionApplied
+from core.storage.workspace import JOURNAL, WORKSPACES
+from tui.cli import main
+
+
+@pytest.fixture
+def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RuleStore:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.chdir(tmp_path)
+    return RuleStore()
+
+
+def ua_tui(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str]:
+    code = main(["permissions", *words])
+    told = capsys.readouterr()
+    return code, told.out + told.err
+
+
+def test_rules_are_listed_with_their_origin_and_removed(
+    store: RuleStore, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert "no rules" in ua_tui(capsys)[1]
+    monkeypatch.setenv("UA_DENY", "Bash(rm:*)")
+    store.add(Rule("allow", "GMAIL_SEND_EMAIL(to=*@b.example)", server="composio"), tmp_path)
+    store.add(Rule("allow", "NOTION_*", server="composio"), None)
+    code, text = ua_tui(capsys)
+    assert code == 0
+    lines = text.splitlines()
+    assert [line.split()[:2] for line in lines[1:]] == [["1", "allow"], ["2", "allow"], ["-", "deny"]]
+    assert str(tmp_path.resolve()) in lines[1]
+    assert "everywhere" in lines[2]
+    assert "settings" in lines[3]
+    assert ua_tui(capsys, "remove", "9")[0] == 1
+    assert "removed allow GMAIL_SEND_EMAIL(to=*@b.example)" in ua_tui(capsys, "remove", "1")[1]
+    rows = json.loads(ua_tui(capsys, "list", "--json")[1])
+    assert [(row["number"], row["rule"]) for row in rows] == [(1, "NOTION_*"), (None, "Bash(rm:*)")]
+    assert ua_tui(capsys, "remove")[0] == 2
+
+
+def test_the_log_shows_who_decided(
+    store: RuleStore, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / WORKSPACES / "session_20260101_000000"
+    folder.mkdir(parents=True)
+    events = [
+        PermissionApplied(
+            tool_name="Bash", decision="deny", subjects=["Bash"], rule="Bash(rm:*)", origin="settings"
+        ),
+        PermissionAnswered(request_id="r1", tool_name="Bash", decision="allow", scope="once"),
+        PermissionAnswered(
+            request_id="r2", tool_name="X", decision="allow", scope="folder", patterns=["X_*"]
+        ),
+    ]
+    (folder / JOURNAL).write_bytes(b"".join(encode_event(event) + b"\n" for event in events))
+    code, text = ua_tui(capsys, "log")
+    assert code == 0
+    assert [line.split(None, 3)[2] for line in text.splitlines()[1:]] == ["deny", "allow", "allow"]
+    assert "rule (settings)" in text
+    assert "you, in this folder" in text
+    assert [row["rule"] for row in json.loads(ua_tui(capsys, "log", "latest", "--json")[1])] == [
+        "Bash(rm:*)",
+        "",
+        "X_*",
+    ]
