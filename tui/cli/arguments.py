@@ -200,7 +200,7 @@ _NO_PLUGINS = SettingOption(
     "--no-plugins", "plugins", "", "ignore the observers of other installed packages", value=False
 )
 _HERE = "the folder for AGENT_RUN_WORKSPACES and SAVED_REPORTS (default: here)"
-_ALLOW = "run tools with a matching name without asking (repeatable)"
+_ALLOW = "run calls that match a rule without asking (repeatable)"
 _TOOLS = "offer Bash, Write, Edit or WebFetch (repeatable)"
 _EFFORT = "how much the model thinks: low, medium, high, xhigh or max"
 _SKIP = "run every tool without asking"

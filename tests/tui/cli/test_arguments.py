@@ -22,6 +22,7 @@ CASES: dict[str | None, tuple[list[str], list[tuple[str, ...]]]] = {
     "serve": (["why?"], [("--port", "80"), ("--demo",)]),
     "servers": (["trust", "notes"], [("--json",)]),
     "trust": (["show", "project"], [("--json",)]),
+    "permissions": (["remove", "1", "2"], [("--json",), ("--workspace", "out")]),
     "agents": ([], [("--json",)]),
     "blacklist": (["clear", "a.example", "b.example"], [("--json",), ("--workspace", "out")]),
     "config": (["set", "theme", "nord"], [("--project",), ("--json",)]),
