@@ -164,8 +164,10 @@ def _own_environment(settings: Settings, config_dir: Path | None, private: Path)
         # The Task tools replace TodoWrite unless they are switched off.
         "CLAUDE_CODE_ENABLE_TASKS": "0",
         "DISABLE_AUTOUPDATER": "1",
-        # It logs there what the servers say on their standard error, for ever and readable by everybody.
+        # Removed with the session: it logs what servers say on their standard error, readable by everybody, and leaves
+        # folders behind.
         "XDG_CACHE_HOME": str(private / "cache"),
+        "CLAUDE_CODE_TMPDIR": str(private),
         "ENABLE_TOOL_SEARCH": "false",
     }
     for name, value in (

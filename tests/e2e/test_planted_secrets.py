@@ -254,4 +254,8 @@ def test_sixty_planted_secrets_are_found_nowhere(tmp_path: Path) -> None:
     assert any("search_results" in each for each in seen)
     assert any("SAVED_REPORTS" in each for each in seen)
     assert received.spans
+    # The command line leaves nothing but its state, which only its user can enter.
     assert not any(".cache" in each for each in seen)
+    assert not list((base / "tmp").iterdir())
+    (home,) = base.glob(".local/state/ua-tui/agent")
+    assert home.stat().st_mode & 0o777 == 0o700
