@@ -111,6 +111,7 @@ class UserConnections:
         environ: fills in variables.
         publish: called with the events of questions and answers.
         interactive: whether there is a person to ask.
+        all_trusted: whether servers without a decision are trusted, because the folder is, for this run.
     """
 
     def __init__(
@@ -122,6 +123,7 @@ class UserConnections:
         environ: Mapping[str, str],
         publish: Callable[[Event], object],
         interactive: bool,
+        all_trusted: bool = False,
     ) -> None:
         self._found = {each.name: each for each in reversed(found)}
         self._folder = folder
@@ -129,6 +131,7 @@ class UserConnections:
         self._environ = environ
         self._publish = publish
         self._interactive = interactive
+        self._all_trusted = all_trusted
         self._waiting: dict[str, UserServer] = {}
         self._begun = False
 
@@ -179,7 +182,8 @@ class UserConnections:
                 return Connection(note=note, status="untrusted")
 
     def _decision(self, server: UserServer) -> Decision | None:
-        return self._trust.decision(server, self._folder)
+        decision = self._trust.decision(server, self._folder)
+        return "trusted" if decision is None and self._all_trusted else decision
 
     def _ask(self, server: UserServer) -> None:
         self._waiting[server.name] = server

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args, get_type_hints
 
@@ -56,6 +56,7 @@ __all__ = [
     "Sources",
     "Spec",
     "load_settings",
+    "reload_folder",
     "secret_values",
     "set_elsewhere",
     "user_config_dir",
@@ -235,6 +236,8 @@ class Settings:
     """Your own keys; all files count, and the folder's ua-tui.toml wins for an action in two of them."""
     folder: FolderTrust = field(default_factory=FolderTrust)
     """What of the files of the current folder takes effect; not a setting."""
+    options: Mapping[str, Any] = field(default_factory=dict)
+    """What was given by name when the settings were read; not a setting."""
 
     def __repr__(self) -> str:
         shown = (f"{name}={getattr(self, name)!r}" for name, spec in SPECS.items() if not spec.secret)
@@ -456,7 +459,7 @@ def load_settings(
             else:
                 found[name] = places.checked(name, given)
     _refuse_redirected_secrets(layers)
-    settings = Settings(**found, folder=sources.trust)
+    settings = Settings(**found, folder=sources.trust, options=dict(overrides or {}))
     if settings.permission_mode == "bypassPermissions" and not settings.dangerously_skip_permissions:
         raise SettingsError(
             "permission_mode is bypassPermissions, which runs every tool without asking: "
@@ -473,6 +476,20 @@ def refuse_skip_as_root(what: str) -> None:
     """
     if hasattr(os, "geteuid") and os.geteuid() == 0:
         raise SettingsError(f"{what} is refused for root: run as another user, or use --allow.")
+
+
+def reload_folder(settings: Settings, **places: Any) -> Settings:
+    """Read the settings of the current folder again after an answer about it; all other settings stay as they are.
+
+    `places` are those of `load_settings`.
+
+    Raises:
+        SettingsError: as for `load_settings`.
+    """
+    before = load_settings(settings.options, **places | {"trust": "ignored"})
+    after = load_settings(settings.options, **places)
+    changed = {name: getattr(after, name) for name in SPECS if getattr(after, name) != getattr(before, name)}
+    return replace(settings, **changed, folder=after.folder)
 
 
 def set_elsewhere(

@@ -18,10 +18,23 @@ from core.settings.model import SPECS, Places, load_settings
 from core.text import clean_line
 from core.trust.decisions import Decision, FolderDecisions
 from core.trust.state import GROUPS, Answer, TrustState, fingerprint
-from core.trust_question.changes import Change, definition_changes, server_changes, setting_changes
+from core.trust_question.changes import (
+    Change,
+    definition_changes,
+    describe_change,
+    server_changes,
+    setting_changes,
+)
 from core.trust_question.texts import differences, shown_texts
 
-__all__ = ["FolderQuestion", "describe_untrusted", "find_question", "read_folder", "revoke"]
+__all__ = [
+    "FolderQuestion",
+    "describe_question",
+    "describe_untrusted",
+    "find_question",
+    "read_folder",
+    "revoke",
+]
 
 SERVERS = "MCP servers"
 """The name under which the fingerprint of the folder's servers is stored."""
@@ -132,6 +145,23 @@ def revoke(places: Places) -> bool:
             trust.decide(server, places.cwd, None)
             found = True
     return found
+
+
+def describe_question(question: FolderQuestion) -> list[str]:
+    """What the files of a folder change, in groups."""
+    lines: list[str] = []
+    for group, title in GROUPS.items():
+        changes = [each for each in question.changes if each.affects == group]
+        if changes:
+            lines.append(f"{title}:")
+        lines += [f"  {clean_line(describe_change(each), 10_000)}" for each in changes]
+    lines += [f"Cannot be trusted as it is: {clean_line(each, 1000)}" for each in question.problems]
+    if question.difference:
+        lines += [
+            "Changed since your answer:",
+            *(f"  {clean_line(each, 500)}" for each in question.difference),
+        ]
+    return lines
 
 
 def describe_untrusted(question: FolderQuestion) -> str:

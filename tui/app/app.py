@@ -23,6 +23,7 @@ from core.settings.model import Settings
 from tui.app.base_app import BaseApp
 from tui.app.controllers.budget import Budget
 from tui.app.controllers.failures import Failures, error_text
+from tui.app.controllers.folder_trust import FolderTrustQuestion
 from tui.app.controllers.model_choice import ModelSelection
 from tui.app.controllers.navigation import Navigation
 from tui.app.controllers.prompt_hint import PromptHint
@@ -126,6 +127,7 @@ class UaTuiApp(BaseApp):
         self.setup = Setup(self, self.shutdown)
         self.failures = Failures(self, self.queries, self.setup, self.shutdown)
         self.questions = Questions(self)
+        self.folder_trust = FolderTrustQuestion(self)
         self.budget = Budget(self, self.queries)
         self.model_selection = ModelSelection(self)
         self.navigation = Navigation(self, self.shutdown, lambda folder: open_read_only(self, folder))
@@ -243,6 +245,8 @@ class UaTuiApp(BaseApp):
             self.notice.show(f"{name}: {error_text(error)}")
 
     async def _open(self) -> None:
+        if not self.source.is_read_only:
+            await self.folder_trust.ask()
         with deferred():
             await self.source.open(self)
         self.queries.send_unsent()

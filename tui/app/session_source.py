@@ -11,9 +11,10 @@ if TYPE_CHECKING:
     from core.settings.model import Settings
     from tui.app.port import SessionHost
     from tui.panes.status.bar import StatusLine
+    from tui.panes.status.facts import StatusFacts
     from tui.ports import Build
 
-__all__ = ["LiveSource", "SessionSource"]
+__all__ = ["LiveSource", "SessionSource", "show_settings"]
 
 
 class SessionSource(ABC):
@@ -28,18 +29,12 @@ class SessionSource(ABC):
 
     def make_status(self, settings: Settings) -> StatusLine:
         """Make the status line."""
-        from tui.panes.status.bar import StatusLine, traces
+        from tui.panes.status.bar import StatusLine
         from tui.panes.status.facts import StatusFacts
 
-        return StatusLine(
-            StatusFacts(
-                demo=settings.demo,
-                model=settings.model,
-                mode=settings.effective_permission_mode,
-                limit=settings.max_cost_usd,
-                tracing=traces(settings),
-            )
-        )
+        facts = StatusFacts()
+        show_settings(settings, facts)
+        return StatusLine(facts)
 
     @abstractmethod
     async def open(self, host: SessionHost) -> None:
@@ -47,6 +42,18 @@ class SessionSource(ABC):
 
     async def close(self) -> None:  # noqa: B027  # most sources have nothing to close
         """Close what the source itself has opened."""
+
+
+def show_settings(settings: Settings, facts: StatusFacts) -> None:
+    """Have the status line show what is known before there is a session."""
+    from tui.panes.status.bar import traces
+
+    facts.demo = settings.demo
+    facts.model = settings.model
+    facts.mode = settings.effective_permission_mode
+    facts.limit = settings.max_cost_usd
+    facts.tracing = traces(settings)
+    facts.folder = "" if settings.demo else settings.folder.state
 
 
 class LiveSource(SessionSource):

@@ -51,7 +51,12 @@ def start_line_by_line(settings: Settings, query: str | None, resume: Resume | N
     """Run queries from standard input, starting with `query`; returns the exit code."""
     from tui.plain.session import run_plain
 
-    _report_untrusted(settings)
+    if settings.demo or settings.folder.once or not (sys.stdin.isatty() and sys.stdout.isatty()):
+        _report_untrusted(settings)
+    else:
+        from tui.plain.folder_trust import ask_about_folder
+
+        settings = ask_about_folder(settings)
     return _without_screen(settings, lambda: run_plain(settings, query, resume))
 
 

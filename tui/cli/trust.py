@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from core.trust.state import Answer
     from core.trust_question.question import FolderQuestion
 
-__all__ = ["add_arguments", "lines_of", "run"]
+__all__ = ["add_arguments", "run"]
 
 STATES = {
     "harmless": "nothing to trust",
@@ -75,27 +75,9 @@ def run(args: argparse.Namespace) -> int:
     return _answer(question, _ANSWERS[args.action], places)
 
 
-def lines_of(question: FolderQuestion) -> list[str]:
-    """What the files of a folder change, in groups."""
-    from core.trust.state import GROUPS
-    from core.trust_question.changes import describe_change
-
-    lines: list[str] = []
-    for group, title in GROUPS.items():
-        changes = [each for each in question.changes if each.affects == group]
-        if changes:
-            lines.append(f"{title}:")
-        lines += [f"  {clean_line(describe_change(each), 10_000)}" for each in changes]
-    lines += [f"Cannot be trusted as it is: {clean_line(each, 1000)}" for each in question.problems]
-    if question.difference:
-        lines += [
-            "Changed since your answer:",
-            *(f"  {clean_line(each, 500)}" for each in question.difference),
-        ]
-    return lines
-
-
 def _show(question: FolderQuestion, *, as_json: bool) -> int:
+    from core.trust_question.question import describe_question
+
     if as_json:
         content = {
             "folder": str(question.folder),
@@ -107,7 +89,7 @@ def _show(question: FolderQuestion, *, as_json: bool) -> int:
         print_line(json.dumps(content, indent=2))
         return 0
     print_line(f"{clean_line(str(question.folder), 1000)}: {STATES[question.state]}")
-    for line in lines_of(question):
+    for line in describe_question(question):
         print_line(line)
     if question.state in ("undecided", "changed"):
         choices = [word for word, answer in _ANSWERS.items() if answer in question.answers]
@@ -116,9 +98,11 @@ def _show(question: FolderQuestion, *, as_json: bool) -> int:
 
 
 def _answer(question: FolderQuestion, answer: Answer, places: Places) -> int:
+    from core.trust_question.question import describe_question
+
     if question.state == "harmless":
         return complain(f"no file in {clean_line(str(question.folder), 1000)} needs to be trusted", 0)
-    for line in lines_of(question):
+    for line in describe_question(question):
         print_line(line)
     if answer not in question.answers:
         return complain(f"the folder cannot be trusted: {question.problems[0]}")

@@ -93,6 +93,12 @@ STANDARD: Mapping[str, str] = {
     "screen.close": "q",
     "auth.done": "d,enter",
     "auth.cancel": "escape",
+    "folder.trust": "t",
+    "folder.part": "p",
+    "folder.ignore": "i",
+    "folder.view": "v",
+    "folder.back": "escape",
+    "folder.leave": "escape,q",
     "permission.deny": "d",
     "permission.reason": "r",
     "permission.once": "a",
@@ -167,6 +173,7 @@ TOGETHER = (
     "move.last move.open move.page_down move.page_up move.unfold move.up results.answer results.article "
     "screen.close screen.leave table.filter table.sort table.turn",
     "auth.cancel auth.done help.all help.here link.copy link.open",
+    "folder.leave help.all help.here",
     "help.all help.here permission.back permission.deny permission.everywhere permission.folder "
     "permission.once permission.reason permission.session",
     "agents.read help.all help.here move.down move.first move.last move.page_down move.page_up move.up "

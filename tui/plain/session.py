@@ -65,7 +65,9 @@ async def run_plain(settings: Settings, first_query: str | None, resume: Resume 
     output = PlainOutput(at_terminal=at_terminal, rings=sys.stdout.isatty() and settings.notify != "off")
     later = asyncio.get_running_loop().call_later
     narrator = Narrator(output.write, later, read_aloud=sys.stdout.isatty())
-    session = await compose_session(settings, interactive=True, subscribers=(narrator,), resume=resume)
+    session = await compose_session(
+        settings, interactive=True, subscribers=(narrator,), resume=resume, servers_asked=at_terminal
+    )
     with interrupt_key(sys.stdin.fileno(), at_terminal=at_terminal) as key:
         code = await _Plain(session, output, narrator, key, at_terminal=at_terminal).run(first_query)
     if output.lines.error is not None:

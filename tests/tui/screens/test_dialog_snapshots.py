@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cache, partial
 from pathlib import Path
@@ -26,6 +27,8 @@ from core.events.types import (
     ToolCallStarted,
     Usage,
 )
+from core.trust_question.changes import Change
+from core.trust_question.question import FolderQuestion
 from core.web_reader.blacklist import LIFETIME, Blacklist, Listing, Strike
 from tests.tui.app.test_snapshots import played_app, steps
 from tests.tui.files_host import finished, until
@@ -37,6 +40,7 @@ from tui.screens.files.confirm_delete import DeleteScreen
 from tui.screens.files.link import LinkScreen
 from tui.screens.files.links import LinksScreen
 from tui.screens.requests.auth import AuthScreen
+from tui.screens.requests.folder_trust import FolderFilesScreen, FolderTrustScreen
 from tui.screens.requests.permission import PermissionScreen
 from tui.screens.requests.trust import TrustScreen
 from tui.screens.services.blacklist import BlacklistScreen
@@ -95,6 +99,47 @@ TICKETS = ServerTrustAsked(
     target="https://tickets.example/mcp?team=${TEAM:-silicon}",
     given=["Authorization=Bearer ${TICKETS_TOKEN}"],
     source="/work/ai-chips/ua-tui.toml",
+)
+
+FOLDER = FolderQuestion(
+    folder=Path("/work/ai-chips"),
+    state="undecided",
+    changes=(
+        Change("data", "the model's server", "https://gateway.example", ".env:2", sends=True),
+        Change("data", "the model's token", "(not shown: 22 characters, c8fb1a)", ".env:3", sends=True),
+        Change("data", "the Composio account", "research-team", "ua-tui.toml:6", sends=True),
+        Change(
+            "tools",
+            "the sub-agent report-creation-expert",
+            "replaces the one that ships with ua-tui with its 1 rule, has every tool",
+            ".claude/agents/report.md",
+        ),
+        Change("tools", "the MCP server notes", "starts npx -y notes-server@latest", ".mcp.json", sends=True),
+        Change(
+            "cost",
+            "the spending limit",
+            "20",
+            "ua-tui.toml:1",
+            "a folder may only set a stricter value than yours",
+        ),
+    ),
+    answers=("trusted", "partly", "ignored"),
+    texts={
+        ".env": "ANTHROPIC_BASE_URL=https://gateway.example\nANTHROPIC_AUTH_TOKEN=(not shown: 22 characters, c8fb1a)\n",
+        "ua-tui.toml": 'max_cost_usd = 20\n\n[composio]\nuser_id = "research-team\u202e"\n',
+    },
+)
+FOLDER_KEYS = replace(FOLDER, changes=(), keys=("Anthropic", "Composio"))
+FOLDER_CHANGED = replace(
+    FOLDER,
+    state="changed",
+    changes=FOLDER.changes[:1],
+    difference=(
+        ".env (changed)",
+        "@@ -1,2 +1,2 @@",
+        "-ANTHROPIC_BASE_URL=https://gateway.example",
+        "+ANTHROPIC_BASE_URL=https://gateway.examp1e",
+    ),
 )
 
 LINKS = [
@@ -192,6 +237,10 @@ DIALOGS: dict[str, tuple[Callable[[], Modal[Any]], tuple[str, ...]]] = {
     "auth": (lambda: AuthScreen(LINK, now=lambda: NOW), ()),
     "trust": (lambda: TrustScreen(NOTES), ()),
     "trust-remote": (lambda: TrustScreen(TICKETS), ()),
+    "folder": (lambda: FolderTrustScreen(FOLDER), ()),
+    "folder-keys": (lambda: FolderTrustScreen(FOLDER_KEYS), ()),
+    "folder-changed": (lambda: FolderTrustScreen(FOLDER_CHANGED), ()),
+    "folder-files": (lambda: FolderFilesScreen(FOLDER), ()),
     "error": (
         lambda: ErrorScreen(
             "the agent died (signal 9)",

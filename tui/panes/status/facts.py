@@ -62,6 +62,13 @@ MODES = {
     "plan": "perm: plan",
     "bypassPermissions": "perm: ALLOW ALL",
 }
+_FOLDERS = {
+    "undecided": ("folder not trusted", "it is not trusted, and its files have no effect: ua-tui trust"),
+    "changed": ("folder not trusted", "its files have changed and have no effect: ua-tui trust"),
+    "ignored": ("folder ignored", "its files have no effect, as you chose: ua-tui trust"),
+    "partly": ("folder in part", "it is trusted without what decides where data goes: ua-tui trust"),
+}
+"""What the line and the whole status say of a folder that is not trusted, by `TrustState`."""
 SHORT_PATHS = {"SIMPLE": "direct", "COMPLEX": "agent"}
 DECIDERS = {
     "rule": "chosen by a rule",
@@ -81,8 +88,9 @@ _RANK = {"": 0, "warning": 1, "spent": 2}
 class StatusFacts:
     """Everything that the line shows; `handle_event` keeps it up to date.
 
-    `limit` is the spending limit in US dollars; `tracing` lists where traces go besides the session's folder,
-    `trace` finds the trace. Times are those of `clock`, in seconds.
+    `limit` is the spending limit in US dollars; `tracing` lists where traces go besides the session's folder, `folder`
+    is what of the current folder takes effect (`TrustState`), `trace` finds the trace. Times are those of `clock`, in
+    seconds.
     """
 
     demo: bool = False
@@ -93,6 +101,7 @@ class StatusFacts:
     limit: float | None = None
     tracing: Sequence[str] = ()
     trace: Callable[[], Trace | None] = lambda: None
+    folder: str = ""
     window: int = 200_000
     clock: Callable[[], float] = time.monotonic
     cost: float | None = None
@@ -233,6 +242,8 @@ class StatusFacts:
         cells.append(self._mode_cell())
         if self._untrusted:
             cells.append(_untrusted_cell())
+        if self.folder in _FOLDERS:
+            cells.append(_folder_cell(self.folder))
         if self.servers and not failed and not again:
             cells.append(cell(self._server_counts(), 45, "servers"))
         cells.append(self._tracing_cell())
@@ -350,6 +361,8 @@ class StatusFacts:
             rows[0] = ("Model", f"{rows[0][1]} (scripted, this is the demo)")
         rows += [("Effort", effort_of(self.effort)), ("Fallback", fallback_of(self.fallback))]
         rows.append(("Permissions", MODE_RULES.get(self.mode, clean_line(self.mode, 20))))
+        if self.folder in _FOLDERS:
+            rows.append(("Folder", _FOLDERS[self.folder][1]))
         if self._untrusted:
             rows.append(("Read", f"{self._untrusted}: what can carry data out asks"))
         rows.append(("Path", self._describe_path()))
@@ -431,6 +444,11 @@ def _path_text(path: str) -> str:
     from core.events.describe import PATHS
 
     return PATHS.get(path, path)
+
+
+def _folder_cell(state: str) -> Cell:
+    wide, _ = _FOLDERS[state]
+    return cell(wide, 26, "folder", (Content.styled("folder!", "$text-muted"), 54))
 
 
 def _untrusted_cell() -> Cell:

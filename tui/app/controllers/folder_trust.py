@@ -1,0 +1,102 @@
+"""The question whether to trust the current folder: asked before there is a session, and answered by a person."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, TypeVar
+
+from core.errors import UniversalAgentError
+
+if TYPE_CHECKING:
+    from textual.screen import Screen
+
+    from core.settings.model import Settings
+    from core.trust.state import Answer
+    from core.trust_question.question import FolderQuestion
+    from tui.app.port import AppPort
+    from tui.screens.requests.folder_trust import FolderAnswer
+
+__all__ = ["FolderTrustQuestion"]
+
+Result = TypeVar("Result")
+
+
+class FolderTrustQuestion:
+    """Asks about the files of the folder behind the first frame; the session starts after the answer."""
+
+    def __init__(self, app: AppPort) -> None:
+        self._app = app
+        self._asked = False
+
+    async def ask(self) -> None:
+        """Ask if there is a question, store the answer, and have the settings follow it."""
+        if self._asked or not _may_need_answer(self._app.settings):
+            return
+        self._asked = True
+        while (question := await asyncio.to_thread(_find)) is not None:
+            answer = await self._answer(question)
+            if answer is None:
+                return
+            if not await self._store(question, answer):
+                return
+        await self._reload()
+
+    async def _answer(self, question: FolderQuestion) -> Answer | None:
+        """Show the question, and the files as often as a person wants to see them; None means not now."""
+        from tui.screens.requests.folder_trust import FolderFilesScreen, FolderTrustScreen
+
+        requested = False
+        self._app.status.state = "needs you"
+        while True:
+            answer: FolderAnswer | None = await self._shown(FolderTrustScreen(question, requested=requested))
+            if answer == "view":
+                await self._shown(FolderFilesScreen(question))
+                requested = True
+            else:
+                self._app.status.state = self._app.state
+                return None if answer == "not_now" else answer
+
+    async def _shown(self, screen: Screen[Result]) -> Result | None:
+        closed: asyncio.Future[Result | None] = asyncio.get_running_loop().create_future()
+
+        def close(result: Result | None) -> None:
+            if not closed.done():
+                closed.set_result(result)
+
+        self._app.push_screen(screen, close)
+        return await closed
+
+    async def _store(self, question: FolderQuestion, answer: Answer) -> bool:
+        try:
+            await asyncio.to_thread(question.store, answer)
+        except UniversalAgentError as error:
+            self._app.notice.show(f"Your answer could not be stored: {error}", "the folder has no effect")
+            return False
+        return True
+
+    async def _reload(self) -> None:
+        from core.settings.model import reload_folder
+        from tui.app.session_source import show_settings
+
+        self._app.settings = await asyncio.to_thread(reload_folder, self._app.settings)
+        show_settings(self._app.settings, self._app.status.facts)
+        self._app.status.refresh()
+
+
+def _may_need_answer(settings: Settings) -> bool:
+    """Whether it is worth while to read the files: a folder without any needs no imports."""
+    if settings.demo or settings.folder.once or settings.folder.folder is None:
+        return False
+    servers = settings.folder.folder / ".mcp.json"
+    return (
+        settings.folder.needs_answer
+        or servers.exists()
+        or any(each.in_folder for each in settings.mcp_servers)
+    )
+
+
+def _find() -> FolderQuestion | None:
+    from core.settings.model import Places
+    from core.trust_question.question import find_question
+
+    return find_question(Places.of())

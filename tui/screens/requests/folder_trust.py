@@ -1,0 +1,138 @@
+"""The trust dialog for a folder: what its files would change, by group, and the possible answers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import ClassVar, Literal
+
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.content import Content
+from textual.widget import Widget
+from textual.widgets import Static
+
+from core.trust.state import GROUPS
+from core.trust_question.changes import Change
+from core.trust_question.question import FolderQuestion
+from tui.keys.places import KeyPlace, key_binding
+from tui.screens.requests.arguments import ArgumentsView, reveal, reveal_line
+from tui.widgets.dialog import Box, Choice, Dialog, FactRows, Foot
+
+__all__ = ["FolderAnswer", "FolderFilesScreen", "FolderTrustScreen"]
+
+FolderAnswer = Literal["trusted", "partly", "ignored", "view", "not_now"]
+
+_MOST_DIFFERENT = 200
+
+
+class FolderTrustScreen(Dialog[FolderAnswer | None]):
+    """Asks whether to trust a folder. Esc and Enter postpone the decision: the files have no effect then."""
+
+    PLACE: ClassVar[KeyPlace] = KeyPlace("When a folder needs trust")
+    FIRST = "not_now"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        key_binding("folder.trust", "t", "choose('trusted')", "trust it"),
+        key_binding("folder.part", "p", "choose('partly')", "trust it in part"),
+        key_binding("folder.ignore", "i", "choose('ignored')", "ignore its files"),
+        key_binding("folder.view", "v", "choose('view')", "view its files"),
+        key_binding("folder.back", "escape", "choose('not_now')", "not now"),
+    ]
+
+    def __init__(self, question: FolderQuestion, *, requested: bool = False) -> None:
+        super().__init__(requested=requested)
+        self.question = question
+
+    def compose(self) -> ComposeResult:
+        """Show what would change, what changed since the last answer, and the answers."""
+        question = self.question
+        title = "The folder has changed" if question.state == "changed" else "Trust this folder?"
+        with Box(title, "-asks"):
+            yield Static(Content(reveal_line(str(question.folder))), classes="heading")
+            if question.keys:
+                yield Static(Content(_keys_sentence(question.keys)), classes="facts")
+            else:
+                yield from _details(question)
+            yield Foot(*self._choices())
+
+    def action_choose(self, answer: FolderAnswer) -> None:
+        """Answer, if this answer is offered."""
+        if answer in ("view", "not_now", *self._answers):
+            self.answer(answer)
+
+    @property
+    def _answers(self) -> tuple[FolderAnswer, ...]:
+        # Of keys alone there is no other part.
+        return tuple(each for each in self.question.answers if each != "partly" or not self.question.keys)
+
+    def _choices(self) -> Iterator[Choice]:
+        labels: tuple[tuple[FolderAnswer, str, str], ...] = (
+            ("trusted", "t", "Use them" if self.question.keys else "Trust"),
+            ("partly", "p", "In part"),
+            ("ignored", "i", "Ignore"),
+            ("view", "v", "View"),
+            ("not_now", "Esc", "Not now"),
+        )
+        for answer, key, label in labels:
+            if answer in ("view", "not_now", *self._answers):
+                yield Choice(key, label, answer, f"choose('{answer}')")
+
+
+class FolderFilesScreen(Dialog[None]):
+    """Shows the files of a folder, with secrets masked."""
+
+    PLACE: ClassVar[KeyPlace] = KeyPlace("When a folder needs trust")
+    FIRST = "close"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        key_binding("folder.leave", "escape,q", "close", "back to the question"),
+    ]
+
+    def __init__(self, question: FolderQuestion) -> None:
+        super().__init__(requested=True)
+        self._texts = question.texts or {}
+
+    def compose(self) -> ComposeResult:
+        """Show each file below its name."""
+        with Box("Files of the folder", "-asks"):
+            for name, text in self._texts.items():
+                yield Static(Content(reveal_line(name)), classes="heading")
+                yield ArgumentsView(reveal(text).rstrip("\n").split("\n"))
+            yield Foot(Choice("Esc", "Back", "close"))
+
+
+def _details(question: FolderQuestion) -> Iterator[Widget]:
+    about = "Its files have no effect before you answer. They would change:"
+    if question.difference:
+        yield Static(Content("Since you answered, this has changed:"), classes="facts")
+        yield ArgumentsView(_limited([reveal(each) for each in question.difference]))
+        about = "Its files have no effect before you answer again. In all they change:"
+    yield Static(Content(about), classes="facts")
+    for group, title in GROUPS.items():
+        changes = [each for each in question.changes if each.affects == group]
+        if changes:
+            yield Static(Content.styled(title, "bold $warning"), classes="facts")
+            yield FactRows([_row(each) for each in changes], "-folder")
+    for problem in question.problems:
+        yield Static(Content(f"It cannot be trusted as it is. {reveal_line(problem)}"), classes="facts")
+    if "partly" in question.answers:
+        yield Static(Content(_PARTLY), classes="advice")
+
+
+_PARTLY = "In part: all but MCP servers, addresses, keys, accounts, Logfire and the folder of the sessions."
+
+
+def _row(change: Change) -> tuple[str, str]:
+    note = f" · held back: {change.note}" if change.note else ""
+    text = reveal_line(f"{change.value}  ({change.source}){note}")
+    what = change.what.removeprefix("the ")
+    return reveal_line(what[:1].upper() + what[1:]), text
+
+
+def _limited(lines: list[str]) -> list[str]:
+    more = len(lines) - _MOST_DIFFERENT
+    return [*lines[:_MOST_DIFFERENT], f"and {more} more lines"] if more > 0 else lines
+
+
+def _keys_sentence(services: tuple[str, ...]) -> str:
+    *first, last = services
+    names = f"{', '.join(first)} and {last}" if first else last
+    return f"Its .env has keys for {names}. If you use them, queries and tool calls run on the accounts of these keys."
