@@ -133,7 +133,8 @@ def describe_retry(error: str) -> str:
     """Describe, in a clause, why a request to the model is repeated; `error` is the agent's name for it."""
     if error.startswith(_NO_CONNECTION):
         server = f"{SERVICE} at {_line(error.removeprefix(_NO_CONNECTION))}"
-        return describe_problem("unreachable", server)
+        # The agent does not say which.
+        return f"{describe_problem('unreachable', server)}, or did not answer completely"
     if (problem := AGENT_CODES.get(error)) is not None:
         return describe_problem(problem)
     if error.isdigit():

@@ -312,6 +312,36 @@ def test_a_torn_result_ends_the_query(workspace: Workspace) -> None:
     assert ended.error == "the agent ended the query with an error: it gave no reason"
 
 
+@pytest.mark.parametrize(
+    ("retry", "last_line", "reason"),
+    [
+        ({"error": "overloaded", "error_status": 529}, "", "the model's service is overloaded"),
+        (None, "out of memory", "out of memory"),
+        (None, "", "it gave no reason"),
+    ],
+)
+def test_an_end_with_an_error_has_a_reason(
+    workspace: Workspace,
+    monkeypatch: pytest.MonkeyPatch,
+    retry: dict[str, Any] | None,
+    last_line: str,
+    reason: str,
+) -> None:
+    monkeypatch.setattr(Recording, "last_line", last_line)
+
+    def fail(sequence: list[Any]) -> None:
+        at = next(index for index, each in enumerate(sequence) if each["type"] == "result")
+        sequence[at] |= {"subtype": "error_during_execution", "is_error": True, "result": None}
+        if retry is not None:
+            sequence.insert(
+                at, {"type": "system", "subtype": "api_retry", "attempt": 1, "max_retries": 1, **retry}
+            )
+
+    ended, _ = run(changed(fail), workspace)
+    assert isinstance(ended, TurnOutcome)
+    assert (ended.status, ended.error) == ("error", f"the agent ended the query with an error: {reason}")
+
+
 def test_garbage_and_large_lines_are_counted_and_the_rest_is_read(
     workspace: Workspace, caplog: pytest.LogCaptureFixture
 ) -> None:

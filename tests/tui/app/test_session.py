@@ -10,7 +10,15 @@ from textual.widgets import Static
 
 from core.concurrency.spawn import Spawn
 from core.errors import AgentUnavailable, CredentialsError
-from core.events.types import AuthRequired, Event, PermissionAnswered, PermissionAsked, TextDelta
+from core.events.types import (
+    AgentSilent,
+    AuthRequired,
+    Event,
+    PermissionAnswered,
+    PermissionAsked,
+    QueryFinished,
+    TextDelta,
+)
 from core.settings.model import Settings
 from tests.tui.app_host import ASKED, ask, at_work, failed, listen, settled, shown
 from tests.tui.fakes import FakeSession, make_app, make_session
@@ -303,6 +311,29 @@ async def test_a_worker_that_fails_is_reported_and_the_screen_lives_on(tmp_path:
         assert "observers: [/] ]0;x broke" in app.notice.text
         await pilot.press("a", "enter")
         assert session.submitted == ["a"]
+
+
+async def test_a_silent_agent_is_counted_in_the_bar_until_something_comes(tmp_path: Path) -> None:
+    session = make_session(tmp_path)
+    app = make_app(tmp_path, session)
+    async with app.run_test() as pilot:
+        await settled(app, pilot)
+
+        async def shows(text: str) -> None:
+            while not (text in app.notice.text and app.notice.display == bool(text)):
+                await pilot.pause(0.02)
+
+        session.bus.publish(AgentSilent(query_id="q1", silent_ms=34_000))
+        await shows("No answer from the model's service for 34 s.")
+        await shows("No answer from the model's service for 35 s.")
+        assert "stops the query" in str(app.notice.visual)
+        session.bus.publish(AgentSilent(query_id="q1", over=True))
+        await shows("")
+        session.bus.publish(AgentSilent(query_id="q1", waits_for="process", silent_ms=34_000))
+        await shows("The agent's process has not reacted for 34 s.")
+        session.bus.publish(QueryFinished(query_id="q1", status="interrupted"))
+        await shows("")
+        assert not app.notice.is_counting
 
 
 async def test_a_pane_that_fails_does_not_take_the_others_with_it(

@@ -4,6 +4,7 @@ import pytest
 from textual.app import App, ComposeResult
 
 from core.events.types import (
+    AgentSilent,
     ApiRetry,
     AuthFinished,
     AuthRequired,
@@ -80,6 +81,27 @@ def test_model_names_lose_vendor_and_date() -> None:
     assert short_model("claude-sonnet-4-5-20250929") == "sonnet-4-5"
     assert short_model("glm-4.6") == "glm-4.6"
     assert len(short_model("a-very-long-name-of-some-local-model-q4_k_m")) <= 20
+
+
+async def test_a_silence_is_counted_until_something_comes() -> None:
+    app = StatusApp()
+    async with app.run_test(size=(80, 5)):
+        app.truth = "running"
+        app.line.follow(lambda: app.truth)
+        assert "thinking" in app.shown(STARTED, RECEIVED)
+        app.now = 130.0
+        assert "no answer 30s" in app.shown(AgentSilent(query_id="q", silent_ms=30_000))
+        app.now = 134.0
+        text = app.shown()
+        assert "no answer 34s" in text
+        assert "Esc stops" in text
+        assert "thinking" in app.shown(AgentSilent(query_id="q", over=True))
+        call = AgentSilent(query_id="q", waits_for="tool", name="crawl_parallel, " * 9, silent_ms=30_000)
+        assert "crawl_parallel" in app.shown(call)
+        app.truth = "idle"
+        assert "ready" in app.shown(QueryFinished(query_id="q", status="interrupted"))
+        app.truth = "running"
+        assert "thinking" in app.shown(RECEIVED)
 
 
 async def test_it_shows_what_the_query_does_and_cost() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from core.events.types import ApiRetry, McpServer, McpStatus
+from core.events.types import AgentSilent, ApiRetry, McpServer, McpStatus
 from tui.render.events import EventLines
 
 OFF = McpServer(name="composio", status="off", error="Composio is off: set COMPOSIO_API_KEY.")
@@ -76,3 +76,17 @@ def test_a_retry_says_what_happened_and_a_refusal_that_it_is_none(*, marks: bool
     refused = shown_text("authentication_failed")
     assert refused.endswith("The model's service refused the key.")
     assert "not answer" not in refused
+
+
+def test_a_silence_is_one_line_that_says_how_to_stop() -> None:
+    lines = EventLines(marks=True)
+
+    def line(waits_for: str, name: str = "", *, over: bool = False) -> str | None:
+        event = AgentSilent(query_id="q1", waits_for=waits_for, name=name, silent_ms=34_000, over=over)
+        return lines.of(event)
+
+    assert line("model") == "  ⚠ No answer from the model's service for 34 s. Ctrl+C stops the query."
+    assert line("process") == "  ⚠ The agent's process has not reacted for 34 s. Ctrl+C stops the query."
+    assert line("tool", "a, b") == "  · a, b have been running for 34 s without a result."
+    assert line("subagent", "news-expert") == "  · No message from news-expert for 34 s."
+    assert line("model", over=True) is None
