@@ -258,6 +258,8 @@ class UaTuiApp(BaseApp):
         from tui.panes.prompt.history import history_of
 
         await asyncio.to_thread(read_screen_commands)
+        # The history knows the secrets to mask from the settings.
+        await self.folder_trust.answered.wait()
         history = await asyncio.to_thread(history_of, self.settings, self._state_dir)
         self.frame.prompt.use_history(history)
         self.frame.prompt.offer_commands(self.commands())

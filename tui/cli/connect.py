@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 
 from core.text import clean_line
 from tui.cli.output import complain, print_line, print_table
+from tui.cli.start import report_untrusted
 from tui.terminal.exit_codes import EXIT_FAILED, EXIT_USAGE
 
 if TYPE_CHECKING:
@@ -73,6 +74,7 @@ def run(args: argparse.Namespace) -> int:
     from core.settings.model import load_settings
 
     settings = load_settings({"demo": args.demo})
+    report_untrusted(settings)
     # Libraries that find no handler write to the terminal.
     handler = install_root_handler(settings.log_level)
     try:

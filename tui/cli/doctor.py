@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from core.text import clean_line
 from tui.cli.output import print_line
+from tui.cli.start import report_untrusted
 from tui.terminal.exit_codes import EXIT_FAILED
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ def run(settings: Settings, *, as_json: bool) -> int:
     from core.doctor.findings import can_start
     from core.records.log import install_root_handler
 
+    report_untrusted(settings)
     # Libraries that find no handler write to the terminal.
     handler = install_root_handler(settings.log_level)
     try:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from core.session.resume import Resume
     from core.settings.model import Settings
 
-__all__ = ["start_headless", "start_line_by_line", "start_on_screen"]
+__all__ = ["report_untrusted", "start_headless", "start_line_by_line", "start_on_screen"]
 
 # What serves the screen to a browser has it drawn by this driver, through pipes.
 _WEB_DRIVER = "textual.drivers.web_driver:WebDriver"
@@ -52,7 +52,7 @@ def start_line_by_line(settings: Settings, query: str | None, resume: Resume | N
     from tui.plain.session import run_plain
 
     if settings.demo or settings.folder.once or not (sys.stdin.isatty() and sys.stdout.isatty()):
-        _report_untrusted(settings)
+        report_untrusted(settings)
     else:
         from tui.plain.folder_trust import ask_about_folder
 
@@ -64,11 +64,11 @@ def start_headless(settings: Settings, query: str, *, as_json: bool, resume: Res
     """Run one query and end; returns the exit code."""
     from tui.plain.one_query import run_headless
 
-    _report_untrusted(settings)
+    report_untrusted(settings)
     return _without_screen(settings, lambda: run_headless(settings, query, as_json=as_json, resume=resume))
 
 
-def _report_untrusted(settings: Settings) -> None:
+def report_untrusted(settings: Settings) -> None:
     """Say in a line that the files of the folder have no effect, if that is not what the user decided."""
     if settings.demo or settings.folder.once:
         return

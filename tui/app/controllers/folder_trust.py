@@ -27,12 +27,19 @@ class FolderTrustQuestion:
     def __init__(self, app: AppPort) -> None:
         self._app = app
         self._asked = False
+        self.answered = asyncio.Event()
+        """Set as soon as the settings are those with which the session starts."""
 
     async def ask(self) -> None:
         """Ask if there is a question, store the answer, and have the settings follow it."""
-        if self._asked or not _may_need_answer(self._app.settings):
-            return
-        self._asked = True
+        try:
+            if not self._asked and _may_need_answer(self._app.settings):
+                self._asked = True
+                await self._ask()
+        finally:
+            self.answered.set()
+
+    async def _ask(self) -> None:
         while (question := await asyncio.to_thread(_find)) is not None:
             answer = await self._answer(question)
             if answer is None:
