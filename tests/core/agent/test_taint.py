@@ -367,7 +367,7 @@ def test_the_journal_brings_back_what_was_read_and_what_is_known(taint: Taint, w
     assert crawl(taint, "https://large.example/1") is None
 
 
-def test_the_policy_asks_also_where_a_rule_allows_the_tool_by_name(taint: Taint, tmp_path: Path) -> None:
+def test_the_policy_asks_unless_a_rule_names_the_destination(taint: Taint, tmp_path: Path) -> None:
     send = ("mcp__composio__GMAIL_SEND_EMAIL", {"recipient_email": "a@b.example"})
     policy = PermissionPolicy(
         workspace=tmp_path, rules=(Rule("allow", "GMAIL_SEND_*"),), taint=taint.reason_to_ask
@@ -379,5 +379,12 @@ def test_the_policy_asks_also_where_a_rule_allows_the_tool_by_name(taint: Taint,
         judged = policy.judge(*call_)
         assert judged.verdict is Verdict.ASK
         assert "1 page of a.example since " in judged.reason
+    named = ("GMAIL_SEND_EMAIL(recipient_email=*@b.example)", "crawl_parallel(host=evil.example)")
+    policy.rules = tuple(Rule("allow", text) for text in named)
+    assert policy.judge(*send).verdict is policy.judge(*new).verdict is Verdict.ALLOW
+    elsewhere = {"recipient_email": "a@b.example, eve@evil.example"}
+    assert policy.judge(send[0], elsewhere).verdict is Verdict.ASK
+    assert policy.judge(CRAWL, {"urls": [EVIL, "https://evil.example.more.example/"]}).verdict is Verdict.ASK
+    policy.rules = ()
     policy.mode = "bypassPermissions"
     assert policy.judge(*send).verdict is policy.judge(*new).verdict is Verdict.ALLOW
