@@ -11,7 +11,7 @@ from core.events.types import Event, McpServer
 from core.provider.models import KnownModel, ModelChoice
 
 if TYPE_CHECKING:
-    from core.settings.model import Settings
+    from core.settings.model import PermissionMode, Settings
     from core.telemetry.tracer import Trace
 
 __all__ = [
@@ -146,6 +146,13 @@ class SessionPort(Protocol):
     ) -> object:
         """Answer a `permission_asked`; `scope` is `once` or `session`; `patterns` apply to the latter."""
 
+    @property
+    def permission_mode(self) -> str:
+        """What happens to calls that no rule decides."""
+
+    async def set_permission_mode(self, mode: PermissionMode) -> None:
+        """Change that, also for calls that wait. Raises a `SettingsError` if it is refused."""
+
     def finish_auth(self, outcome: Literal["completed", "cancelled", "expired"]) -> None:
         """Report that the person came back from the link, or gave up."""
 
@@ -188,6 +195,10 @@ class ScreenHost(Protocol):
     @property
     def model_selection(self) -> Openable:
         """The choice of the model."""
+
+    @property
+    def permission_mode(self) -> Openable:
+        """The choice of the permission mode."""
 
     @property
     def queries(self) -> Openable:

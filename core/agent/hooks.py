@@ -17,10 +17,10 @@ from core.agent.definitions.skills import without_mentions
 from core.agent.messages.results import RawResult, ResultAdapter
 from core.agent.permissions.foreign_text import LARGEST_READ, has_addresses
 from core.agent.permissions.gate import PermissionGate
-from core.agent.permissions.policy import EXIT_PLAN, PermissionPolicy, Verdict
+from core.agent.permissions.policy import PermissionPolicy, Verdict
 from core.agent.permissions.taint import Taint
 from core.errors import AgentError
-from core.events.types import ComplianceEnforced, ComplianceFailed, Event
+from core.events.types import EXIT_PLAN, ComplianceEnforced, ComplianceFailed, Event
 from core.pipelines import AfterTool, BeforeTool, Pipelines, ToolErrored
 from core.text import clean
 

@@ -28,10 +28,10 @@ from core.agent.messages.translate import (
     is_ping,
 )
 from core.agent.permissions.gate import PermissionGate
-from core.agent.permissions.policy import EXIT_PLAN
 from core.agent.turn import Stopping, Turn
 from core.errors import AgentUnavailable, ConnectionFailed
 from core.events.types import (
+    EXIT_PLAN,
     ApiRetry,
     AuthRequired,
     ErrorRaised,

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from core.agent.definitions.prompts import SubagentDefinition, fill_prompt, read_prompt, shipped_subagents
 from core.agent.definitions.skills import PLUGIN, Skill
 from core.agent.environment import cli_environment
-from core.agent.permissions.policy import EXIT_PLAN
+from core.events.types import EXIT_PLAN
 from core.settings.model import Settings
 from core.version import VERSION
 

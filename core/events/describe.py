@@ -33,9 +33,9 @@ __all__ = [
 
 MODE_RULES = {
     "default": "asks before a tool may change something",
-    "acceptEdits": "edits of files in the session's folder are allowed, other tools ask",
-    "plan": "only reads and searches until a plan is approved",
-    "bypassPermissions": "every tool runs without asking, except for those that a rule names",
+    "acceptEdits": "edits files of the session, asks about the rest",
+    "plan": "only reads and searches until you approve a plan",
+    "bypassPermissions": "runs every tool that no rule denies or asks about",
 }
 """What each permission mode means."""
 
@@ -417,6 +417,8 @@ def _permission_applied(event: ev.PermissionApplied, _hints: Hints) -> Descripti
 
 @_describe.register(ev.PermissionAsked)
 def _permission_asked(event: ev.PermissionAsked, _hints: Hints) -> Description:
+    if event.is_plan:
+        return Description("permission", "The plan waits for your approval.", Severity.QUESTION)
     sentence = f"May {_subjects(event)} run? {_line(event.reason)}".rstrip()
     return Description("permission", sentence, Severity.QUESTION)
 
@@ -424,6 +426,10 @@ def _permission_asked(event: ev.PermissionAsked, _hints: Hints) -> Description:
 @_describe.register(ev.PermissionAnswered)
 def _permission_answered(event: ev.PermissionAnswered, _hints: Hints) -> Description:
     reason = f": {_line(event.reason)}" if event.reason else ""
+    if event.tool_name == ev.EXIT_PLAN:
+        if event.decision == "allow":
+            return Description("permission", "The plan was approved.", Severity.SUCCESS)
+        return Description("permission", f"The plan was not approved{reason or '.'}", Severity.STOPPED)
     if event.decision == "deny":
         return Description("permission", f"{_subjects(event)} was denied{reason}", Severity.STOPPED)
     scope = "" if event.scope == "once" else f" ({clean_line(event.scope)})"

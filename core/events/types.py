@@ -18,6 +18,7 @@ import msgspec
 from core.observation import AnyObservation
 
 __all__ = [
+    "EXIT_PLAN",
     "AgentSilent",
     "ApiRetry",
     "ArtifactSaved",
@@ -67,6 +68,10 @@ UNSTAMPED = datetime(1970, 1, 1, tzinfo=UTC)
 
 def _snake(name: str) -> str:
     return "".join("_" + c.lower() if c.isupper() and i else c.lower() for i, c in enumerate(name))
+
+
+EXIT_PLAN = "ExitPlanMode"
+"""The tool with which the agent presents a plan; its approval ends the mode `plan`."""
 
 
 class Event(msgspec.Struct, frozen=True, kw_only=True, tag_field="event", tag=_snake):
@@ -330,6 +335,11 @@ class PermissionAsked(Event, frozen=True, kw_only=True):
     once_only: bool = False
     proposed: list[str] = []
     scopes: list[str] = msgspec.field(default_factory=lambda: ["session"])
+
+    @property
+    def is_plan(self) -> bool:
+        """Whether it asks for the approval of a plan, which is in the input."""
+        return self.tool_name == EXIT_PLAN
 
 
 class PermissionAnswered(Event, frozen=True, kw_only=True):

@@ -18,6 +18,7 @@ from core.history.event_replay import EventReplay
 from core.history.journal_reader import PastJournal
 from core.history.stats import SessionStats, Totals, known_at_end
 from core.provider.models import KnownModel, ModelChoice
+from core.settings.model import PermissionMode
 from core.storage.files import Root
 from core.storage.queue_file import read_queue
 from core.storage.workspace import JOURNAL
@@ -250,6 +251,19 @@ class PastSession:
 
     submit = resume_queue = raise_budget = answer_permission = answer_trust = finish_auth = _refuse
     steer = restart = _refuse_later
+
+    @property
+    def permission_mode(self) -> str:
+        """The mode in which the session ended, as far as it was read."""
+        return self.stats.permission_mode
+
+    async def set_permission_mode(self, _mode: PermissionMode) -> None:
+        """Refuse to change it.
+
+        Raises:
+            SettingsError: always.
+        """
+        raise SettingsError("This session is read-only: resume it to change the permission mode.")
 
     async def close(self, reason: str) -> None:
         """Close the journal."""

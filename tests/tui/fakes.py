@@ -17,6 +17,7 @@ from core.events.types import (
     Event,
     McpServer,
     PermissionAnswered,
+    PermissionModeChanged,
     QueryFinished,
     QueryReceived,
     QuerySteered,
@@ -25,7 +26,7 @@ from core.events.types import (
     SessionStarted,
 )
 from core.provider.models import KnownModel, ModelChoice
-from core.settings.model import Settings
+from core.settings.model import PermissionMode, Settings
 from core.telemetry.tracer import Trace
 from tui.app.app import UaTuiApp
 from tui.app.session_source import LiveSource
@@ -86,6 +87,7 @@ class FakeSession:
     close_forever: bool = False
     bus: Bus = field(default_factory=Bus)
     state: str = "starting"
+    permission_mode: str = "default"
     trace: Trace | None = None
     waiting: list[str] = field(default_factory=list)
     submitted: list[str] = field(default_factory=list)
@@ -194,6 +196,10 @@ class FakeSession:
     def answer_trust(self, server: str, decision: Literal["trusted", "refused", "not_now"]) -> None:
         self.trusted.append((server, decision))
         self.bus.publish(ServerTrustAnswered(server=server, decision=decision))
+
+    async def set_permission_mode(self, mode: PermissionMode) -> None:
+        previous, self.permission_mode = self.permission_mode, mode
+        self.bus.publish(PermissionModeChanged(previous=previous, mode=mode))
 
     def finish_auth(self, outcome: Literal["completed", "cancelled", "expired"]) -> None:
         self.outcomes.append(outcome)

@@ -26,6 +26,7 @@ from tui.app.controllers.failures import Failures, error_text
 from tui.app.controllers.folder_trust import FolderTrustQuestion
 from tui.app.controllers.model_choice import ModelSelection
 from tui.app.controllers.navigation import Navigation
+from tui.app.controllers.permission_mode import PermissionModeSelection
 from tui.app.controllers.prompt_hint import PromptHint
 from tui.app.controllers.queries import Queries
 from tui.app.controllers.questions import Questions
@@ -91,6 +92,7 @@ class UaTuiApp(BaseApp):
         key_binding("copy", "ctrl+c", "copy_or_quit", "copy the selection; twice: quit", priority=True),
         key_binding("commands", "ctrl+p", "command_palette", "every command by name", priority=True),
         key_binding("restart", "ctrl+r", "restart", "restart the agent after it failed"),
+        key_binding("session.mode", "alt+m", "permission_mode", "change the permission mode"),
         key_binding("stop", "escape", "escape", "stop the agent; else toggle prompt and pane"),
         key_binding("help.all", "f1", "help", "every key"),
         key_binding("help.here", "question_mark", "keys_here", "keys for this pane"),
@@ -126,10 +128,11 @@ class UaTuiApp(BaseApp):
         self.shutdown = Shutdown(self, self.queries, self._activity)
         self.setup = Setup(self, self.shutdown)
         self.failures = Failures(self, self.queries, self.setup, self.shutdown)
-        self.questions = Questions(self)
         self.folder_trust = FolderTrustQuestion(self)
         self.budget = Budget(self, self.queries)
         self.model_selection = ModelSelection(self)
+        self.permission_mode = PermissionModeSelection(self)
+        self.questions = Questions(self, self.permission_mode)
         self.navigation = Navigation(self, self.shutdown, lambda folder: open_read_only(self, folder))
         self.prompt_hint = PromptHint(self)
 
@@ -399,6 +402,13 @@ class UaTuiApp(BaseApp):
             self.notify("The agent is not running: nothing to stop.", markup=False)
         else:
             self.action_escape()
+
+    def action_permission_mode(self) -> None:
+        """Change the permission mode, or say why not."""
+        if self.source.is_read_only:
+            self.notify("Read-only: past session.", markup=False)
+        elif len(self.screen_stack) == 1:
+            self.permission_mode.open()
 
     def action_restart(self) -> None:
         """Start the agent again after a failure, or say why not."""

@@ -75,6 +75,7 @@ STANDARD: Mapping[str, str] = {
     "copy": "ctrl+c",
     "commands": "ctrl+p",
     "restart": "ctrl+r",
+    "session.mode": "alt+m",
     "stop": "escape",
     "help.all": "f1",
     "help.here": "question_mark",
@@ -106,6 +107,10 @@ STANDARD: Mapping[str, str] = {
     "permission.folder": "f",
     "permission.everywhere": "e",
     "permission.back": "escape",
+    "plan.keep": "escape",
+    "plan.remark": "r",
+    "plan.approve": "a",
+    "plan.edits": "e",
     "agents.read": "r",
     "blacklist.clear": "c,delete",
     "blacklist.clear_all": "a",
@@ -116,6 +121,8 @@ STANDARD: Mapping[str, str] = {
     "budget.leave": "escape,q",
     "fresh.begin": "f",
     "fresh.quit": "escape,q",
+    "skip.back": "n,escape",
+    "skip.confirm": "y",
     "queue.earlier": "shift+up,K",
     "queue.later": "shift+down,J",
     "queue.delete": "d,delete",
@@ -137,32 +144,32 @@ TOGETHER = (
     "app.suspend commands copy find.next find.previous find.search help.all help.here message.copy "
     "message.follow move.down move.first move.last move.open move.page_down move.page_up move.up next_pane "
     "pane.higher pane.lower pane.maximise pane.narrower pane.standard pane.wider previous_pane quit "
-    "restart show.conversation show.observers show.trace show.workspace stop",
+    "restart session.mode show.conversation show.observers show.trace show.workspace stop",
     "app.suspend commands copy help.all help.here next_pane pane.higher pane.lower pane.maximise "
     "pane.narrower pane.standard pane.wider previous_pane prompt.edit prompt.new_line prompt.queue "
-    "prompt.send prompt.steer prompt.undo quit restart show.conversation show.observers show.trace "
-    "show.workspace stop",
+    "prompt.send prompt.steer prompt.undo quit restart session.mode show.conversation show.observers "
+    "show.trace show.workspace stop",
     "app.suspend commands copy find.next find.previous find.search help.all help.here move.down move.first "
     "move.fold move.last move.open move.page_down move.page_up move.unfold move.up next_pane pane.higher "
     "pane.lower pane.maximise pane.narrower pane.standard pane.wider previous_pane quit restart "
-    "show.conversation show.observers show.trace show.workspace stop trace.filter trace.next_failure "
-    "trace.previous_failure",
+    "session.mode show.conversation show.observers show.trace show.workspace stop trace.filter "
+    "trace.next_failure trace.previous_failure",
     "app.suspend call.origin commands copy help.all help.here move.down move.first move.last move.open "
     "move.page_down move.page_up move.up next_pane observers.numbers pane.higher pane.lower pane.maximise "
-    "pane.narrower pane.standard pane.wider previous_pane quit restart show.conversation show.observers "
-    "show.trace show.workspace stop",
+    "pane.narrower pane.standard pane.wider previous_pane quit restart session.mode show.conversation "
+    "show.observers show.trace show.workspace stop",
     "app.suspend call.origin commands copy file.copy_path file.copy_text file.delete file.edit "
     "file.open_outside find.next find.previous find.search help.all help.here move.down move.first "
     "move.fold move.last move.open move.page_down move.page_up move.unfold move.up next_pane pane.higher "
     "pane.lower pane.maximise pane.narrower pane.standard pane.wider previous_pane quit restart "
-    "show.conversation show.observers show.trace show.workspace stop workspace.hidden "
+    "session.mode show.conversation show.observers show.trace show.workspace stop workspace.hidden "
     "workspace.leave_filter workspace.next_place workspace.previous_place workspace.sort",
     "app.suspend commands copy file.copy_path file.copy_place file.copy_text file.copy_value file.delete "
     "file.edit file.fold_all file.links file.open_outside file.page_down file.page_up file.raw file.toggle "
     "file.unfold_all help.all help.here move.down move.first move.fold move.last move.open move.page_down "
     "move.page_up move.unfold move.up next_pane pane.higher pane.lower pane.maximise pane.narrower "
-    "pane.standard pane.wider previous_pane quit restart results.answer results.article show.conversation "
-    "show.observers show.trace show.workspace stop table.sort table.turn",
+    "pane.standard pane.wider previous_pane quit restart results.answer results.article session.mode "
+    "show.conversation show.observers show.trace show.workspace stop table.sort table.turn",
     "error.close error.quit error.restart help.all help.here",
     "delete.confirm delete.keep help.all help.here",
     "help.all help.here screen.back",
@@ -176,6 +183,7 @@ TOGETHER = (
     "folder.leave help.all help.here",
     "help.all help.here permission.back permission.deny permission.everywhere permission.folder "
     "permission.once permission.reason permission.session",
+    "help.all help.here plan.approve plan.edits plan.keep plan.remark",
     "agents.read help.all help.here move.down move.first move.last move.page_down move.page_up move.up "
     "screen.back",
     "blacklist.clear blacklist.clear_all help.all help.here screen.back",
@@ -183,6 +191,7 @@ TOGETHER = (
     "move.last move.page_down move.page_up move.up screen.back",
     "budget.leave budget.raise help.all help.here",
     "fresh.begin fresh.quit help.all help.here",
+    "help.all help.here skip.back skip.confirm",
     "help.all help.here queue.delete queue.earlier queue.later screen.back",
     "help.all help.here quit.stay quit.stop quit.wait",
     "find.search help.all help.here move.down move.first move.last move.open move.page_down move.page_up "

@@ -14,7 +14,10 @@ __all__ = ["DENIED", "Answer", "Question", "question_of"]
 
 @dataclass(frozen=True)
 class Answer:
-    """An answer: whether a call is allowed and for how long, the outcome of a link, whether a server is trusted."""
+    """An answer: whether a call is allowed and for how long, the outcome of a link, whether a server is trusted.
+
+    `mode` is the permission mode in which the work continues after a plan, if not in the default one.
+    """
 
     allow: bool = False
     scope: str = "once"
@@ -22,6 +25,7 @@ class Answer:
     outcome: Literal["completed", "cancelled"] = "cancelled"
     decision: Literal["trusted", "refused", "not_now"] = "not_now"
     rules: tuple[str, ...] = ()
+    mode: Literal["", "acceptEdits"] = ""
 
 
 DENIED = Answer()
@@ -73,6 +77,8 @@ class Question:
 def question_of(event: PermissionAsked | AuthRequired | ServerTrustAsked) -> Question:
     """Describe the request of an event, with everything that would run or be opened."""
     match event:
+        case PermissionAsked(is_plan=True):
+            return _plan(event)
         case PermissionAsked():
             return _permission(event)
         case ServerTrustAsked():
@@ -104,6 +110,21 @@ def _permission(event: PermissionAsked) -> Question:
             *(f"  {line}" for line in argument_lines(event.input)),
         ],
         answers,
+        accepts_text=True,
+    )
+
+
+def _plan(event: PermissionAsked) -> Question:
+    from tui.plain.plain_markdown import unmarked
+
+    plan = unmarked(str(event.input.get("plan") or ""))
+    return Question(
+        ["The plan:", *(f"  {line}".rstrip() for line in plan.splitlines()), "Is it approved?"],
+        [
+            ("Continue planning", DENIED),
+            ("Approve it; other calls ask", Answer(allow=True)),
+            ("Approve it; edits of files are allowed", Answer(allow=True, mode="acceptEdits")),
+        ],
         accepts_text=True,
     )
 

@@ -214,7 +214,10 @@ class _Plain:
         if answer is None or event not in self._questions:
             self._output.give_up()
             return
-        if isinstance(event, PermissionAsked):
+        if answer.mode:
+            # The mode approves the plan.
+            await self._session.set_permission_mode(answer.mode)
+        elif isinstance(event, PermissionAsked):
             self._session.answer_permission(
                 event.request_id,
                 allow=answer.allow,

@@ -9,10 +9,11 @@ from typing import Any, Literal
 from uuid import uuid4
 
 from core.agent.permissions.actions import Action, actions_of
-from core.agent.permissions.policy import EXIT_PLAN, Judgement, PermissionPolicy, Verdict, is_free
+from core.agent.permissions.policy import Judgement, PermissionPolicy, Verdict, is_free
 from core.agent.permissions.proposals import exact_pattern, option_for, proposal
 from core.agent.permissions.rule_set import RuleSet
 from core.events.types import (
+    EXIT_PLAN,
     Event,
     PermissionAnswered,
     PermissionApplied,
@@ -179,7 +180,7 @@ class PermissionGate:
         """Apply a person's answer, where the policy permits it."""
         if not answer.allow:
             return replace(answer, reason=clean(answer.reason).strip()[:REASON_LIMIT])
-        if answer.scope == "once":
+        if answer.scope in ("once", "mode"):
             return answer
         actions = _in_question(event.tool_name, tool_input)
         texts = answer.patterns or tuple(dict.fromkeys(exact_pattern(action.name) for action in actions))

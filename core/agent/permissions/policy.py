@@ -14,9 +14,9 @@ from typing import Any
 
 from core.agent.permissions.actions import Action, actions_of, is_outbound, is_wrapper
 from core.agent.permissions.rules import Effect, Rule, rule_for
+from core.events.types import EXIT_PLAN
 
 __all__ = [
-    "EXIT_PLAN",
     "HOUSEKEEPING",
     "PAGE_READERS",
     "Judgement",
@@ -90,7 +90,6 @@ PLANNABLE = frozenset(
     }
 )
 """The tools that only read, with which a plan can be made."""
-EXIT_PLAN = "ExitPlanMode"
 PLAN_DENIAL = (
     "The session is in plan mode: only tools that read or search may run, and nothing is written or sent. "
     f"Write the complete plan in your message, then call {EXIT_PLAN}."

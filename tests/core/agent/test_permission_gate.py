@@ -202,7 +202,8 @@ async def test_a_changed_mode_answers_the_calls_that_no_longer_ask(tmp_path: Pat
     send = asyncio.ensure_future(gate.ask("mcp__composio__GMAIL_SEND_EMAIL", {}, "t2"))
     await asyncio.sleep(0)
     assert gate.change_mode("acceptEdits")
-    assert (await edit).allow
+    allowed = await edit
+    assert (allowed.allow, allowed.scope) == (True, "mode")
     assert not send.done()
     assert gate.change_mode("plan")
     denied = await send

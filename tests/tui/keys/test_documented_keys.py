@@ -17,6 +17,7 @@ FIXED = {
     "HelpScreen",
     "LetterKeyList",
     "SetupScreen",
+    "ModeScreen",
     "ModelScreen",
     "TrustScreen",
 }

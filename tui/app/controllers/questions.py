@@ -22,6 +22,7 @@ from core.events.types import (
 )
 
 if TYPE_CHECKING:
+    from tui.app.controllers.permission_mode import PermissionModeSelection
     from tui.app.port import AppPort
     from tui.ports import SessionPort
     from tui.widgets.dialog import Dialog
@@ -39,8 +40,9 @@ class Questions:
     prompt.
     """
 
-    def __init__(self, app: AppPort) -> None:
+    def __init__(self, app: AppPort, modes: PermissionModeSelection) -> None:
         self._app = app
+        self._modes = modes
         self._open: deque[Question] = deque()
         self._shown: tuple[Question, Dialog[object]] | None = None
         self._seen: set[tuple[str, str]] = set()
@@ -100,6 +102,7 @@ class Questions:
     def _dialog(self, event: Question) -> Dialog[Any]:
         from tui.screens.requests.auth import AuthScreen
         from tui.screens.requests.permission import PermissionScreen
+        from tui.screens.requests.plan import PlanScreen
         from tui.screens.requests.trust import TrustScreen
 
         match event:
@@ -107,6 +110,8 @@ class Questions:
                 return AuthScreen(event)
             case ServerTrustAsked():
                 return TrustScreen(event)
+            case PermissionAsked(is_plan=True):
+                return PlanScreen(event)
             case PermissionAsked():
                 session = self._app.session
                 folder = session.workspace.path if session is not None else Path()
@@ -137,6 +142,8 @@ class Questions:
                     reason=answer.reason,
                     patterns=answer.patterns,
                 )
+            case PermissionAsked(), "acceptEdits":
+                self._modes.change("acceptEdits")
             case AuthRequired(), "completed" | "cancelled" | "expired" as outcome:
                 session.finish_auth(outcome)
             case ServerTrustAsked(), "trusted" | "refused" | "not_now" as decision:

@@ -1,0 +1,147 @@
+from __future__ import annotations
+
+import os
+from functools import partial
+from pathlib import Path
+
+import pytest
+from textual.pilot import Pilot
+
+from core.events.types import PermissionAsked
+from tests.tui.app_host import at_work, listen, shown
+from tests.tui.fakes import FakeSession, make_app, make_session
+from tests.tui.files_host import until
+from tui.app.app import UaTuiApp
+from tui.plain.questions import Answer, question_of
+from tui.screens.requests.plan import PlanScreen
+from tui.screens.session.mode import ModeScreen, SkipScreen
+from tui.widgets.dialog import Dialog
+
+PLAN = PermissionAsked(
+    request_id="p1", tool_name="ExitPlanMode", input={"plan": "# Tides\n\n1. Search\n2. Write"}
+)
+
+
+def drawn(app: UaTuiApp) -> str:
+    return "\n".join(strip.text for strip in app.screen._compositor.render_strips())
+
+
+def _holds(session: FakeSession, mode: str) -> bool:
+    """Whether this is the mode of the session."""
+    return session.permission_mode == mode
+
+
+async def answerable(app: UaTuiApp) -> None:
+    """End the quiet time of the dialog on top, once it has begun."""
+    dialog = app.screen
+    assert isinstance(dialog, Dialog)
+    await until(lambda: dialog._quiet_until is not None)
+    listen(app)
+
+
+async def opened(app: UaTuiApp, pilot: Pilot[str]) -> None:
+    await until(lambda: app.state == "idle")
+    await pilot.press("alt+m")
+    await until(lambda: isinstance(app.screen, ModeScreen))
+
+
+async def test_a_chosen_mode_is_that_of_the_session_and_shown(tmp_path: Path) -> None:
+    session = make_session(tmp_path)
+    app = make_app(tmp_path, session)
+    async with app.run_test(size=(120, 30)) as pilot:
+        await opened(app, pilot)
+        assert "● default" in drawn(app)
+        await pilot.press("down", "down", "enter")
+        await until(lambda: session.permission_mode == "plan")
+        await shown(app, pilot)
+        assert "perm: plan" in app.status.render().plain
+        assert app.settings.permission_mode == "plan"
+        app.permission_mode.open()
+        await until(lambda: isinstance(app.screen, ModeScreen) and "● plan" in drawn(app))
+        await pilot.press("escape")
+        await until(lambda: not isinstance(app.screen, ModeScreen))
+        assert session.permission_mode == "plan"
+
+
+async def test_skipping_every_check_needs_a_confirmation(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    session = make_session(tmp_path)
+    app = make_app(tmp_path, session)
+    async with app.run_test(size=(120, 30)) as pilot:
+        for answer, mode in (("n", "default"), ("y", "bypassPermissions")):
+            await opened(app, pilot)
+            await pilot.press("end", "enter")
+            await until(lambda: isinstance(app.screen, SkipScreen))
+            assert session.permission_mode == "default"
+            await answerable(app)
+            await pilot.press(answer)
+            await until(lambda: not isinstance(app.screen, SkipScreen))
+            await until(partial(_holds, session, mode))
+        await shown(app, pilot)
+        assert "perm: ALLOW ALL" in app.status.render().plain
+        # A session that is set up again begins with what was configured.
+        assert app.settings.permission_mode == "default"
+        assert not app.settings.dangerously_skip_permissions
+
+
+async def test_skipping_every_check_is_refused_for_root(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    session = make_session(tmp_path)
+    app = make_app(tmp_path, session)
+    async with app.run_test(size=(120, 30)) as pilot:
+        await opened(app, pilot)
+        await pilot.press("end", "enter")
+        await until(lambda: any("refused for root" in each.message for each in app._notifications))
+        assert session.permission_mode == "default"
+
+
+@pytest.mark.parametrize(
+    ("keys", "answers", "reasons", "mode"),
+    [
+        (["a"], [("p1", True, "once")], [("", ())], "default"),
+        (["e"], [], [], "acceptEdits"),
+        (["escape"], [("p1", False, "once")], [("", ())], "default"),
+        (["r", *"shorter", "enter"], [("p1", False, "once")], [("shorter", ())], "default"),
+    ],
+)
+async def test_a_plan_is_answered(
+    tmp_path: Path,
+    keys: list[str],
+    answers: list[tuple[str, bool, str]],
+    reasons: list[tuple[str, tuple[str, ...]]],
+    mode: str,
+) -> None:
+    async with at_work(tmp_path) as (session, app, pilot):
+        session.bus.publish(PLAN)
+        await until(lambda: isinstance(app.screen, PlanScreen) and "2. Write" in drawn(app))
+        await answerable(app)
+        await pilot.press(*keys)
+        await until(lambda: not isinstance(app.screen, PlanScreen))
+        await until(lambda: session.permission_mode == mode)
+        assert (session.answers, session.reasons) == (answers, reasons)
+
+
+@pytest.mark.parametrize(("columns", "rows"), [(80, 24), (120, 40)])
+async def test_a_long_plan_scrolls_above_its_answers(tmp_path: Path, columns: int, rows: int) -> None:
+    steps = "\n".join(f"{at}. step {at}" for at in range(1, 101))
+    async with at_work(tmp_path) as (session, app, pilot):
+        await pilot.resize_terminal(columns, rows)
+        session.bus.publish(PermissionAsked(request_id="p1", tool_name="ExitPlanMode", input={"plan": steps}))
+        await until(lambda: isinstance(app.screen, PlanScreen) and "step 3" in drawn(app))
+        assert "e Approve + edits" in drawn(app)
+        while "step 100" not in drawn(app):
+            await pilot.press("pagedown")
+        assert "e Approve + edits" in drawn(app), drawn(app)
+
+
+def test_in_plain_mode_a_plan_is_a_question_with_the_harmless_answer_first() -> None:
+    question = question_of(PLAN)
+    assert question.all_lines[:4] == ["The plan:", "  Tides", "", "  1. Search"]
+    assert question.answer("") == Answer()
+    assert question.answer("2") == Answer(allow=True)
+    assert question.answer("3") == Answer(allow=True, mode="acceptEdits")
+    assert question.answer("shorter") == Answer(reason="shorter")

@@ -1,0 +1,68 @@
+"""The permission mode of the session, which a person can change at any time."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, cast
+
+from core.errors import SettingsError
+from core.settings.model import PermissionMode, refuse_skip_as_root
+
+if TYPE_CHECKING:
+    from tui.app.port import AppPort
+
+__all__ = ["PermissionModeSelection"]
+
+_SKIP = "bypassPermissions"
+
+
+class PermissionModeSelection:
+    """Opens the list of modes, asks for confirmation if need be, and gives the session the chosen one."""
+
+    def __init__(self, app: AppPort) -> None:
+        self._app = app
+
+    def open(self) -> None:
+        """Show the modes."""
+        from tui.screens.session.mode import ModeScreen
+
+        session = self._app.session
+        if session is None:
+            self._app.notify("The session has not started yet.", markup=False)
+        elif not isinstance(self._app.screen, ModeScreen):
+            self._app.push_screen(ModeScreen(session.permission_mode), self._on_choice)
+
+    def _on_choice(self, mode: str | None) -> None:
+        from tui.screens.session.mode import SkipScreen
+
+        session = self._app.session
+        if mode is None or session is None or mode == session.permission_mode:
+            return
+        if mode != _SKIP:
+            self.change(mode)
+            return
+        try:
+            refuse_skip_as_root("The mode that skips every permission check")
+        except SettingsError as error:
+            self._app.notify(str(error), severity="warning", markup=False)
+        else:
+            self._app.push_screen(SkipScreen(), lambda confirmed: self.change(_SKIP) if confirmed else None)
+
+    def change(self, mode: str) -> None:
+        """Change the mode of the session."""
+        self._app.spawn(self._change(cast("PermissionMode", mode)), "permission mode", "agent")
+
+    async def _change(self, mode: PermissionMode) -> None:
+        session = self._app.session
+        if session is None:
+            return
+        try:
+            await session.set_permission_mode(mode)
+        except SettingsError as error:
+            self._app.notify(str(error), severity="warning", markup=False)
+            return
+        if mode != _SKIP:
+            # The session is resumed with these settings after another setup.
+            self._app.settings = replace(
+                self._app.settings, permission_mode=mode, dangerously_skip_permissions=False
+            )

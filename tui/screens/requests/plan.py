@@ -1,0 +1,99 @@
+"""The dialog in which a plan is approved, or sent back with a remark."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal
+
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.content import Content
+from textual.widgets import Static
+
+from core.agent.permissions.gate import REASON_LIMIT
+from core.events.types import PermissionAsked
+from tui.keys.places import KeyPlace, key_binding
+from tui.screens.requests.permission import PermissionAnswer
+from tui.screens.requests.text_answer import TextAnswer
+from tui.viewers.bodies.markdown import MarkdownBody
+from tui.viewers.view.document_view import DocumentView
+from tui.widgets.dialog import Box, Choice, Dialog, Foot
+
+__all__ = ["PlanAnswer", "PlanScreen"]
+
+PlanAnswer = PermissionAnswer | Literal["acceptEdits"]
+"""An answer to the question, or the mode whose choice approves the plan."""
+
+_NO_TEXT = "*The agent has not written the plan: its messages in the conversation may say what it is.*"
+_ADVICE = "Until you approve it, nothing is written or sent."
+
+
+class PlanScreen(Dialog[PlanAnswer | None]):
+    """Shows a plan; Esc continues planning. The result None means that it was answered elsewhere."""
+
+    PLACE: ClassVar[KeyPlace] = KeyPlace("When a plan is ready")
+    FIRST = "keep"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        key_binding("plan.keep", "escape", "back", "continue planning"),
+        key_binding("plan.remark", "r", "remark", "continue planning, with a remark for the model"),
+        key_binding("plan.approve", "a", "approve", "approve; other calls ask"),
+        key_binding("plan.edits", "e", "answer('acceptEdits')", "approve; edits of files are allowed"),
+    ]
+
+    def __init__(self, event: PermissionAsked) -> None:
+        super().__init__()
+        self.event = event
+
+    def compose(self) -> ComposeResult:
+        """Show the plan and the answers."""
+        with Box("Plan", "-asks"):
+            yield Static(Content("Approve this plan?"), classes="heading")
+            yield DocumentView(id="plan")
+            yield Static(Content(_ADVICE), classes="advice")
+            yield Foot(
+                Choice("Esc", "Keep planning", "keep", "back"),
+                Choice("r", "Remark", "remark"),
+                Choice("a", "Approve", "approve"),
+                Choice("e", "Approve + edits", "edits", "answer('acceptEdits')"),
+                id="answers",
+            )
+            yield TextAnswer(
+                "What should change? The model sees your remark.",
+                "Send",
+                self._explain_remark,
+                most=REASON_LIMIT,
+                id="reasoning",
+            )
+
+    def on_mount(self) -> None:
+        """Show the plan."""
+        self.query_one(DocumentView).show(MarkdownBody(str(self.event.input.get("plan") or _NO_TEXT)))
+
+    def on_text_answer_submitted(self, event: TextAnswer.Submitted) -> None:
+        """Send the plan back with a remark."""
+        event.stop()
+        self.answer(PermissionAnswer(allow=False, reason=event.text))
+
+    def on_document_view_laid_out(self, event: DocumentView.LaidOut) -> None:
+        """Give the plan all of its rows; the box scrolls."""
+        event.stop()
+        event.view.styles.height = max(1, event.view.virtual_size.height)
+
+    def action_approve(self) -> None:
+        """Approve the plan; the session continues in the default mode."""
+        self.answer(PermissionAnswer(allow=True))
+
+    def action_remark(self) -> None:
+        """Ask what should change."""
+        if self.accepts_answers:
+            self.query_one(TextAnswer).begin()
+
+    def action_back(self) -> None:
+        """Close the text line; continue planning if it is not open."""
+        if self.query_one(TextAnswer).end():
+            self.focus_choice("#keep")
+        else:
+            self.answer(PermissionAnswer(allow=False))
+
+    def _explain_remark(self, text: str) -> tuple[str, bool]:
+        left = f"{REASON_LIMIT - len(text):,} characters left." if len(text) > REASON_LIMIT // 2 else ""
+        return left or "Say what to change or to add.", bool(text)

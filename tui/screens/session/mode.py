@@ -1,0 +1,107 @@
+"""The choice of the permission mode, and the confirmation of the one that skips every check."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from rich.cells import cell_len
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.content import Content
+from textual.widgets import OptionList, Static
+from textual.widgets.option_list import Option
+
+from core.events.describe import MODE_RULES
+from tui.keys.places import KeyPlace, key_binding
+from tui.ports import ScreenHost
+from tui.widgets.choice_list import LetterKeyList
+from tui.widgets.command import CommandSpec
+from tui.widgets.dialog import QUIET_SECONDS, Box, Choice, Dialog, Foot
+
+__all__ = ["COMMAND", "ModeScreen", "SkipScreen", "open_screen"]
+
+COMMAND = CommandSpec("mode", "Permission mode", "Which tool calls ask you", order=22, key="session.mode")
+
+_IN_USE = "●"
+_NAMES = {"bypassPermissions": "skip every check"}
+_ADVICE = (
+    "Applies from the next call on; calls that wait are judged again. This session only. "
+    "Rules that deny or ask hold in every mode."
+)
+_SKIP = (
+    "Every tool runs without asking, also one that sends, changes or deletes something, and also if a page or a mail "
+    "tells the agent to run it. Rules that deny or ask still hold."
+)
+
+
+def open_screen(app: ScreenHost) -> None:
+    """Open the choice of the permission mode."""
+    app.permission_mode.open()
+
+
+class ModeScreen(Dialog[str | None]):
+    """Lists the permission modes; closes with the chosen one, or None. The cursor starts on the current one."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q", "close", "Close", show=False)]
+
+    def __init__(self, mode: str) -> None:
+        super().__init__(requested=True)
+        self._mode = mode
+
+    def compose(self) -> ComposeResult:
+        """Create the list."""
+        width = max(cell_len(_name(mode)) for mode in MODE_RULES)
+        with Box("Permission mode"):
+            yield LetterKeyList(
+                *(Option(self._row(mode, rule, width), id=mode) for mode, rule in MODE_RULES.items()),
+                id="modes",
+            )
+            yield Static(Content(_ADVICE), classes="advice")
+            yield Foot(hint="Enter select   Esc cancel", id="answers")
+
+    def _row(self, mode: str, rule: str, width: int) -> Content:
+        mark = _IN_USE if mode == self._mode else " "
+        style = "bold $text-error" if mode == "bypassPermissions" else ""
+        return Content.assemble(
+            (f"{mark} ", "$accent"), (f"{_name(mode):<{width}}", style), "  ", (rule, "$text-on-rows")
+        )
+
+    def on_mount(self) -> None:
+        """Start on the current mode."""
+        modes = self.query_one(LetterKeyList)
+        modes.highlighted = list(MODE_RULES).index(self._mode) if self._mode in MODE_RULES else 0
+        modes.focus()
+
+    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
+        """Close with the mode of the row."""
+        event.stop()
+        self.dismiss(event.option_id)
+
+
+class SkipScreen(Dialog[bool]):
+    """Asks for confirmation before every check is skipped; going back has the focus."""
+
+    PLACE: ClassVar[KeyPlace] = KeyPlace("When every permission check is to be skipped")
+    FIRST = "back"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        key_binding("skip.back", "n,escape", "answer(False)", "go back"),
+        key_binding("skip.confirm", "y", "answer(True)", "skip every check"),
+    ]
+
+    def __init__(self) -> None:
+        # Enter chose the mode; held down it must not confirm it.
+        super().__init__(requested=True, quiet=QUIET_SECONDS)
+
+    def compose(self) -> ComposeResult:
+        """Show what it means."""
+        with Box("Permission mode", "-fails"):
+            yield Static(Content("Skip every permission check?"), classes="heading")
+            yield Static(Content(_SKIP), classes="advice")
+            yield Foot(
+                Choice("n", "Back", "back", "answer(False)"),
+                Choice("y", "Skip every check", "skip", "answer(True)"),
+            )
+
+
+def _name(mode: str) -> str:
+    return _NAMES.get(mode, mode)
