@@ -88,7 +88,7 @@ class SearchResults:
             return Outcome(note=reason)
         # Masked before it is cut: half a secret would not be known for one.
         text = context.workspace.redactor.redact("\n".join(texts))
-        unique = unique_id(context, call.tool_use_id, text)
+        unique = unique_id(context, call.tool_use_id, text, clean=True)
         heading = f"{reason}\ntool: {plain_text(call.name)[:200]}\ntool_use_id: {call.tool_use_id}\n"
         content = f"{heading}\n{text[:_MAX_UNPARSED]}"
         saved, path = save_once(

@@ -52,10 +52,11 @@ class TaskContext:
         count = msgspec.msgpack.decode(self._link.recv_bytes(), type=int)
         texts = []
         for _ in range(count):
-            pieces = []
+            data = bytearray()
             while piece := self._link.recv_bytes():
-                pieces.append(piece)
-            texts.append(b"".join(pieces).decode("utf-8", "surrogatepass"))
+                data += piece
+            texts.append(data.decode("utf-8", "surrogatepass"))
+            del data
         return texts
 
     def keep(self, key: str, value: Any, size: int) -> None:

@@ -23,6 +23,7 @@ __all__ = ["REDACTED", "Redactor", "error_raised", "mask_link", "preview", "seal
 REDACTED = "[redacted]"
 
 _SHORTEST = 8
+_LONG = 1 << 20
 _DEEPEST = 64
 _TOO_DEEP = f"[left out: nested deeper than {_DEEPEST} levels]"
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*+"')
@@ -127,13 +128,15 @@ class Redactor:
         return spans, found.fields or bool(raw)
 
     def _masked(self, texts: set[str]) -> dict[str, str]:
-        # One search through all texts at once, then a closer check of the few with matches.
-        ordered = list(texts)
+        # One search through all texts at once, then a closer check of the few with matches. Long ones are not copied.
+        long = {text for text in texts if len(text) > _LONG}
+        ordered = list(texts - long)
         starts = list(accumulate((len(text) + 1 for text in ordered), initial=0))
         touched: set[int] = set()
         for start, end in self._spans("\0".join(ordered)):
             touched.update(range(bisect_right(starts, start) - 1, bisect_left(starts, end)))
-        return {ordered[at]: self.redact(ordered[at]) for at in touched if at < len(ordered)}
+        touched_texts = {ordered[at] for at in touched if at < len(ordered)}
+        return {text: self.redact(text) for text in touched_texts | long}
 
     def _copy(self, value: Any, masked: dict[str, str], depth: int) -> Any:
         if isinstance(value, str):

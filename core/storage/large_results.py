@@ -62,7 +62,13 @@ def store_large_result(
 
 
 def _weight(observation: AnyObservation) -> int:
-    """The bytes an observation takes in a line of JSON, where control characters count six each."""
+    """The bytes an observation takes in a line of JSON, where control characters count six each.
+
+    A large one is not encoded: its characters count.
+    """
+    size = sum(len(block.text) for block in observation.content if isinstance(block, TextContent))
+    if size > INLINE_LIMIT:
+        return size
     try:
         return len(msgspec.json.encode(observation))
     except (UnicodeEncodeError, TypeError, ValueError, RecursionError):

@@ -19,7 +19,7 @@ from core.storage.compression import LARGEST, LIMIT, SUFFIX, Unpacked, pack
 from core.storage.files import FolderEntry, Root, Written
 from core.storage.names import numbered
 from core.storage.paths import shown
-from core.text import escape_unsafe, without_surrogates
+from core.text import escape_unsafe, holds_unsafe, without_surrogates
 
 __all__ = ["FOLDERS", "JOURNAL", "RECORDS", "SAVED_REPORTS", "WORKSPACES", "Workspace", "saved_reports_of"]
 
@@ -49,6 +49,7 @@ RECORDS = frozenset(
 )
 """Names of the files that the session itself writes to its folder; nothing else may change them."""
 # A program that checks whether a session runs also holds its lock for a moment.
+_ENCODER = msgspec.json.Encoder()
 _LOCK_WAITS = (0.0, 0.05, 0.2)
 _SESSION = re.compile(r"session_\d{8}_\d{6}(?:-\d+)?")
 
@@ -180,14 +181,14 @@ class Workspace:
         return self.root.write(relative, data)
 
     def write_json(self, relative: str, value: Any) -> Written:
-        """Write a value as strict, indented JSON, redacted, with every unsafe character escaped.
+        """Write a value as strict JSON, redacted, with every unsafe character escaped; it is indented up to 1 MiB.
 
         Not-a-number and infinities become null.
 
         Raises:
             WorkspaceError: the value cannot be written as JSON, or the file system failed.
         """
-        return self.root.write(relative, _encode_json(relative, value, self.redactor).encode())
+        return self.root.write(relative, _encode_json(relative, value, self.redactor))
 
     def write_artifact(self, relative: str, text: str | bytes, *, redacted: bool = False) -> Written:
         """Write a text as `write` does; above 1 MiB it is compressed, and `.zst` is added to its name.
@@ -291,14 +292,16 @@ def _make_session(sessions: Path, name: str) -> Path:
     raise WorkspaceError(f"cannot make a session folder in {sessions}: too many of one second; try again")
 
 
-def _encode_json(relative: str, value: Any, redactor: Redactor) -> str:
+def _encode_json(relative: str, value: Any, redactor: Redactor) -> bytes:
     try:
         plain = redactor.redact_value(msgspec.to_builtins(value, enc_hook=_plain))
         try:
-            encoded = msgspec.json.encode(plain)
+            encoded = _ENCODER.encode_lines([plain])
         except UnicodeEncodeError:
-            encoded = msgspec.json.encode(_encodable(plain))
-        return escape_unsafe(msgspec.json.format(encoded, indent=2).decode()) + "\n"
+            encoded = _ENCODER.encode_lines([_encodable(plain)])
+        if len(encoded) <= LIMIT:
+            encoded = msgspec.json.format(encoded, indent=2) + b"\n"
+        return escape_unsafe(encoded.decode()).encode() if holds_unsafe(encoded) else encoded
     except (TypeError, ValueError, NotImplementedError, RecursionError, msgspec.MsgspecError) as error:
         raise WorkspaceError(
             f"cannot write '{relative}' as JSON: {error}; keep to plain values nested less deeply"

@@ -41,7 +41,10 @@ def unique_id(context: ObserverContext, tool_use_id: str, *content: Any, clean: 
     except (UnicodeEncodeError, TypeError, ValueError, RecursionError):
         data, clean = repr(content).encode("utf-8", "backslashreplace"), False
     if not clean:
-        data = context.workspace.redactor.redact(data.decode()).encode("utf-8", "backslashreplace")
+        text = data.decode()
+        # It may have 100 MB.
+        del data
+        data = context.workspace.redactor.redact(text).encode("utf-8", "backslashreplace")
     return _digest(data)[:9] + _digest(tool_use_id.encode("utf-8", "backslashreplace"))[:4]
 
 

@@ -495,3 +495,24 @@ def test_any_large_result_is_stored_alike(
         answers.append((settler.store(given_raw, facts(SEARCH) | {"tool_input": arguments})[1],
                         files_of(workspace, "tool_results")))  # fmt: skip
     assert answers[0] == answers[1]
+
+
+def most_memory(pid: int) -> int:
+    """The most memory that a process had in RAM, in bytes."""
+    status = Path(f"/proc/{pid}/status").read_text()
+    return int(status.split("VmHWM:")[1].split()[0]) * 1024
+
+
+def test_a_large_result_takes_three_times_its_size_at_most(
+    workspace: Workspace, aside: WorkerProcess
+) -> None:
+    text = ("line of words " * 36 + "\n") * 80_000
+    ResultStore(ResultAdapter(None), workspace, workspace.redactor, aside).store(
+        raw(text[: 2 * LARGE]), facts(SEARCH, "toolu_0")
+    )
+    pid = hello(aside)
+    here, there = most_memory(os.getpid()), most_memory(pid)
+    observe(workspace, aside, raw(text), SEARCH)
+    assert hello(aside) == pid
+    assert most_memory(pid) - there < 3.2 * len(text)
+    assert most_memory(os.getpid()) - here < 0.5 * len(text)
