@@ -347,8 +347,7 @@ class Places:
         environment = from_variables(self.environ, KNOWN)
         user = from_toml(self.user_file, KNOWN, in_folder=False)
         written = self.folder_settings()
-        skills = winner((options, environment, user), "skills")
-        trust = self.folder_trust(written, skills=skills is not None and bool(skills.value))
+        trust = self.folder_trust(written, skills=self._names_skills((options, environment, user)))
         weighed = weigh(written, trust, user, SPECS, self._value_of)
         return Sources((options, environment, *weighed.layers, user), weighed.held_back, trust)
 
@@ -371,6 +370,20 @@ class Places:
         known = decision.fingerprints
         changed = tuple(path for path, each in fingerprints.items() if known.get(path) != each)
         return FolderTrust(self.cwd, "changed" if changed else decision.answer, fingerprints, changed)
+
+    def uses_folder_skills(self) -> bool:
+        """Whether the user has switched on skills by name, which a folder may have.
+
+        Raises:
+            SettingsError: the user's own file cannot be read.
+        """
+        user = from_toml(self.user_file, KNOWN, in_folder=False)
+        return self._names_skills((from_variables(self.environ, KNOWN), user))
+
+    def _names_skills(self, layers: Sequence[Layer]) -> bool:
+        given = winner(layers, "skills")
+        names = () if given is None else self.checked("skills", given)
+        return bool(names) and names != ("all",)
 
     @property
     def _has_own_definitions(self) -> bool:

@@ -16,7 +16,7 @@ from core.settings.model import SPECS
 from core.settings.sources import SourcedValue
 from core.text import clean_line
 from core.trust.files import AGENTS, SKILLS
-from core.trust.state import Affects
+from core.trust.state import Affects, fingerprint
 from core.trust_question.texts import masked
 
 __all__ = ["Change", "definition_changes", "describe_change", "server_changes", "setting_changes"]
@@ -93,10 +93,15 @@ def setting_changes(written: FolderSettings, held_back: Sequence[HeldBack]) -> I
             )
 
 
-def definition_changes(folder: Path, files: Sequence[str]) -> Iterator[Change]:
-    """The sub-agents and skills in some files of the folder."""
+def definition_changes(folder: Path, fingerprints: Mapping[str, str]) -> Iterator[Change]:
+    """The sub-agents and skills in files of the folder, whose content has these fingerprints."""
+
+    def check(path: Path, data: bytes) -> None:
+        if fingerprints.get(path.relative_to(folder).as_posix()) != fingerprint(data):
+            raise SettingsError("it changed while it was read")
+
     shipped = {each.name: each for each in shipped_subagents()}
-    for file in files:
+    for file in sorted(fingerprints):
         if file.startswith(f"{SKILLS}/") and file.endswith("/SKILL.md"):
             yield Change(
                 "tools", f"the skill {clean_line(Path(file).parent.name, 60)}", "can be loaded", file
@@ -105,7 +110,7 @@ def definition_changes(folder: Path, files: Sequence[str]) -> Iterator[Change]:
             continue
         shown = clean_line(file, 200)
         try:
-            text = read_markdown(folder / file, inside=folder)
+            text = read_markdown(folder / file, inside=folder, check=check)
             agent = read_subagent(text, origin=shown, source="project")
         except SettingsError:
             yield Change("tools", "a sub-agent", "cannot be read, and has no effect", shown)

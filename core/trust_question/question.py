@@ -5,7 +5,7 @@ What was shown is what is used: an answer holds for the content that the questio
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -25,7 +25,7 @@ from core.trust_question.changes import (
     server_changes,
     setting_changes,
 )
-from core.trust_question.texts import differences, shown_texts
+from core.trust_question.texts import CHANGED, differences, shown_texts
 
 __all__ = [
     "FolderQuestion",
@@ -94,7 +94,7 @@ def find_question(places: Places) -> FolderQuestion | None:
 def read_folder(places: Places) -> FolderQuestion:
     """Read what a folder would change, whatever was decided about it."""
     written = places.folder_settings()
-    trust = places.folder_trust(written, skills=_has_skills(places))
+    trust = places.folder_trust(written, skills=places.uses_folder_skills())
     servers = _servers(places.cwd, written)
     fingerprints = dict(trust.fingerprints)
     decision = FolderDecisions(places.state).read(places.cwd)
@@ -112,10 +112,13 @@ def read_folder(places: Places) -> FolderQuestion:
     if not fingerprints:
         return FolderQuestion(places.cwd, "harmless")
     problems, answers, changes = _answers(places, written)
-    changes += [*definition_changes(places.cwd, sorted(fingerprints)), *server_changes(servers)]
+    changes += [*definition_changes(places.cwd, fingerprints), *server_changes(servers)]
     texts = shown_texts(
         places.cwd, _shown_files(places.cwd, fingerprints), _secrets(written, servers), _given_texts(written)
     )
+    if changed_files := [file for file, text in texts.items() if text == CHANGED]:
+        # What was shown is what is used: this was not shown.
+        problems, answers = [f"{clean_line(changed_files[0], 200)} changed while it was read"], ("ignored",)
     order = list(GROUPS)
     earlier = decision.texts if decision is not None and state == "changed" else {}
     return FolderQuestion(
@@ -202,31 +205,24 @@ def _servers(folder: Path, written: FolderSettings) -> list[UserServer]:
     return [each for each in found if isinstance(each, UserServer)]
 
 
-def _has_skills(places: Places) -> bool:
-    try:
-        return bool(load_settings(**vars(replace(places, trust="ignored"))).skills)
-    except SettingsError:
-        return True
-
-
-def _shown_files(folder: Path, fingerprints: dict[str, str]) -> list[str]:
-    """The files behind the fingerprints."""
-    files = [each for each in fingerprints if each != SERVERS]
+def _shown_files(folder: Path, fingerprints: Mapping[str, str]) -> dict[str, str]:
+    """The files behind the fingerprints, each with its own."""
+    files = {file: each for file, each in fingerprints.items() if file != SERVERS}
     if SERVERS in fingerprints:
-        files += [
-            each
-            for each in (PROJECT_FILE, PROJECT_SERVERS)
-            if each not in files and (folder / each).is_file()
-        ]
+        for file in (PROJECT_FILE, PROJECT_SERVERS):
+            if file not in files and (folder / file).is_file():
+                files[file] = ""
     return files
 
 
 def _given_texts(written: FolderSettings) -> dict[str, str]:
-    """The text of files that may hold secrets of other programs: only what counts here."""
+    """The text of the settings files as they were read: of `.env` only what counts here."""
     texts = {file: f"({error})\n" for file, error in written.problems.items()}
     if DOTENV in written.layers:
         lines = (f"{each.name}={each.value}\n" for each in written.layers[DOTENV].values())
         texts[DOTENV] = "".join(lines)
+    for each in written.layers.get(PROJECT_FILE, {}).values():
+        texts[PROJECT_FILE] = each.text
     return texts
 
 

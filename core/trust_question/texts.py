@@ -10,28 +10,33 @@ from pathlib import Path
 from core.redaction.redactor import Redactor
 from core.text import clean
 from core.trust.files import read_regular
+from core.trust.state import fingerprint
 
-__all__ = ["differences", "masked", "shown_texts"]
+__all__ = ["CHANGED", "differences", "masked", "shown_texts"]
 
 LARGEST = 128 << 10
 """Bytes of a file that are shown."""
 
+CHANGED = "(not shown: it changed while it was read)\n"
 _SHORTEST_SECRET = 4
 _CONTEXT = 2
 
 
 def shown_texts(
-    folder: Path, files: Iterable[str], secrets: Iterable[str], given: Mapping[str, str]
+    folder: Path, files: Mapping[str, str], secrets: Iterable[str], given: Mapping[str, str]
 ) -> dict[str, str]:
     """The text of each file by its path in the folder, cleaned, and with the secrets masked.
 
-    `given` has the text of files that are not shown as they are.
+    `files` has the fingerprint of each file, empty if it has none; `given` has the text of those that were read before.
     """
     hidden = sorted({each for each in secrets if len(each) >= _SHORTEST_SECRET}, key=len, reverse=True)
     redactor = Redactor(())
     texts = {}
-    for file in files:
+    for file, expected in files.items():
         data = given[file].encode() if file in given else read_regular(folder / file, LARGEST)
+        if data is not None and file not in given and expected not in ("", fingerprint(data)):
+            texts[file] = CHANGED
+            continue
         if data is None:
             texts[file] = "(not shown: it is no regular file, cannot be read, or is too large)\n"
             continue

@@ -19,7 +19,8 @@ from core.errors import SettingsError
 from core.settings.describe import list_settings, store_setting
 from core.settings.model import SPECS, Places, Settings, load_settings
 from core.trust.decisions import FolderDecisions
-from core.trust.state import Answer
+from core.trust.files import definition_fingerprints
+from core.trust.state import Answer, FolderTrust
 from core.trust_question.question import FolderQuestion, find_question, read_folder, revoke
 
 KEY = "sk-ant-of-the-user-0123456789"
@@ -212,12 +213,31 @@ def test_what_was_shown_is_what_is_used(places: Places) -> None:
     assert "project" not in {each.source for each in read_roster(settings, places).subagents}
 
 
+def test_a_file_that_changes_while_it_is_read_cannot_be_trusted(
+    places: Places, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(places, agent=AGENT)
+
+    def flipped(*args: Any) -> FolderTrust:
+        found = FolderTrust(places.cwd, "undecided", definition_fingerprints(places.cwd, skills=False))
+        write(places, agent=AGENT.replace("Do", "Kindly do"))
+        return found
+
+    monkeypatch.setattr(Places, "folder_trust", lambda *_args, **_options: flipped())
+    question = ask(places)
+    assert question.answers == ("ignored",)
+    assert question.problems == (".claude/agents/r.md changed while it was read",)
+    assert "Kindly" not in repr(question)
+
+
 def test_a_skill_is_copied_as_it_was_trusted(places: Places, tmp_path: Path) -> None:
     folder = places.cwd / ".claude/skills/style"
     folder.mkdir(parents=True)
     (folder / "SKILL.md").write_text("---\ndescription: d\n---\nShort.")
     (folder / "words.txt").write_text("words")
     (folder / "run.sh").write_text("true")
+    assert find_question(places) is None
+    places.user_file.write_text('skills = "all"')
     assert find_question(places) is None
     places.user_file.write_text('skills = ["style"]')
     assert read_roster(load(places), places).chosen == ()
