@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Collection, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterator, Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
@@ -11,6 +12,7 @@ from core.events.types import Event, McpServer
 from core.provider.models import KnownModel, ModelChoice
 
 if TYPE_CHECKING:
+    from core.agent.permissions.rules import Rule
     from core.settings.model import PermissionMode, Settings
     from core.telemetry.tracer import Trace
 
@@ -18,6 +20,7 @@ __all__ = [
     "Build",
     "BusPort",
     "Openable",
+    "RulesPort",
     "ScreenHost",
     "ServersPort",
     "SessionPort",
@@ -57,6 +60,23 @@ class ServersPort(Protocol):
         """Enable or disable the tools of a server; returns the reason if that is impossible."""
 
 
+class RulesPort(Protocol):
+    """The permission rules of a session."""
+
+    def __iter__(self) -> Iterator[Rule]:
+        """The rules that hold now; may read a file."""
+
+    @property
+    def problem(self) -> str:
+        """What is wrong with the stored rules; empty if nothing is."""
+
+    def last_used(self, rule: Rule, /) -> datetime | None:
+        """When a rule last decided a call."""
+
+    def remove(self, rule: Rule, /) -> str | None:
+        """Remove a rule; returns why that is not possible."""
+
+
 class ModelsPort(Protocol):
     """The choice of the model for the next queries, and the models that the agent lists."""
 
@@ -94,6 +114,10 @@ class SessionPort(Protocol):
     @property
     def servers(self) -> ServersPort:
         """The MCP servers of the session."""
+
+    @property
+    def rules(self) -> RulesPort:
+        """The permission rules of the session."""
 
     @property
     def trace(self) -> Trace | None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 import fcntl
 import os
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, NoReturn
+from typing import Any, Literal, NoReturn
 
 from core.bus import Bus
 from core.errors import SettingsError, UniversalAgentError, WorkspaceError
@@ -52,6 +52,23 @@ class NoServers:
 
     def switch(self, _name: str, *, on: bool) -> str:
         """Return why nothing can be switched."""
+        return _NO_AGENT
+
+
+class NoRules:
+    """The permission rules of a session in which nothing runs any more: none."""
+
+    problem = ""
+
+    def __iter__(self) -> Iterator[Any]:
+        """No rules."""
+        return iter(())
+
+    def last_used(self, _rule: object) -> None:
+        """Return None: there are no rules."""
+
+    def remove(self, _rule: object) -> str:
+        """Return why nothing can be removed."""
         return _NO_AGENT
 
 
@@ -100,6 +117,7 @@ class PastSession:
         self.unsent: tuple[str, ...] = ()
         """The queries that still waited when the program ended, oldest first."""
         self.servers = NoServers()
+        self.rules = NoRules()
         self.trace = None
         self.closed = False
         self._tail = tail

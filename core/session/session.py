@@ -16,6 +16,7 @@ from core.agent.connection import AgentConnection
 from core.agent.mcp.servers import Servers
 from core.agent.messages.translate import TurnOutcome
 from core.agent.permissions.gate import PermissionReply
+from core.agent.permissions.rule_set import RuleSet
 from core.agent.query import QueryPath
 from core.bus import Bus
 from core.concurrency.spawn import Handle, Spawn, spawn_task
@@ -143,6 +144,11 @@ class Session:
     def servers(self) -> Servers:
         """The MCP servers: their states and the operations on them."""
         return self._assembly.servers
+
+    @property
+    def rules(self) -> RuleSet:
+        """The permission rules that hold now."""
+        return self._assembly.rules
 
     async def start(self) -> None:
         """Begin the session and connect the agent; a failure becomes an event and the state `failed`."""

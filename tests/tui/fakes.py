@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
+from core.agent.permissions.rule_set import RuleSet
 from core.bus import Bus
 from core.concurrency.spawn import Spawn
 from core.events.types import (
@@ -80,6 +81,7 @@ class FakeSession:
     workspace: FakeWorkspace
     servers: FakeServers = field(default_factory=FakeServers)
     models: FakeModels = field(default_factory=FakeModels)
+    rules: RuleSet = field(default_factory=RuleSet)
     script: Sequence[Event] = ()
     demo: bool = False
     fail_start: str | None = None

@@ -117,6 +117,8 @@ STANDARD: Mapping[str, str] = {
     "connections.reconnect": "r",
     "connections.switch": "e,space",
     "connections.test": "t",
+    "permissions.remove": "d,delete",
+    "permissions.read": "r",
     "budget.raise": "r",
     "budget.leave": "escape,q",
     "fresh.begin": "f",
@@ -189,6 +191,8 @@ TOGETHER = (
     "blacklist.clear blacklist.clear_all help.all help.here screen.back",
     "connections.reconnect connections.switch connections.test help.all help.here move.down move.first "
     "move.last move.page_down move.page_up move.up screen.back",
+    "help.all help.here move.down move.first move.last move.page_down move.page_up move.up "
+    "permissions.read permissions.remove screen.back",
     "budget.leave budget.raise help.all help.here",
     "fresh.begin fresh.quit help.all help.here",
     "help.all help.here skip.back skip.confirm",

@@ -1,0 +1,170 @@
+"""The permission rules of the session: where each comes from, when it was last used, and what was decided."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from functools import partial
+from typing import ClassVar
+
+from rich.cells import set_cell_size
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.content import Content
+from textual.widgets import OptionList, Static
+
+from core.agent.permissions.rules import Rule
+from core.errors import UniversalAgentError
+from core.events.units import quantity
+from core.history.permission_log import Decision, read_decisions
+from core.text import clean_line
+from tui.keys.places import KeyPlace, key_binding
+from tui.ports import ScreenHost, SessionPort
+from tui.render.format import tail_cut
+from tui.screens.services.row_screen import MUTED, RowScreen, field, hanging
+from tui.viewers.view.chrome import TitleLine
+from tui.widgets.choice_list import RowList
+from tui.widgets.command import CommandSpec
+from tui.widgets.workers import start_job
+
+__all__ = ["COMMAND", "PermissionsScreen", "open_screen"]
+
+COMMAND = CommandSpec("permissions", "Permission rules", "Rules and decisions", order=65)
+
+_EFFECT, _FROM, _USED = 7, 12, 16
+_MOST_DECISIONS = 200
+_EFFECTS = {"allow": ("✓", "$success"), "ask": ("?", "$warning"), "deny": ("✗", "$error")}
+_FROMS = {"session": "this session", "folder": "this folder", "everywhere": "everywhere", "demo": "the demo"}
+_LIFETIMES = {
+    "session": "until the session ends",
+    "folder": "in this folder, until you remove it",
+    "everywhere": "in every folder, until you remove it",
+    "demo": "a part of the demo",
+}
+_GIVEN = "from the settings or an option: ua-tui config shows where"
+_EMPTY = "There are no rules: what is not contained asks each time. A permission dialog can add a rule."
+
+
+def open_screen(app: ScreenHost) -> None:
+    """Show the permission rules."""
+    app.push_screen(PermissionsScreen(lambda: app.session))
+
+
+class PermissionsScreen(RowScreen[Rule]):
+    """Lists the rules that hold now; below them are the decisions of the session, the newest first."""
+
+    PLACE: ClassVar[KeyPlace] = KeyPlace("In the permission rules", parts=(RowList,))
+    BINDINGS: ClassVar[list[BindingType]] = [
+        key_binding("permissions.remove", "d,delete", "remove", "remove the rule"),
+        key_binding("permissions.read", "r", "read", "read the rules again"),
+    ]
+    OFFERED = (("permissions.remove", "remove", "remove"), ("permissions.read", "read again", "read"))
+
+    def __init__(self, session: Callable[[], SessionPort | None]) -> None:
+        super().__init__()
+        self._find_session = session
+        self._used: dict[Rule, datetime] = {}
+        self._decisions: list[Decision] = []
+        self._problem = ""
+
+    def compose_details(self) -> ComposeResult:
+        """Create the details of the rule and the log."""
+        yield Static(id="permissions-about")
+
+    def on_mount(self) -> None:
+        """Read the rules."""
+        self.query_one(TitleLine).show("Permission rules", facts="reading …")
+        self.action_read()
+
+    def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
+        """Show the details of another rule from their beginning."""
+        self.query_one("#details").scroll_home(animate=False)
+
+    def action_read(self) -> None:
+        """Read the rules and the decisions again."""
+        start_job(self, partial(self._change_and_read, None), "permissions")
+
+    def action_remove(self) -> None:
+        """Remove the rule under the cursor."""
+        if (chosen := self.chosen) is not None:
+            start_job(self, partial(self._change_and_read, chosen), "permissions")
+
+    async def _change_and_read(self, removed: Rule | None) -> None:
+        session = self._find_session()
+        if session is None:
+            self.query_one(TitleLine).show(facts="the session has not started yet")
+            return
+        rules, folder = session.rules, session.workspace.path
+        problem = await asyncio.to_thread(rules.remove, removed) if removed is not None else None
+        found = await asyncio.to_thread(list, rules)
+        self._used = {rule: at for rule in found if (at := rules.last_used(rule)) is not None}
+        self._problem = problem or rules.problem
+        try:
+            self._decisions = await asyncio.to_thread(read_decisions, folder)
+        except UniversalAgentError as error:
+            self._problem = self._problem or str(error)
+        self.rows = found
+        self.show_rows()
+
+    def show_rows(self) -> None:
+        """Show the rules and how many there are."""
+        if self.rows or self._decisions:
+            decided = quantity(len(self._decisions), "decision")
+            self.query_one(TitleLine).show(
+                facts=f"{quantity(len(self.rows), 'rule')} · {decided} in this session"
+            )
+        else:
+            self.query_one(TitleLine).show(facts="no rules")
+        super().show_rows()
+
+    def header(self, width: int) -> Content:
+        """Lay out the names of the columns."""
+        text = f"   {'effect':<{_EFFECT}}{'rule':<{_rule_room(width)}}  {'from':<{_FROM}}  last used"
+        return Content.styled(text[:width].rstrip(), MUTED)
+
+    def row(self, row: Rule, width: int, *, chosen: bool) -> Content:
+        """Lay out a rule."""
+        mark, style = _EFFECTS[row.effect]
+        room = _rule_room(width)
+        used = self._used.get(row)
+        return Content.assemble(
+            ("›" if chosen else " ", "bold"),
+            (f"{mark} {row.effect:<{_EFFECT}}", "" if chosen else style),
+            set_cell_size(tail_cut(clean_line(row.text, 1_000), room), room),
+            (f"  {_FROMS.get(row.origin, 'settings'):<{_FROM}}", MUTED),
+            (f"  {_moment(used) if used is not None else 'never'}", MUTED),
+        )
+
+    def show_details(self) -> None:
+        """Show the rule under the cursor, and the decisions."""
+        about = _details(self.chosen, self._decisions, self._problem, self._width)
+        self.query_one("#permissions-about", Static).update(about)
+
+
+def _details(rule: Rule | None, decided: Sequence[Decision], problem: str, width: int) -> Content:
+    lines = [hanging(("✗ ", "$error"), clean_line(problem, 1_000), width, "$error")] if problem else []
+    if rule is None:
+        lines.append(hanging(("", ""), _EMPTY, width, MUTED))
+    else:
+        lines.append(field("rule ", f"{rule.effect} {clean_line(rule.text, 1_000)}", width))
+        if rule.server:
+            lines.append(field("tools", f"of the server {clean_line(rule.server)}", width))
+        lines.append(field("holds", _LIFETIMES.get(rule.origin, _GIVEN), width))
+    lines += [Content(""), Content.styled("Decisions in this session, the newest first", "bold")]
+    for each in list(reversed(decided))[:_MOST_DECISIONS]:
+        mark, style = _EFFECTS.get(each.decision, _EFFECTS["deny"])
+        why = " · ".join(filter(None, (each.by, each.rule or each.reason)))
+        head = Content.assemble((f"{each.at.astimezone():%H:%M:%S} ", MUTED), (f"{mark} ", style))
+        lines.append(hanging(head, f"{each.tools} · {why}", width))
+    if not decided:
+        lines.append(Content.styled("None yet.", MUTED))
+    return Content("\n").join(lines)
+
+
+def _rule_room(width: int) -> int:
+    return max(16, width - (1 + 2 + _EFFECT + 2 + _FROM + 2 + _USED))
+
+
+def _moment(moment: datetime) -> str:
+    return f"{moment.astimezone():%Y-%m-%d %H:%M}"
