@@ -128,10 +128,10 @@ class PermissionScreen(Dialog[PermissionAnswer | None]):
             later = [
                 Choice(scope[0], _LABELS[scope], scope, f"remember('{scope}')") for scope in self._scopes
             ]
-            if len(later) > 1:
+            if later:
                 yield Vertical(Foot(*now), Foot(*later, classes="-more"), id="answers")
             else:
-                yield Foot(*now, *later, id="answers")
+                yield Foot(*now, id="answers")
             yield TextAnswer(
                 "Why do you deny it? The model sees your reason.",
                 "Deny",
