@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cache, cached_property
 
 from core.redaction.names import KEY_WORDS, is_secret
-from core.redaction.oauth import is_login_parameter
+from core.redaction.oauth import EDGE, is_login_parameter
 
 __all__ = ["Scan", "SecretSearch"]
 
@@ -63,14 +63,17 @@ _WHOLE_NAMES = (
     *(pair for name in ("pass", "auth", "bearer") for pair in _named(name, '"', "'", "\\", "=")),
 )
 # Codes and states of OAuth, as they are in an address, or in an address in another one.
+_AFTER_SEPARATOR = r"(?:(?<![\w=.-]{0})|(?<=%3[fF]{0})|(?<=%2[36]{0})|(?<=\\u0026{0}))"
 _LOGIN_PARAMETERS = tuple(
     (
         f"{name}{sign}",
-        rf"(?i:{name}{sign})([^\s\"'\\,;&#<>(){{}}%]++(?:%(?!26|23|3b)[^\s\"'\\,;&#<>(){{}}%]*+)*+)",
+        rf"(?i:{name}{sign}){_AFTER_SEPARATOR.format(f'(?i:{name}{sign})')}"
+        r"([^\s\"'\\,;&#<>(){}%]{1,2048}+(?:%(?!26|23|3b)[^\s\"'\\,;&#<>(){}%]{0,512}+){0,64}+)",
     )
     for name in ("code", "state")
     for sign in ("=", "%3d")
 )
+_MOST_IN_ADDRESS = 6
 _LONGEST_NAME = 100
 _NAME_CHARACTERS = "-_0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _WHOLE_NAME = re.compile("[A-Za-z]+")
@@ -189,6 +192,7 @@ class SecretSearch:
             return found
         if isinstance(text, bytes):
             text = data.decode("utf-8", "surrogatepass")
+        addresses = _Addresses(text)
         done = [0] * (len(_NEEDLES) + len(_FIELD_NAMES))
         for number, start, end in _in_characters(hits, data, text):
             if _FIELD.match(text, end):
@@ -198,7 +202,7 @@ class SecretSearch:
             if match := _compiled(_DETECTORS[number][1]).match(text, start):
                 if number in _BY_WHOLE_NAME and not _is_named(text, match):
                     continue
-                if (name := _BY_LOGIN.get(number)) and not is_login_parameter(text, start, name, match[1]):
+                if (name := _BY_LOGIN.get(number)) and not addresses.has_login(start, name, match[1]):
                     continue
                 found.spans.append(match.span(match.lastindex or 0))
                 done[number] = match.end()
@@ -211,6 +215,24 @@ class SecretSearch:
     @cached_property
     def _search(self) -> _Needles:
         return _Needles(tuple(word.encode("utf-8", "surrogatepass") for word in self._words))
+
+
+class _Addresses:
+    """Which parameters of the addresses in a text belong to a login; few of each address are examined."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._end = -1
+        self._examined = 0
+
+    def has_login(self, start: int, name: str, value: str) -> bool:
+        """Whether the parameter at `start` belongs to a login; the places must ascend."""
+        if start >= self._end:
+            edge = EDGE.search(self._text, start)
+            self._end = edge.start() if edge else len(self._text)
+            self._examined = 0
+        self._examined += 1
+        return self._examined <= _MOST_IN_ADDRESS and is_login_parameter(self._text, start, name, value)
 
 
 class _Needles:

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["is_login_parameter"]
+__all__ = ["EDGE", "is_login_parameter"]
 
 _REACH = 2_048
-_EDGE = re.compile(r"[\s\"'<>{}]")
+EDGE = re.compile(r"[\s\"'<>{}]")
+"""What is part of no address and no form."""
 _SEPARATOR = r"(?:^|[?&;#]|\\u0026|%3f|%26|%23)"
 _QUERY = re.compile(r"[?#]|%3f", re.IGNORECASE)
 _BEFORE_NAME = re.compile(f"{_SEPARATOR}$", re.IGNORECASE)
@@ -35,10 +36,10 @@ _SURE_CODE, _SURE_STATE = 16, 6
 
 def is_login_parameter(text: str, start: int, name: str, value: str) -> bool:
     """Whether the parameter `name` at `start`, `code` or `state`, belongs to an OAuth login."""
-    left = _EDGE.split(text[max(start - _REACH, 0) : start])[-1]
+    left = EDGE.split(text[max(start - _REACH, 0) : start])[-1]
     if not _BEFORE_NAME.search(left):
         return False
-    address = left + _EDGE.split(text[start : start + _REACH], maxsplit=1)[0]
+    address = left + EDGE.split(text[start : start + _REACH], maxsplit=1)[0]
     path, *query = _QUERY.split(left, maxsplit=1)
     is_request = _PARTNER.search(address) is not None
     if is_request or (query and _LOGIN_PATH.search(path)):

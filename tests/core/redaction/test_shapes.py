@@ -83,3 +83,12 @@ def test_an_ordinary_address_stays_as_it_is(path: list[str], query: list[str], s
         f"https://www.example.com/{'-'.join(path)}/{path[0]}-2026?q={'+'.join(query)}&state={state}&code=US"
     )
     assert Redactor().redact(address) == address
+
+
+@pytest.mark.parametrize("word", ["&code=a1234567", "code=code=", "&state=abcd12&", "%26code%3Da1234567"])
+def test_an_address_made_of_codes_is_searched(word: str) -> None:
+    # Examining the address again at each of these places would take minutes.
+    masked = Redactor().redact(
+        f"{word * 20_000} https://app.example/callback?code=4/0AdeuXYZ12345&state=xyz1"
+    )
+    assert masked.endswith(f"callback?code={REDACTED}&state={REDACTED}")
