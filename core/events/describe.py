@@ -261,7 +261,7 @@ def _permission_mode_changed(event: ev.PermissionModeChanged, _hints: Hints) -> 
     severity = Severity.WARNING if event.mode == "bypassPermissions" else Severity.INFO
     rule = MODE_RULES.get(event.mode, "")
     sentence = f"Permission mode {now}{why}" + (f": {rule}." if rule else ".")
-    return Description("permission mode", sentence, severity, (f"It was {before}.",))
+    return Description("mode", sentence, severity, (f"It was {before}.",))
 
 
 @_describe.register(ev.ModelChosen)

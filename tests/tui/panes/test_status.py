@@ -15,6 +15,7 @@ from core.events.types import (
     PathFellBack,
     PermissionAnswered,
     PermissionAsked,
+    PermissionModeChanged,
     QueryClassified,
     QueryFinished,
     QueryReceived,
@@ -175,6 +176,17 @@ async def test_servers_that_are_fine_or_on_their_way_are_no_warning() -> None:
         text = app.shown(McpStatus(servers=servers))
         assert "mcp 1/2" in text
         assert "✗" not in text
+
+
+async def test_a_mode_that_was_chosen_is_shown_on_a_small_screen() -> None:
+    app = StatusApp()
+    async with app.run_test(size=(80, 5)):
+        started = SessionStarted(session_id="s", workspace="/w", cwd="/c", version="1")
+        assert "perm:" not in app.shown(started, McpStatus(servers=[McpServer(name="a", status="connected")]))
+        assert "perm: plan" in app.shown(PermissionModeChanged(previous="default", mode="plan"))
+        assert "perm: ALLOW ALL" in app.shown(
+            PermissionModeChanged(previous="plan", mode="bypassPermissions")
+        )
 
 
 async def test_what_waits_for_the_person_comes_first() -> None:

@@ -328,7 +328,8 @@ class StatusFacts:
         word = MODES.get(self.mode, clean_line(self.mode, 20))
         if self.mode == "bypassPermissions":
             return cell(Content.styled(word, "bold $text-error"), KEPT, "mode")
-        return cell(word, 30, "mode")
+        # A mode that somebody chose explains what the agent does.
+        return cell(word, 30 if self.mode == "default" else 75, "mode")
 
     def _tracing_cell(self) -> Cell:
         if self._tracing_failed:
