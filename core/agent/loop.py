@@ -27,6 +27,7 @@ from core.agent.messages.translate import (
     TurnStarted,
     is_ping,
 )
+from core.agent.messages.unmatched import UnmatchedResults
 from core.agent.permissions.gate import PermissionGate
 from core.agent.turn import Stopping, Turn
 from core.errors import AgentUnavailable, ConnectionFailed
@@ -57,7 +58,6 @@ __all__ = ["AgentLoop"]
 log = logging.getLogger(__name__)
 
 _ACCEPT_TIMEOUT = 15.0
-_EARLY_RESULTS = 100
 _UNREADABLE = "a message of the agent could not be read (details are in run.log): start it again"
 
 
@@ -96,8 +96,7 @@ class AgentLoop:
         self._models = models
         self._stopping = Stopping(self._client)
         self._silence = SilenceWatch(publish, self._waits_for, self._client.servers)
-        self._early: dict[str, RawToolResult] = {}
-        self._cancelled: set[str] = set()
+        self._unmatched = UnmatchedResults(translator.malformed)
         self.failure: AgentUnavailable | None = None
         self.undelivered: list[str] = []
         self.commands: frozenset[str] = frozenset()
@@ -266,7 +265,7 @@ class AgentLoop:
             case Event():
                 self._publish(item)
                 self._react(item)
-                if isinstance(item, ToolCallStarted) and (early := self._pop_early(item.tool_use_id)):
+                if isinstance(item, ToolCallStarted) and (early := self._unmatched.pop(item.tool_use_id)):
                     await self._finish_call(early)
 
     def _report_steered(self, turn: Turn, message_id: str) -> None:
@@ -330,7 +329,7 @@ class AgentLoop:
     async def _finish_call(self, raw: RawToolResult) -> None:
         opened = self._translator.calls.get(raw.tool_use_id)
         if opened is None:
-            self._note_early(raw)
+            self._unmatched.add(raw, was_called=self._translator.was_called(raw.tool_use_id))
             return
         call = opened.call
         copies = self._hooks.pop_copies(raw.tool_use_id)
@@ -411,28 +410,12 @@ class AgentLoop:
                     duration_ms=(time.monotonic() - opened.started) * 1000,
                 )
             )
-        self._cancelled.update(self._translator.calls)
+        self._unmatched.end_query(self._translator.calls)
         self._translator.calls.clear()
         self._hooks.forget()
         self._report_malformed()
 
-    def _note_early(self, raw: RawToolResult) -> None:
-        """Keep a result whose call may come later."""
-        if raw.tool_use_id in self._cancelled:
-            log.info("a result came for the cancelled call %s", raw.tool_use_id)
-        elif self._translator.was_called(raw.tool_use_id):
-            self._translator.malformed.note("a second result of a call", raw.tool_use_id)
-        elif len(self._early) < _EARLY_RESULTS:
-            self._early.setdefault(raw.tool_use_id, raw)
-
-    def _pop_early(self, tool_use_id: str) -> RawToolResult | None:
-        """The result that came before its call, if one did."""
-        return self._early.pop(tool_use_id, None)
-
     def _report_malformed(self) -> None:
-        for tool_use_id in self._early:
-            self._translator.malformed.note("a result without a call", tool_use_id)
-        self._early.clear()
         if (report := self._translator.malformed.pop_report()) is not None:
             self._publish(ErrorRaised(where="agent", message=report))
 
