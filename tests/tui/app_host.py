@@ -15,7 +15,7 @@ from tests.tui.files_host import finished
 from tui.app.app import UaTuiApp
 from tui.widgets.dialog import Dialog
 
-ASKED = PermissionAsked(request_id="r1", tool_name="Bash", input={"command": "ls"})
+ASKED = PermissionAsked(request_id="r1", tool_name="Bash", input={"command": "ls"}, proposed=["Bash(ls)"])
 
 
 @asynccontextmanager

@@ -93,7 +93,7 @@ async def test_escape_interrupts_what_runs(tmp_path: Path) -> None:
     ("keys", "answer", "shown_text"),
     [
         (["a"], ("r1", True, "once"), ("", ())),
-        (["s", "enter"], ("r1", True, "session"), ("", ("Bash",))),
+        (["s", "enter"], ("r1", True, "session"), ("", ("Bash(ls)",))),
         (["d"], ("r1", False, "once"), ("", ())),
         (["r", "n", "o", "enter"], ("r1", False, "once"), ("no", ())),
     ],
