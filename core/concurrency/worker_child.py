@@ -27,6 +27,8 @@ __all__ = ["TaskContext", "main"]
 # When it is started as a program, this module has another name.
 _log = logging.getLogger("core.concurrency.worker_child")
 _IDLE_SECONDS = 30.0
+# Starting takes longer than most conversions, and little memory is kept between them.
+_IDLE_CONVERSION_SECONDS = 300.0
 _NICENESS = 5
 _MOST_KEPT = 32 << 20
 
@@ -142,7 +144,7 @@ def main(arguments: list[str]) -> int:
         _limit_memory(int(memory))
     try:
         desk.say("ready", None)
-        while link.poll(_IDLE_SECONDS):
+        while link.poll(_IDLE_SECONDS if folders else _IDLE_CONVERSION_SECONDS):
             task, asked, secrets, seconds = msgspec.msgpack.decode(
                 link.recv_bytes(), type=tuple[str, Any, list[bytes], float]
             )
