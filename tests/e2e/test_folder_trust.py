@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from core.events.types import QueryFinished, SessionStarted
 from tests.e2e.running import environment, model_environment, run
 from tests.e2e.scripted_model import Block, Text, scripted_model
 from tests.e2e.terminal import terminal
@@ -84,8 +83,7 @@ def test_without_a_person_a_folder_has_no_effect_and_a_line_says_so(tmp_path: Pa
         assert "Rome, says the stranger." in once.stdout
         assert began.exists()
         assert "not trusted" not in once.stderr
-        assert [event.status for event in once.of(QueryFinished)] == ["success"]
-        assert once.of(SessionStarted)
+        assert once.code == 0
         # It was trusted for that run only.
         again = run(tmp_path, "run", FRANCE, env=environment(tmp_path))
         assert (again.code, "are not trusted" in again.stderr) == (1, True)
