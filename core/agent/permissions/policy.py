@@ -14,7 +14,10 @@ from typing import Any
 
 from core.agent.permissions.actions import Action, actions_of, is_outbound, is_wrapper
 from core.agent.permissions.rules import Effect, Rule, rule_for
+from core.errors import PathRefused
 from core.events.types import EXIT_PLAN
+from core.storage.paths import split_path
+from core.storage.workspace import RECORDS
 
 __all__ = [
     "HOUSEKEEPING",
@@ -238,7 +241,7 @@ class PermissionPolicy:
     def _harmless(self, call: _Call) -> str:
         """Why a call needs no rule; empty if it does."""
         tool, given = call.tool, call.input
-        if tool in WRITERS and self.mode == "acceptEdits" and self._is_inside(given.get("file_path")):
+        if tool in WRITERS and self.mode == "acceptEdits" and self._may_edit(given.get("file_path")):
             return "it edits inside the workspace"
         if tool in CONTAINED:
             return "its files stay in the workspace"
@@ -258,6 +261,18 @@ class PermissionPolicy:
             return False
         asked = given.get(READERS[tool]) or "."
         return any(self._is_inside(asked, root) for root in (self.workspace, *self.readable))
+
+    def _may_edit(self, asked: object) -> bool:
+        """Whether a file may be edited unasked: it is in the workspace, no record, and nothing other programs obey."""
+        if not isinstance(asked, str) or not self._is_inside(asked):
+            return False
+        root = self.workspace.resolve()
+        path = (root / asked).resolve().relative_to(root).as_posix()
+        try:
+            split_path(path)
+        except PathRefused:
+            return False
+        return path.lower() not in RECORDS
 
     def _is_inside(self, asked: object, folder: Path | None = None) -> bool:
         # The agent trims blanks and expands `~` before it opens a path.
