@@ -58,6 +58,7 @@ __all__ = ["AgentLoop"]
 log = logging.getLogger(__name__)
 
 _ACCEPT_TIMEOUT = 15.0
+_ENDED_WITHIN = 1.0
 _UNREADABLE = "a message of the agent could not be read (details are in run.log): start it again"
 
 
@@ -207,6 +208,9 @@ class AgentLoop:
         turn.interrupted = self._hooks.stopping = True
         self._gate.cancel_all("The person interrupted the work.")
         await self._stopping.stop(turn.done)
+        if not (await asyncio.wait((turn.done,), timeout=_ENDED_WITHIN))[0]:
+            # The end of the agent is read behind a large result, whose process does not react.
+            self._result_store.end_worker()
 
     async def set_plan_mode(self, *, on: bool) -> None:
         """Tell the agent whether it only plans; what may run is decided by the hooks in any case."""

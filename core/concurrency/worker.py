@@ -149,14 +149,18 @@ class WorkerProcess:
                     self._end()
                     raise
 
+    def kill(self) -> None:
+        """Kill the process, so that its task fails; the next task gets another one."""
+        if (process := self._process) is not None:
+            process.kill()
+
     def close(self) -> None:
         """End the process, even during a task; no further task can run."""
         self._closed = True
         self._terminate()
         if not self._lock.acquire(timeout=_STOP_SECONDS):
             # It is stopped, or stuck in a call: its task ends with it.
-            if (process := self._process) is not None:
-                process.kill()
+            self.kill()
             if not self._lock.acquire(timeout=_STOP_SECONDS):
                 return
         try:

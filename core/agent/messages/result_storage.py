@@ -70,6 +70,11 @@ class ResultStore:
             observation = msgspec.structs.replace(observation, error=denial)
         return store_large_result(observation, self._workspace, self._redactor)
 
+    def end_worker(self) -> None:
+        """End the worker process, as when it does not react; what it was given is then stored by this process."""
+        if self._worker is not None:
+            self._worker.kill()
+
     def _store_in_worker(
         self, worker: WorkerProcess, raw: RawResult, facts: Mapping[str, Any]
     ) -> tuple[AnyObservation, AnyObservation]:
