@@ -14,13 +14,17 @@ from tests.paths import PROJECT
 
 WORKERS_PER_CORE = 3
 """Tests wait more than they compute."""
-BY_DEFAULT = "smoke or not e2e and not slow"
+BY_DEFAULT = "smoke or not e2e and not faults and not slow"
 """What `pyproject.toml` selects."""
 PRIVATE = ("ANTHROPIC_", "CLAUDE_", "COMPOSIO_", "LOGFIRE_", "OTEL_", "UA_", "XDG_")
 """Beginnings of variables with somebody's keys, servers and folders."""
 LONGEST_ID = 60
 """Characters of a parameter in the name of a test."""
-WHOLE_PROGRAMS = PROJECT / "tests" / "e2e"
+WHOLE_PROGRAMS = {
+    PROJECT / "tests" / "e2e": pytest.mark.e2e,
+    PROJECT / "tests" / "faults": pytest.mark.faults,
+}
+"""The folders of tests of whole programs, and their marks."""
 
 set_hypothesis_home_dir(PROJECT / ".hypothesis")
 # How long an example takes says more about the machine than about the code.
@@ -42,7 +46,7 @@ def pytest_configure(config: pytest.Config) -> None:
     """Run every test of the files, and of the whole programs, that are named on the command line."""
     names = [each.partition("::")[0] for each in config.args]
     named = all(
-        name.endswith(".py") or Path(config.invocation_params.dir, name).is_relative_to(WHOLE_PROGRAMS)
+        name.endswith(".py") or _mark_of(Path(config.invocation_params.dir, name)) is not None
         for name in names
     )
     if config.option.markexpr == BY_DEFAULT and named:
@@ -60,9 +64,14 @@ def pytest_make_parametrize_id(val: object) -> str | None:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark the tests of whole programs, each of which may take longer than other tests."""
     for item in items:
-        if item.path.is_relative_to(WHOLE_PROGRAMS):
-            item.add_marker(pytest.mark.e2e)
+        if (mark := _mark_of(item.path)) is not None:
+            item.add_marker(mark)
             item.add_marker(pytest.mark.timeout(300))
+
+
+def _mark_of(path: Path) -> pytest.MarkDecorator | None:
+    """The mark of the tests of whole programs at a path."""
+    return next((mark for folder, mark in WHOLE_PROGRAMS.items() if path.is_relative_to(folder)), None)
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -1,0 +1,137 @@
+"""What a session left behind, compared with what the model, the tools and the reader of its events saw."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import threading
+import time
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from core.events.codec import decode_event
+from core.events.types import Event, TextDelta, ThinkingDelta, ToolCallStarted
+from tests.e2e.scripted_model import Block, Text, Use
+
+__all__ = ["ALLOWED", "LIST", "WRITE", "Busy", "Left", "processes_in", "wait_until"]
+
+LIST = "mcp__local_toolkit__list_directory"
+WRITE = "mcp__local_toolkit__write_local_file"
+ALLOWED = ("--allow", LIST, "--allow", WRITE)
+CALLS, AT_ONCE = 64, 8
+_REPORT = re.compile(r"r\d+\.md")
+
+
+@dataclass
+class Busy:
+    """A model that has 64 reports written, which makes more than 300 events, and answers; keeps what it was sent.
+
+    `before_answer` is called before it answers a query without tools.
+    """
+
+    before_answer: Callable[[], object] = lambda: None
+    results: set[str] = field(default_factory=set)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def __call__(self, body: dict[str, Any], results: int) -> tuple[Block, ...]:
+        """Answer one request."""
+        if not body.get("tools"):
+            return (Text("COMPLEX"),)
+        blocks = [
+            block
+            for each in body["messages"]
+            if isinstance(each["content"], list)
+            for block in each["content"]
+        ]
+        with self._lock:
+            # An agent whose program was killed gets an error for each further call, as none runs.
+            done = [
+                block for block in blocks if block.get("type") == "tool_result" and not block.get("is_error")
+            ]
+            self.results.update(block["tool_use_id"] for block in done)
+        asked = json.dumps(body["messages"][-3:])
+        if "Go on" in asked or results >= CALLS:
+            self.before_answer()
+            return (Text("All is written."),)
+        numbers = range(results, results + AT_ONCE)
+        writes = [
+            Use(WRITE, {"path": f"work_products/r{each}.md", "content": f"Report {each}."})
+            for each in numbers
+        ]
+        return (Text(f"Reports {results} to {results + AT_ONCE - 1}. " + "word " * 20), *writes)
+
+
+@dataclass
+class Left:
+    """The journal of a session that was killed: its complete lines, and whether the last one is torn."""
+
+    folder: Path
+
+    def __post_init__(self) -> None:
+        data = (self.folder / "journal.jsonl").read_bytes()
+        self.lines = data.splitlines(keepends=True)
+        self.torn = bool(self.lines) and not self.lines[-1].endswith(b"\n")
+        if self.torn:
+            self.lines.pop()
+        self.events: list[Event] = [decode_event(line) for line in self.lines]
+
+    def problems(self) -> list[str]:
+        """What must not be in a journal, whenever its program was killed."""
+        found = []
+        numbers = [event.seq for event in self.events]
+        if numbers != sorted(set(numbers)):
+            found.append(f"the events are out of order: {numbers}")
+        # Pieces of a text are joined, and have the number of the first of them.
+        missing = [
+            before.seq + 1
+            for before, after in zip(self.events, self.events[1:], strict=False)
+            if after.seq != before.seq + 1 and not isinstance(before, TextDelta | ThinkingDelta)
+        ]
+        if missing:
+            found.append(f"events are missing: {missing}")
+        if lost := sorted(self.written() - {str(call.input.get("path")) for call in self.calls()}):
+            found.append(f"tools ran without a record: {lost}")
+        return found
+
+    def calls(self) -> list[ToolCallStarted]:
+        """The calls whose start was recorded."""
+        return [event for event in self.events if isinstance(event, ToolCallStarted)]
+
+    def written(self) -> set[str]:
+        """The paths of the reports that the toolkit has written."""
+        with suppress(FileNotFoundError):
+            names = os.listdir(self.folder / "work_products")
+            return {f"work_products/{name}" for name in names if _REPORT.fullmatch(name)}
+        return set()
+
+    def lost(self, acknowledged: Iterable[bytes]) -> list[bytes]:
+        """The acknowledged lines that the journal does not have."""
+        kept = set(self.lines)
+        return [line for line in acknowledged if line not in kept]
+
+
+def processes_in(folder: Path) -> dict[int, str]:
+    """The processes that work in a folder or below it, or name it on their command line."""
+    found = {}
+    for entry in Path("/proc").iterdir():
+        if not entry.name.isdigit() or int(entry.name) == os.getpid():
+            continue
+        with suppress(OSError):
+            command = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+            if str(folder) in command or Path(os.readlink(entry / "cwd")).is_relative_to(folder):
+                found[int(entry.name)] = command
+    return found
+
+
+def wait_until(holds: Callable[[], bool], within: float) -> float | None:
+    """Wait until something holds; returns after how many seconds, None if it never did."""
+    began = time.monotonic()
+    while (waited := time.monotonic() - began) < within:
+        if holds():
+            return waited
+        time.sleep(0.01)
+    return None

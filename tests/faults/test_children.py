@@ -1,0 +1,274 @@
+"""`kill -9` and `SIGSTOP` of what the program starts: command line, toolkit, MCP server, worker process."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from core.events.types import (
+    ErrorRaised,
+    Event,
+    ObserverFinished,
+    QueryFinished,
+    SessionFinished,
+    ToolCallFinished,
+)
+from core.storage.workspace import WORKSPACES
+from tests.bench.processes import descendants
+from tests.e2e import archive_server, own_server
+from tests.e2e.running import model_environment
+from tests.e2e.scripted_model import Block, Text, Use, scripted_model
+from tests.e2e.terminal import Terminal, terminal
+from tests.faults.conftest import Report
+from tests.faults.evidence import LIST, Left, processes_in, wait_until
+
+NOTE, SEARCH = "mcp__notes__take_note", "mcp__archive__web_search"
+AGENT, TOOLKIT, NOTES, WORKER = "stream-json", "core.toolkit", "own_server.py", "worker_child"
+ROWS = 8_000
+"""Rows of a result that goes to the worker process."""
+ARGUMENTS: dict[str, dict[str, Any]] = {
+    LIST: {"path": ""},
+    NOTE: {"text": "milk"},
+    SEARCH: {"query": "chips", "rows": ROWS},
+}
+SOON, PATIENCE = 5.0, 60.0
+QUIT = "\x11"
+
+
+class Model:
+    """Makes the call that a query names, or thinks for as long as it has to."""
+
+    def __init__(self) -> None:
+        self.may_answer = threading.Event()
+        self.asked = threading.Event()
+
+    def __call__(self, body: dict[str, Any], _results: int) -> Sequence[Block]:
+        """Answer one request."""
+        last = next(each["content"] for each in reversed(body["messages"]) if each["role"] == "user")
+        if isinstance(last, list) and any(block.get("type") == "tool_result" for block in last):
+            return (Text("Done."),)
+        asked = re.findall(r"Call (\w+)|(Think) about", json.dumps(body["messages"]))[-1]
+        if asked[1]:
+            self.asked.set()
+            self.may_answer.wait(PATIENCE)
+            return (Text("Thought."),)
+        return (Use(asked[0], ARGUMENTS[asked[0]]),)
+
+
+class Desk:
+    """A session on a real screen, its journal, and the processes of the program."""
+
+    def __init__(self, screen: Terminal, base: Path, model: Model) -> None:
+        self.screen = screen
+        self.base = base
+        self.model = model
+
+    @property
+    def events(self) -> list[Event]:
+        """What was recorded so far."""
+        for journal in self.base.glob(f"{WORKSPACES}/*/journal.jsonl"):
+            return Left(journal.parent).events
+        return []
+
+    def of(self, kind: type[Any]) -> list[Any]:
+        """The events of a kind."""
+        return [event for event in self.events if isinstance(event, kind)]
+
+    def process(self, command: str) -> int:
+        """The process of the program whose command line has this; 0 if there is none."""
+        for pid in descendants(int(self.screen.child.pid or 0)):
+            with suppress(OSError):
+                if command.encode() in Path(f"/proc/{pid}/cmdline").read_bytes():
+                    return pid
+        return 0
+
+    def submit(self, query: str) -> None:
+        """Send a query."""
+        self.screen.type(query)
+        self.screen.wait_for(query)
+        self.screen.type("\r")
+
+    def wait(self, holds: Callable[[], object], within: float = PATIENCE) -> float:
+        """Wait until something holds; returns after how many seconds."""
+        began = time.monotonic()
+        self.screen.wait_until(lambda: bool(holds()), within)
+        return time.monotonic() - began
+
+    def ask(self, query: str, within: float = PATIENCE) -> QueryFinished:
+        """Send a query and wait for its end."""
+        before = len(self.of(QueryFinished))
+        self.submit(query)
+        self.wait(lambda: len(self.of(QueryFinished)) > before, within)
+        finished: QueryFinished = self.of(QueryFinished)[-1]
+        return finished
+
+    def call(self, tool: str) -> ToolCallFinished:
+        """Have a tool called; returns the end of the call."""
+        self.ask(f"Call {tool}")
+        finished: ToolCallFinished = self.of(ToolCallFinished)[-1]
+        return finished
+
+    def leave(self) -> float:
+        """Quit; returns after how many seconds the program had ended."""
+        began = time.monotonic()
+        self.screen.type(QUIT)
+        assert self.screen.end() == 0
+        took = time.monotonic() - began
+        assert self.screen.restored
+        assert b"Traceback" not in self.screen.written
+        assert wait_until(lambda: not processes_in(self.base), PATIENCE) is not None, processes_in(self.base)
+        assert isinstance(self.events[-1], SessionFinished)
+        return took
+
+
+@contextmanager
+def desk(base: Path, *servers: str) -> Iterator[Desk]:
+    """A session with MCP servers of the person's own: `notes`, or `archive`, a search with large results."""
+    scripts = {"notes": own_server, "archive": archive_server}
+    settings = base / ".config" / "ua-tui" / "config.toml"
+    settings.parent.mkdir(parents=True)
+    tables = [
+        f"[mcp_servers.{name}]\ncommand = {sys.executable!r}\nargs = [{scripts[name].__file__!r}, 'stdio']\n"
+        for name in servers
+    ]
+    settings.write_text("\n".join(tables))
+    model = Model()
+    with scripted_model(model) as url:
+        try:
+            with terminal(base, "--allow", "mcp__*", env=model_environment(base, url)) as screen:
+                here = Desk(screen, base, model)
+                screen.wait_for("ready")
+                yield here
+        finally:
+            model.may_answer.set()
+            # After a failed test.
+            for pid in processes_in(base):
+                with suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+
+
+def reason(call: ToolCallFinished) -> str:
+    """Why a call failed."""
+    error = call.observation.error if call.observation is not None else None
+    return str(error)
+
+
+def test_kills_of_the_children(tmp_path: Path, report: Report) -> None:
+    with desk(tmp_path, "notes") as here:
+        for name, command, tool in (("the toolkit", TOOLKIT, LIST), ("an MCP server", NOTES, NOTE)):
+            assert here.call(tool).status == "success"
+            first = here.process(command)
+            os.kill(first, signal.SIGKILL)
+            began = time.monotonic()
+            failed: list[str] = []
+            # The command line notices it at the next call, which fails; the server is then started again.
+            while (call := here.call(tool)).status != "success":
+                failed.append(reason(call))
+                assert time.monotonic() - began < PATIENCE
+            assert here.process(command) not in {0, first}
+            seen = f"{len(failed)} calls failed ({failed[-1][:40] if failed else 'none'}), then started again"
+            report(f"kill -9 of {name}", seen, time.monotonic() - began)
+
+        here.submit("Think about it")
+        here.screen.wait_until(here.model.asked.is_set)
+        agent = here.process(AGENT)
+        os.kill(agent, signal.SIGKILL)
+        took = here.wait(lambda: here.of(ErrorRaised), SOON)
+        (error,) = here.of(ErrorRaised)
+        here.screen.wait_for("SIGKILL")
+        assert [each.status for each in here.of(QueryFinished)][-1] == "error"
+        here.model.may_answer.set()
+        here.screen.press_until("r", lambda text: "ready" in text)
+        assert here.process(AGENT) not in {0, agent}
+        assert here.call(LIST).status == "success"
+        report("kill -9 of the command line", f"{error.message[:60]}; restarted with one key", took)
+        report("quit after that", "terminal restored, no child left", here.leave())
+
+
+def stop_query(here: Desk, *statuses: str) -> float:
+    """Press Esc and wait until the running query ends; returns after how many seconds it did."""
+    before = len(here.of(QueryFinished))
+    here.screen.wait_for("Esc stops")
+    here.screen.type("\x1b")
+    took = here.wait(lambda: len(here.of(QueryFinished)) > before)
+    finished = here.of(QueryFinished)[-1]
+    assert finished.status in (statuses or ("interrupted",)), finished.error
+    return took
+
+
+def test_stops_of_the_children(tmp_path: Path, report: Report) -> None:
+    with desk(tmp_path, "notes") as here:
+        here.model.may_answer.set()
+        for name, command, tool in (("the toolkit", TOOLKIT, LIST), ("an MCP server", NOTES, NOTE)):
+            assert here.call(tool).status == "success"
+            stopped = here.process(command)
+            os.kill(stopped, signal.SIGSTOP)
+            here.submit(f"Call {tool}")
+            took = stop_query(here)
+            assert here.ask("Think about it").status == "success"
+            os.kill(stopped, signal.SIGCONT)
+            assert here.call(tool).status == "success"
+            report(f"SIGSTOP of {name}", "Esc stops the call; the next query is answered", took)
+
+        program = int(here.screen.child.pid or 0)
+        os.kill(program, signal.SIGSTOP)
+        here.screen.type("typed while stopped")
+        os.kill(program, signal.SIGCONT)
+        began = time.monotonic()
+        here.screen.wait_for("typed while stopped")
+        report(
+            "SIGSTOP of the screen", "after SIGCONT it has what was typed meanwhile", time.monotonic() - began
+        )
+        here.screen.type("\x15")
+
+        here.model.may_answer.clear()
+        here.model.asked.clear()
+        here.submit("Think about it")
+        here.screen.wait_until(here.model.asked.is_set)
+        os.kill(here.process(AGENT), signal.SIGSTOP)
+        here.screen.type("keys work")
+        here.screen.wait_for("keys work")
+        here.screen.type("\x15")
+        took = stop_query(here)
+        report("SIGSTOP of the command line", "keys work; Esc ends it by force, and the query", took)
+        here.model.may_answer.set()
+        assert here.ask("Think about it").status == "success"
+        report("quit after all that", "terminal restored, no child left", here.leave())
+
+
+def test_the_worker_process(tmp_path: Path, report: Report) -> None:
+    with desk(tmp_path, "archive") as here:
+        here.model.may_answer.set()
+        here.submit(f"Call {SEARCH}")
+        here.wait(lambda: here.process(WORKER))
+        os.kill(here.process(WORKER), signal.SIGKILL)
+        took = here.wait(lambda: here.of(QueryFinished) and here.of(ObserverFinished))
+        (observed,) = here.of(ObserverFinished)
+        report(
+            "kill -9 of the worker process", f"{observed.status}: {observed.error or observed.items}", took
+        )
+        assert here.of(QueryFinished)[-1].status == "success"
+
+        here.submit(f"Call {SEARCH}")
+        here.wait(lambda: here.process(WORKER))
+        worker = here.process(WORKER)
+        os.kill(worker, signal.SIGSTOP)
+        here.screen.type("keys work")
+        here.screen.wait_for("keys work")
+        here.screen.type("\x15")
+        report(
+            "SIGSTOP of the worker process",
+            "keys work; Esc ends the query",
+            # The agent may have ended its part of it before.
+            stop_query(here, "success", "interrupted"),
+        )
+        report("quit after that", "terminal restored, no child left", here.leave())
