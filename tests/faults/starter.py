@@ -56,9 +56,8 @@ class Starter:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        assert self._process.stdin is not None
-        self._process.stdin.close()
-        self._process.wait(30)
+        # Closes both pipes; the end of its input ends it.
+        self._process.communicate(timeout=30)
 
     def start(
         self, *args: str, cwd: Path, env: Mapping[str, str], terminal: str = "", output: str = ""
