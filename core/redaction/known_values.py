@@ -15,7 +15,6 @@ from core.redaction.detectors import Scan, SecretSearch
 __all__ = ["KnownValues"]
 
 _PIECE = 6
-_PIECE_AT_END = 8
 _CUT_AFTER = re.compile(r"(?:\s|\\+n)?\[?(?:…|\\+u2026)")
 _CUT_BEFORE = re.compile(r"(?:…|\\+u2026)\]?(?:\s|\\+n)?\Z")
 _END = re.compile(r"\Z|\0|\\*\"")
@@ -72,8 +71,4 @@ def _ends_cut(text: str, start: int, end: int) -> bool:
     """Whether the text was cut at `end`, within a secret that began at `start`."""
     if _CUT_AFTER.match(text, end):
         return True
-    return (
-        end - start >= _PIECE_AT_END
-        and _END.match(text, end) is not None
-        and not _WORDLIKE.fullmatch(text, start, end)
-    )
+    return _END.match(text, end) is not None and not _WORDLIKE.fullmatch(text, start, end)

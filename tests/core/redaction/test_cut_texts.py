@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from core.events.types import AuthRequired, ErrorRaised, QueryReceived, ToolCallFinished
@@ -20,6 +20,7 @@ PASSPHRASE = "correct horse 7 battery"
 
 
 @given(st.text(max_size=60), st.text(max_size=60), st.integers(20, 100))
+@example("0" * 13, "", 21)
 def test_a_text_that_was_cut_shows_less_than_six_characters_of_a_secret(
     before: str, after: str, limit: int
 ) -> None:

@@ -158,7 +158,7 @@ async def test_the_viewer_shows_both_sizes(artifact: Path) -> None:
         text = screen_text(app)
         assert "web_101500_abcdefghijklm.json.zst" in text
         assert "Search results · zst, " in text
-        assert " → 1.7M · 300 results" in text
+        assert " → 1.6M · 300 results" in text
 
 
 async def test_the_viewer_reads_on_in_a_packed_file(tmp_path: Path) -> None:

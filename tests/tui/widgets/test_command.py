@@ -18,10 +18,12 @@ def test_the_commands_of_the_screens_are_found_in_their_order() -> None:
     assert [each.name for each in DECLARED] == [
         "setup",
         "model",
+        "mode",
         "queue",
         "sessions",
         "connections",
         "agents",
+        "permissions",
         "blacklist",
         "status",
         "budget",
