@@ -66,7 +66,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if (mark := _mark_of(item.path)) is not None:
             item.add_marker(mark)
-            item.add_marker(pytest.mark.timeout(300))
+            item.add_marker(pytest.mark.timeout(600))
 
 
 def _mark_of(path: Path) -> pytest.MarkDecorator | None:
