@@ -51,7 +51,7 @@ def run(args: argparse.Namespace) -> int:
 
     Raises:
         WorkspaceError: the answer cannot be stored.
-        WrongUsage: the words do not go together.
+        WrongUsage: the words do not go together, or there is no such folder.
     """
     from core.settings.model import Places
     from core.trust_question.question import read_folder, revoke
@@ -69,6 +69,9 @@ def run(args: argparse.Namespace) -> int:
             f"{name} is forgotten: the next session there asks" if found else f"{name} was not trusted"
         )
         return 0
+    # An answer about a folder that is gone can still be revoked.
+    if not places.cwd.is_dir():
+        raise WrongUsage(f"there is no folder {clean_line(str(places.cwd), 1000)}")
     question = read_folder(places)
     if args.action == "show":
         return _show(question, as_json=args.json)

@@ -76,6 +76,14 @@ def test_what_cannot_be_trusted_is_refused_with_the_reason(capsys: Out, folder: 
     assert trust(capsys, "yes", "--json")[0] == 2
 
 
+@pytest.mark.parametrize("action", ["show", "yes"])
+def test_a_folder_that_does_not_exist_is_named(capsys: Out, folder: Path, action: str) -> None:
+    code, _, message = trust(capsys, action, "gone")
+    assert code == 2
+    assert f"there is no folder {folder / 'gone'}" in message
+    assert trust(capsys, "revoke", "gone")[0] == 0
+
+
 def test_config_says_what_is_held_back_and_why(capsys: Out, folder: Path) -> None:
     assert main(["config"]) == 0
     shown = capsys.readouterr().out
