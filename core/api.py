@@ -53,7 +53,11 @@ async def open_session(
             failures.append(event.message)
 
     session: Session = await _load_compose()(
-        chosen, interactive=interactive, subscribers=(note_failure,), modifiers=modifiers
+        chosen,
+        interactive=interactive,
+        subscribers=(note_failure,),
+        modifiers=modifiers,
+        asks_about_servers=interactive,
     )
     try:
         await session.start()

@@ -86,14 +86,14 @@ async def compose_session(
     subscribers: Sequence[Callable[[Event], None]] = (),
     resume: Resume | None = None,
     modifiers: Sequence[Modifier] = (),
-    servers_asked: bool = False,
+    asks_about_servers: bool = False,
 ) -> Session:
     """Put a session together; it is not started yet, and closing it ends everything that was started here.
 
     `on_line` is called with every line of the journal. `subscribers` receive every event from the first one on. With
     `resume` a past session is resumed in its own folder. `modifiers` see what is sent to Composio and what it answers;
-    they apply in the mode `native` only. With `servers_asked` nobody is asked about the folder's servers, because the
-    person has answered about the folder.
+    they apply in the mode `native` only. With `asks_about_servers` there is a question about each server of the folder
+    that is not trusted; the screen asks about the folder instead.
 
     Raises:
         WorkspaceError: the session's folder cannot be made, or another program uses it.
@@ -134,9 +134,7 @@ async def compose_session(
         _clean_up_later(settings, bus, stack)
         private = PrivateFolder()
         stack.callback(private.remove)
-        user_servers = await asyncio.to_thread(
-            _user_servers, settings, bus, redactor, interactive and not servers_asked
-        )
+        user_servers = await asyncio.to_thread(_user_servers, settings, bus, redactor, asks_about_servers)
         shared = SharedSecrets(private.path / "secrets.socket", redactor)
         stack.callback(shared.close)
         connectors = _connectors(settings, workspace.path, demo, recording, private, shared, modifiers)

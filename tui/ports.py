@@ -180,9 +180,6 @@ class SessionPort(Protocol):
     def finish_auth(self, outcome: Literal["completed", "cancelled", "expired"]) -> None:
         """Report that the person came back from the link, or gave up."""
 
-    def answer_trust(self, server: str, decision: Literal["trusted", "refused", "not_now"]) -> None:
-        """Answer a `server_trust_asked`. Raises a `WorkspaceError` if the answer cannot be saved."""
-
     async def restart(self) -> None:
         """Reconnect after the agent died, with the previous conversation."""
 

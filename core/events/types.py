@@ -379,6 +379,7 @@ class AuthFinished(Event, frozen=True, kw_only=True):
 class ServerTrustAsked(Event, frozen=True, kw_only=True):
     """The files of the folder name an MCP server that the person has never trusted.
 
+    Only a session that `core.api` opens for a program asks; the screen asks about the folder instead.
     `target` is the command that would be started or the address that would be opened; `given` are its variables or
     headers, each as `NAME=value`; `source` is the file. Values that look like secrets are masked.
     """

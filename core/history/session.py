@@ -267,7 +267,7 @@ class PastSession:
     async def _refuse_later(self, *arguments: object, **options: object) -> NoReturn:
         self._refuse()
 
-    submit = resume_queue = raise_budget = answer_permission = answer_trust = finish_auth = _refuse
+    submit = resume_queue = raise_budget = answer_permission = finish_auth = _refuse
     steer = restart = _refuse_later
 
     @property

@@ -99,7 +99,10 @@ async def started(base: Path, *, interactive: bool = False) -> AsyncIterator[Des
             }
         )
         session = await compose.compose_session(
-            settings, interactive=interactive, subscribers=(events.append,)
+            settings,
+            interactive=interactive,
+            subscribers=(events.append,),
+            asks_about_servers=interactive,
         )
         desk = Desk(session, events)
         try:

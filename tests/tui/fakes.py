@@ -22,7 +22,6 @@ from core.events.types import (
     QueryFinished,
     QueryReceived,
     QuerySteered,
-    ServerTrustAnswered,
     SessionFinished,
     SessionStarted,
 )
@@ -96,7 +95,6 @@ class FakeSession:
     answers: list[tuple[str, bool, str]] = field(default_factory=list)
     reasons: list[tuple[str, tuple[str, ...]]] = field(default_factory=list)
     outcomes: list[str] = field(default_factory=list)
-    trusted: list[tuple[str, str]] = field(default_factory=list)
     interrupts: int = 0
     queue_paused: bool = False
     commands: tuple[str, ...] = ("compact", "mine:tidy")
@@ -194,10 +192,6 @@ class FakeSession:
         self.bus.publish(
             PermissionAnswered(request_id=request_id, tool_name="x", decision=decision, scope=scope)
         )
-
-    def answer_trust(self, server: str, decision: Literal["trusted", "refused", "not_now"]) -> None:
-        self.trusted.append((server, decision))
-        self.bus.publish(ServerTrustAnswered(server=server, decision=decision))
 
     async def set_permission_mode(self, mode: PermissionMode) -> None:
         previous, self.permission_mode = self.permission_mode, mode

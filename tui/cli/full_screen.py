@@ -45,9 +45,7 @@ def make_app(settings: Settings, first_query: str | None = None, resume: Resume 
         from tui.compose import compose_session
 
         current = resumed.resume if resumed is not None else None
-        return await compose_session(
-            settings, interactive=True, spawn=spawn, resume=current, servers_asked=True
-        )
+        return await compose_session(settings, interactive=True, spawn=spawn, resume=current)
 
     resumed: ResumedSource | None = None
     source: SessionSource = LiveSource(build)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from core.events.types import AuthRequired, PermissionAsked, ServerTrustAsked
+from core.events.types import AuthRequired, PermissionAsked
 from core.text import clean, clean_line
 
 __all__ = ["DENIED", "Answer", "Question", "question_of"]
@@ -14,7 +14,7 @@ __all__ = ["DENIED", "Answer", "Question", "question_of"]
 
 @dataclass(frozen=True)
 class Answer:
-    """An answer: whether a call is allowed and for how long, the outcome of a link, whether a server is trusted.
+    """An answer: whether a call is allowed and for how long, or the outcome of a link.
 
     `mode` is the permission mode in which the work continues after a plan, if not in the default one.
     """
@@ -23,7 +23,6 @@ class Answer:
     scope: str = "once"
     reason: str = ""
     outcome: Literal["completed", "cancelled"] = "cancelled"
-    decision: Literal["trusted", "refused", "not_now"] = "not_now"
     rules: tuple[str, ...] = ()
     mode: Literal["", "acceptEdits"] = ""
 
@@ -74,15 +73,13 @@ class Question:
         return found
 
 
-def question_of(event: PermissionAsked | AuthRequired | ServerTrustAsked) -> Question:
+def question_of(event: PermissionAsked | AuthRequired) -> Question:
     """Describe the request of an event, with everything that would run or be opened."""
     match event:
         case PermissionAsked(is_plan=True):
             return _plan(event)
         case PermissionAsked():
             return _permission(event)
-        case ServerTrustAsked():
-            return _trust(event)
         case AuthRequired():
             return _account(event)
 
@@ -134,25 +131,5 @@ def _account(event: AuthRequired) -> Question:
     return Question(
         [f"Sign in with the link above{until}, then come back. Was the account connected?"],
         [("No, continue without it", DENIED), ("Yes, the agent continues", Answer(outcome="completed"))],
-        accepts_text=False,
-    )
-
-
-def _trust(event: ServerTrustAsked) -> Question:
-    from tui.screens.requests.arguments import reveal_line
-
-    wants = "start a program" if event.transport == "stdio" else "connect to a server"
-    return Question(
-        [
-            f"Files in this folder want to {wants}, the MCP server {reveal_line(event.server)}:",
-            f"  {reveal_line(event.target)}",
-            *(f"  with {reveal_line(each)}" for each in event.given),
-            f"Written in {reveal_line(event.source)}. Is it trusted, now and whenever a session starts in this folder?",
-        ],
-        [
-            ("Not now", DENIED),
-            ("Trust it", Answer(decision="trusted")),
-            ("Never", Answer(decision="refused")),
-        ],
         accepts_text=False,
     )

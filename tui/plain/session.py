@@ -22,8 +22,6 @@ from core.events.types import (
     PermissionAnswered,
     PermissionAsked,
     QueryFinished,
-    ServerTrustAnswered,
-    ServerTrustAsked,
 )
 from core.session.resume import Resume
 from core.session.session import Session
@@ -39,7 +37,7 @@ from tui.terminal.exit_codes import EXIT_FAILED
 
 __all__ = ["run_plain"]
 
-Asked = PermissionAsked | AuthRequired | ServerTrustAsked
+Asked = PermissionAsked | AuthRequired
 
 _HELP = "Type a query and press Enter. Ctrl+C stops a query, twice it quits; Ctrl+D quits."
 _QUERY = "You: "
@@ -65,9 +63,7 @@ async def run_plain(settings: Settings, first_query: str | None, resume: Resume 
     output = PlainOutput(at_terminal=at_terminal, rings=sys.stdout.isatty() and settings.notify != "off")
     later = asyncio.get_running_loop().call_later
     narrator = Narrator(output.write, later, read_aloud=sys.stdout.isatty())
-    session = await compose_session(
-        settings, interactive=True, subscribers=(narrator,), resume=resume, servers_asked=at_terminal
-    )
+    session = await compose_session(settings, interactive=True, subscribers=(narrator,), resume=resume)
     with interrupt_key(sys.stdin.fileno(), at_terminal=at_terminal) as key:
         code = await _Plain(session, output, narrator, key, at_terminal=at_terminal).run(first_query)
     if output.lines.error is not None:
@@ -136,7 +132,6 @@ class _Plain:
             await self._session.start()
         if self._at_terminal:
             self._output.write(_HELP)
-        await self._ask_about_servers()
         if first_query is not None and first_query.strip():
             await self._ask_agent(first_query)
         while not self._output.lines.ended:
@@ -153,15 +148,6 @@ class _Plain:
                 if self._at_terminal and not ahead:
                     self._narrator.typed = clean(query.strip())
                 await self._ask_agent(query)
-
-    async def _ask_about_servers(self) -> None:
-        """Ask about the servers of the folder before the first query; without a terminal nothing is decided."""
-        while self._questions:
-            event = self._questions[0]
-            if self._at_terminal:
-                await self._put_question(event)
-            elif isinstance(event, ServerTrustAsked):
-                self._session.answer_trust(event.server, "not_now")
 
     async def _ask_agent(self, query: str) -> None:
         self._works = True
@@ -185,14 +171,12 @@ class _Plain:
 
     def _handle_event(self, event: Event) -> None:
         match event:
-            case PermissionAsked() | AuthRequired() | ServerTrustAsked():
+            case PermissionAsked() | AuthRequired():
                 self._questions.append(event)
             case PermissionAnswered():
                 self._remove_question(event.request_id)
             case AuthFinished():
                 self._remove_question("")
-            case ServerTrustAnswered():
-                self._remove_question(f"server {event.server}")
             case QueryFinished(status="error") | BudgetReached(refused=True):
                 self._failed = True
             case _:
@@ -227,12 +211,6 @@ class _Plain:
             )
             # The answer takes effect in another task; the question counts as answered until then.
             self._remove_question(event.request_id)
-        elif isinstance(event, ServerTrustAsked):
-            try:
-                self._session.answer_trust(event.server, answer.decision)
-            except UniversalAgentError as error:
-                self._output.write(f"Your answer could not be saved: {error}")
-                self._remove_question(_id_of(event))
         else:
             self._session.finish_auth(answer.outcome)
 
@@ -295,7 +273,5 @@ def _id_of(event: Asked) -> str:
     match event:
         case PermissionAsked():
             return event.request_id
-        case ServerTrustAsked():
-            return f"server {event.server}"
         case AuthRequired():
             return ""

@@ -18,7 +18,6 @@ from core.events.types import (
     Event,
     PermissionAnswered,
     PermissionAsked,
-    ServerTrustAsked,
 )
 from tests.tui.app_host import ASKED, ask, at_work, listen, settled, shown
 from tests.tui.fakes import make_app, make_session
@@ -30,7 +29,6 @@ from tui.screens.session.quit import QuitScreen
 from tui.widgets.dialog import QUIET_SECONDS, TYPING_SECONDS, ActiveClock, Dialog
 
 AUTH = AuthRequired(toolkit="gmail", url="https://connect.example/link/lk_1")
-TRUST = ServerTrustAsked(server="s", transport="stdio", target="./run", source=".mcp.json")
 SPENT = BudgetReached(spent_usd=2.0, limit_usd=1.0, level="spent")
 DIED = ErrorRaised(where="agent", message="the agent died")
 NAMED = {"\x7f": "backspace", "\r": "enter", "\x1b": "escape"}
@@ -52,9 +50,7 @@ def keep_typing(app: UaTuiApp) -> None:
     app.typed_at = float("inf")
 
 
-@pytest.mark.parametrize(
-    "question", [ASKED, AUTH, TRUST, SPENT, DIED], ids=lambda event: type(event).__name__
-)
+@pytest.mark.parametrize("question", [ASKED, AUTH, SPENT, DIED], ids=lambda event: type(event).__name__)
 async def test_typing_continues_as_a_dialog_opens_by_itself(tmp_path: Path, question: Event) -> None:
     async with at_work(tmp_path) as (session, app, pilot):
         await pilot.press(*"and then ")
@@ -71,7 +67,7 @@ async def test_typing_continues_as_a_dialog_opens_by_itself(tmp_path: Path, ques
         await until(lambda: app.frame.prompt.value.endswith("!"))
         assert app.frame.prompt.value == "and then add a sad pasted!"
         assert "typing goes to the prompt" in str(app.screen.query_one(".box").border_subtitle)
-        assert (session.answers, session.outcomes, session.trusted, session.limits) == ([], [], [], [])
+        assert (session.answers, session.outcomes, session.limits) == ([], [], [])
         assert session.restarts == 0
         assert isinstance(app.screen, Dialog)
 

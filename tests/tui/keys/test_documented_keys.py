@@ -19,7 +19,6 @@ FIXED = {
     "SetupScreen",
     "ModeScreen",
     "ModelScreen",
-    "TrustScreen",
 }
 """Have keys that no setting changes: the screen shows them."""
 

@@ -21,7 +21,6 @@ from core.events.types import (
     PermissionAsked,
     QueryClassified,
     QueryReceived,
-    ServerTrustAsked,
     SessionStarted,
     TokensSpent,
     ToolCallStarted,
@@ -42,7 +41,6 @@ from tui.screens.files.links import LinksScreen
 from tui.screens.requests.auth import AuthScreen
 from tui.screens.requests.folder_trust import FolderFilesScreen, FolderTrustScreen
 from tui.screens.requests.permission import PermissionScreen
-from tui.screens.requests.trust import TrustScreen
 from tui.screens.services.blacklist import BlacklistScreen
 from tui.screens.session.budget import BudgetScreen
 from tui.screens.session.confirm_fresh import FreshScreen
@@ -84,21 +82,6 @@ LINK = AuthRequired(
     toolkit="gmail",
     url="https://connect.composio.dev/link/lk_0qK3vXw8Zt1b",
     expires_at=datetime(2026, 11, 21, 14, 12, 5, tzinfo=UTC),
-)
-
-NOTES = ServerTrustAsked(
-    server="notes",
-    transport="stdio",
-    target="npx -y @notes/server\u202e --folder '/work/my notes' --read-only",
-    given=["NOTES_TOKEN=${NOTES_TOKEN}", "MODE=fast"],
-    source="/work/ai-chips/.mcp.json",
-)
-TICKETS = ServerTrustAsked(
-    server="tickets",
-    transport="http",
-    target="https://tickets.example/mcp?team=${TEAM:-silicon}",
-    given=["Authorization=Bearer ${TICKETS_TOKEN}"],
-    source="/work/ai-chips/ua-tui.toml",
 )
 
 FOLDER = FolderQuestion(
@@ -235,8 +218,6 @@ DIALOGS: dict[str, tuple[Callable[[], Modal[Any]], tuple[str, ...]]] = {
     ),
     "permission-reason": (lambda: PermissionScreen(MAIL), ("r", *"Use the other account")),
     "auth": (lambda: AuthScreen(LINK, now=lambda: NOW), ()),
-    "trust": (lambda: TrustScreen(NOTES), ()),
-    "trust-remote": (lambda: TrustScreen(TICKETS), ()),
     "folder": (lambda: FolderTrustScreen(FOLDER), ()),
     "folder-keys": (lambda: FolderTrustScreen(FOLDER_KEYS), ()),
     "folder-changed": (lambda: FolderTrustScreen(FOLDER_CHANGED), ()),

@@ -20,8 +20,6 @@ from core.events.types import (
     PermissionAsked,
     QueryFinished,
     QueryReceived,
-    ServerTrustAnswered,
-    ServerTrustAsked,
 )
 from core.redaction.redactor import Redactor
 from core.settings.model import Settings
@@ -132,10 +130,6 @@ class Attention:
                     questions[""] = "ua-tui: an account needs to be connected"
                 case AuthFinished():
                     questions.pop("", None)
-                case ServerTrustAsked():
-                    questions["server " + event.server] = "ua-tui: a server of this folder needs your trust"
-                case ServerTrustAnswered():
-                    questions.pop("server " + event.server, None)
                 case _:
                     pass
         if questions and self._is_away():

@@ -8,15 +8,12 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from core.errors import UniversalAgentError
 from core.events.types import (
     AuthFinished,
     AuthRequired,
     Event,
     PermissionAnswered,
     PermissionAsked,
-    ServerTrustAnswered,
-    ServerTrustAsked,
     SessionFinished,
     ToolCallStarted,
 )
@@ -29,7 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Questions"]
 
-Question = PermissionAsked | AuthRequired | ServerTrustAsked
+Question = PermissionAsked | AuthRequired
 MOST_SEEN = 500
 
 
@@ -51,14 +48,12 @@ class Questions:
         """Handle a batch of events; questions answered within it are never shown."""
         for event in events:
             match event:
-                case PermissionAsked() | AuthRequired() | ServerTrustAsked():
+                case PermissionAsked() | AuthRequired():
                     self._open.append(event)
                 case PermissionAnswered():
                     self._close_if(partial(_is_request, event.request_id))
                 case AuthFinished():
                     self._close_if(lambda question: isinstance(question, AuthRequired))
-                case ServerTrustAnswered():
-                    self._close_if(partial(_is_about, event.server))
                 case ToolCallStarted():
                     self._remember_call(event)
                 case SessionFinished():
@@ -103,13 +98,10 @@ class Questions:
         from tui.screens.requests.auth import AuthScreen
         from tui.screens.requests.permission import PermissionScreen
         from tui.screens.requests.plan import PlanScreen
-        from tui.screens.requests.trust import TrustScreen
 
         match event:
             case AuthRequired():
                 return AuthScreen(event)
-            case ServerTrustAsked():
-                return TrustScreen(event)
             case PermissionAsked(is_plan=True):
                 return PlanScreen(event)
             case PermissionAsked():
@@ -146,18 +138,9 @@ class Questions:
                 self._modes.change("acceptEdits")
             case AuthRequired(), "completed" | "cancelled" | "expired" as outcome:
                 session.finish_auth(outcome)
-            case ServerTrustAsked(), "trusted" | "refused" | "not_now" as decision:
-                try:
-                    session.answer_trust(event.server, decision)
-                except UniversalAgentError as error:
-                    self._app.notice.show(f"Your answer about {event.server} could not be saved: {error}")
             case _:
                 pass
 
 
 def _is_request(request_id: str, question: Question) -> bool:
     return isinstance(question, PermissionAsked) and question.request_id == request_id
-
-
-def _is_about(server: str, question: Question) -> bool:
-    return isinstance(question, ServerTrustAsked) and question.server == server

@@ -29,8 +29,6 @@ from core.events.types import (
     QueryClassified,
     QueryFinished,
     QueryReceived,
-    ServerTrustAnswered,
-    ServerTrustAsked,
     SessionStarted,
     TextDelta,
     ThinkingDelta,
@@ -141,9 +139,9 @@ class StatusFacts:
         """Update the facts that an event is about."""
         self.tokens.add(event)
         match event:
-            case PermissionAsked() | AuthRequired() | ServerTrustAsked():
+            case PermissionAsked() | AuthRequired():
                 self._questions.add(_question_id(event))
-            case PermissionAnswered() | AuthFinished() | ServerTrustAnswered():
+            case PermissionAnswered() | AuthFinished():
                 self._questions.discard(_question_id(event))
             case MessageFinished(parent_tool_use_id=None, usage=usage) if usage is not None:
                 self._context = usage.total
@@ -412,19 +410,10 @@ class StatusFacts:
         return "off: spans stay on this machine, in spans.jsonl in the session's folder"
 
 
-def _question_id(
-    event: PermissionAsked
-    | PermissionAnswered
-    | AuthRequired
-    | AuthFinished
-    | ServerTrustAsked
-    | ServerTrustAnswered,
-) -> str:
+def _question_id(event: PermissionAsked | PermissionAnswered | AuthRequired | AuthFinished) -> str:
     match event:
         case PermissionAsked() | PermissionAnswered():
             return event.request_id
-        case ServerTrustAsked() | ServerTrustAnswered():
-            return f"server {event.server}"
         case _:
             return AUTH
 
