@@ -66,9 +66,6 @@ def run_screen(settings: Settings, first_query: str | None = None, resume: Resum
     Raises:
         SettingsError: there is no such theme, or the session cannot be resumed.
     """
-    from core.session.overrides import OVERRIDABLE
-    from core.session.resume import Resume, prepare_resume
-
     while True:
         app = make_app(settings, first_query, resume)
         result = app.run()
@@ -83,6 +80,9 @@ def run_screen(settings: Settings, first_query: str | None = None, resume: Resum
             was, settings = settings, replace(app.settings, theme=theme)
             resume = None
             if app.session_folder is not None and not was.demo:
+                from core.session.overrides import OVERRIDABLE
+                from core.session.resume import Resume
+
                 # Another server has other models, and may refuse the conversation with the previous one.
                 moved = settings.base_url != was.base_url
                 changed = {name for name in OVERRIDABLE if getattr(settings, name) != getattr(was, name)}
@@ -96,4 +96,6 @@ def run_screen(settings: Settings, first_query: str | None = None, resume: Resum
         folder = resumed_folder(result)
         if folder is None:
             return app.return_code or 0
+        from core.session.resume import prepare_resume
+
         settings, resume = prepare_resume(replace(settings, demo=False), folder)

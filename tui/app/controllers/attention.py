@@ -21,7 +21,6 @@ from core.events.types import (
     QueryFinished,
     QueryReceived,
 )
-from core.redaction.redactor import Redactor
 from core.settings.model import Settings
 from core.settings.secrets import secrets
 from core.text import clean_line
@@ -158,6 +157,8 @@ class Attention:
         self._write(notification(self._way, text))
 
     def _title(self) -> str:
+        from core.redaction.redactor import Redactor
+
         # Redacted before it is cut: half a secret would not be recognised.
         redacted = Redactor(secrets(self._settings, environ)).redact(self._query[:10_000])
         return clean_line(redacted, MOST_OF_QUERY)
