@@ -140,6 +140,12 @@ class UserConnections:
         """The function that opens each server."""
         return {name: partial(self._open, name) for name in reversed(self._found)}
 
+    @property
+    def in_folder(self) -> dict[str, str]:
+        """The decision about each server that the folder names, `undecided` if there is none."""
+        servers = (each for each in self._found.values() if isinstance(each, UserServer) and each.in_folder)
+        return {each.name: self._decision(each) or "undecided" for each in servers}
+
     def ask(self) -> None:
         """Ask about each server without a decision; from now on also about one that is opened again."""
         self._begun = True

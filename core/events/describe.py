@@ -12,6 +12,7 @@ from enum import Enum
 from functools import singledispatch
 
 from core.events import types as ev
+from core.events.folder import describe_folder
 from core.events.model_problems import AGENT_CODES, FINAL_CODES, SERVICE, describe_problem
 from core.events.tool_names import tool_name
 from core.events.units import quantity, spent_of, spoken_duration
@@ -174,7 +175,7 @@ def _session_started(event: ev.SessionStarted, _hints: Hints) -> Description:
     name = f"Session {clean_line(event.session_id)}{' (demo)' if event.demo else ''}"
     place = f"in {_line(event.workspace)}"
     version, mode = clean_line(event.version), clean_line(event.permission_mode)
-    details = (f"ua-tui {version}, model {_name(event.model)}, permissions {mode}",)
+    details = (f"ua-tui {version}, model {_name(event.model)}, permissions {mode}", *describe_folder(event))
     if event.resumed_from is None:
         return Description("session", f"{name} started {place}", details=details)
     before = f"after {quantity(event.queries_before, 'query', 'queries')}"

@@ -110,6 +110,11 @@ class SessionStarted(Event, frozen=True, kw_only=True):
 
     If it is resumed, `overruled` has the earlier choices that no longer apply, by field name; the fields themselves
     have the values that apply now.
+
+    `folder_trust` is the trust in the files of the folder it was started in (`TrustState` of `core.trust`; empty in
+    older journals), by an answer for this run only if `folder_trusted_once`. `folder_files` are those that the trust is
+    about, `held_back` the settings in them that have no effect, and `folder_servers` the trust in each MCP server that
+    the folder names: `trusted`, `refused` or `undecided`. All of them are names without values.
     """
 
     session_id: str
@@ -126,6 +131,11 @@ class SessionStarted(Event, frozen=True, kw_only=True):
     resumed_from: str | None = None
     queries_before: int = 0
     overruled: dict[str, str | float | None] = {}
+    folder_trust: str = ""
+    folder_trusted_once: bool = False
+    folder_files: list[str] = []
+    held_back: list[str] = []
+    folder_servers: dict[str, str] = {}
 
 
 class QueryReceived(Event, frozen=True, kw_only=True):

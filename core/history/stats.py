@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from core.events.folder import describe_folder
 from core.events.types import (
     Event,
     PermissionModeChanged,
@@ -23,6 +24,7 @@ class SessionStats:
     """Statistics of a past session; costs, tokens and times are complete when `read` is 1.
 
     Attributes:
+        folder: what of the files of its folder had an effect, in clauses.
         seconds: how long the session took, or, if that is unknown, all of its queries.
         read: the part of the journal that was read, from 0 to 1.
         events: the number of events to show.
@@ -36,6 +38,7 @@ class SessionStats:
     model: str | None = None
     permission_mode: str = "default"
     demo: bool = False
+    folder: tuple[str, ...] = ()
     cost: float | None = None
     tokens: int = 0
     seconds: float = 0.0
@@ -67,6 +70,7 @@ class Totals:
                     self.finished = False
                     stats.model = event.model or stats.model
                     stats.permission_mode, stats.demo = event.permission_mode, event.demo
+                    stats.folder = tuple(describe_folder(event))
                 case PermissionModeChanged(mode=mode):
                     stats.permission_mode = mode
                 case QueryFinished():

@@ -11,6 +11,7 @@ from urllib.parse import quote
 import msgspec
 
 from core.events.continuation import is_own
+from core.events.folder import describe_folder
 from core.records.digest import CallEntry, MessageEntry, NoteEntry, QueryEntry, SessionRecord
 
 __all__ = ["build_transcript"]
@@ -34,6 +35,7 @@ def _parts(record: SessionRecord) -> Iterator[str]:
                 f"- Model: {started.model or 'default'}",
                 f"- Permissions: {started.permission_mode}",
                 *demo,
+                *(f"- {each[:1].upper()}{each[1:]}" for each in describe_folder(started)),
             ]
         )
     open_query: QueryEntry | None = None

@@ -6,6 +6,7 @@ import asyncio
 import logging
 import time
 from collections.abc import AsyncIterator, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Literal, get_args
 
@@ -51,6 +52,7 @@ __all__ = ["Handle", "Session", "SessionParts", "SessionState", "Spawn", "spawn_
 log = logging.getLogger(__name__)
 
 _CLOSE_TIMEOUT = 7.0
+_MOST_FILES = 100
 
 
 class Session:
@@ -152,7 +154,7 @@ class Session:
 
     async def start(self) -> None:
         """Begin the session and connect the agent; a failure becomes an event and the state `failed`."""
-        settings, previous = self.settings, self._parts.previous
+        settings, previous, servers = self.settings, self._parts.previous, self._parts.user_servers
         for end in previous.closing_events() if previous is not None else ():
             self.bus.publish(end)
         self.bus.publish(
@@ -171,12 +173,17 @@ class Session:
                 resumed_from=previous.session_id if previous is not None else None,
                 queries_before=previous.tally.queries if previous is not None else 0,
                 overruled=dict(self._parts.overruled),
+                folder_trust=settings.folder.state,
+                folder_trusted_once=settings.folder.once,
+                folder_files=[clean(each) for each in islice(settings.folder.fingerprints, _MOST_FILES)],
+                held_back=list(settings.folder.held_back),
+                folder_servers=servers.in_folder if servers is not None else {},
             )
         )
         self._budget.check()
         await self._connect_or_fail()
-        if self._parts.user_servers is not None:
-            self._parts.user_servers.ask()
+        if servers is not None:
+            servers.ask()
         self._runner.begin(self._spawn)
 
     def submit(self, text: str) -> None:

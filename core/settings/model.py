@@ -349,6 +349,8 @@ class Places:
         written = self.folder_settings()
         trust = self.folder_trust(written, skills=self._names_skills((options, environment, user)))
         weighed = weigh(written, trust, user, SPECS, self._value_of)
+        held_back = dict.fromkeys(each.name for each in weighed.held_back)
+        trust = replace(trust, held_back=tuple(held_back))
         return Sources((options, environment, *weighed.layers, user), weighed.held_back, trust)
 
     def folder_settings(self) -> FolderSettings:

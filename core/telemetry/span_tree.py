@@ -94,7 +94,15 @@ class SpanTree:
         self._last = max(self._last, now)
         match event:
             case ev.SessionStarted():
-                names = ("session_id", "model", "permission_mode", "demo", "version", "resumed_from")
+                names = (
+                    "session_id",
+                    "model",
+                    "permission_mode",
+                    "demo",
+                    "version",
+                    "resumed_from",
+                    "folder_trust",
+                )
                 self._session = self._start("session", None, now, **_fields(event, *names))
                 self._root = self._session.get_span_context()
                 early, self._early = self._early, []

@@ -37,6 +37,7 @@ class FolderTrust:
         fingerprints: of the content of each file that counts, by its path in the folder.
         changed: the files that are new or different since the answer.
         once: whether everything is trusted for this run only, whatever it is.
+        held_back: the names of the settings in the files that have no effect.
     """
 
     folder: Path | None = None
@@ -44,6 +45,7 @@ class FolderTrust:
     fingerprints: Mapping[str, str] = field(default_factory=dict)
     changed: tuple[str, ...] = ()
     once: bool = False
+    held_back: tuple[str, ...] = ()
 
     @property
     def is_trusted(self) -> bool:

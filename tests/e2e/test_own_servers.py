@@ -24,6 +24,7 @@ from core.events.types import (
     McpServer,
     QueryFinished,
     ServerTrustAsked,
+    SessionStarted,
     ToolCallFinished,
 )
 from core.session.session import Session
@@ -222,6 +223,14 @@ async def test_what_a_folder_names_runs_only_once_it_is_trusted_and_what_is_wron
     written["changed"]["args"] += ["--key=" + KEY, "--began", str(began[2])]
     write(folder, **written)
     async with started(tmp_path, interactive=True) as desk:
+        (begun,) = desk.of(SessionStarted)
+        assert begun.folder_servers == {
+            "asked": "undecided",
+            "refused": "refused",
+            "changed": "undecided",
+            "missing": "trusted",
+            "keyless": "trusted",
+        }
         assert [event.server for event in desk.of(ServerTrustAsked)] == ["asked", "changed"]
         assert "--key=[redacted] --began" in desk.of(ServerTrustAsked)[1].target
         for name, status, why in (

@@ -20,19 +20,20 @@ TOPIC = "past session"
 def past_message(stats: SessionStats, unsent: Sequence[str]) -> AppMessage | None:
     """Return the message, if there is one; texts from the session are cleaned here."""
     details = (*_unread(stats), *_unsent(unsent))
+    folder = tuple(f"{each[:1].upper()}{each[1:]}." for each in stats.folder)
     if stats.read >= 1.0 and not stats.events:
         return AppMessage("⊘", Tone.WARNING, "The journal of this session has no events.", details, TOPIC)
     match stats.state:
         case "finished":
             text = "Read-only: past session."
-            return AppMessage("·", Tone.QUIET, text, details, TOPIC)
+            return AppMessage("·", Tone.QUIET, text, (*folder, *details), TOPIC)
         case "running":
             # Without details the prompt and the status line say that the session is followed.
             text = "This session runs in another program, and some of it cannot be shown."
             return AppMessage("⊘", Tone.WARNING, text, details) if details else None
         case "crashed":
             text = "The program ended in the middle of this session: open calls are shown as unfinished."
-            return AppMessage("⊘", Tone.WARNING, text, details, TOPIC)
+            return AppMessage("⊘", Tone.WARNING, text, (*folder, *details), TOPIC)
 
 
 def resumed_message(stats: SessionStats, unsent: Sequence[str]) -> AppMessage | None:

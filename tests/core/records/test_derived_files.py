@@ -53,7 +53,14 @@ class Script:
 
 def started() -> ev.SessionStarted:
     return ev.SessionStarted(
-        session_id="session_x", workspace="/w", cwd="/", version="0", model="opus", demo=True
+        session_id="session_x",
+        workspace="/w",
+        cwd="/",
+        version="0",
+        model="opus",
+        demo=True,
+        folder_trust="trusted",
+        folder_files=[".env"],
     )
 
 
@@ -254,6 +261,7 @@ def test_the_transcript_shows_everything_in_order(script: Script) -> None:
     wanted = [
         "# Session session_x",
         "Demo",
+        "- Files of the folder trusted: .env\n",
         "## 1. Query at",
         "> Research the news",
         "COMPLEX, decided by rule",

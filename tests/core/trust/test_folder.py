@@ -167,6 +167,7 @@ def test_the_users_own_file_wins_and_a_trusted_folder_only_tightens(places: Plac
         name: each.held_back for name, origins in listed.items() for each in origins if each.held_back
     }
     assert set(held_back) == {"max_cost_usd", "user_id", "api_key", "base_url"}
+    assert set(settings.folder.held_back) == set(held_back)
     assert held_back["max_cost_usd"] == "a folder may only set a stricter value than yours"
     assert str(places.user_file) in held_back["user_id"]
     assert KEY not in repr(listed)

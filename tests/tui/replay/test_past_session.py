@@ -451,6 +451,11 @@ def test_the_message_below_counts_what_is_missing() -> None:
     assert empty is not None
     assert "no events" in empty.text
     assert past_message(SessionStats(state="running", read=1.0, events=5), ()) is None
+    ended = past_message(
+        SessionStats(state="finished", folder=("files trusted: .env",), read=1.0, events=5), ()
+    )
+    assert ended is not None
+    assert ended.details == ("Files trusted: .env.",)
 
 
 @pytest.mark.parametrize("tail", [1 << 20, 3_000])
