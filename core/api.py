@@ -14,7 +14,8 @@ from core.connections.composio.native import Modifier
 from core.errors import AgentUnavailable, CredentialsError, PluginError, UniversalAgentError
 from core.events import types as events
 from core.session.session import Session
-from core.settings.model import Settings, load_settings
+from core.settings.loading import load_settings
+from core.settings.model import Settings
 
 __all__ = ["Modifier", "Session", "Settings", "UniversalAgentError", "events", "open_session"]
 

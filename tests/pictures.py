@@ -26,7 +26,7 @@ from textual.pilot import Pilot
 from core.events.types import AuthRequired, Event, PermissionAsked, QueryFinished
 from core.history.index import SessionIndex
 from core.session.session import Session, Spawn
-from core.settings.model import load_settings
+from core.settings.loading import load_settings
 from core.storage.workspace import WORKSPACES
 from tests.many_sessions import lay_sessions
 from tui.app.app import UaTuiApp

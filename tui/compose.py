@@ -46,7 +46,8 @@ from core.redaction.redactor import Redactor, error_raised
 from core.redaction.sharing import SharedSecrets
 from core.session.resume import PreviousState, Resume, conversation_to_resume, read_previous_state
 from core.session.session import Session, SessionParts, Spawn, spawn_task
-from core.settings.model import Places, Settings
+from core.settings.model import Settings
+from core.settings.places import Places
 from core.settings.secrets import secrets
 from core.storage.workspace import Workspace
 from core.web_reader.blacklist import Blacklist

@@ -23,7 +23,8 @@ from core.doctor.services import (
 )
 from core.errors import DemoError
 from core.redaction.redactor import Redactor
-from core.settings.model import Places, Settings
+from core.settings.model import Settings
+from core.settings.places import Places
 from core.settings.secrets import secrets
 from core.telemetry.environment import Exports
 

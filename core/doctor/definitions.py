@@ -11,7 +11,8 @@ from core.agent.definitions.roster import (
     roster_entries,
 )
 from core.doctor.findings import Finding, failed, ok
-from core.settings.model import Places, Settings
+from core.settings.model import Settings
+from core.settings.places import Places
 
 __all__ = ["check_definitions"]
 

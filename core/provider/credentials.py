@@ -12,7 +12,9 @@ from core.provider.claude_login import find_login
 from core.provider.probe import shown_server
 from core.provider.request import DEFAULT_URL
 from core.settings.files import UserFile
-from core.settings.model import ENVIRONMENT, USER_FILE, Settings, set_elsewhere
+from core.settings.loading import set_elsewhere
+from core.settings.model import ENVIRONMENT, Settings
+from core.settings.places import USER_FILE
 from core.settings.sources import SourcedValue
 from core.text import clean_line
 

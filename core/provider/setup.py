@@ -15,7 +15,8 @@ from core.provider.probe import DEADLINE, ModelVerdict, check_model, shown_serve
 from core.provider.request import DEFAULT_URL
 from core.settings import parsers as values
 from core.settings.files import UserFile
-from core.settings.model import Settings, load_settings, set_elsewhere
+from core.settings.loading import load_settings, set_elsewhere
+from core.settings.model import Settings
 from core.settings.secrets import secrets
 
 __all__ = [

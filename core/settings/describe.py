@@ -17,7 +17,9 @@ from core.settings import parsers as values
 from core.settings.files import SettingsFile, UserFile
 from core.settings.folder import HeldBack
 from core.settings.keymap import key_choices
-from core.settings.model import ENVIRONMENT, SPECS, Places, Settings, load_settings
+from core.settings.loading import load_settings
+from core.settings.model import ENVIRONMENT, SPECS, Settings
+from core.settings.places import Places
 from core.settings.sources import SourcedValue, ended, is_empty, winner, without_secrets
 from core.trust.decisions import Decision, FolderDecisions
 from core.trust.state import Answer, FolderTrust

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from core.errors import SettingsError, WorkspaceError
-from core.settings.model import USER_FILE, user_config_dir
+from core.settings.places import USER_FILE, user_config_dir
 from core.settings.sources import toml_problem
 from core.storage.files import Root
 

@@ -10,40 +10,28 @@ until the user trusts the folder, and then the user's own file wins over them wh
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args, get_type_hints
 
 from core.errors import SettingsError
 from core.settings import parsers as values
-from core.settings.folder import PROJECT_FILE, FolderSettings, HeldBack, read_folder_settings, weigh
-from core.settings.keymap import KeyChoice, key_choices
+from core.settings.keymap import KeyChoice
 from core.settings.sources import (
     KnownNames,
-    Layer,
     SourcedValue,
-    ended,
-    from_overrides,
-    from_toml,
-    from_variables,
-    is_empty,
-    winner,
-    without_secrets,
 )
 from core.settings.spec import Spec
-from core.trust.decisions import FolderDecisions
-from core.trust.files import AGENTS, SKILLS, definition_fingerprints
-from core.trust.state import Answer, FolderTrust
+from core.trust.state import FolderTrust
 
 __all__ = [
+    "DEFAULTS",
     "EFFORTS",
     "ENVIRONMENT",
     "EXTRA_TOOLS",
     "KNOWN",
-    "PROJECT_FILE",
     "SPECS",
-    "USER_FILE",
     "Classifier",
     "ComposioMode",
     "Effort",
@@ -51,15 +39,9 @@ __all__ = [
     "Notify",
     "PermissionMode",
     "Pictures",
-    "Places",
     "Settings",
-    "Sources",
-    "Spec",
-    "load_settings",
-    "reload_folder",
+    "refuse_skip_as_root",
     "secret_values",
-    "set_elsewhere",
-    "user_config_dir",
 ]
 
 PermissionMode = Literal["default", "acceptEdits", "plan", "bypassPermissions"]
@@ -72,7 +54,6 @@ Notify = Literal["auto", "bell", "osc9", "osc777", "off"]
 
 EFFORTS: tuple[Effort, ...] = get_args(Effort)
 EXTRA_TOOLS = ("Bash", "Write", "Edit", "WebFetch")
-USER_FILE = "config.toml"
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -277,212 +258,6 @@ KNOWN = KnownNames(tuple(SPECS), ENVIRONMENT)
 """The names of all settings and their variables."""
 
 
-@dataclass(frozen=True)
-class Sources:
-    """What every place sets, the winning one first, and what of the folder has no effect."""
-
-    layers: tuple[Layer, ...]
-    held_back: tuple[HeldBack, ...]
-    trust: FolderTrust
-
-
-@dataclass(frozen=True)
-class Places:
-    """The sources of settings, and the folders for relative paths in them.
-
-    Attributes:
-        environ: the environment.
-        cwd: the folder of `.env` and `ua-tui.toml`, and the base of relative paths.
-        home: what `~` means.
-        config_dir: the folder of the user's `config.toml`.
-        state: where the decisions about folders are stored; by default the state folder of the program.
-        trust: the answer about the folder for this run only; by default the stored one counts.
-    """
-
-    environ: Mapping[str, str]
-    cwd: Path
-    home: Path
-    config_dir: Path
-    state: Path | None = None
-    trust: Answer | None = None
-
-    @classmethod
-    def of(
-        cls,
-        *,
-        environ: Mapping[str, str] | None = None,
-        cwd: Path | None = None,
-        home: Path | None = None,
-        config_dir: Path | None = None,
-        state: Path | None = None,
-        trust: Answer | None = None,
-    ) -> Places:
-        """The given places, and those of the process for the others."""
-        return cls(
-            environ=os.environ if environ is None else environ,
-            cwd=Path.cwd() if cwd is None else cwd,
-            home=Path.home() if home is None else home,
-            config_dir=config_dir or user_config_dir(),
-            state=state,
-            trust=trust,
-        )
-
-    @property
-    def user_file(self) -> Path:
-        """The user's own settings file."""
-        return self.config_dir / USER_FILE
-
-    @property
-    def project_file(self) -> Path:
-        """The settings file of the current folder."""
-        return self.cwd / PROJECT_FILE
-
-    def read(self, overrides: Mapping[str, Any] | None = None, *, by_name: bool = False) -> Sources:
-        """Read every place, the winning ones first; with `by_name` a program gave the overrides.
-
-        Raises:
-            SettingsError: a file cannot be read, or a name in one of the places is wrong.
-        """
-        options = from_overrides(overrides or {}, KNOWN, by_name=by_name)
-        environment = from_variables(self.environ, KNOWN)
-        user = from_toml(self.user_file, KNOWN, in_folder=False)
-        written = self.folder_settings()
-        trust = self.folder_trust(written, skills=self._names_skills((options, environment, user)))
-        weighed = weigh(written, trust, user, SPECS, self._value_of)
-        held_back = dict.fromkeys(each.name for each in weighed.held_back)
-        trust = replace(trust, held_back=tuple(held_back))
-        return Sources((options, environment, *weighed.layers, user), weighed.held_back, trust)
-
-    def folder_settings(self) -> FolderSettings:
-        """Read what the files of the current folder set."""
-        return read_folder_settings(self.cwd, KNOWN, SPECS)
-
-    def folder_trust(self, written: FolderSettings, *, skills: bool = True) -> FolderTrust:
-        """Find out what of the current folder takes effect; `skills` is whether the user has switched any on."""
-        fingerprints = dict(written.fingerprints)
-        if not self._has_own_definitions:
-            fingerprints |= definition_fingerprints(self.cwd, skills=skills)
-        if self.trust is not None:
-            return FolderTrust(self.cwd, self.trust, fingerprints, once=True)
-        if not fingerprints:
-            return FolderTrust(self.cwd)
-        decision = FolderDecisions(self.state).read(self.cwd)
-        if decision is None:
-            return FolderTrust(self.cwd, "undecided", fingerprints)
-        known = decision.fingerprints
-        changed = tuple(path for path, each in fingerprints.items() if known.get(path) != each)
-        return FolderTrust(self.cwd, "changed" if changed else decision.answer, fingerprints, changed)
-
-    def uses_folder_skills(self) -> bool:
-        """Whether the user has switched on skills by name, which a folder may have.
-
-        Raises:
-            SettingsError: the user's own file cannot be read.
-        """
-        user = from_toml(self.user_file, KNOWN, in_folder=False)
-        return self._names_skills((from_variables(self.environ, KNOWN), user))
-
-    def _names_skills(self, layers: Sequence[Layer]) -> bool:
-        given = winner(layers, "skills")
-        names = () if given is None else self.checked("skills", given)
-        return bool(names) and names != ("all",)
-
-    @property
-    def _has_own_definitions(self) -> bool:
-        """Whether the definitions in the folder are the user's own, as in the home folder."""
-        own = {self.home / SKILLS, self.home / AGENTS, self.config_dir / "agents", self.config_dir / "skills"}
-        return any(
-            (self.cwd / each).resolve() in {path.resolve() for path in own} for each in (AGENTS, SKILLS)
-        )
-
-    def _value_of(self, name: str, given: SourcedValue | None) -> Any:
-        return self.default(name) if given is None else self.checked(name, given)
-
-    def default(self, name: str) -> Any:
-        """The default of a setting."""
-        return {"workspace_base": self.cwd, "claude_config_dir": self.home / ".claude"}.get(
-            name, DEFAULTS[name]
-        )
-
-    def checked(self, name: str, given: SourcedValue) -> Any:
-        """Read the value of a setting.
-
-        Raises:
-            SettingsError: it is wrong, or a folder may not set it.
-        """
-        spec = SPECS[name]
-        if given.in_folder and spec.user_only:
-            by = [ENVIRONMENT[name][0], "the command line option"] if name in ENVIRONMENT else []
-            raise SettingsError(
-                f"{given.origin} may not be set by the files of a folder: "
-                f"set {', '.join([*by, 'or your own ' + USER_FILE])} instead."
-            )
-        if is_empty(given.value):
-            return self.default(name)
-        try:
-            value = spec.parse(given.value)
-        except ValueError as error:
-            value = ", ".join(given.value) if isinstance(given.value, tuple) else given.value
-            value = without_secrets(value) if isinstance(value, str) else value
-            shown = "a value that" if spec.secret else f"{value!r}, which"
-            raise SettingsError(
-                f"{given.origin} is {shown} is not allowed: it must be {ended(str(error))}"
-            ) from error
-        if isinstance(value, Path):
-            parts = value.parts
-            value = self.home.joinpath(*parts[1:]) if parts[:1] == ("~",) else self.cwd / value
-        return value
-
-
-def load_settings(
-    overrides: Mapping[str, Any] | None = None,
-    *,
-    environ: Mapping[str, str] | None = None,
-    cwd: Path | None = None,
-    home: Path | None = None,
-    config_dir: Path | None = None,
-    state: Path | None = None,
-    trust: Answer | None = None,
-    by_name: bool = False,
-) -> Settings:
-    """Read the settings from every place and check each value that is found.
-
-    Args:
-        overrides: settings by name, as the command line gave them; None means not given.
-        environ: the environment; the process's own by default.
-        cwd: the folder of `.env` and `ua-tui.toml`; the current one by default.
-        home: what `~` means.
-        config_dir: the folder of the user's `config.toml`.
-        state: where the decisions about folders are stored; the state folder of the program by default.
-        trust: the answer about the folder for this run only; by default the stored one counts.
-        by_name: whether a program gave the overrides, so that errors name the setting instead of the option.
-
-    Raises:
-        SettingsError: a file cannot be read, or a name or value in one of the places is wrong.
-    """
-    places = Places.of(environ=environ, cwd=cwd, home=home, config_dir=config_dir, state=state, trust=trust)
-    sources = places.read(overrides, by_name=by_name)
-    layers = sources.layers
-    found: dict[str, Any] = {name: places.default(name) for name in ("workspace_base", "claude_config_dir")}
-    for layer in reversed(layers):
-        for name, given in layer.items():
-            if name == "keys":
-                choices = key_choices(given.value, f"keys in {given.path}", given.in_folder)
-                found["keys"] = (*found.get("keys", ()), *choices)
-            elif name == "mcp_servers":
-                found[name] = (given, *found.get(name, ()))
-            else:
-                found[name] = places.checked(name, given)
-    _refuse_redirected_secrets(layers)
-    settings = Settings(**found, folder=sources.trust, options=dict(overrides or {}))
-    if settings.permission_mode == "bypassPermissions" and not settings.dangerously_skip_permissions:
-        raise SettingsError(
-            "permission_mode is bypassPermissions, which runs every tool without asking: "
-            "use default, acceptEdits or plan, or give --dangerously-skip-permissions."
-        )
-    return settings
-
-
 def refuse_skip_as_root(what: str) -> None:
     """Refuse `what`, which runs every tool without asking, to the user root.
 
@@ -491,66 +266,6 @@ def refuse_skip_as_root(what: str) -> None:
     """
     if hasattr(os, "geteuid") and os.geteuid() == 0:
         raise SettingsError(f"{what} is refused for root: run as another user, or use --allow.")
-
-
-def reload_folder(settings: Settings, **places: Any) -> Settings:
-    """Read the settings of the current folder again after an answer about it; all other settings stay as they are.
-
-    `places` are those of `load_settings`.
-
-    Raises:
-        SettingsError: as for `load_settings`.
-    """
-    before = load_settings(settings.options, **places | {"trust": "ignored"})
-    after = load_settings(settings.options, **places)
-    changed = {name: getattr(after, name) for name in SPECS if getattr(after, name) != getattr(before, name)}
-    return replace(settings, **changed, folder=after.folder)
-
-
-def set_elsewhere(
-    names: Iterable[str],
-    *,
-    environ: Mapping[str, str] | None = None,
-    cwd: Path | None = None,
-    config_dir: Path | None = None,
-    trust: Answer | None = None,
-) -> dict[str, SourcedValue]:
-    """Return where settings are set in a place that wins over the user's own file, without the command line.
-
-    `trust` is the answer about the folder for this run only.
-
-    Raises:
-        SettingsError: a file cannot be read, or a name in one of the places is wrong.
-    """
-    layers = Places.of(environ=environ, cwd=cwd, config_dir=config_dir, trust=trust).read().layers
-    return {name: where for name in names if (where := winner(layers[:-1], name)) is not None}
-
-
-# Only the user may name servers of tools, as some of their tools run without asking.
-_SENT_TO = {"base_url": ("api_key", "auth_token")}
-
-
-def _refuse_redirected_secrets(layers: Sequence[Layer]) -> None:
-    """Refuse a folder's server with a key of the user; a folder may only name a server for its own key."""
-    for address, keys in _SENT_TO.items():
-        where = winner(layers, address)
-        if where is None or not where.in_folder or not where.value:
-            continue
-        for key in keys:
-            secret = winner(layers, key)
-            if secret is not None and secret.value and not secret.in_folder:
-                raise SettingsError(
-                    f"{where.origin} would send the secret of {secret.origin.removeprefix('The ')} "
-                    f"to {without_secrets(str(where.value))}: "
-                    f"set {ENVIRONMENT[address][0]} in the environment if you mean it, or the key in the same file."
-                )
-
-
-def user_config_dir() -> Path:
-    """The folder of the user's own settings file."""
-    from platformdirs import user_config_path
-
-    return user_config_path("ua-tui")
 
 
 def secret_values(settings: Settings) -> frozenset[str]:

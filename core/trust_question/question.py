@@ -14,7 +14,9 @@ from core.connections.user_servers import PROJECT_SERVERS, UserServer, project_s
 from core.errors import SettingsError
 from core.redaction.arguments import masked_command, masked_variable
 from core.settings.folder import DOTENV, PROJECT_FILE, FolderSettings
-from core.settings.model import SPECS, Places, load_settings
+from core.settings.loading import load_settings
+from core.settings.model import SPECS
+from core.settings.places import Places
 from core.text import clean_line
 from core.trust.decisions import Decision, FolderDecisions
 from core.trust.state import GROUPS, Answer, TrustState, fingerprint

@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 from core.history.session import PastSession
-from core.settings.model import load_settings
+from core.settings.loading import load_settings
 from tests.bench.heartbeat import Heartbeat
 from tests.bench.processes import resident_mb
 from tui.app.app import UaTuiApp

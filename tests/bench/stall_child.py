@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import TextIO
 
 from core.events.types import Event, QueryFinished, QueryReceived
-from core.settings.model import Settings, load_settings
+from core.settings.loading import load_settings
+from core.settings.model import Settings
 from tests.bench.heartbeat import Heartbeat
 
 QUERY = "Research the latest AI chip news and write a comprehensive report"

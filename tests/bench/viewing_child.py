@@ -15,7 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from core.settings.model import load_settings
+from core.settings.loading import load_settings
 from tests.bench.heartbeat import Heartbeat
 from tests.bench.sights import SIGHTS, SORTED, make_million
 

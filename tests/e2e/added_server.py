@@ -10,7 +10,7 @@ import pytest
 
 from core.connections.base import Connection
 from core.events.types import Event
-from core.settings.model import load_settings
+from core.settings.loading import load_settings
 from tests.e2e.scripted_model import Reply, scripted_model
 from tui import compose
 

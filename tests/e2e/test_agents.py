@@ -18,7 +18,7 @@ from core.events.types import (
     ToolCallStarted,
 )
 from core.session.session import Session
-from core.settings.model import load_settings
+from core.settings.loading import load_settings
 from tests.e2e.added_server import own_home
 from tests.e2e.scripted_model import Block, Text, Use, scripted_model
 from tests.tui.files_host import until

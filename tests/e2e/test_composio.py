@@ -16,7 +16,7 @@ from core.connections.composio.native import Modifier
 from core.events.types import ArtifactSaved, ErrorRaised, Event, McpServer, QueryFinished, ToolCallFinished
 from core.pipelines import Pipelines
 from core.session.session import Session
-from core.settings.model import load_settings
+from core.settings.loading import load_settings
 from tests.composio_server import KEY, Fault, StandIn, stand_in
 from tests.e2e.added_server import own_home
 from tests.e2e.scripted_model import Block, Text, Use, scripted_model

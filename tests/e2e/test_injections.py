@@ -33,7 +33,7 @@ from core.events.types import (
     UntrustedTextRead,
 )
 from core.session.session import Session
-from core.settings.model import load_settings
+from core.settings.loading import load_settings
 from tests.composio_server import KEY, StandIn, stand_in
 from tests.e2e.added_server import own_home
 from tests.e2e.scripted_model import Block, Text, Use, scripted_model

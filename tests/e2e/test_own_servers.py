@@ -28,7 +28,7 @@ from core.events.types import (
     ToolCallFinished,
 )
 from core.session.session import Session
-from core.settings.model import load_settings
+from core.settings.loading import load_settings
 from tests.e2e.added_server import own_home
 from tests.e2e.scripted_model import Block, Text, Use, scripted_model
 from tests.e2e.serving import free_port, serving

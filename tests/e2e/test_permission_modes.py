@@ -23,7 +23,7 @@ from core.events.types import (
     ToolCallStarted,
 )
 from core.session.session import Session
-from core.settings.model import load_settings
+from core.settings.loading import load_settings
 from tests.e2e.running import model_environment, run
 from tests.e2e.scripted_model import Block, Reply, Text, Use, scripted_model
 from tests.e2e.test_sessions import of

@@ -17,7 +17,7 @@ from core.errors import ConnectionFailed
 from core.events.types import Event, McpServer, McpStatus, QueryFinished, ToolCallFinished
 from core.records.journal import read_journal
 from core.session.session import Session
-from core.settings.model import load_settings
+from core.settings.loading import load_settings
 from tests.e2e.added_server import own_home
 from tests.e2e.scripted_model import Block, Text, Use, scripted_model
 from tests.tui.files_host import until

@@ -24,7 +24,7 @@ from core.events.types import (
     ToolCallStarted,
 )
 from core.session.session import Session, SessionState
-from core.settings.model import load_settings
+from core.settings.loading import load_settings
 from tui.compose import compose_session
 
 MAIL = "Email the report to the team"

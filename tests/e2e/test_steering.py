@@ -12,7 +12,7 @@ from typing import Any
 
 from core.events.types import Event, QueryFinished, QueryReceived, QuerySteered
 from core.session.session import Session, SessionState
-from core.settings.model import load_settings
+from core.settings.loading import load_settings
 from tests.e2e.scripted_model import Block, Text, Use, scripted_model
 from tests.e2e.test_sessions import of, own_home
 from tui.compose import compose_session

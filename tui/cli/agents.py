@@ -30,7 +30,8 @@ def run(args: argparse.Namespace) -> int:
         SettingsError: a settings file is wrong.
     """
     from core.agent.definitions.roster import expected_servers, problems_of, read_roster, roster_entries
-    from core.settings.model import Places, load_settings
+    from core.settings.loading import load_settings
+    from core.settings.places import Places
 
     settings, places = load_settings(), Places.of()
     roster = read_roster(settings, places)

@@ -261,7 +261,8 @@ def settings_of(args: argparse.Namespace) -> Settings:
     Raises:
         SettingsError: an option is invalid, or refused for root.
     """
-    from core.settings.model import load_settings, refuse_skip_as_root
+    from core.settings.loading import load_settings
+    from core.settings.model import refuse_skip_as_root
 
     if args.dangerously_skip_permissions:
         refuse_skip_as_root("--dangerously-skip-permissions")

@@ -51,7 +51,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _open(workspace: str | None) -> Blacklist:
-    from core.settings.model import load_settings
+    from core.settings.loading import load_settings
     from core.storage.workspace import WORKSPACES
     from core.web_reader.blacklist import Blacklist
 

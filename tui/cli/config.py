@@ -14,7 +14,7 @@ from tui.cli.output import complain, print_line, print_table
 
 if TYPE_CHECKING:
     from core.settings.describe import SettingListing, StoredSetting
-    from core.settings.model import Places
+    from core.settings.places import Places
 
 __all__ = ["add_arguments", "run"]
 
@@ -44,7 +44,7 @@ def run(args: argparse.Namespace) -> int:
         SettingsError: a name or value is wrong, or a file cannot be read or written.
         WrongUsage: the words do not go together.
     """
-    from core.settings.model import Places
+    from core.settings.places import Places
 
     places = Places.of()
     match args.words:

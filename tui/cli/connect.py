@@ -71,7 +71,7 @@ def run(args: argparse.Namespace) -> int:
     toolkit there is not. Raises the errors of settings.
     """
     from core.records.log import install_root_handler
-    from core.settings.model import load_settings
+    from core.settings.loading import load_settings
 
     settings = load_settings({"demo": args.demo})
     report_untrusted(settings)

@@ -206,7 +206,7 @@ def _print_event(event: Event) -> None:
 
 
 def _settings(args: argparse.Namespace) -> Settings:
-    from core.settings.model import load_settings
+    from core.settings.loading import load_settings
 
     return load_settings({"plugins": args.plugins})
 

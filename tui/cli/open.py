@@ -45,7 +45,7 @@ def run(args: argparse.Namespace) -> int:
     logging.getLogger().addHandler(logging.NullHandler())
     from core.history.lookup import find_session
     from core.history.session import PastSession
-    from core.settings.model import load_settings
+    from core.settings.loading import load_settings
 
     try:
         base = Path(args.workspace) if args.workspace else None

@@ -10,7 +10,7 @@ from pathlib import Path
 from core.agent.permissions.rule_set import rules_of
 from core.agent.permissions.rules import Rule
 from core.agent.permissions.store import RuleStore, StoredRule
-from core.settings.model import load_settings
+from core.settings.loading import load_settings
 from core.text import clean_line
 from tui.cli.arguments import WrongUsage, add_sessions_folder
 from tui.cli.output import complain, print_line, print_table

@@ -37,7 +37,7 @@ def run(args: argparse.Namespace) -> int:
     from core.history.lookup import find_session
     from core.history.rebuild import rebuild
     from core.redaction.redactor import Redactor
-    from core.settings.model import load_settings
+    from core.settings.loading import load_settings
     from core.settings.secrets import secrets
 
     try:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from core.connections.trust import ServerTrust
 from core.connections.user_servers import UnusableServer, UserServer, find_user_servers
-from core.settings.model import load_settings
+from core.settings.loading import load_settings
 from core.text import clean_line
 from tui.cli.arguments import WrongUsage
 from tui.cli.output import complain, print_line, print_table

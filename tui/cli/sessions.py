@@ -28,7 +28,7 @@ def run(args: argparse.Namespace) -> tuple[Settings, Path | None]:
     Without a terminal, or with `--json`, the sessions are printed.
     """
     from core.history.index import SessionIndex
-    from core.settings.model import load_settings
+    from core.settings.loading import load_settings
 
     base = Path(args.workspace) if args.workspace else None
     settings = load_settings({"workspace_base": base, "theme": args.theme})

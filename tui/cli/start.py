@@ -72,7 +72,7 @@ def report_untrusted(settings: Settings) -> None:
     """Say in a line that the files of the folder have no effect, if that is not what the user decided."""
     if settings.demo or settings.folder.once:
         return
-    from core.settings.model import Places
+    from core.settings.places import Places
     from core.trust_question.question import describe_untrusted, find_question
 
     if (question := find_question(Places.of())) is not None:

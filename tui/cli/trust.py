@@ -13,7 +13,7 @@ from tui.cli.arguments import WrongUsage
 from tui.cli.output import complain, print_line, print_table
 
 if TYPE_CHECKING:
-    from core.settings.model import Places
+    from core.settings.places import Places
     from core.trust.state import Answer
     from core.trust_question.question import FolderQuestion
 
@@ -53,7 +53,7 @@ def run(args: argparse.Namespace) -> int:
         WorkspaceError: the answer cannot be stored.
         WrongUsage: the words do not go together, or there is no such folder.
     """
-    from core.settings.model import Places
+    from core.settings.places import Places
     from core.trust_question.question import read_folder, revoke
 
     if args.json and args.action not in ("show", "list"):

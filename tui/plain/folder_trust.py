@@ -6,7 +6,9 @@ import sys
 from typing import TYPE_CHECKING
 
 from core.errors import WorkspaceError
-from core.settings.model import Places, Settings, reload_folder
+from core.settings.loading import reload_folder
+from core.settings.model import Settings
+from core.settings.places import Places
 from core.text import clean
 from core.trust_question.question import FolderQuestion, describe_question, find_question
 

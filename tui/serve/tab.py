@@ -17,7 +17,8 @@ from textual_serve.download_manager import DownloadManager
 
 from core.errors import SettingsError
 from core.redaction.redactor import Redactor
-from core.settings.model import Settings, load_settings
+from core.settings.loading import load_settings
+from core.settings.model import Settings
 from core.settings.secrets import secrets
 from core.text import clean
 from tui.terminal.links import browser_link

@@ -30,7 +30,7 @@ def store_theme(
     """
     # Imported here because the first frame does not need it.
     from core.settings.files import UserFile
-    from core.settings.model import set_elsewhere
+    from core.settings.loading import set_elsewhere
 
     try:
         path = UserFile(folder).store({"theme": name})

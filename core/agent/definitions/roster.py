@@ -26,7 +26,8 @@ from core.connections.user_servers import UserServer, find_user_servers
 from core.connections.web_reader import SERVER as WEB_READER
 from core.errors import SettingsError
 from core.events.types import Event, McpServer, McpStatus, SessionStarted
-from core.settings.model import EXTRA_TOOLS, Places, Settings
+from core.settings.model import EXTRA_TOOLS, Settings
+from core.settings.places import Places
 
 __all__ = [
     "Roster",

@@ -17,7 +17,9 @@ from core.agent.definitions.skills import find_skills, install_skills, without_m
 from core.doctor.definitions import check_definitions
 from core.errors import SettingsError
 from core.events.types import McpServer, McpStatus, SessionStarted
-from core.settings.model import Places, Settings, load_settings
+from core.settings.loading import load_settings
+from core.settings.model import Settings
+from core.settings.places import Places
 from tests.trusted import TRUSTED
 
 TOOLKIT = McpServer(name="local_toolkit", status="connected", tool_names=["crawl_parallel", "save_corpus"])

@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from core.provider.credentials import Credential, credentials_of, servers_of
-from core.settings.model import Settings, load_settings
+from core.settings.loading import load_settings
+from core.settings.model import Settings
 
 SECRET = "canary-0123456789"
 

@@ -16,7 +16,8 @@ from core.provider.setup import (
     normalize_address,
     normalize_key,
 )
-from core.settings.model import Settings, load_settings
+from core.settings.loading import load_settings
+from core.settings.model import Settings
 from tests.trusted import TRUSTED
 
 KEY = "sk-ant-api03-canary-9f8e7d6c5b4a"

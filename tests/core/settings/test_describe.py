@@ -8,7 +8,8 @@ import pytest
 
 from core.errors import SettingsError
 from core.settings.describe import Origin, list_settings, setting_of, store_setting
-from core.settings.model import ENVIRONMENT, SPECS, Places
+from core.settings.model import ENVIRONMENT, SPECS
+from core.settings.places import Places
 
 SECRET = "canary-0123456789"
 

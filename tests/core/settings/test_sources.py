@@ -8,7 +8,10 @@ import pytest
 
 from core.api import open_session
 from core.errors import SettingsError
-from core.settings.model import ENVIRONMENT, PROJECT_FILE, USER_FILE, Settings, load_settings
+from core.settings.folder import PROJECT_FILE
+from core.settings.loading import load_settings
+from core.settings.model import ENVIRONMENT, Settings
+from core.settings.places import USER_FILE
 from core.settings.secrets import secrets
 
 

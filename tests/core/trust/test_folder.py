@@ -17,7 +17,9 @@ from core.connections.trust import ServerTrust
 from core.connections.user_servers import UserServer, project_servers
 from core.errors import SettingsError
 from core.settings.describe import list_settings, store_setting
-from core.settings.model import SPECS, Places, Settings, load_settings
+from core.settings.loading import load_settings
+from core.settings.model import SPECS, Settings
+from core.settings.places import Places
 from core.trust.decisions import FolderDecisions
 from core.trust.files import definition_fingerprints
 from core.trust.state import Answer, FolderTrust

@@ -7,7 +7,7 @@ import pytest
 
 from core.api import open_session
 from core.errors import CredentialsError, SettingsError
-from core.settings.model import load_settings
+from core.settings.loading import load_settings
 from tui.cli import main
 
 KEY = "sk-ant-canary-0123456789"

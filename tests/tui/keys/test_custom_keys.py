@@ -9,7 +9,7 @@ from textual.pilot import Pilot
 
 from core.events.types import PermissionAsked
 from core.settings.keymap import KeyChoice
-from core.settings.model import load_settings
+from core.settings.loading import load_settings
 from tests.tui.app_host import settled, shown
 from tests.tui.fakes import FakeSession, make_app, make_session
 from tests.tui.files_host import screen_text, until

@@ -9,7 +9,7 @@ import pytest
 from textual.pilot import Pilot
 
 from core.events.types import McpServer
-from core.settings.model import Places
+from core.settings.places import Places
 from tests.trusted import TRUSTED
 from tests.tui.fakes import make_app, make_session
 from tests.tui.files_host import screen_text, until

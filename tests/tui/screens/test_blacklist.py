@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from textual.widgets import Button, OptionList, Static
 
-from core.settings.model import load_settings
+from core.settings.loading import load_settings
 from core.web_reader.blacklist import BLACKLIST, Blacklist
 from tests.tui.fakes import make_app, make_session
 from tests.tui.files_host import screen_text, until

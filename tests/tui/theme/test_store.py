@@ -11,7 +11,7 @@ import pytest
 from textual.pilot import Pilot
 
 from core.errors import SettingsError
-from core.settings.model import load_settings
+from core.settings.loading import load_settings
 from tests.tui.fakes import make_app, make_session
 from tests.tui.files_host import screen_text, until
 from tui.app.app import UaTuiApp

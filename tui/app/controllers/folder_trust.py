@@ -82,7 +82,7 @@ class FolderTrustQuestion:
         return True
 
     async def _reload(self) -> None:
-        from core.settings.model import reload_folder
+        from core.settings.loading import reload_folder
         from tui.app.session_source import show_settings
 
         self._app.settings = await asyncio.to_thread(reload_folder, self._app.settings)
@@ -103,7 +103,7 @@ def _may_need_answer(settings: Settings) -> bool:
 
 
 def _find() -> FolderQuestion | None:
-    from core.settings.model import Places
+    from core.settings.places import Places
     from core.trust_question.question import find_question
 
     return find_question(Places.of())

@@ -17,7 +17,8 @@ from core.errors import UniversalAgentError
 from core.events.tool_names import tool_name
 from core.events.types import McpServer
 from core.events.units import quantity
-from core.settings.model import Places, Settings
+from core.settings.model import Settings
+from core.settings.places import Places
 from core.text import clean_line
 from tui.keys.places import KeyPlace, key_binding
 from tui.ports import ScreenHost, SessionPort

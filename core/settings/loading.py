@@ -1,0 +1,119 @@
+"""Loads the settings of a session: every place is read, each value checked, and the first place that has one wins."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from core.errors import SettingsError
+from core.settings.keymap import key_choices
+from core.settings.model import ENVIRONMENT, SPECS, Settings
+from core.settings.places import Places
+from core.settings.sources import Layer, SourcedValue, winner, without_secrets
+from core.trust.state import Answer
+
+__all__ = ["load_settings", "reload_folder", "set_elsewhere"]
+
+
+def load_settings(
+    overrides: Mapping[str, Any] | None = None,
+    *,
+    environ: Mapping[str, str] | None = None,
+    cwd: Path | None = None,
+    home: Path | None = None,
+    config_dir: Path | None = None,
+    state: Path | None = None,
+    trust: Answer | None = None,
+    by_name: bool = False,
+) -> Settings:
+    """Read the settings from every place and check each value that is found.
+
+    Args:
+        overrides: settings by name, as the command line gave them; None means not given.
+        environ: the environment; the process's own by default.
+        cwd: the folder of `.env` and `ua-tui.toml`; the current one by default.
+        home: what `~` means.
+        config_dir: the folder of the user's `config.toml`.
+        state: where the decisions about folders are stored; the state folder of the program by default.
+        trust: the answer about the folder for this run only; by default the stored one counts.
+        by_name: whether a program gave the overrides, so that errors name the setting instead of the option.
+
+    Raises:
+        SettingsError: a file cannot be read, or a name or value in one of the places is wrong.
+    """
+    places = Places.of(environ=environ, cwd=cwd, home=home, config_dir=config_dir, state=state, trust=trust)
+    sources = places.read(overrides, by_name=by_name)
+    layers = sources.layers
+    found: dict[str, Any] = {name: places.default(name) for name in ("workspace_base", "claude_config_dir")}
+    for layer in reversed(layers):
+        for name, given in layer.items():
+            if name == "keys":
+                choices = key_choices(given.value, f"keys in {given.path}", given.in_folder)
+                found["keys"] = (*found.get("keys", ()), *choices)
+            elif name == "mcp_servers":
+                found[name] = (given, *found.get(name, ()))
+            else:
+                found[name] = places.checked(name, given)
+    _refuse_redirected_secrets(layers)
+    settings = Settings(**found, folder=sources.trust, options=dict(overrides or {}))
+    if settings.permission_mode == "bypassPermissions" and not settings.dangerously_skip_permissions:
+        raise SettingsError(
+            "permission_mode is bypassPermissions, which runs every tool without asking: "
+            "use default, acceptEdits or plan, or give --dangerously-skip-permissions."
+        )
+    return settings
+
+
+def reload_folder(settings: Settings, **places: Any) -> Settings:
+    """Read the settings of the current folder again after an answer about it; all other settings stay as they are.
+
+    `places` are those of `load_settings`.
+
+    Raises:
+        SettingsError: as for `load_settings`.
+    """
+    before = load_settings(settings.options, **places | {"trust": "ignored"})
+    after = load_settings(settings.options, **places)
+    changed = {name: getattr(after, name) for name in SPECS if getattr(after, name) != getattr(before, name)}
+    return replace(settings, **changed, folder=after.folder)
+
+
+def set_elsewhere(
+    names: Iterable[str],
+    *,
+    environ: Mapping[str, str] | None = None,
+    cwd: Path | None = None,
+    config_dir: Path | None = None,
+    trust: Answer | None = None,
+) -> dict[str, SourcedValue]:
+    """Return where settings are set in a place that wins over the user's own file, without the command line.
+
+    `trust` is the answer about the folder for this run only.
+
+    Raises:
+        SettingsError: a file cannot be read, or a name in one of the places is wrong.
+    """
+    layers = Places.of(environ=environ, cwd=cwd, config_dir=config_dir, trust=trust).read().layers
+    return {name: where for name in names if (where := winner(layers[:-1], name)) is not None}
+
+
+# Only the user may name servers of tools, as some of their tools run without asking.
+_SENT_TO = {"base_url": ("api_key", "auth_token")}
+
+
+def _refuse_redirected_secrets(layers: Sequence[Layer]) -> None:
+    """Refuse a folder's server with a key of the user; a folder may only name a server for its own key."""
+    for address, keys in _SENT_TO.items():
+        where = winner(layers, address)
+        if where is None or not where.in_folder or not where.value:
+            continue
+        for key in keys:
+            secret = winner(layers, key)
+            if secret is not None and secret.value and not secret.in_folder:
+                raise SettingsError(
+                    f"{where.origin} would send the secret of {secret.origin.removeprefix('The ')} "
+                    f"to {without_secrets(str(where.value))}: "
+                    f"set {ENVIRONMENT[address][0]} in the environment if you mean it, or the key in the same file."
+                )

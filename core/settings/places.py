@@ -1,0 +1,195 @@
+"""The places of settings, each read once: options, environment, the files of the folder, the user's own file."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from core.errors import SettingsError
+from core.settings.folder import PROJECT_FILE, FolderSettings, HeldBack, read_folder_settings, weigh
+from core.settings.model import DEFAULTS, ENVIRONMENT, KNOWN, SPECS
+from core.settings.sources import (
+    Layer,
+    SourcedValue,
+    ended,
+    from_overrides,
+    from_toml,
+    from_variables,
+    is_empty,
+    winner,
+    without_secrets,
+)
+from core.trust.decisions import FolderDecisions
+from core.trust.files import AGENTS, SKILLS, definition_fingerprints
+from core.trust.state import Answer, FolderTrust
+
+__all__ = ["USER_FILE", "Places", "Sources", "user_config_dir"]
+
+USER_FILE = "config.toml"
+
+
+@dataclass(frozen=True)
+class Sources:
+    """What every place sets, the winning one first, and what of the folder has no effect."""
+
+    layers: tuple[Layer, ...]
+    held_back: tuple[HeldBack, ...]
+    trust: FolderTrust
+
+
+@dataclass(frozen=True)
+class Places:
+    """The sources of settings, and the folders for relative paths in them.
+
+    Attributes:
+        environ: the environment.
+        cwd: the folder of `.env` and `ua-tui.toml`, and the base of relative paths.
+        home: what `~` means.
+        config_dir: the folder of the user's `config.toml`.
+        state: where the decisions about folders are stored; by default the state folder of the program.
+        trust: the answer about the folder for this run only; by default the stored one counts.
+    """
+
+    environ: Mapping[str, str]
+    cwd: Path
+    home: Path
+    config_dir: Path
+    state: Path | None = None
+    trust: Answer | None = None
+
+    @classmethod
+    def of(
+        cls,
+        *,
+        environ: Mapping[str, str] | None = None,
+        cwd: Path | None = None,
+        home: Path | None = None,
+        config_dir: Path | None = None,
+        state: Path | None = None,
+        trust: Answer | None = None,
+    ) -> Places:
+        """The given places, and those of the process for the others."""
+        return cls(
+            environ=os.environ if environ is None else environ,
+            cwd=Path.cwd() if cwd is None else cwd,
+            home=Path.home() if home is None else home,
+            config_dir=config_dir or user_config_dir(),
+            state=state,
+            trust=trust,
+        )
+
+    @property
+    def user_file(self) -> Path:
+        """The user's own settings file."""
+        return self.config_dir / USER_FILE
+
+    @property
+    def project_file(self) -> Path:
+        """The settings file of the current folder."""
+        return self.cwd / PROJECT_FILE
+
+    def read(self, overrides: Mapping[str, Any] | None = None, *, by_name: bool = False) -> Sources:
+        """Read every place, the winning ones first; with `by_name` a program gave the overrides.
+
+        Raises:
+            SettingsError: a file cannot be read, or a name in one of the places is wrong.
+        """
+        options = from_overrides(overrides or {}, KNOWN, by_name=by_name)
+        environment = from_variables(self.environ, KNOWN)
+        user = from_toml(self.user_file, KNOWN, in_folder=False)
+        written = self.folder_settings()
+        trust = self.folder_trust(written, skills=self._names_skills((options, environment, user)))
+        weighed = weigh(written, trust, user, SPECS, self._value_of)
+        held_back = dict.fromkeys(each.name for each in weighed.held_back)
+        trust = replace(trust, held_back=tuple(held_back))
+        return Sources((options, environment, *weighed.layers, user), weighed.held_back, trust)
+
+    def folder_settings(self) -> FolderSettings:
+        """Read what the files of the current folder set."""
+        return read_folder_settings(self.cwd, KNOWN, SPECS)
+
+    def folder_trust(self, written: FolderSettings, *, skills: bool = True) -> FolderTrust:
+        """Find out what of the current folder takes effect; `skills` is whether the user has switched any on."""
+        fingerprints = dict(written.fingerprints)
+        if not self._has_own_definitions:
+            fingerprints |= definition_fingerprints(self.cwd, skills=skills)
+        if self.trust is not None:
+            return FolderTrust(self.cwd, self.trust, fingerprints, once=True)
+        if not fingerprints:
+            return FolderTrust(self.cwd)
+        decision = FolderDecisions(self.state).read(self.cwd)
+        if decision is None:
+            return FolderTrust(self.cwd, "undecided", fingerprints)
+        known = decision.fingerprints
+        changed = tuple(path for path, each in fingerprints.items() if known.get(path) != each)
+        return FolderTrust(self.cwd, "changed" if changed else decision.answer, fingerprints, changed)
+
+    def uses_folder_skills(self) -> bool:
+        """Whether the user has switched on skills by name, which a folder may have.
+
+        Raises:
+            SettingsError: the user's own file cannot be read.
+        """
+        user = from_toml(self.user_file, KNOWN, in_folder=False)
+        return self._names_skills((from_variables(self.environ, KNOWN), user))
+
+    def _names_skills(self, layers: Sequence[Layer]) -> bool:
+        given = winner(layers, "skills")
+        names = () if given is None else self.checked("skills", given)
+        return bool(names) and names != ("all",)
+
+    @property
+    def _has_own_definitions(self) -> bool:
+        """Whether the definitions in the folder are the user's own, as in the home folder."""
+        own = {self.home / SKILLS, self.home / AGENTS, self.config_dir / "agents", self.config_dir / "skills"}
+        return any(
+            (self.cwd / each).resolve() in {path.resolve() for path in own} for each in (AGENTS, SKILLS)
+        )
+
+    def _value_of(self, name: str, given: SourcedValue | None) -> Any:
+        return self.default(name) if given is None else self.checked(name, given)
+
+    def default(self, name: str) -> Any:
+        """The default of a setting."""
+        return {"workspace_base": self.cwd, "claude_config_dir": self.home / ".claude"}.get(
+            name, DEFAULTS[name]
+        )
+
+    def checked(self, name: str, given: SourcedValue) -> Any:
+        """Read the value of a setting.
+
+        Raises:
+            SettingsError: it is wrong, or a folder may not set it.
+        """
+        spec = SPECS[name]
+        if given.in_folder and spec.user_only:
+            by = [ENVIRONMENT[name][0], "the command line option"] if name in ENVIRONMENT else []
+            raise SettingsError(
+                f"{given.origin} may not be set by the files of a folder: "
+                f"set {', '.join([*by, 'or your own ' + USER_FILE])} instead."
+            )
+        if is_empty(given.value):
+            return self.default(name)
+        try:
+            value = spec.parse(given.value)
+        except ValueError as error:
+            value = ", ".join(given.value) if isinstance(given.value, tuple) else given.value
+            value = without_secrets(value) if isinstance(value, str) else value
+            shown = "a value that" if spec.secret else f"{value!r}, which"
+            raise SettingsError(
+                f"{given.origin} is {shown} is not allowed: it must be {ended(str(error))}"
+            ) from error
+        if isinstance(value, Path):
+            parts = value.parts
+            value = self.home.joinpath(*parts[1:]) if parts[:1] == ("~",) else self.cwd / value
+        return value
+
+
+def user_config_dir() -> Path:
+    """The folder of the user's own settings file."""
+    from platformdirs import user_config_path
+
+    return user_config_path("ua-tui")
