@@ -23,7 +23,7 @@ HEAVY = (
 
 FIRST_FRAME = """
 import sys
-from core.settings.model import load_settings
+from core.settings.loading import load_settings
 from tui.app.app import UaTuiApp
 from tui.cli.full_screen import run_screen
 
