@@ -1,45 +1,62 @@
-"""Markdown as plain text for screen readers: without its markup, and with everything that the markup means."""
+"""Markdown as plain text for screen readers: without its markup, and with everything that the markup means.
+
+It is converted in blocks of bounded size. What is too long, too deep or takes too long stays as it was written.
+"""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from core.text import clean
+from tui.render.markdown_stream import blocks_of, definitions
 
 if TYPE_CHECKING:
-    from markdown_it import MarkdownIt
     from markdown_it.tree import SyntaxTreeNode
 
 __all__ = ["unmarked"]
 
-_MOST_LEVELS = 60
 _LONGEST = 200_000
-"""Characters; a longer text stays as it was written, as it would hold up everything else."""
+_LONGEST_BLOCK = 20_000
+_DEFINITIONS = 16_000
+_MOST_SECONDS = 1.0
+"""The screen of plain mode waits for the conversion."""
 
 
 def unmarked(source: str) -> str:
     """Write Markdown as text: links with their addresses, code as it is, lists with their signs, tables by rows."""
     if len(source) > _LONGEST:
         return clean(source)
+    known = definitions(source)[:_DEFINITIONS]
+    end = time.monotonic() + _MOST_SECONDS
+    parts: list[str] = []
+    for chunk in blocks_of(source):
+        if len(chunk.source) > _LONGEST_BLOCK or time.monotonic() > end:
+            text = clean(chunk.source[chunk.opener :]).strip("\n")
+        else:
+            text = _unmarked_block(chunk.source, known)
+        if text:
+            parts += ["" if not parts else "\n" if chunk.joined else "\n\n", text]
+    return "".join(parts)
+
+
+def _unmarked_block(source: str, known: str) -> str:
     from markdown_it.tree import SyntaxTreeNode
 
-    tokens = _parser().parse(clean(source))
-    if any(token.level >= _MOST_LEVELS - 1 for token in tokens):
+    from tui.render.markdown_parser import MAX_LEVELS, parse_markdown
+
+    tokens = parse_markdown(source, known)
+    if any(token.level >= MAX_LEVELS - 1 for token in tokens):
         # The parser omits what is nested more deeply.
         return clean(source)
-    tree = SyntaxTreeNode(tokens)
+    try:
+        lines = "\n".join(_blocks(SyntaxTreeNode(tokens).children))
+    except RecursionError:
+        # It does not limit emphasis.
+        return clean(source)
     # Entities were decoded by the parser: what they stand for is as untrusted as the source.
-    return clean("\n".join(_blocks(tree.children))).strip("\n")
-
-
-@lru_cache(maxsize=1)
-def _parser() -> MarkdownIt:
-    from markdown_it import MarkdownIt
-
-    parser = MarkdownIt("commonmark", {"html": False, "maxNesting": _MOST_LEVELS})
-    return parser.enable(["table", "strikethrough"])
+    return clean(lines).strip("\n")
 
 
 def _blocks(nodes: list[SyntaxTreeNode], *, tight: bool = False) -> Iterator[str]:

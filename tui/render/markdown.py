@@ -9,9 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
 
-from markdown_it import MarkdownIt
 from markdown_it.token import Token
 from rich.cells import chop_cells
 from rich.segment import Segment
@@ -20,6 +18,7 @@ from rich.style import Style
 from core.text import clean
 from tui.render.highlight import CodeTheme, highlight
 from tui.render.layout import PLAIN, Line, Piece, line_width, merge, plain, width_of, wrap
+from tui.render.markdown_parser import parse_markdown
 from tui.render.markdown_stream import split_stable
 from tui.render.source_map import Unit
 from tui.render.tables import Align, Cell, TableTheme, table_lines
@@ -35,7 +34,6 @@ __all__ = [
 ]
 
 BULLETS = "•◦▪"
-MAX_LEVELS = 60
 BOLD = Style(bold=True)
 ITALIC = Style(italic=True)
 UNDERLINE = Style(underline=True)
@@ -81,10 +79,7 @@ def render_markdown(source: str, width: int, theme: MarkdownTheme, *, definition
 
     `definitions` are link definitions from other parts of the text that contains `source`.
     """
-    if definitions:
-        source = f"{source}\n\n{definitions}"
-    tokens = _parser().parse(clean(source))
-    lines = _Renderer(theme).blocks(tokens, max(1, width))
+    lines = _Renderer(theme).blocks(parse_markdown(source, definitions), max(1, width))
     while lines and not lines[-1]:
         lines.pop()
     return lines
@@ -93,8 +88,7 @@ def render_markdown(source: str, width: int, theme: MarkdownTheme, *, definition
 def markdown_units(source: str, width: int, *, definitions: str = "") -> list[Unit]:
     """Return which lines of `source` correspond to the lines that `render_markdown` returns for it."""
     renderer = _Renderer(MarkdownTheme(), units=[])
-    tokens = _parser().parse(clean(f"{source}\n\n{definitions}" if definitions else source))
-    renderer.blocks(tokens, max(1, width))
+    renderer.blocks(parse_markdown(source, definitions), max(1, width))
     return renderer.units or []
 
 
@@ -103,12 +97,6 @@ def warm_up() -> None:
     render_markdown(
         "# a\n\n- b\n\n| c |\n|--|\n\n```python\nd = 1\n```\n\n```json\n{}\n```\n", 40, MarkdownTheme()
     )
-
-
-@lru_cache(maxsize=1)
-def _parser() -> MarkdownIt:
-    parser = MarkdownIt("commonmark", {"html": False, "maxNesting": MAX_LEVELS})
-    return parser.enable(["table", "strikethrough"])
 
 
 def _closing(tokens: Sequence[Token], start: int) -> int:

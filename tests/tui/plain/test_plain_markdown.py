@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tui.plain import plain_markdown
 from tui.plain.plain_markdown import unmarked
 
 
@@ -38,6 +39,27 @@ def test_the_signs_go_and_the_text_stays(source: str, text: str) -> None:
 @pytest.mark.parametrize("levels", [1, 28, 29, 30, 31, 58, 59, 60, 61, 1_000])
 def test_what_is_nested_deeply_is_not_lost(sign: str, levels: int) -> None:
     assert unmarked(sign * levels + "word").endswith("word")
+
+
+@pytest.mark.parametrize("sign", ["*a ", "**a ", "~~a "])
+def test_emphasis_that_is_nested_deeply_is_not_lost(sign: str) -> None:
+    source = sign * 1_000 + "word" + sign.strip()[:-1].join([" b"] * 1_000)
+    assert "word" in unmarked(source)
+
+
+def test_a_text_of_several_blocks_is_converted_as_a_whole() -> None:
+    block = "## Part\n\nSee **it** in [the notes][1].\n\n```\n" + "x = **y\n" * 2_000 + "```\n\n"
+    text = unmarked(block * 2 + "[1]: https://a.example/\n")
+    part = "Part\n\nSee it in the notes (https://a.example/).\n\n" + "x = **y\n" * 2_000
+    assert text == f"{part}\n{part}".rstrip("\n")
+
+
+def test_what_takes_long_is_written_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(plain_markdown, "_MOST_SECONDS", -1.0)
+    assert unmarked("**a**") == "**a**"
+    table = "| a | b |\n|---|---|\n" + "| **1** | 2 |\n" * 2_000
+    monkeypatch.setattr(plain_markdown, "_MOST_SECONDS", 60.0)
+    assert unmarked(table) == table.rstrip("\n")
 
 
 def test_what_entities_stand_for_steers_no_terminal() -> None:

@@ -245,6 +245,11 @@ def test_links_are_resolved_by_definitions_elsewhere() -> None:
     assert [plain(line) for line in rendered] == ["see a"]
 
 
+def test_link_definitions_are_not_shown_in_code_that_continues_in_another_part() -> None:
+    rendered = render_markdown("```\nx\n", 40, THEME, definitions="[1]: https://a.example")
+    assert [plain(line).strip() for line in rendered] == ["x"]
+
+
 @given(st.text(alphabet="ab 中\n\t", max_size=60), st.integers(2, 12))
 def test_wrapping_keeps_every_visible_character(text: str, width: int) -> None:
     wrapped = wrap([(text, Style.null())], width)

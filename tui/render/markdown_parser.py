@@ -1,0 +1,35 @@
+"""Parses Markdown: CommonMark with tables and strikethrough; HTML is text."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+from core.text import clean
+
+__all__ = ["MAX_LEVELS", "parse_markdown"]
+
+MAX_LEVELS = 60
+"""What is nested more deeply is omitted."""
+
+
+def parse_markdown(source: str, definitions: str = "") -> list[Token]:
+    """Return the tokens of a text; `definitions` are link definitions from other parts of it."""
+    # A copy, as the parser adds the definitions of the source.
+    return _parser().parse(clean(source), {"references": dict(_references(definitions))})
+
+
+@lru_cache(maxsize=8)
+def _references(definitions: str) -> dict[str, Any]:
+    env: dict[str, dict[str, Any]] = {}
+    _parser().parse(clean(definitions), env)
+    return env.get("references", {})
+
+
+@lru_cache(maxsize=1)
+def _parser() -> MarkdownIt:
+    parser = MarkdownIt("commonmark", {"html": False, "maxNesting": MAX_LEVELS})
+    return parser.enable(["table", "strikethrough"])
