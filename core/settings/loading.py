@@ -11,7 +11,7 @@ from core.errors import SettingsError
 from core.settings.keymap import key_choices
 from core.settings.model import ENVIRONMENT, SPECS, Settings
 from core.settings.places import Places
-from core.settings.sources import Layer, SourcedValue, winner, without_secrets
+from core.settings.sources import Layer, Place, SourcedValue, winner, without_secrets
 from core.trust.state import Answer
 
 __all__ = ["load_settings", "reload_folder", "set_elsewhere"]
@@ -47,8 +47,10 @@ def load_settings(
     sources = places.read(overrides, by_name=by_name)
     layers = sources.layers
     found: dict[str, Any] = {name: places.default(name) for name in ("workspace_base", "claude_config_dir")}
+    set_in: dict[str, Place] = {}
     for layer in reversed(layers):
         for name, given in layer.items():
+            set_in[name] = given.place
             if name == "keys":
                 choices = key_choices(given.value, f"keys in {given.path}", given.in_folder)
                 found["keys"] = (*found.get("keys", ()), *choices)
@@ -57,7 +59,7 @@ def load_settings(
             else:
                 found[name] = places.checked(name, given)
     _refuse_redirected_secrets(layers)
-    settings = Settings(**found, folder=sources.trust, options=dict(overrides or {}))
+    settings = Settings(**found, folder=sources.trust, options=dict(overrides or {}), places=set_in)
     if settings.permission_mode == "bypassPermissions" and not settings.dangerously_skip_permissions:
         raise SettingsError(
             "permission_mode is bypassPermissions, which runs every tool without asking: "
@@ -77,7 +79,7 @@ def reload_folder(settings: Settings, **places: Any) -> Settings:
     before = load_settings(settings.options, **places | {"trust": "ignored"})
     after = load_settings(settings.options, **places)
     changed = {name: getattr(after, name) for name in SPECS if getattr(after, name) != getattr(before, name)}
-    return replace(settings, **changed, folder=after.folder)
+    return replace(settings, **changed, folder=after.folder, places=after.places)
 
 
 def set_elsewhere(

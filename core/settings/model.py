@@ -18,10 +18,7 @@ from typing import Annotated, Any, Literal, get_args, get_type_hints
 from core.errors import SettingsError
 from core.settings import parsers as values
 from core.settings.keymap import KeyChoice
-from core.settings.sources import (
-    KnownNames,
-    SourcedValue,
-)
+from core.settings.sources import KnownNames, Place, SourcedValue
 from core.settings.spec import Spec
 from core.trust.state import FolderTrust
 
@@ -219,6 +216,8 @@ class Settings:
     """What of the files of the current folder takes effect; not a setting."""
     options: Mapping[str, Any] = field(default_factory=dict)
     """What was given by name when the settings were read; not a setting."""
+    places: Mapping[str, Place] = field(default_factory=dict, compare=False)
+    """The kind of place that each setting comes from, if it is not the default; not a setting."""
 
     def __repr__(self) -> str:
         shown = (f"{name}={getattr(self, name)!r}" for name, spec in SPECS.items() if not spec.secret)

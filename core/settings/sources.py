@@ -18,6 +18,7 @@ from core.errors import SettingsError
 __all__ = [
     "KnownNames",
     "Layer",
+    "Place",
     "SourcedValue",
     "ended",
     "from_dotenv",

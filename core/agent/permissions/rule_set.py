@@ -11,27 +11,31 @@ from typing import Literal
 
 from core.agent.permissions.actions import Action
 from core.agent.permissions.proposals import rules_problem
-from core.agent.permissions.rules import Effect, Rule, check
+from core.agent.permissions.rules import Effect, Origin, Rule, check
 from core.agent.permissions.store import RuleStore
 from core.errors import SettingsError, WorkspaceError
 from core.settings.model import Settings
+from core.settings.sources import Place
 
 __all__ = ["SCOPES", "RuleSet", "Scope", "rules_of"]
 
 Scope = Literal["session", "folder", "everywhere"]
 SCOPES: tuple[Scope, ...] = ("session", "folder", "everywhere")
 _SAVE_SECONDS = 60.0
+# The files of a folder may not set any rule.
+_ORIGINS: dict[Place | None, Origin] = {"option": "option", "environment": "environment"}
 
 
 def rules_of(settings: Settings, demo: Iterable[str] = ()) -> Iterator[Rule]:
-    """The rules of options and settings, which are not distinguished, and those that the demo needs."""
+    """The rules of options and settings, and those that the demo needs."""
     given: dict[Effect, tuple[str, ...]] = {
         "allow": settings.allow,
         "ask": settings.ask,
         "deny": settings.deny,
     }
     for effect, texts in given.items():
-        yield from (Rule(effect, text, "settings") for text in texts)
+        origin = _ORIGINS.get(settings.places.get(effect), "config.toml")
+        yield from (Rule(effect, text, origin) for text in texts)
     yield from (Rule("allow", text, "demo") for text in demo)
 
 
@@ -107,7 +111,7 @@ class RuleSet:
         if rule in self._session:
             self._session.remove(rule)
             return None
-        if rule.origin in {"option", "settings"} or self._store is None:
+        if rule in self._given or self._store is None:
             return "it comes from an option or the settings: change it there"
         try:
             for entry in self._store.rules(self._folder):

@@ -21,7 +21,7 @@ from core.agent.permissions.conditions import Condition, condition, conditions_i
 __all__ = ["EFFECTS", "MAIN_ARGUMENTS", "Effect", "Origin", "Rule", "check", "rule_for"]
 
 Effect = Literal["allow", "ask", "deny"]
-Origin = Literal["demo", "option", "settings", "session", "folder", "everywhere"]
+Origin = Literal["demo", "option", "environment", "config.toml", "session", "folder", "everywhere"]
 EFFECTS: tuple[Effect, ...] = ("allow", "ask", "deny")
 LONGEST_RULE = 1_000
 _FORM = re.compile(r"(?P<tool>[^\s()]+)(?:\((?P<given>.*)\))?", re.DOTALL)
@@ -46,7 +46,8 @@ class Rule:
 
     Attributes:
         text: as it was written, such as `GMAIL_SEND_EMAIL(recipient_email=*@ourfirm.example)`.
-        origin: an option, the settings, or an answer in a dialog: for the session, for a folder, or everywhere.
+        origin: an option, the environment, the user's own settings file, or an answer in a dialog: for the session,
+            for a folder, or everywhere.
         server: the only MCP server whose tools it is about; None if it is about those of any.
     """
 

@@ -159,7 +159,7 @@ async def test_a_proposal_never_shows_a_secret(tmp_path: Path) -> None:
 
 async def test_a_rule_that_decides_is_recorded_with_its_origin_and_its_last_use(tmp_path: Path) -> None:
     events: list[Event] = []
-    allow, deny = Rule("allow", "NOTION_*", "settings"), Rule("deny", "Bash(rm:*)", "settings")
+    allow, deny = Rule("allow", "NOTION_*", "option"), Rule("deny", "Bash(rm:*)", "config.toml")
     store = RuleStore(tmp_path / "state")
     rules = RuleSet((allow, deny), store, tmp_path)
     policy = PermissionPolicy(tmp_path, rules)
@@ -170,7 +170,10 @@ async def test_a_rule_that_decides_is_recorded_with_its_origin_and_its_last_use(
     applied = [
         (e.tool_name, e.decision, e.rule, e.origin) for e in events if isinstance(e, PermissionApplied)
     ]
-    assert applied == [(NOTION, "allow", "NOTION_*", "settings"), ("Bash", "deny", "Bash(rm:*)", "settings")]
+    assert applied == [
+        (NOTION, "allow", "NOTION_*", "option"),
+        ("Bash", "deny", "Bash(rm:*)", "config.toml"),
+    ]
     assert "rm" in (gate.denial_of("Bash") or "")
     assert RuleStore(tmp_path / "state").last_used(deny) is not None
     assert RuleStore(tmp_path / "state").last_used(Rule("allow", "OTHER")) is None

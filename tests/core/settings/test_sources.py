@@ -6,13 +6,16 @@ from typing import Any
 
 import pytest
 
+from core.agent.permissions.rule_set import rules_of
 from core.api import open_session
 from core.errors import SettingsError
 from core.settings.folder import PROJECT_FILE
 from core.settings.loading import load_settings
-from core.settings.model import ENVIRONMENT, Settings
+from core.settings.model import ENVIRONMENT, KNOWN, Settings
 from core.settings.places import USER_FILE
 from core.settings.secrets import secrets
+from core.settings.sources import from_overrides
+from tui.cli.arguments import SETTING_OPTIONS
 
 
 class Folders:
@@ -62,6 +65,23 @@ def test_each_source_beats_the_ones_after_it(folders: Folders) -> None:
     assert folders.load(environ=environ).model == "own"
     assert folders.load({"model": "option"}, environ).model == "option"
     assert folders.load({"model": None}, environ).model == "own"
+
+
+def test_rules_say_where_they_come_from(folders: Folders) -> None:
+    (folders.config_dir / USER_FILE).write_text('ask = ["Read"]\ndeny = ["Grep"]\nallow = ["Glob"]')
+    settings = folders.load({"allow": ("Read",)}, {"UA_ASK": "Bash"})
+    assert {rule.text: rule.origin for rule in rules_of(settings)} == {
+        "Read": "option",
+        "Bash": "environment",
+        "Grep": "config.toml",
+    }
+
+
+def test_messages_name_the_options_that_there_are(folders: Folders) -> None:
+    named = from_overrides({each.setting: "x" for each in SETTING_OPTIONS}, KNOWN)
+    assert {name: given.name for name, given in named.items()} == {
+        each.setting: each.names.split()[0] for each in SETTING_OPTIONS if each.value
+    } | {"plugins": "--plugins"}
 
 
 def test_standard_names_are_understood(folders: Folders) -> None:

@@ -39,7 +39,7 @@ def test_rules_are_listed_with_their_origin_and_removed(
     assert [line.split()[:2] for line in lines[1:]] == [["1", "allow"], ["2", "allow"], ["-", "deny"]]
     assert str(tmp_path.resolve()) in lines[1]
     assert "everywhere" in lines[2]
-    assert "settings" in lines[3]
+    assert "environment" in lines[3]
     assert ua_tui(capsys, "remove", "9")[0] == 1
     assert "removed allow GMAIL_SEND_EMAIL(to=*@b.example)" in ua_tui(capsys, "remove", "1")[1]
     rows = json.loads(ua_tui(capsys, "list", "--json")[1])

@@ -20,7 +20,7 @@ AT = datetime(2026, 11, 21, 14, 2, tzinfo=UTC)
 
 def session_with_rules(tmp_path: Path) -> tuple[FakeSession, RuleStore]:
     store = RuleStore(tmp_path / "state", now=lambda: AT)
-    used = Rule("deny", "Bash(rm:*)", "settings")
+    used = Rule("deny", "Bash(rm:*)", "config.toml")
     store.add(Rule("allow", "GMAIL_SEND_EMAIL(recipient_email=*@firm.example)", server="composio"), tmp_path)
     store.note_used({used: AT})
     session = make_session(tmp_path)
@@ -49,7 +49,7 @@ async def test_rules_with_their_origin_and_last_use_are_removed_with_one_key(
         await until(lambda: app.state == "idle")
         write_journal(session)
         app.push_screen(PermissionsScreen(lambda: app.session))
-        last_used = f"settings      {AT.astimezone():%Y-%m-%d %H:%M}"
+        last_used = f"config.toml   {AT.astimezone():%Y-%m-%d %H:%M}"
         for text in ("2 rules · 2 decisions", last_used, "rule (settings) · Bash(rm:*)", "you, once"):
             await until(lambda text=text: text in screen_text(app))  # type: ignore[misc]
         await pilot.press("d")

@@ -35,14 +35,16 @@ COMMAND = CommandSpec("permissions", "Permission rules", "Rules and decisions", 
 _EFFECT, _FROM, _USED = 7, 12, 16
 _MOST_DECISIONS = 200
 _EFFECTS = {"allow": ("✓", "$success"), "ask": ("?", "$warning"), "deny": ("✗", "$error")}
-_FROMS = {"session": "this session", "folder": "this folder", "everywhere": "everywhere", "demo": "the demo"}
+_FROMS = {"session": "this session", "folder": "this folder", "demo": "the demo", "option": "an option"}
 _LIFETIMES = {
     "session": "until the session ends",
     "folder": "in this folder, until you remove it",
     "everywhere": "in every folder, until you remove it",
     "demo": "a part of the demo",
+    "option": "for this session: it is an option of the program",
+    "environment": "as long as a variable sets it: ua-tui config shows which",
+    "config.toml": "until you remove it in your own config.toml: ua-tui config shows where",
 }
-_GIVEN = "from the settings or an option: ua-tui config shows where"
 _EMPTY = "There are no rules: what is not contained asks each time. A permission dialog can add a rule."
 
 
@@ -132,7 +134,7 @@ class PermissionsScreen(RowScreen[Rule]):
             ("›" if chosen else " ", "bold"),
             (f"{mark} {row.effect:<{_EFFECT}}", "" if chosen else style),
             set_cell_size(tail_cut(clean_line(row.text, 1_000), room), room),
-            (f"  {_FROMS.get(row.origin, 'settings'):<{_FROM}}", MUTED),
+            (f"  {_FROMS.get(row.origin, row.origin):<{_FROM}}", MUTED),
             (f"  {_moment(used) if used is not None else 'never'}", MUTED),
         )
 
@@ -150,7 +152,7 @@ def _details(rule: Rule | None, decided: Sequence[Decision], problem: str, width
         lines.append(field("rule ", f"{rule.effect} {clean_line(rule.text, 1_000)}", width))
         if rule.server:
             lines.append(field("tools", f"of the server {clean_line(rule.server)}", width))
-        lines.append(field("holds", _LIFETIMES.get(rule.origin, _GIVEN), width))
+        lines.append(field("holds", _LIFETIMES[rule.origin], width))
     lines += [Content(""), Content.styled("Decisions in this session, the newest first", "bold")]
     for each in list(reversed(decided))[:_MOST_DECISIONS]:
         mark, style = _EFFECTS.get(each.decision, _EFFECTS["deny"])
