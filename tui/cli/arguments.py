@@ -102,14 +102,14 @@ def command_first(given: Sequence[str], commands: Mapping[str | None, Command]) 
     """
     if not given or given[0] in commands or not given[0].startswith("-"):
         return list(given)
-    options = _OptionsAlone(prog="ua-tui", add_help=False, allow_abbrev=False)
-    for add in commands[None].adders:
-        add(options)
     for at, word in enumerate(given):
         if word == "--":
             break
         if word in commands:
             # It may be the value of an option.
+            options = _OptionsAlone(prog="ua-tui", add_help=False, allow_abbrev=False)
+            for add in commands[None].adders:
+                add(options)
             _, others = options.parse_known_args(given[: at + 1])
             if others[-1:] == [word] and all(other.startswith("-") for other in others[:-1]):
                 return [word, *given[:at], *given[at + 1 :]]

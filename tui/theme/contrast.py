@@ -116,6 +116,7 @@ def _cursor(background: Color, primary: Color, foreground: Color) -> Color:
     return ground
 
 
+@lru_cache(1024)
 def _luminance(colour: Color) -> float:
     parts = (
         part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in colour.normalized
