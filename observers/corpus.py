@@ -194,7 +194,7 @@ def _metadata_text(read: Mapping[str, Any], names: Sequence[str]) -> str | None:
     for name in names:
         value = metadata.get(name)
         if isinstance(value, str) and (text := plain_text(value)):
-            return text[:300]
+            return clean_line(text, 300)
     return None
 
 

@@ -222,7 +222,8 @@ def _copy(
 ) -> Outcome:
     """Copy an open file to its own name, or the next unused one, unless the same bytes exist already."""
     workspace = context.workspace
-    stem, suffix = safe_name(source.stem, 80), source.suffix.lower() if len(source.suffix) <= 8 else ""
+    stem = safe_name(workspace.redactor.redact(source.stem), 80)
+    suffix = source.suffix.lower() if len(source.suffix) <= 8 else ""
     digest: str | None = None
     with context.ledger.editing():
         for number in range(1, 1_000):

@@ -14,6 +14,8 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Literal
 
+from core.text import clean_line
+
 __all__ = ["CLASSIFIER_PROMPT", "Classification", "Classifier", "decide_by_rules", "read_decision"]
 
 log = logging.getLogger(__name__)
@@ -133,5 +135,5 @@ class Classifier:
             return Classification("COMPLEX", "fallback", f"{type(error).__name__}: {error}", took())
         decision = read_decision(reply)
         if decision is None:
-            return Classification("COMPLEX", "fallback", reply[:200], took())
-        return Classification(decision, "model", reply.strip()[:200], took())
+            return Classification("COMPLEX", "fallback", clean_line(reply), took())
+        return Classification(decision, "model", clean_line(reply), took())

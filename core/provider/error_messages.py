@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from core.errors import Advice
 from core.events.model_problems import AGENT_CODES, FINAL_CODES, SERVICE, ModelProblem, describe_problem
 from core.provider.request import DEFAULT_URL
+from core.text import clean_line
 
 __all__ = ["AT_LIMIT", "REFUSALS", "advice_for", "describe_failure"]
 
@@ -144,7 +145,7 @@ def describe_failure(text: str, address: str = DEFAULT_URL) -> str:
     for pattern, problem in _FAILURES:
         if (found := pattern.match(text)) is not None:
             groups = {name: " ".join((group or "").split()) for name, group in found.groupdict().items()}
-            status = f"{groups.get('status', '')} {groups.get('more', '')}".strip()[:_MAX_STATUS]
+            status = f"{groups.get('status', '')} {groups.get('more', '')}"
             if milliseconds := groups.get("milliseconds"):
                 status = f"within {int(milliseconds) / 1000:g} s"
             if problem == "unreachable" and (code := _NETWORK_CODE.search(text)) is not None:
@@ -152,8 +153,8 @@ def describe_failure(text: str, address: str = DEFAULT_URL) -> str:
             return _session_message(
                 problem,
                 server=address if problem in _OF_ADDRESS else SERVICE,
-                status=status,
-                detail=groups.get("detail", "").strip()[:_MAX_STATUS],
-                model=groups.get("model", "")[:_MAX_STATUS],
+                status=clean_line(status, _MAX_STATUS),
+                detail=clean_line(groups.get("detail", ""), _MAX_STATUS),
+                model=clean_line(groups.get("model", ""), _MAX_STATUS),
             )
     return text

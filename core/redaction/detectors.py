@@ -27,6 +27,8 @@ _HEADER_VALUE = (
 )
 _ASSIGNED_VALUE = r"""=([^\s"'\\,;:&#<>(){}\[\]][^\s"'\\,;&#<>]*+)"""
 _SUFFIX = r"(?:[_-]?(?:access[_-]?)?key|[_-]?token|[_-]?value)?"
+# The beginning of a token, where the text was cut: with a digit, unlike a word that begins like a token.
+_CUT = r"(?=[A-Za-z_-]*[0-9])[A-Za-z0-9._-]{6,}+(?=(?:\s|\\+n)?\[?(?:…|\\+u2026))"
 _AFTER_BOUNDARY = r"(?:(?<![A-Za-z0-9_]{0})|(?<=\\[nrtbf]{0})|(?<=\\u[0-9a-fA-F]{{4}}{0}))"
 
 
@@ -44,12 +46,12 @@ def _named(name: str, *endings: str) -> Iterator[tuple[str, str]]:
 def _token(prefix: str, pattern: str, *, inside: str = r"(?!)") -> tuple[str, str]:
     """A token by its prefix at the beginning of a word; `inside` is what follows the prefix in the middle of one."""
     boundary = _AFTER_BOUNDARY.format(re.escape(prefix))
-    return prefix.lower(), f"({re.escape(prefix)}(?:{boundary}{pattern}|{inside}))"
+    return prefix.lower(), f"({re.escape(prefix)}(?:{boundary}(?:{pattern}|{_CUT})|{inside}))"
 
 
 def _distinct(prefix: str, pattern: str) -> tuple[str, str]:
     """A token whose prefix appears in no word and no encoded data, so that it may follow any character."""
-    return prefix.lower(), f"({re.escape(prefix)}{pattern})"
+    return prefix.lower(), f"({re.escape(prefix)}(?:{pattern}|{_CUT}))"
 
 
 def _inside(alphabet: str, least: int) -> str:

@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
+from core.redaction.redactor import Redactor
 from core.storage.names import safe_name
 from core.text import clean, clean_line, escape_unsafe
 
@@ -97,10 +98,14 @@ def canonical_url(url: str) -> str:
     return f"{scheme}://{authority}{parts.path or '/'}{query}"
 
 
-def article_path(url: str) -> str:
-    """Name the file of a URL's article: the same URL always gets the same name, different URLs never share one."""
+def article_path(url: str, redactor: Redactor | None = None) -> str:
+    """Name the file of a URL's article: the same URL always gets the same name, different URLs never share one.
+
+    The name has no secret of the URL; `redactor` knows those that do not look like one.
+    """
     canonical = canonical_url(url)
-    readable = canonical.partition("://")[2].partition("?")[0]
+    # Masked before it is lower-cased and cut: what is left of a secret would not be known for one.
+    readable = (redactor or Redactor()).redact(canonical).partition("://")[2].partition("?")[0]
     stem = re.sub(r"[^a-z0-9]+", "_", readable.lower()).strip("_")[:48].strip("_")
     digest = hashlib.sha256(canonical.encode("utf-8", "surrogatepass")).hexdigest()[:12]
     return f"{ARTICLE_FOLDER}/{ARTICLE_PREFIX}{safe_name(stem or 'page')}_{digest}.md"

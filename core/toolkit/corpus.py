@@ -105,7 +105,7 @@ def _find(
     context: ToolContext, item: str, crawled: dict[str, Article], by_url: dict[str, str]
 ) -> tuple[str, Article]:
     if "://" in item:
-        path = by_url.get(canonical_url(item)) or article_path(item)
+        path = by_url.get(canonical_url(item)) or article_path(item, context.workspace.redactor)
         if path in crawled:
             return path, crawled[path]
         raise WorkspaceError(

@@ -123,7 +123,7 @@ async def _fetch_and_save(context: ToolContext, url: str) -> Crawled:
     fetcher = await context.fetcher()
     page = await fetcher.get(url)
     found = await extract_page(page, context.conversions)
-    path = article_path(url)
+    path = article_path(url, context.workspace.redactor)
     article = Article(
         title=clean_line(visible(found.title or ""), 300) or _shown(url),
         url=_shown(url),

@@ -1,7 +1,8 @@
-"""Sixty secrets, planted wherever text comes from, are in no record, no export, no process list and no output."""
+"""Secrets, planted wherever text comes from, are in no record, no export, no process list and no output."""
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import json
 import string
@@ -17,6 +18,8 @@ from typing import Any
 
 import zstandard
 
+from core.settings.places import Places
+from core.trust_question.question import read_folder
 from tests.collector import Collector, collector
 from tests.e2e.running import model_environment, program
 from tests.e2e.scripted_model import Block, Text, Thinking, Use, scripted_model
@@ -59,6 +62,8 @@ class Planted:
                 return shapes[PLACES.index(self.place) % len(shapes)].format(self.core)
             case "header":
                 return f"Authorization: Bearer {self.core}"
+            case "password in Base64":
+                return f"Authorization: Basic {self.core}"
             case "address":
                 addresses = (
                     "https://app.example/callback?code={0}&state=s7{0}",
@@ -84,6 +89,12 @@ SECRETS = [
     Planted(place, origin, core(number))
     for number, (place, origin) in enumerate((place, origin) for place in PLACES for origin in ORIGINS)
 ]
+OF_FOLDER, OF_SERVER = (
+    Planted("result", ".env of the folder", core(60)),
+    Planted("result", "server", core(61)),
+)
+PASSWORD = Planted("result", "password in Base64", base64.b64encode(core(62).encode()).decode())
+SECRETS += [OF_FOLDER, OF_SERVER, PASSWORD]
 
 
 def planted(place: str) -> str:
@@ -192,8 +203,8 @@ def exported(received: Collector) -> str:
     return "\n".join(f"{span.name} {span.attributes}" for span in received.spans)
 
 
-def test_sixty_planted_secrets_are_found_nowhere(tmp_path: Path) -> None:
-    assert len(SECRETS) == len({each.core for each in SECRETS}) == 60
+def test_planted_secrets_are_found_nowhere(tmp_path: Path) -> None:
+    assert len(SECRETS) == len({each.core for each in SECRETS}) == 63
     base, given = tmp_path / "base", tmp_path / "base" / "given"
     given.mkdir(parents=True)
     (given / "texts.json").write_text(json.dumps(texts()))
@@ -211,9 +222,18 @@ def test_sixty_planted_secrets_are_found_nowhere(tmp_path: Path) -> None:
         "[mcp_servers.leaky.env]",
         *(f"{name} = {json.dumps(value)}" for name, value in known["settings"].items()),
     ]
+    server += [
+        "[mcp_servers.remote]",
+        f'url = "http://127.0.0.1:9/mcp?api_key={OF_SERVER.core}"',
+        f'headers = {{ Authorization = "Basic {PASSWORD.core}" }}',
+    ]
     config = base / ".config" / "ua-tui"
     config.mkdir(parents=True)
     (config / "config.toml").write_text("\n".join(server) + "\n")
+    (base / ".env").write_text(f"ANTHROPIC_AUTH_TOKEN={OF_FOLDER.core}\n")
+    state = base / ".local" / "state" / "ua-tui"
+    places = Places.of(environ={}, cwd=base, home=base, config_dir=config, state=state)
+    read_folder(places).store("trusted", state)
     (base / "tmp").mkdir()
     found: Counter[str] = Counter()
     with scripted_model(script()) as model, collector() as received, watched_processes(found):
@@ -230,6 +250,7 @@ def test_sixty_planted_secrets_are_found_nowhere(tmp_path: Path) -> None:
         )
     assert done.returncode == 0, done.stderr
     (config / "config.toml").unlink()
+    (base / ".env").unlink()
     count(done.stdout, "standard output", found)
     count(done.stderr, "standard error of the program", found)
     count(exported(received), "export", found)
@@ -243,6 +264,8 @@ def test_sixty_planted_secrets_are_found_nowhere(tmp_path: Path) -> None:
     (journal,) = [each for each in seen if each.endswith("journal.jsonl")]
     text = readable(base / journal)
     assert text.count("[redacted]") > 30
+    begun = json.loads(text.splitlines()[0])
+    assert (begun["folder_trust"], begun["folder_files"]) == ("trusted", [".env"])
     assert "masked in the file" in text
     assert "choose another name" in text
     assert "it failed: xxx" in text

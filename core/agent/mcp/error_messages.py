@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 
 from core.errors import Advice
+from core.text import clean_line
 
 __all__ = ["describe_server_error", "problem_in"]
 
@@ -71,7 +72,7 @@ def describe_server_error(error: str) -> str:
     for pattern, advice in _ROWS:
         if (found := pattern.match(error, start)) is not None:
             values = (error, *(group or "" for group in found.groups()))
-            return str(advice.format(*(" ".join(value.split())[:_MAX_VALUE] for value in values)))
+            return str(advice.format(*(clean_line(" ".join(value.split()), _MAX_VALUE) for value in values)))
     return error
 
 

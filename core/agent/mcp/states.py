@@ -87,7 +87,7 @@ class ServerStates:
 
     def note_failure(self, name: str, why: str) -> Iterator[McpStatus]:
         """Record why an operation on a server failed."""
-        self._errors[name] = self._sanitize(describe_server_error(why))
+        self._errors[name] = self._describe_error(why)
         yield from self.report()
 
     def set_operation(self, name: str, doing: ServerOperation | None) -> Iterator[McpStatus]:
@@ -100,7 +100,7 @@ class ServerStates:
 
     def mark_dead(self, name: str, why: str) -> None:
         """Record that a server is gone, whatever the agent reports of it."""
-        self._dead[name] = self._errors[name] = self._sanitize(describe_server_error(why))
+        self._dead[name] = self._errors[name] = self._describe_error(why)
 
     def mark_alive(self, name: str) -> bool:
         """Record that a server answers; returns whether that is new."""
@@ -169,8 +169,9 @@ class ServerStates:
             status=clean(str(raw.get("status") or "unknown")),
             tools=len(tools) if isinstance(tools, list) else None,
             tool_names=[clean_line(name, 100) for name in names if isinstance(name, str)][:_MOST_TOOLS],
-            error=self._sanitize(describe_server_error(str(raw["error"]))) if raw.get("error") else None,
+            error=self._describe_error(str(raw["error"])) if raw.get("error") else None,
         )
 
-    def _sanitize(self, text: str) -> str:
-        return clean(self._redactor.redact(text))[:_LONGEST_ERROR]
+    def _describe_error(self, error: str) -> str:
+        # Masked before it is cut: what is left of a secret would not be known for one.
+        return clean(describe_server_error(self._redactor.redact(error)))[:_LONGEST_ERROR]

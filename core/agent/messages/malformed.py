@@ -25,7 +25,7 @@ class MalformedMessages:
         """Count a message; `sample` is what was wrong in it."""
         self._count += 1
         if self._count <= _LOGGED:
-            shown = sample[:_SAMPLE] if isinstance(sample, str) else repr(sample)[:_SAMPLE]
+            shown = sample if isinstance(sample, str) else repr(sample)
             log.warning("malformed message of the agent: %s: %s", problem, clean_line(shown, _SAMPLE))
 
     def pop_report(self) -> str | None:

@@ -21,7 +21,6 @@ __all__ = ["CliTransport", "Lines", "message_in"]
 _OF_RESULT = re.compile(r'\{"type":"result"|(?<!\\)"duration_api_ms"\s*:')
 _ESCAPED_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
-_SAMPLE = 300
 _BEGINNING = 4_000
 
 
@@ -149,7 +148,7 @@ def message_in(line: str, malformed: MalformedMessages) -> dict[str, Any] | None
             # A half of a character, which cannot be written anywhere.
             raw = json.loads(_SURROGATE.sub("\ufffd", json.dumps(raw, ensure_ascii=False)))
     except (ValueError, RecursionError) as error:
-        malformed.note(f"a line that is not JSON ({error})", line[:_SAMPLE])
+        malformed.note(f"a line that is not JSON ({error})", line)
         if _OF_RESULT.search(line[:_BEGINNING]) is None:
             return None
         # Nothing else ends a query.

@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from core.agent.mcp.error_messages import describe_server_error
+from core.agent.mcp.states import ServerStates
+from core.redaction.redactor import Redactor
 
 
 @pytest.mark.parametrize(
@@ -31,6 +33,15 @@ def test_what_happened_stands_before_what_to_do(error: str, reported: str, remed
     assert front.startswith(reported.removesuffix(")"))
     assert remedy in back
     assert "access the url" not in describe_server_error(error)
+
+
+def test_of_a_secret_in_a_long_error_nothing_is_left_where_it_is_cut() -> None:
+    secret = "Zx9-canary-8c1f-QzX27!"
+    error = "Error POSTing to endpoint: " + "x" * 150 + secret
+    states = ServerStates(Redactor([secret]))
+    (report,) = states.report_update([{"name": "notes", "status": "failed", "error": error}])
+    assert "it answers with an error" in str(report)
+    assert secret[:6] not in str(report)
 
 
 def test_what_nobody_knows_is_reported_as_it_came() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 
 import pytest
 from hypothesis import example, given
@@ -31,6 +32,26 @@ def test_a_text_that_was_cut_shows_less_than_six_characters_of_a_secret(
         assert SECRET[:7] not in shown
         in_json = redactor.redact(json.dumps({"text": cut(f"{before} {SECRET} {after}", limit)}))
         assert SECRET[:7] not in json.loads(in_json)["text"]
+
+
+@pytest.mark.parametrize("cut", [clean_line, middle_truncate])
+@pytest.mark.parametrize(
+    "token",
+    [
+        "ghp_0123456789abcdefghijABCDEFG",
+        "sk-proj-0123456789abcdefghijABCDEFG",
+        "AKIA0123456789ABCDEF",
+        "xoxb-0123456789-abcdefghijABCDEFG",
+        "hf_0123456789abcdefghijABCDEFGabcdefghij",
+    ],
+)
+def test_of_a_token_that_was_cut_no_piece_is_left(cut: Callable[[str, int], str], token: str) -> None:
+    redactor = Redactor()
+    for limit in range(20, 160):
+        shown = redactor.redact(cut(f"{'Look at ' * 8}{token}{' and more' * 40}", limit))
+        assert token[:12] not in shown, (limit, shown)
+    for text in ("hf_transfer_module…", "see npm_config_registry …", "AKIA…", "sk-learn…"):
+        assert redactor.redact(text) == text
 
 
 def test_a_secret_cut_without_an_ellipsis_is_masked_at_the_end() -> None:

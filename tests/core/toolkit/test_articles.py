@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from core.redaction.redactor import Redactor
 from core.toolkit.articles import (
     Article,
     article_path,
@@ -18,6 +19,20 @@ from core.toolkit.articles import (
     encode_article,
     visible,
 )
+
+
+def test_the_name_of_a_file_has_no_secret_of_its_address() -> None:
+    secret = "K7zSecretOfTheUser"
+    names = [
+        article_path(f"https://a.example/{path}/story", Redactor([secret]))
+        for path in (secret, f"{secret}2", "ghp_0123456789abcdefghijABCDEFG")
+    ]
+    assert [name.rpartition("/")[2].rpartition("_")[0] for name in names] == [
+        "crawl_a_example_redacted_story",
+        "crawl_a_example_redacted_2_story",
+        "crawl_a_example_redacted_story",
+    ]
+    assert len(set(names)) == 3
 
 
 def test_an_article_survives_its_file() -> None:
