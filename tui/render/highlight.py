@@ -2,19 +2,34 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeVar
 
 from rich.style import Style
 
 from tui.render.layout import PLAIN, Piece
 
-__all__ = ["CodeTheme", "highlight"]
+__all__ = ["CodeTheme", "highlight", "within"]
 
-# Lexers are regular expressions that hostile text can make slow, so long blocks and long lines stay plain.
+# Lexers are regular expressions that hostile text can make slow, so long blocks and long lines stay plain. A few
+# kilobytes of line breaks can still keep one busy for minutes, token by token.
 MAX_CHARACTERS = 20_000
 MAX_LINE = 500
+MAX_SECONDS = 0.15
+
+Item = TypeVar("Item")
+
+
+def within(seconds: float, items: Iterable[Item]) -> Iterator[Item]:
+    """Yield items until this thread has worked for `seconds` of processor time, whatever else the machine does."""
+    end = time.thread_time() + seconds
+    for item in items:
+        yield item
+        if time.thread_time() > end:
+            return
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,15 +47,17 @@ class CodeTheme:
 
 
 def highlight(code: str, language: str, theme: CodeTheme) -> list[Piece]:
-    """Colour `code` as `language`; an unknown language, a long block or a long line stays plain."""
+    """Colour `code` as `language`; an unknown language, a long block or line, and what takes long, stays plain."""
     lexer = _lexer(language.lower()) if language else None
     if lexer is None or len(code) > MAX_CHARACTERS or any(len(line) > MAX_LINE for line in code.split("\n")):
         return [(code, theme.text)]
     pieces: list[Piece] = []
-    for _, kind, text in lexer.get_tokens_unprocessed(code):
+    end = 0
+    for start, kind, text in within(MAX_SECONDS, lexer.get_tokens_unprocessed(code)):
         slot = _slot(kind)
         pieces.append((text, theme.text + getattr(theme, slot) if slot != "text" else theme.text))
-    return pieces
+        end = start + len(text)
+    return pieces if end >= len(code) else [*pieces, (code[end:], theme.text)]
 
 
 @lru_cache(maxsize=64)

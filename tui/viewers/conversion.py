@@ -1,11 +1,13 @@
-"""The worker processes in which HTML and PDF are converted for the screen and for the browser."""
+"""The worker processes in which HTML, PDF and pictures are converted for the screen and for the browser."""
 
 from __future__ import annotations
 
 import atexit
 from functools import cache
+from typing import TYPE_CHECKING
 
-from core.concurrency.conversions import Conversions
+if TYPE_CHECKING:
+    from core.concurrency.conversions import Conversions
 
 __all__ = ["conversions"]
 
@@ -13,6 +15,8 @@ __all__ = ["conversions"]
 @cache
 def conversions() -> Conversions:
     """Return the worker processes, which end with this one."""
+    from core.concurrency.conversions import Conversions
+
     made = Conversions()
     atexit.register(made.close)
     return made

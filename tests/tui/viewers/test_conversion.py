@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import subprocess
-from functools import partial
+import time
+from functools import cache, partial
 from pathlib import Path
 
 import pytest
@@ -12,10 +14,11 @@ from core.concurrency.cancellation import Stop, Stopped
 from core.concurrency.conversions import Conversions
 from tests.tui.files_host import hosted, screen_text, until
 from tui.panes.workspace.preview import PreviewPane
+from tui.render import highlight
 from tui.render.markdown import MarkdownTheme
 from tui.screens.files.viewer import ViewerScreen
 from tui.viewers import safe_html
-from tui.viewers.bodies import markdown
+from tui.viewers.bodies import code, markdown, picture
 from tui.viewers.bodies.markdown import MarkdownBody
 from tui.viewers.contract import FULL_LIMIT
 from tui.viewers.conversion import conversions
@@ -26,6 +29,17 @@ from tui.viewers.types.csv import record_starts
 
 DIVS = "<div/>" * 100_000
 THEME = MarkdownTheme()
+
+
+@cache
+def scans() -> bytes:
+    """A picture of 36 KB that takes a minute, as its last scan is repeated 2,000 times."""
+    from PIL import Image
+
+    target = io.BytesIO()
+    Image.new("L", (1_500, 1_500)).save(target, "JPEG", progressive=True)
+    data = target.getvalue()
+    return data[:-2] + data[data.rindex(b"\xff\xda") : -2] * 2_000 + data[-2:]
 
 
 def working(made: Conversions) -> list[subprocess.Popen[bytes]]:
@@ -76,6 +90,39 @@ def test_a_page_that_is_too_complex_for_the_browser_copy_is_refused(
     assert not (tmp_path / "copies").exists()
 
 
+def test_a_picture_that_takes_too_long_is_not_drawn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(picture, "_SECONDS", 0.4)
+    path = tmp_path / "picture.jpg"
+    path.write_bytes(scans())
+    rows = load(path, FULL_LIMIT).best.lay_out(120, THEME)
+    (match,) = find_in(
+        rows, "The picture is too complex to be drawn: it takes longer than 0.4 s. Press o to open it"
+    )
+    assert match.row == len(rows) - 1
+
+
+def test_code_that_takes_too_long_is_coloured_in_part(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(code, "_COLOURED_SECONDS", 0.1)
+    began = time.thread_time()
+    style = code.style_code("int\n" * 100 + "\n" * 90_000, "java")
+    assert time.thread_time() - began < 10
+    assert style is not None
+    assert style(0, "int")
+    stop = Stop()
+    stop.set()
+    with pytest.raises(Stopped):
+        code.style_code("int", "java", stop)
+
+
+def test_code_in_an_answer_that_takes_too_long_is_coloured_in_part(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(highlight, "MAX_SECONDS", 0.05)
+    source = "int\n" * 100 + "\n" * 19_000
+    began = time.thread_time()
+    pieces = highlight.highlight(source, "java", highlight.CodeTheme())
+    assert time.thread_time() - began < 10
+    assert "".join(text for text, _ in pieces) == source
+
+
 async def test_the_preview_stops_converting_when_another_file_is_chosen(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -100,17 +147,18 @@ async def test_the_preview_stops_converting_when_another_file_is_chosen(
     await until(lambda: process.poll() is not None)
 
 
+@pytest.mark.parametrize("name", ["page.html", "picture.jpg"])
 async def test_the_viewer_stops_converting_when_it_is_closed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
-    monkeypatch.setattr(safe_html, "_SECONDS", 600.0)
     made = Conversions()
-    monkeypatch.setattr(safe_html, "conversions", lambda: made)
-    hostile = tmp_path / "page.html"
-    hostile.write_text(DIVS)
+    for module in (safe_html, picture):
+        monkeypatch.setattr(module, "_SECONDS", 600.0)
+        monkeypatch.setattr(module, "conversions", lambda: made)
+    hostile = tmp_path / name
+    hostile.write_bytes(DIVS.encode() if name == "page.html" else scans())
     async with hosted() as (app, pilot):
         await app.push_screen(ViewerScreen(hostile, tmp_path))
-        await until(lambda: "Reading the file" in screen_text(app))
         await until(partial(working, made))
         (process,) = working(made)
         await pilot.press("escape")

@@ -6,13 +6,17 @@ from collections.abc import Sequence
 
 from textual.content import Span
 
+from core.concurrency.cancellation import NEVER, Stop
+from tui.render.highlight import within
 from tui.viewers.bodies.text import LineStyler
 
 __all__ = ["highlight_lines", "style_code"]
 
-# Lexers are regular expressions that hostile text can make slow, so long files and long lines stay plain.
+# Lexers are regular expressions that hostile text can make slow, so long files, long lines and what takes long stay
+# plain. Usual code of the greatest length takes less than a second.
 _COLOURED_CHARACTERS = 100_000
 _COLOURED_LINE = 500
+_COLOURED_SECONDS = 2.0
 _ROLES = (
     ("Token.Comment", "comment"),
     ("Token.Literal.String.Doc", "comment"),
@@ -37,8 +41,12 @@ _ROLES = (
 )
 
 
-def highlight_lines(text: str, language: str) -> list[list[Span]]:
-    """Return the coloured spans of every line; no spans if the language is unknown."""
+def highlight_lines(text: str, language: str, stop: Stop = NEVER) -> list[list[Span]]:
+    """Return the coloured spans of the lines, of none if the language is unknown, of the first if it takes long.
+
+    Raises:
+        Stopped: the flag was set.
+    """
     from pygments.lexers import get_lexer_by_name  # type: ignore[import-untyped]  # ships no types
     from pygments.util import ClassNotFound  # type: ignore[import-untyped]  # ships no types
 
@@ -49,7 +57,8 @@ def highlight_lines(text: str, language: str) -> list[list[Span]]:
     roles: dict[object, str | None] = {}
     lines: list[list[Span]] = [[]]
     column = 0
-    for token, value in lexer.get_tokens(text):
+    for token, value in within(_COLOURED_SECONDS, lexer.get_tokens(text)):
+        stop.check()
         if token not in roles:
             dotted = str(token)
             roles[token] = next((role for prefix, role in _ROLES if dotted.startswith(prefix)), None)
@@ -66,11 +75,15 @@ def highlight_lines(text: str, language: str) -> list[list[Span]]:
     return lines
 
 
-def style_code(text: str, language: str) -> LineStyler | None:
-    """Return the line styler of a text in a language; None if the text is too long to be coloured."""
+def style_code(text: str, language: str, stop: Stop = NEVER) -> LineStyler | None:
+    """Return the line styler of a text in a language; None if the text is too long to be coloured.
+
+    Raises:
+        Stopped: the flag was set.
+    """
     if len(text) > _COLOURED_CHARACTERS or any(len(line) > _COLOURED_LINE for line in text.split("\n")):
         return None
-    spans = highlight_lines(text, language)
+    spans = highlight_lines(text, language, stop)
 
     def style(number: int, line: str) -> Sequence[Span]:
         return spans[number] if number < len(spans) else ()

@@ -1,11 +1,10 @@
-"""A picture below a line of its properties, decoded in a thread: in terminal graphics, or in half blocks."""
+"""A picture below a line of its properties, decoded in a worker process: in terminal graphics, or in half blocks."""
 
 from __future__ import annotations
 
 import io
 import os
 import struct
-import warnings
 import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -18,12 +17,15 @@ from rich.style import Style
 from textual.content import Content
 from textual.strip import Strip
 
+from core.concurrency.cancellation import NEVER, Stop, Stopped
 from tui.graphics.capabilities import Canvas, Cell
 from tui.graphics.image import KittyPicture, Picture, PlacedPicture, SixelPicture
 from tui.graphics.kitty import MAX_CELLS, row_of
 from tui.render.format import tail_cut
 from tui.render.markdown import MarkdownTheme
+from tui.viewers.conversion import conversions
 from tui.viewers.document import ListRows, Row, Rows, styled
+from tui.viewers.picture_pixels import MAX_PIXELS
 from tui.viewers.reader import FileUnviewable, open_regular
 
 if TYPE_CHECKING:
@@ -31,12 +33,10 @@ if TYPE_CHECKING:
 
 __all__ = ["Drawable", "PictureBody", "PictureHeader", "PictureRows", "Pictured", "read_header"]
 
-_FORMATS = ("PNG", "JPEG", "GIF", "WEBP", "BMP")
-_MAX_PIXELS = 50_000_000
+_TASK = "tui.viewers.picture_pixels:scale_picture"
+_SECONDS = 10.0
 _MAX_ROWS = 60
-_MAX_BYTES = 64 * 1024 * 1024
 _MIN_ALPHA = 128
-_OPAQUE = frozenset({"RGB", "L", "CMYK", "YCbCr"})
 # More pixels than this are not visible and take long to send. Kitty scales the picture to its cells; Sixel does not.
 _MAX_KITTY_PIXELS = 1_200_000
 _MAX_SIXEL_PIXELS = 600_000
@@ -77,8 +77,12 @@ class _NotDrawn(Exception):
 class Drawable(Protocol):
     """A body that can be drawn in terminal graphics."""
 
-    def draw(self, width: int, theme: MarkdownTheme, canvas: Canvas) -> Rows:
-        """Return the rows for this width, with pictures encoded for `canvas`; as slow as `lay_out`."""
+    def draw(self, width: int, theme: MarkdownTheme, canvas: Canvas, stop: Stop = NEVER) -> Rows:
+        """Return the rows for this width, with pictures encoded for `canvas`; as slow as `lay_out`.
+
+        Raises:
+            Stopped: the flag was set.
+        """
         ...
 
 
@@ -149,13 +153,25 @@ class PictureBody:
 
     def lay_out(self, width: int, theme: MarkdownTheme) -> Rows:
         """Decode the picture and scale it to the width, in half blocks."""
+        return self.lay_out_until(width, theme, NEVER)
+
+    def lay_out_until(self, width: int, theme: MarkdownTheme, stop: Stop) -> Rows:
+        """Decode the picture and scale it to the width, in half blocks, unless the flag is set.
+
+        Raises:
+            Stopped: the flag was set.
+        """
         return self._below_facts(
-            lambda: _half_blocks(self._scaled(self._fitted(width, Cell(1, 2)))), width, theme
+            lambda: _half_blocks(self._scaled(self._fitted(width, Cell(1, 2)), stop)), width, theme
         )
 
-    def draw(self, width: int, theme: MarkdownTheme, canvas: Canvas) -> Rows:
-        """Decode the picture and encode it for the graphics of the terminal, at most as wide as `width` cells."""
-        return self._below_facts(lambda: self._encoded(min(width, MAX_CELLS), canvas), width, theme)
+    def draw(self, width: int, theme: MarkdownTheme, canvas: Canvas, stop: Stop = NEVER) -> Rows:
+        """Decode the picture and encode it for the graphics of the terminal, at most as wide as `width` cells.
+
+        Raises:
+            Stopped: the flag was set.
+        """
+        return self._below_facts(lambda: self._encoded(min(width, MAX_CELLS), canvas, stop), width, theme)
 
     def _below_facts(self, draw: Callable[[], Picture | list[Row]], width: int, theme: MarkdownTheme) -> Rows:
         facts: list[Row] = [styled(tail_cut(self._facts, width), "dim"), Content("")]
@@ -163,6 +179,8 @@ class PictureBody:
             if _has_few_colours(theme):
                 raise _NotDrawn(f"Pictures are not drawn in 16 colours.{self._hint}")
             drawn = draw()
+        except Stopped:
+            raise
         except (_NotDrawn, FileUnviewable) as error:
             reason = str(error)
         except Exception:
@@ -181,12 +199,12 @@ class PictureBody:
         columns, lines = self._header.width, self._header.height
         if not columns or not lines:
             raise _NotDrawn("The picture is not drawn because its size was not found.")
-        if columns * lines > _MAX_PIXELS:
+        if columns * lines > MAX_PIXELS:
             raise _NotDrawn(f"The picture has too many pixels to be drawn.{self._hint}")
         scale = min(width * cell.width / columns, _MAX_ROWS * cell.height / lines, 1.0)
         return max(1, round(columns * scale)), max(1, round(lines * scale))
 
-    def _encoded(self, width: int, canvas: Canvas) -> Picture:
+    def _encoded(self, width: int, canvas: Canvas, stop: Stop) -> Picture:
         cell = canvas.cell
         size = self._fitted(width, cell)
         if canvas.graphics == "sixel":
@@ -194,34 +212,32 @@ class PictureBody:
 
             fitted = self._fitted(min(width, _MAX_SIXEL_WIDTH // cell.width), cell)
             size = _within(fitted, _MAX_SIXEL_PIXELS)
-            return SixelPicture(encode_rows(self._scaled(size), cell.height), -(-size[0] // cell.width))
+            return SixelPicture(encode_rows(self._scaled(size, stop), cell.height), -(-size[0] // cell.width))
         columns, rows = -(-size[0] // cell.width), -(-size[1] // cell.height)
         size = _within(size, _MAX_KITTY_PIXELS)
-        picture = self._scaled(size)
+        picture = self._scaled(size, stop)
         while len(png := _png(picture)) > _MAX_SENT_BYTES:
             size = (max(1, size[0] * 7 // 10), max(1, size[1] * 7 // 10))
             picture = picture.resize(size)
         return KittyPicture(png, columns, rows)
 
-    def _scaled(self, size: tuple[int, int]) -> Image:
+    def _scaled(self, size: tuple[int, int], stop: Stop) -> Image:
         """The picture in this size, as RGB, or as RGBA if parts of it may be transparent."""
         from PIL import Image
 
-        data = self._data
-        if data is None:
+        from core.concurrency.conversions import TooComplex
+
+        if self._data is None:
             assert self._path is not None, "a picture without data has a path"
-            with os.fdopen(open_regular(self._path), "rb") as file:
-                data = file.read(_MAX_BYTES)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            with Image.open(io.BytesIO(data), formats=_FORMATS) as picture:
-                if picture.width * picture.height > _MAX_PIXELS:
-                    raise ValueError("too many pixels")
-                picture.draft("RGB", size)
-                if picture.mode not in _OPAQUE or "transparency" in picture.info:
-                    return picture.convert("RGBA").resize(size, Image.Resampling.BOX)
-                # Converting a large picture before scaling it would take longer than everything else.
-                return picture.resize(size, Image.Resampling.BOX).convert("RGB")
+            os.close(open_regular(self._path))
+            source = ("path", os.fsencode(self._path))
+        else:
+            source = ("data", self._data)
+        try:
+            mode, pixels = conversions().run(_TASK, (*source, *size), seconds=_SECONDS, stop=stop)
+        except TooComplex as error:
+            raise _NotDrawn(f"The picture is too complex to be drawn: {error}.{self._hint}") from error
+        return Image.frombytes(mode, size, pixels)
 
 
 def _within(size: tuple[int, int], limit: int) -> tuple[int, int]:

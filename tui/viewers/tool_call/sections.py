@@ -12,7 +12,7 @@ from rich.segment import Segment
 from textual.content import Content, Span
 from textual.strip import Strip
 
-from core.concurrency.cancellation import Stop
+from core.concurrency.cancellation import NEVER, Stop
 from tui.graphics.capabilities import Canvas
 from tui.render.format import tail_cut
 from tui.render.markdown import MarkdownTheme
@@ -21,7 +21,7 @@ from tui.viewers.bodies.markdown import MarkdownBody
 from tui.viewers.bodies.picture import Drawable, PictureRows
 from tui.viewers.bodies.text import TextBody
 from tui.viewers.cursor_body import BackgroundWork, BodyCommand, CopyText, KeyHint, Outcome
-from tui.viewers.document import Body, Row, Rows, find_in
+from tui.viewers.document import Body, Row, Rows, find_in, lay_out
 
 __all__ = ["Part", "Section", "SectionsBody"]
 
@@ -267,22 +267,34 @@ class SectionsBody:
 
     def lay_out(self, width: int, theme: MarkdownTheme) -> SectionRows:
         """Lay out every part, including those of folded sections, as these are searched too."""
-        return self._laid_out(width, theme, None)
+        return self.lay_out_until(width, theme, NEVER)
 
-    def draw(self, width: int, theme: MarkdownTheme, canvas: Canvas) -> SectionRows:
-        """Lay out every part, and encode the first pictures for the graphics of the terminal."""
-        return self._laid_out(width, theme, canvas)
+    def lay_out_until(self, width: int, theme: MarkdownTheme, stop: Stop) -> SectionRows:
+        """Lay out every part, unless the flag is set.
 
-    def _laid_out(self, width: int, theme: MarkdownTheme, canvas: Canvas | None) -> SectionRows:
+        Raises:
+            Stopped: the flag was set.
+        """
+        return self._laid_out(width, theme, None, stop)
+
+    def draw(self, width: int, theme: MarkdownTheme, canvas: Canvas, stop: Stop = NEVER) -> SectionRows:
+        """Lay out every part, and encode the first pictures for the graphics of the terminal.
+
+        Raises:
+            Stopped: the flag was set.
+        """
+        return self._laid_out(width, theme, canvas, stop)
+
+    def _laid_out(self, width: int, theme: MarkdownTheme, canvas: Canvas | None, stop: Stop) -> SectionRows:
         room = max(1, width - indent_of(width))
         drawn = 0
 
         def rows_of(body: Body) -> Rows:
             nonlocal drawn
             if canvas is None or drawn >= _MAX_DRAWN or not isinstance(body, Drawable):
-                return body.lay_out(room, theme)
+                return lay_out(body, room, theme, stop)
             drawn += 1
-            return body.draw(room, theme, canvas)
+            return body.draw(room, theme, canvas, stop)
 
         laid = [[rows_of(part.body) for part in section.parts] for section in self.sections]
         self._rows = SectionRows(self.sections, width, laid)

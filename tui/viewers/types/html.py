@@ -25,7 +25,7 @@ def _accepts(sample: Sample) -> bool:
 
 
 def _view(sample: Sample) -> View:
-    raw = TextBody(sample.text, style=style_code(sample.text, "html"), numbers=True)
+    raw = TextBody(sample.text, style=style_code(sample.text, "html", sample.stop), numbers=True)
     if not sample.data.strip():
         return View("HTML", raw, notice="This file is empty.")
     title = title_of(sample.text)

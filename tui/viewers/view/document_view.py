@@ -242,7 +242,7 @@ class DocumentView(ScrollView, can_focus=True):
                 self._set_rows(first)
         canvas = self._pictures.canvas
         if isinstance(body, Drawable) and canvas is not None:
-            rows = await asyncio.to_thread(body.draw, width, theme, canvas)
+            rows = await in_thread(partial(body.draw, width, theme, canvas))
         else:
             rows = await in_thread(partial(lay_out, body, width, theme))
         self._laid_out = body
