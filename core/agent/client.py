@@ -4,27 +4,30 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
 import signal
 from collections.abc import AsyncIterator, Awaitable, Collection, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from core.agent.messages.malformed import MalformedMessages
 from core.agent.messages.stderr import StandardError
 from core.agent.messages.transport import CliTransport
 from core.agent.orphan_guard import OrphanGuard
+from core.concurrency.threads import Coalesced, apart
 from core.errors import AgentUnavailable, ConnectionFailed
 from core.text import clean
 
 if TYPE_CHECKING:
     import claude_agent_sdk as sdk
 
+    from core.concurrency.process_tree import ProcessTree
+
 __all__ = ["AgentClient"]
 
 log = logging.getLogger(__name__)
 
 _CONNECT_DEADLINE = 45.0
-_DISCONNECT_DEADLINE = 6.0
+_DISCONNECT_DEADLINE = 9.0
 _DID_NOT_STOP = "the agent's process did not react when it was asked to stop, and was ended"
 
 
@@ -35,12 +38,18 @@ class AgentClient:
         import claude_agent_sdk as sdk
 
         self._stderr = StandardError()
-        self._transport = CliTransport(options, malformed, self._stderr)
+        self._transport = CliTransport(options, malformed, self._stderr, self._on_start)
         self._client = sdk.ClaudeSDKClient(options, self._transport)  # type: ignore[arg-type]  # by its methods
         self._added: dict[str, dict[str, Any]] = {}
         self._cli = str(options.cli_path or "the bundled Claude Code CLI")
         self._guard: OrphanGuard | None = None
-        self.was_killed = False
+        self._descendants: ProcessTree | None = None
+        self._remembering: Coalesced | None = None
+
+    @property
+    def was_killed(self) -> bool:
+        """Whether it was killed because it did not stop when asked."""
+        return self._transport.was_killed
 
     async def connect(self) -> None:
         """Start the agent and wait for its handshake.
@@ -66,9 +75,15 @@ class AgentClient:
             raise AgentUnavailable(
                 f"{self._cli} could not be started: {clean(str(error))}{self._last_words()}"
             ) from error
-        if (pid := self._pid()) is not None:
-            self._guard = OrphanGuard(pid)
-            await self._guard.start()
+        except asyncio.CancelledError:
+            await self.disconnect()
+            raise
+
+    async def _on_start(self, pid: int) -> None:
+        self._guard = OrphanGuard(pid)
+        await self._guard.start()
+        self._descendants = await apart(partial(_tree_of, pid))
+        self._remembering = Coalesced(self._descendants.refresh, "remembering the agent's processes")
 
     async def messages(self) -> AsyncIterator[sdk.Message]:
         """Every message until the agent ends.
@@ -135,6 +150,8 @@ class AgentClient:
 
     async def servers(self) -> list[dict[str, Any]]:
         """The current state of every MCP server, as the agent reports it."""
+        if self._remembering is not None:
+            self._remembering.request()
         status = await self._client.get_mcp_status()
         return [dict(raw) for raw in status.get("mcpServers", [])]
 
@@ -199,25 +216,38 @@ class AgentClient:
         request = {"subtype": "mcp_set_servers", "servers": self._added | here}
         await _await_control(query._send_control_request(request))
 
-    def kill(self) -> None:
-        """Kill an agent that does not stop when asked; `messages()` then raises."""
-        if (pid := self._pid()) is not None:
-            self.was_killed = True
-            try:
-                os.kill(pid, signal.SIGKILL)
-            except ProcessLookupError:
-                log.info("the agent had ended already")
+    async def kill(self) -> None:
+        """Kill an agent that does not stop when asked, and what it has started; `messages()` then raises."""
+        await self._refresh_descendants()
+        self._transport.kill()
+        await self._end_descendants()
+
+    async def end_orphans(self) -> None:
+        """End the processes that an agent that has ended left behind; never raises."""
+        if self._pid() is None:
+            await self._end_descendants()
 
     async def disconnect(self) -> None:
-        """Disconnect the agent; never raises."""
+        """Disconnect the agent, and end it and what it has started; never raises."""
         try:
+            await self._refresh_descendants()
             await asyncio.wait_for(self._client.disconnect(), _DISCONNECT_DEADLINE)
         except Exception as error:
             log.info("the agent did not end cleanly: %s", error)
-            self.kill()
         finally:
+            self._transport.kill()
+            await self._end_descendants()
+            # Not before: without this program, it ends what is left.
             if self._guard is not None:
                 await self._guard.close()
+
+    async def _refresh_descendants(self) -> None:
+        if self._descendants is not None:
+            await apart(self._descendants.refresh)
+
+    async def _end_descendants(self) -> None:
+        if self._descendants is not None and (ended := await apart(self._descendants.end)):
+            log.info("processes that the agent had left behind were ended: %s", ", ".join(map(clean, ended)))
 
     def _pid(self) -> int | None:
         """The pid of the agent's process; None if it has none or it has ended."""
@@ -230,6 +260,12 @@ class AgentClient:
 
     def _last_words(self) -> str:
         return f"; it said: {self.last_line}" if self.last_line else ""
+
+
+def _tree_of(pid: int) -> ProcessTree:
+    from core.concurrency.process_tree import ProcessTree
+
+    return ProcessTree(pid)
 
 
 async def _serve_here(query: Any, name: str, instance: Any) -> None:

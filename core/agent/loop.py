@@ -148,6 +148,7 @@ class AgentLoop:
         except Exception:
             log.exception("reading the agent failed")
             self._end(AgentUnavailable(_UNREADABLE))
+        await self._client.end_orphans()
 
     async def watch_servers(self) -> None:
         """Publish the state of the MCP servers until none is pending any more."""
@@ -179,6 +180,7 @@ class AgentLoop:
             result = TurnOutcome("interrupted", text=self._translator.last_text, error=str(error))
         finally:
             watching.cancel()
+            await asyncio.gather(watching, return_exceptions=True)
             self._turn = None
             self.undelivered = list(turn.steering.waiting.values())
             self._close_open()

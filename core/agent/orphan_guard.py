@@ -1,9 +1,10 @@
-"""Ends the command-line agent when this program dies without doing so, as when it is killed."""
+"""Ends the command-line agent, and what it has started, when this program is killed or dies without doing so."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
+import sys
 from contextlib import suppress
 
 __all__ = ["OrphanGuard"]
@@ -12,11 +13,11 @@ log = logging.getLogger(__name__)
 
 _RELEASED_WITHIN = 2.0
 # The agent continues to retry a request for minutes after its input has ended. Only its input shows it that we have
-# ended, and only Linux can end a child with its parent: instead, a shell waits for the end of a pipe.
+# ended, and only Linux can end a child with its parent: instead, a shell, which needs little memory, waits for the end
+# of a pipe.
 _SCRIPT = """
 read -r _ && exit
-sleep 1; kill -TERM "$1" || exit
-sleep 2; kill -KILL "$1"
+exec "$2" -I -m core.concurrency.process_tree "$1"
 """
 
 
@@ -31,7 +32,7 @@ class OrphanGuard:
         """Start the guard; without a shell there is none, which is logged."""
         try:
             self._shell = await asyncio.create_subprocess_exec(
-                "/bin/sh", "-c", _SCRIPT, "ua-tui-guard", str(self._pid),
+                "/bin/sh", "-c", _SCRIPT, "ua-tui-guard", str(self._pid), sys.executable,
                 stdin=asyncio.subprocess.PIPE,
                 stdout=asyncio.subprocess.DEVNULL,
                 stderr=asyncio.subprocess.DEVNULL,

@@ -111,8 +111,8 @@ class StoppableAgent(Protocol):
     async def interrupt(self) -> None:
         """Ask it to stop its work; never raises."""
 
-    def kill(self) -> None:
-        """Kill it."""
+    async def kill(self) -> None:
+        """Kill it, and what it has started."""
 
 
 class Stopping:
@@ -130,7 +130,7 @@ class Stopping:
                 await asyncio.shield(done)
         except TimeoutError:
             log.warning("the agent did not stop within %s s and is ended", _STOP_WITHIN)
-            self._agent.kill()
+            await self._agent.kill()
         except AgentError:
             log.info("the agent ended while it was being stopped")
 

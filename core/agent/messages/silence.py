@@ -14,6 +14,7 @@ REPORT_AFTER = 30.0
 """Seconds without a message after which a silence is reported."""
 
 _REACTS_WITHIN = 3.0
+_STEP, _LATE = 5.0, 2.0
 
 Waiting = Callable[[], tuple[str, str]]
 """What a query waits for: one of the values of `AgentSilent.waits_for`, and its name. `person` is not reported."""
@@ -62,7 +63,11 @@ class SilenceWatch:
         self.note_message()
         while True:
             while (left := self._until - self._clock()) > 0:
-                await self._sleep(left)
+                step, began = min(left, _STEP), self._clock()
+                await self._sleep(step)
+                if self._clock() - began > step + _LATE:
+                    # This program was stopped, and could not read what came.
+                    self.note_message()
             waits_for, name = self._waiting()
             if waits_for == "person":
                 self.note_message()

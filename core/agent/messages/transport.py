@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +23,7 @@ __all__ = ["CliTransport", "Lines", "message_in"]
 _OF_RESULT = re.compile(r'\{"type":"result"|(?<!\\)"duration_api_ms"\s*:')
 _ESCAPED_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
+_ENDS_WITHIN = 6.0
 _BEGINNING = 4_000
 
 
@@ -34,16 +37,26 @@ class CliTransport:
         options: the options of the connection; `max_buffer_size` bounds a line.
         malformed: counts the lines that are no messages.
         stderr: reads the standard error.
+        on_start: called with the pid of the process, before anything is written to it.
+
+    Attributes:
+        was_killed: whether the process was killed, because it did not end when it was to.
     """
 
     def __init__(
-        self, options: sdk.ClaudeAgentOptions, malformed: MalformedMessages, stderr: StandardError
+        self,
+        options: sdk.ClaudeAgentOptions,
+        malformed: MalformedMessages,
+        stderr: StandardError,
+        on_start: Callable[[int], Awaitable[None]],
     ) -> None:
         self._cli = _sdk_transport(options)
         self._cli._handle_stderr = self._read_stderr
         self._longest = options.max_buffer_size or 1 << 20
         self._malformed = malformed
         self._stderr = stderr
+        self._on_start = on_start
+        self.was_killed = False
 
     @property
     def pid(self) -> int | None:
@@ -54,6 +67,8 @@ class CliTransport:
     async def connect(self) -> None:
         """Start the process."""
         await self._cli.connect()
+        if (pid := self.pid) is not None:
+            await self._on_start(pid)
 
     async def write(self, data: str) -> None:
         """Write to its standard input."""
@@ -63,9 +78,23 @@ class CliTransport:
         """Close its standard input."""
         await self._cli.end_input()
 
+    def kill(self) -> None:
+        """Kill the process, if it has not ended."""
+        if self.pid is not None:
+            self.was_killed = True
+            with suppress(ProcessLookupError):
+                self._cli._process.kill()
+
     async def close(self) -> None:
-        """End the process and release its pipes."""
-        await self._cli.close()
+        """End the process, by force if it does not end with its input, and release its pipes."""
+        # SIGTERM, which the SDK's transport sends first, does not reach a process that is stopped.
+        timer = asyncio.get_running_loop().call_later(_ENDS_WITHIN, self.kill)
+        try:
+            await self._cli.close()
+        finally:
+            timer.cancel()
+            # Also if this is cancelled.
+            self.kill()
 
     def is_ready(self) -> bool:
         """Whether it can be written to."""

@@ -73,6 +73,9 @@ class Recording:
     async def servers(self) -> list[dict[str, Any]]:
         return []
 
+    async def end_orphans(self) -> None:
+        """It has started nothing."""
+
 
 @pytest.fixture(scope="module")
 def workspace() -> Iterator[Workspace]:

@@ -36,6 +36,11 @@ class Bench:
             await self._moved.wait_for(lambda: self.now >= until)
 
     async def move(self, seconds: float) -> None:
+        while seconds > 0:
+            await self.jump(min(seconds, 5.0))
+            seconds -= 5.0
+
+    async def jump(self, seconds: float) -> None:
         self.now += seconds
         async with self._moved:
             self._moved.notify_all()
@@ -75,6 +80,16 @@ async def test_a_silence_is_reported_once_and_so_is_its_end() -> None:
         assert [event.over for event in bench.events] == [False, True, False]
 
 
+async def test_a_time_in_which_this_program_was_stopped_is_no_silence() -> None:
+    async with Bench() as bench:
+        await bench.move(20)
+        await bench.jump(60.0)
+        await bench.move(29)
+        assert bench.events == []
+        await bench.move(1)
+        assert sentences(bench) == ["No answer from the model's service for 30 s."]
+
+
 async def test_every_message_begins_it_again() -> None:
     async with Bench() as bench:
         for _ in range(10):
@@ -101,9 +116,9 @@ async def test_what_is_waited_for_is_named() -> None:
         bench.waits_for = ("subagent", "news-expert")
         await bench.move(34)
     assert sentences(bench) == [
-        "crawl_parallel has been running for 34 s without a result.",
+        "crawl_parallel has been running for 30 s without a result.",
         "Something came from crawl_parallel again.",
-        "No message from news-expert for 34 s.",
+        "No message from news-expert for 30 s.",
     ]
 
 
@@ -123,4 +138,4 @@ async def test_a_process_that_does_not_react_is_named_whatever_runs() -> None:
     async with Bench() as bench:
         bench.waits_for, bench.reacts = ("tool", "crawl_parallel"), False
         await bench.move(34)
-    assert sentences(bench) == ["The agent's process has not reacted for 34 s."]
+    assert sentences(bench) == ["The agent's process has not reacted for 30 s."]

@@ -24,7 +24,7 @@ class Agent:
         await self.may_answer.wait()
         self.answered += 1
 
-    def kill(self) -> None:
+    async def kill(self) -> None:
         self.killed = True
 
 
