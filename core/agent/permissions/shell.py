@@ -17,6 +17,17 @@ __all__ = ["command_words", "is_anywhere_in", "words_match", "words_of_pattern"]
 _OPERATORS = frozenset(";&|<>()$`\\")
 _INSIDE_DOUBLE = frozenset("$`\\")
 _BREAKS = re.compile(r"[\s;&|<>(){}$`=]+")
+# Options with which git writes a file or starts a program; it accepts their beginnings, too.
+_GIT_ESCAPES = (
+    "--exec", "--ext-diff", "--open-files-in-pager", "--output", "--receive-pack", "--upload-pack",
+)  # fmt: skip
+_SHORTEST_BEGINNING = 5
+# The same for find.
+_FIND_ESCAPES = frozenset(
+    {"-exec", "-execdir", "-ok", "-okdir", "-delete", "-fprint", "-fprint0", "-fprintf", "-fls"}
+)
+# What a shell may expand to `..`, or to several words.
+_CLIMBS = re.compile(r"\.\.|\{|(?:^|/)\.[*?\[]")
 
 
 def command_words(command: str) -> list[str] | None:
@@ -56,14 +67,29 @@ def words_of_pattern(pattern: str) -> list[str]:
 
 
 def words_match(pattern: list[str], words: list[str]) -> bool:
-    """Whether the words of a command match those of a pattern; `*` at the end stands for any further words."""
+    """Whether the words of a command match those of a pattern.
+
+    `*` at the end stands for any further words, apart from options with which git or find write a file or start a
+    program. `*` within a word stands for no way up.
+    """
     if pattern[-1] == "*":
         pattern = pattern[:-1]
-        words = words[: len(pattern)]
+        words, rest = words[: len(pattern)], words[len(pattern) :]
+        if pattern and any(map(_escapes, rest)):
+            return False
     return len(words) == len(pattern) and all(
-        _word_matches(wanted, word) and not ("*" in wanted and ".." in word)
+        _word_matches(wanted, word) and not ("*" in wanted and _CLIMBS.search(word))
         for wanted, word in zip(pattern, words, strict=True)
     )
+
+
+def _escapes(word: str) -> bool:
+    if "{" in word and "-" in word:
+        # A shell makes words of `{--output=x,}`.
+        return True
+    option = word.partition("=")[0]
+    begins = len(option) >= _SHORTEST_BEGINNING and any(each.startswith(option) for each in _GIT_ESCAPES)
+    return begins or option in _FIND_ESCAPES
 
 
 def is_anywhere_in(pattern: list[str], command: str) -> bool:

@@ -1,7 +1,11 @@
 from __future__ import annotations
 
+import os
 import shlex
+import shutil
+import subprocess
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
@@ -210,6 +214,20 @@ def test_searches_of_files(tmp_path: Path) -> None:
         ("Bash(git diff:*)", "git difftool", False),
         ("Bash(git diff:*)", "git -c core.pager=x diff", False),
         ("Bash(git diff:*)", "GIT_EXTERNAL_DIFF=x git diff", False),
+        ("Bash(git diff:*)", "env X=1 git diff", False),
+        ("Bash(git diff:*)", "command git diff", False),
+        ("Bash(git diff:*)", "git diff --check --exit-code -- src", True),
+        ("Bash(git diff:*)", "git diff --output=.bashrc", False),
+        ("Bash(git diff:*)", "git diff --output .bashrc", False),
+        ("Bash(git diff:*)", "git diff '--outpu'=.bashrc", False),
+        ("Bash(git diff:*)", "git diff {--output=.bashrc,HEAD}", False),
+        ("Bash(git diff:*)", "git diff {-,}-output=.bashrc", False),
+        ("Bash(git grep:*)", "git grep --open-files-in-pager=id x", False),
+        ("Bash(git fetch:*)", "git fetch --upload-pack=id .", False),
+        ("Bash(git diff --output=*)", "git diff --output=a.diff", True),
+        ("Bash(find . :*)", "find . -name x", True),
+        ("Bash(find . :*)", "find . -name x -delete", False),
+        ("Bash(find . :*)", "find . -exec id +", False),
         ("Bash(git status)", "git status", True),
         ("Bash(git status)", "git status -s", False),
         ("Bash(grep:*)", "grep 'a|b;c' notes.txt", True),
@@ -217,6 +235,12 @@ def test_searches_of_files(tmp_path: Path) -> None:
         ("Bash(grep:*)", 'grep "$(id)" notes.txt', False),
         ("Bash(cat docs/*)", "cat docs/a.md", True),
         ("Bash(cat docs/*)", "cat docs/../../etc/passwd", False),
+        ("Bash(cat docs/*)", "cat docs/*.md", True),
+        ("Bash(cat docs/*)", "cat docs/.?/.?/etc/passwd", False),
+        ("Bash(cat docs/*)", "cat docs/.*/secret", False),
+        ("Bash(cat docs/*)", "cat docs/'.'[.]/secret", False),
+        ("Bash(cat docs/*)", "cat docs/.{.,}/secret", False),
+        ("Bash(cat docs/*)", "cat docs/{a,/etc/passwd}", False),
         ("Bash(*)", "ls", True),
         ("Bash(*)", "ls; id", False),
         ("Bash(*)", "", False),
@@ -243,6 +267,27 @@ def test_a_compound_command_does_not_pass_a_prefix(tail: str) -> None:
 def test_no_unquoted_operator_is_part_of_an_allowed_command(before: str, operator: str, after: str) -> None:
     bare = before.replace("'", "").replace('"', "")
     assert command_words(f"git diff {bare}{operator}{after}") is None
+
+
+_FRAGMENTS = [
+    "; cd no", "&& cd no", "& cd no", "|| cd no", "| cd no", "\ncd no", "$(cd no)", "`cd no`", "> x", "2> x",
+    "<(cd no)", "a", " ", "'", '"', "\\", "\t", "${", "{", ",", "}", "(", ")", "*", "?", "#", "!", "~", "=", "$'", "--",
+]  # fmt: skip
+
+
+@given(st.lists(st.sampled_from(_FRAGMENTS), max_size=5).map("".join), st.sampled_from(["bash", "dash"]))
+def test_a_shell_runs_nothing_but_the_allowed_command(tail: str, shell: str) -> None:
+    command = f"probe diff {tail}"
+    program = shutil.which(shell)
+    if program is None or not allows("Bash(probe diff:*)", "Bash", {"command": command}):
+        return
+    with TemporaryDirectory() as folder:
+        # Whatever else runs prints, or leaves a file.
+        text = f'probe() {{ printf "[%s]" "$1"; }}\n{command}'
+        ran = subprocess.run(
+            [program, "-c", text], cwd=folder, env={"PATH": ""}, capture_output=True, check=False
+        )
+        assert (ran.stdout, ran.stderr, os.listdir(folder)) == (b"[diff]", b"", []), command
 
 
 @pytest.mark.parametrize(
