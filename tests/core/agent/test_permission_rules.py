@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from core.agent.permissions.actions import Action
@@ -270,11 +270,18 @@ def test_no_unquoted_operator_is_part_of_an_allowed_command(before: str, operato
 
 
 _FRAGMENTS = [
-    "; cd no", "&& cd no", "& cd no", "|| cd no", "| cd no", "\ncd no", "$(cd no)", "`cd no`", "> x", "2> x",
+    "; cd no", "&& cd no", "& cd no", "|| cd no", "| cd no", "\ncd no", "$(cd no)", "${no?}", "`cd no`", "> x", "2> x",
     "<(cd no)", "a", " ", "'", '"', "\\", "\t", "${", "{", ",", "}", "(", ")", "*", "?", "#", "!", "~", "=", "$'", "--",
 ]  # fmt: skip
 
 
+@example("`cd no`", "bash")
+@example("${no?}", "dash")
+@example("; cd no", "bash")
+@example("& cd no", "dash")
+@example("| cd no", "bash")
+@example("> x", "dash")
+@example("< x", "bash")
 @given(st.lists(st.sampled_from(_FRAGMENTS), max_size=5).map("".join), st.sampled_from(["bash", "dash"]))
 def test_a_shell_runs_nothing_but_the_allowed_command(tail: str, shell: str) -> None:
     command = f"probe diff {tail}"
