@@ -43,7 +43,10 @@ class StreamRedactor:
         if not ready:
             return ""
         # A name such as `password:` may have been passed on before its value came.
-        before = self._redactor.redact(self._passed)
-        text = self._redactor.redact(self._passed + ready)
-        self._passed = (self._passed + ready)[-_CONTEXT:]
-        return text.removeprefix(before) if text.startswith(before) else self._redactor.redact(ready)
+        before, whole = self._passed, self._passed + ready
+        self._passed = whole[-_CONTEXT:]
+        masked = self._redactor.redact(whole)
+        if masked == whole:
+            return ready
+        before = self._redactor.redact(before)
+        return masked.removeprefix(before) if masked.startswith(before) else self._redactor.redact(ready)

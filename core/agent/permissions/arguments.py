@@ -87,13 +87,17 @@ def leaves_named(arguments: Mapping[str, Any], name: str) -> list[Any]:
 
 def fold(text: str) -> str:
     """Text without differences of case, of Unicode forms and of invisible characters."""
+    if text.isascii():
+        return text.lower()
     visible = (c for c in unicodedata.normalize("NFKC", text) if unicodedata.category(c) not in {"Cf", "Mn"})
     return unicodedata.normalize("NFKC", "".join(visible).casefold())
 
 
 def is_plain(text: str) -> bool:
     """Whether a text has only characters that a person can see, and blanks."""
-    return not any(unicodedata.category(c) in {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"} for c in text)
+    return text.isprintable() or not any(
+        unicodedata.category(c) in {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"} for c in text
+    )
 
 
 def words_of(name: str) -> set[str]:

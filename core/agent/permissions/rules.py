@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from functools import cached_property
+from functools import lru_cache
 from pathlib import Path
 from typing import Literal
 
@@ -93,7 +93,7 @@ class Rule:
     def _may_name_only(self, action: Action) -> bool:
         return self.origin not in _FROM_DIALOG or can_be_remembered(action.name)
 
-    @cached_property
+    @property
     def _parts(self) -> tuple[str, tuple[Condition, ...]]:
         return _parse(self.text)
 
@@ -125,6 +125,8 @@ def check(text: str) -> str | None:
     return None
 
 
+# Every call is compared with every rule, and the stored ones are made anew for each.
+@lru_cache(4_096)
 def _parse(text: str) -> tuple[str, tuple[Condition, ...]]:
     if len(text) > LONGEST_RULE:
         raise ValueError(f"A rule has at most {LONGEST_RULE:,} characters.")

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections.abc import Sequence
 from fnmatch import fnmatchcase
+from functools import lru_cache
 
 from core.agent.permissions.arguments import fold, is_plain
 
@@ -30,7 +32,9 @@ _FIND_ESCAPES = frozenset(
 _CLIMBS = re.compile(r"\.\.|\{|(?:^|/)\.[*?\[]")
 
 
-def command_words(command: str) -> list[str] | None:
+# One command is compared with every rule.
+@lru_cache(8)
+def command_words(command: str) -> tuple[str, ...] | None:
     """The words of a command; None if it is more than one plain command, or runs or redirects something within it."""
     if not is_plain(command):
         return None
@@ -48,12 +52,13 @@ def command_words(command: str) -> list[str] | None:
     if quote:
         return None
     try:
-        return shlex.split(command) or None
+        return tuple(shlex.split(command)) or None
     except ValueError:
         return None
 
 
-def words_of_pattern(pattern: str) -> list[str]:
+@lru_cache(4_096)
+def words_of_pattern(pattern: str) -> tuple[str, ...]:
     """The words of a pattern; `git diff:*` is written as `git diff *`.
 
     Raises:
@@ -66,7 +71,7 @@ def words_of_pattern(pattern: str) -> list[str]:
     return words
 
 
-def words_match(pattern: list[str], words: list[str]) -> bool:
+def words_match(pattern: Sequence[str], words: Sequence[str]) -> bool:
     """Whether the words of a command match those of a pattern.
 
     `*` at the end stands for any further words, apart from options with which git or find write a file or start a
@@ -92,7 +97,7 @@ def _escapes(word: str) -> bool:
     return begins or option in _FIND_ESCAPES
 
 
-def is_anywhere_in(pattern: list[str], command: str) -> bool:
+def is_anywhere_in(pattern: Sequence[str], command: str) -> bool:
     """Whether the words of a pattern stand in a command, in any of its parts, however they are quoted."""
     wanted = [fold(word) for word in (pattern[:-1] if pattern[-1] == "*" else pattern)]
     unquoted = re.sub(r"\\\n|[\\'\"]", "", fold(command))

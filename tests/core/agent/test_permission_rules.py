@@ -432,3 +432,10 @@ def test_taint_does_not_ask_again_where_a_rule_names_the_destination() -> None:
     for text, verdict in ((OURS, Verdict.ALLOW), ("GMAIL_SEND_EMAIL", Verdict.ASK)):
         policy = PermissionPolicy(HERE, rules=(Rule("allow", text),), taint=lambda _action: "it sends")
         assert policy.judge(*call).verdict is verdict
+
+
+def test_a_rule_that_is_made_anew_is_not_parsed_again() -> None:
+    """Every stored rule is made anew for each call, and there may be hundreds."""
+    first, second = (Rule("deny", "Bash(git push:*)", "everywhere") for _ in range(2))
+    assert first.conditions
+    assert first.conditions is second.conditions
