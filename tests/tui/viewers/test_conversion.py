@@ -25,7 +25,8 @@ from tui.viewers.conversion import conversions
 from tui.viewers.document import find_in
 from tui.viewers.export import NotExportable, outside_target
 from tui.viewers.registry import load
-from tui.viewers.types.csv import record_starts
+from tui.viewers.types import csv
+from tui.viewers.types.csv import Lines, record_starts
 
 DIVS = "<div/>" * 100_000
 THEME = MarkdownTheme()
@@ -203,6 +204,35 @@ def test_a_quote_that_is_never_closed_is_searched_in_a_window() -> None:
     head = b'a,b\n"'
     assert list(record_starts(head + b"x," * 4_000_000)) == [0, 5, len(head) + 8_000_000]
     assert list(record_starts(b'"x",' * 2_000_000)) == [0, 8_000_000]
+
+
+def test_a_table_that_nobody_needs_is_not_read() -> None:
+    stop = Stop()
+    stop.set()
+    with pytest.raises(Stopped):
+        record_starts(b"a,b\n", stop)
+
+
+def test_cells_of_a_wide_record_that_are_not_shown_are_not_cleaned(monkeypatch: pytest.MonkeyPatch) -> None:
+    cleaned: list[str] = []
+
+    def cleaning(text: str, _: int) -> str:
+        cleaned.append(text)
+        return text
+
+    monkeypatch.setattr(csv, "clean_line", cleaning)
+    for record in (b"a," * 30_000 + b"\n", b'"a",' * 15_000 + b"\n"):
+        lines = Lines(record, ",", record_starts(record))
+        assert (len(lines[0]), lines[0][1], lines[0][2:4]) == (2_000, "a", ["a", "a"])
+    assert len(cleaned) == 6
+
+
+def test_a_string_of_megabytes_is_shown_as_text(tmp_path: Path) -> None:
+    path = tmp_path / "long.json"
+    path.write_bytes(b'"' + b"a" * FULL_LIMIT + b'"')
+    assert load(path, FULL_LIMIT).rendered is None
+    path.write_bytes(b'"short"')
+    assert load(path, FULL_LIMIT).rendered is not None
 
 
 def test_the_processes_are_shared() -> None:

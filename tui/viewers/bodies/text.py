@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from functools import lru_cache
@@ -75,7 +76,7 @@ class TextRows:
     def __init__(self, body: TextBody, width: int, gutter: int) -> None:
         self._body = body
         self._gutter = gutter
-        self._firsts: list[int] = []
+        self._firsts = array("q")
         self._folds: dict[int, list[int]] = {}
         total = 0
         for number, line in enumerate(body.lines):

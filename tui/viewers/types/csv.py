@@ -6,8 +6,9 @@ import csv
 import re
 from array import array
 from collections.abc import Sequence
+from typing import overload
 
-from core.concurrency.cancellation import Stop
+from core.concurrency.cancellation import NEVER, Stop
 from core.events.units import quantity
 from core.text import clean_line
 from tui.viewers.bodies.table import Column, Table
@@ -24,6 +25,7 @@ _MAX_RECORD = 1024 * 1024
 _WINDOW = 2 * _MAX_RECORD
 _MAX_SHOWN = 64 * 1024
 _SNIFFED = 64 * 1024
+_QUOTED = re.compile(r'["\r\n]')
 _LINE = re.compile(rb"[^\r\n][^\n]*\n?")
 _RECORD = re.compile(rb'[^"\n]*+(?:"[^"]*+"[^"\n]*+)*+\n?')
 
@@ -40,7 +42,7 @@ class Lines:
         """Return the number of records."""
         return max(0, len(self._starts) - 1)
 
-    def __getitem__(self, number: int) -> list[str]:
+    def __getitem__(self, number: int) -> Sequence[str]:
         """Return the cells of a record, each on one line; only the first cells of a very long record."""
         start, end = self._starts[number], self._starts[number + 1]
         return split_cells(self._data[start : min(end, start + _MAX_SHOWN)], self._delimiter)
@@ -107,13 +109,38 @@ def _key_of_bytes(cell: bytes) -> SortKey:
     return key_of(text.strip() if plain else clean_line(text, _MAX_CELL))
 
 
-def split_cells(piece: bytes, delimiter: str) -> list[str]:
+class _Cells(Sequence[str]):
+    """The cells of a record, each cleaned when it is used: a row of thousands shows only some."""
+
+    def __init__(self, cells: Sequence[str]) -> None:
+        self._cells = cells
+
+    def __len__(self) -> int:
+        """Return the number of cells."""
+        return len(self._cells)
+
+    @overload
+    def __getitem__(self, place: int) -> str: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[str]: ...
+
+    def __getitem__(self, place: int | slice) -> str | Sequence[str]:
+        """Return one cell, or several."""
+        if isinstance(place, slice):
+            return [self[each] for each in range(*place.indices(len(self)))]
+        return clean_line(self._cells[place].replace("\n", " "), _MAX_CELL)
+
+
+def split_cells(piece: bytes, delimiter: str) -> Sequence[str]:
     """Return the cells of one record, each on one line; bytes that cannot be parsed are one cell."""
-    return [clean_line(cell.replace("\n", " "), _MAX_CELL) for cell in _parsed(piece, delimiter)]
+    return _Cells(_parsed(piece, delimiter))
 
 
 def _parsed(piece: bytes, delimiter: str) -> list[str]:
     text = piece.decode("utf-8", "replace").replace("\0", "\ufffd").strip("\r\n")
+    if text and _QUOTED.search(text) is None:
+        return text.split(delimiter, _MAX_COLUMNS)[:_MAX_COLUMNS]
     try:
         row = next(csv.reader([text], delimiter=delimiter), [])
     except csv.Error:
@@ -127,11 +154,16 @@ def _parsed(piece: bytes, delimiter: str) -> list[str]:
     return row[:_MAX_COLUMNS]
 
 
-def record_starts(data: bytes) -> array[int]:
-    """Return where every record begins, and where the last one ends; line breaks in quotes do not end a record."""
+def record_starts(data: bytes, stop: Stop = NEVER) -> array[int]:
+    """Return where every record begins, and where the last one ends; line breaks in quotes do not end a record.
+
+    Raises:
+        Stopped: the flag was set.
+    """
     starts = array("q")
     at = 0
     while at < len(data):
+        stop.check()
         if b'"' not in data[at : at + _MAX_RECORD]:
             end = data.rfind(b"\n", at, at + _MAX_RECORD) + 1 or min(len(data), at + _MAX_RECORD)
             starts.extend(match.start() for match in _LINE.finditer(data, at, end))
@@ -170,11 +202,12 @@ def _view(sample: Sample) -> View:
     if not data or data.isspace():
         return View(kind, raw, notice="This file is empty.")
     delimiter = "\t" if kind == "TSV" else _delimiter(data)
-    starts = record_starts(data)
+    starts = record_starts(data, sample.stop)
     if not sample.complete and len(starts) > 2:
         starts.pop()
     header = split_cells(data[starts[0] : min(starts[1], starts[0] + _MAX_SHOWN)], delimiter)
-    lines = Lines(data, delimiter, starts[1:])
+    # A copy of millions of numbers would block every other thread.
+    lines = Lines(data, delimiter, memoryview(starts)[1:])
     width = max([len(header), *(len(lines[number]) for number in range(min(len(lines), 200)))])
     columns = [Column(header[i] if i < len(header) else "") for i in range(min(width, _MAX_COLUMNS))]
     table = DelimitedTable(columns, lines)

@@ -9,7 +9,7 @@ from tui.viewers.bodies.json_text import complete_json, json_body, style_json_li
 from tui.viewers.bodies.json_tree import JsonTree
 from tui.viewers.bodies.json_values import Value, open_level
 from tui.viewers.bodies.text import TextBody
-from tui.viewers.contract import LARGE_LIMIT, Sample, View, Viewer
+from tui.viewers.contract import FULL_LIMIT, LARGE_LIMIT, Sample, View, Viewer
 
 __all__ = ["VIEWER"]
 
@@ -34,7 +34,8 @@ def _view(sample: Sample) -> View:
         notice = "The tree contains only the beginning of this file."
     level = open_level(data)
     if level is None:
-        return View("JSON", raw, json_body(bytes(data)))
+        # A single string of megabytes would be formatted in one step, which blocks every other thread.
+        return View("JSON", raw, json_body(bytes(data)) if len(data) <= FULL_LIMIT else None)
     word = "item" if level[0] is None else "key"
     facts = (f"{'at least ' if notice else ''}{quantity(len(level[1]), word)}",)
     return View("JSON", raw, JsonTree(level), facts, notice, all_rendered=sample.complete)
