@@ -22,11 +22,18 @@ class Coalesced:
     """Does one piece of work in its own thread, and repeats it if it was requested again in the meantime.
 
     The thread exists only while there is work. Exceptions of `work` are logged.
+
+    Args:
+        work: what to do.
+        name: the name of the thread.
+        interval: the seconds between the end of the work and its next beginning, until `finish` is called.
     """
 
-    def __init__(self, work: Callable[[], None], name: str) -> None:
+    def __init__(self, work: Callable[[], None], name: str, *, interval: float = 0.0) -> None:
         self._work = work
         self._name = name
+        self._interval = interval
+        self._finishing = threading.Event()
         self._lock = threading.Lock()
         self._wanted = False
         self._thread: threading.Thread | None = None
@@ -41,6 +48,7 @@ class Coalesced:
 
     def finish(self, timeout: float | None = None) -> bool:
         """Wait until all requested work is done; False if `timeout` seconds were not enough."""
+        self._finishing.set()
         with self._lock:
             thread = self._thread
         if thread is not None:
@@ -59,6 +67,7 @@ class Coalesced:
                 self._work()
             except Exception:
                 _log.exception("%s failed", self._name)
+            self._finishing.wait(self._interval)
 
 
 def in_loop(callback: Callable[P, object]) -> Callable[P, None]:

@@ -166,6 +166,7 @@ class DigestRecorder:
         self._entries: dict[tuple[str, str], RecordEntry] = {}
         self._query: tuple[str, str] | None = None
         self._queries = 0
+        self._answer = ""
         self._unfinished: dict[str, tuple[ev.TextDelta, list[str]]] = {}
         self._now = 0.0
         self._begin: float | None = None
@@ -182,7 +183,8 @@ class DigestRecorder:
                 self._unfinished.pop(event.message_id, None)
                 if event.text.strip():
                     depth = self._depth(event.parent_tool_use_id)
-                    self._add(f"m{event.seq}", MessageEntry(at=event.at, text=clean(event.text), depth=depth))
+                    self._answer = clean(event.text)
+                    self._add(f"m{event.seq}", MessageEntry(at=event.at, text=self._answer, depth=depth))
             case ev.SessionStarted():
                 # A resumed session keeps its first start, and has no end any more.
                 first = self._started
@@ -281,10 +283,14 @@ class DigestRecorder:
 
     def _end_query(self, event: ev.QueryFinished) -> None:
         self.keep_unfinished()
+        text = clean(event.text)
         self._change(
             ("q", event.query_id),
             end=msgspec.structs.replace(
-                event, error=clean(event.error) if event.error else None, text=clean(event.text)
+                event,
+                error=clean(event.error) if event.error else None,
+                # Most answers are the text of the last message: one copy is enough.
+                text=self._answer if text == self._answer else text,
             ),
             ended_offset=self._offset(),
         )

@@ -23,7 +23,8 @@ class TraceInfo:
 def build_trace(record: SessionRecord, info: TraceInfo) -> dict[str, Any]:
     """Make the trace of a session.
 
-    Every time offset is in seconds from the session's first query. An iteration is one query, counted
+    The lists are iterators, as a long session has many entries: `Workspace.write_json_members` writes them. Every time
+    offset is in seconds from the session's first query. An iteration is one query, counted
     over the whole session; the `iteration` of a tool call names the one it belongs to.
     """
     queries, calls = record.queries, record.calls
@@ -41,11 +42,11 @@ def build_trace(record: SessionRecord, info: TraceInfo) -> dict[str, Any]:
         "start_time": first.at.isoformat() if first else None,
         "end_time": end.isoformat() if first and end else None,
         "total_duration_seconds": round(end_offset, 3) if first else None,
-        "tool_calls": [_call(call) for call in calls],
-        "tool_results": [
+        "tool_calls": map(_call, calls),
+        "tool_results": (
             _result(call) for call in sorted(calls, key=lambda call: call.ended_offset or 0.0) if call.status
-        ],
-        "iterations": [_iteration(query, record.last_offset) for query in queries],
+        ),
+        "iterations": (_iteration(query, record.last_offset) for query in queries),
         "logfire_enabled": info.logfire_enabled,
         "trace_id": info.trace_id,
     }

@@ -19,9 +19,12 @@ __all__ = ["build_transcript"]
 _RUN_OF_TICKS = re.compile(r"`+")
 
 
-def build_transcript(record: SessionRecord) -> str:
-    """Make the transcript of a session; results of tools are in fenced blocks, shortened."""
-    return "\n\n".join(_parts(record)) + "\n"
+def build_transcript(record: SessionRecord) -> Iterator[str]:
+    """Make the transcript of a session part by part; results of tools are in fenced blocks, shortened."""
+    before = ""
+    for part in _parts(record):
+        yield f"{before}{part}\n"
+        before = "\n"
 
 
 def _parts(record: SessionRecord) -> Iterator[str]:

@@ -29,13 +29,15 @@ class DerivedFiles:
     """Writes the derived files at the end of each query and of the session; a subscriber of the bus.
 
     Collecting events is cheap and done as they happen; a thread builds and writes the files, and one write serves all
-    requests made in the meantime. If a write fails, the old files stay unchanged.
+    requests made in the meantime. In a session of hundreds of queries a write takes a tenth of a second, so that the
+    next one waits for `interval` seconds. If a write fails, the old files stay unchanged.
 
     Args:
         workspace: where the files go.
         info: returns what no event has; called for each write.
         on_failure: called once when the files cannot be written, until they can be written again.
         recorder: has the earlier events of a resumed session, and is ready for live ones.
+        interval: the seconds between two writes; the end of the session does not wait for them.
     """
 
     def __init__(
@@ -45,6 +47,7 @@ class DerivedFiles:
         *,
         on_failure: Callable[[WorkspaceError], object] = lambda _error: None,
         recorder: DigestRecorder | None = None,
+        interval: float = 2.0,
     ) -> None:
         self._workspace = workspace
         self._info = info
@@ -52,7 +55,7 @@ class DerivedFiles:
         self._failing = False
         self._recorder = recorder or DigestRecorder(workspace.redactor, time.monotonic, self._stored_size)
         self._latest: tuple[SessionRecord, TraceInfo] | None = None
-        self._writer = Coalesced(self._write_latest, "derived files")
+        self._writer = Coalesced(self._write_latest, "derived files", interval=interval)
 
     def __call__(self, event: Event) -> None:
         """Handle one event of the bus."""
@@ -95,6 +98,6 @@ def write_derived(workspace: Workspace, record: SessionRecord, info: TraceInfo) 
     Raises:
         WorkspaceError: one of them cannot be written.
     """
-    workspace.write_json(TRACE, build_trace(record, info))
-    workspace.write(TRANSCRIPT, build_transcript(record))
+    workspace.write_json_members(TRACE, build_trace(record, info))
+    workspace.write_parts(TRANSCRIPT, build_transcript(record))
     workspace.write(SUMMARY, build_summary(record))

@@ -6,6 +6,7 @@ import fcntl
 import os
 import re
 import time
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path, PurePath
@@ -51,6 +52,7 @@ RECORDS = frozenset(
 # A program that checks whether a session runs also holds its lock for a moment.
 _ENCODER = msgspec.json.Encoder()
 _LOCK_WAITS = (0.0, 0.05, 0.2)
+_PIECE = 64 << 10
 _SESSION = re.compile(r"session_\d{8}_\d{6}(?:-\d+)?")
 
 
@@ -190,6 +192,43 @@ class Workspace:
         """
         return self.root.write(relative, _encode_json(relative, value, self.redactor))
 
+    def write_parts(self, relative: str, parts: Iterable[str]) -> Written:
+        """Write a text as `write` does, from parts that are made one by one; no secret may extend over two of them.
+
+        Raises:
+            WorkspaceError: as in `write`.
+        """
+        encoded = (without_surrogates(self.redactor.redact(part)).encode() for part in parts)
+        return self.root.write_chunks(relative, _in_pieces(encoded))
+
+    def write_json_members(self, relative: str, members: Mapping[str, Any]) -> Written:
+        """Write a JSON object as `write_json` does, one member after the other, and always indented.
+
+        A member that is an iterator becomes a list, and its items are made one by one.
+
+        Raises:
+            WorkspaceError: as in `write_json`.
+        """
+        return self.root.write_chunks(relative, _in_pieces(self._encoded_members(relative, members)))
+
+    def _encoded_members(self, relative: str, members: Mapping[str, Any]) -> Iterator[bytes]:
+        def encoded(value: Any, indent: bytes) -> bytes:
+            return _encode_json(relative, value, self.redactor).strip().replace(b"\n", b"\n" + indent)
+
+        before = b"{"
+        for name, value in members.items():
+            yield before + b"\n  " + encoded(name, b"") + b": "
+            before = b","
+            if not isinstance(value, Iterator):
+                yield encoded(value, b"  ")
+                continue
+            bracket = b"["
+            for item in value:
+                yield bracket + b"\n    " + encoded(item, b"    ")
+                bracket = b","
+            yield b"[]" if bracket == b"[" else b"\n  ]"
+        yield b"\n}\n"
+
     def write_artifact(self, relative: str, text: str | bytes, *, redacted: bool = False) -> Written:
         """Write a text as `write` does; above 1 MiB it is compressed, and `.zst` is added to its name.
 
@@ -290,6 +329,17 @@ def _make_session(sessions: Path, name: str) -> Path:
             ) from error
         return path
     raise WorkspaceError(f"cannot make a session folder in {sessions}: too many of one second; try again")
+
+
+def _in_pieces(chunks: Iterable[bytes]) -> Iterator[bytes]:
+    """Join small chunks, so that there are few writes."""
+    piece = bytearray()
+    for chunk in chunks:
+        piece += chunk
+        if len(piece) >= _PIECE:
+            yield bytes(piece)
+            piece.clear()
+    yield bytes(piece)
 
 
 def _encode_json(relative: str, value: Any, redactor: Redactor) -> bytes:

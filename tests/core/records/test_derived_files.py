@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+import asyncio
 import json
 import os
+import tracemalloc
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -49,6 +51,17 @@ class Script:
     @property
     def record(self) -> SessionRecord:
         return record_of(self.events)
+
+
+def trace_of(record: SessionRecord, info: TraceInfo) -> dict[str, Any]:
+    return {
+        name: list(value) if isinstance(value, Iterator) else value
+        for name, value in build_trace(record, info).items()
+    }
+
+
+def transcript_of(record: SessionRecord) -> str:
+    return "".join(build_transcript(record))
 
 
 def started() -> ev.SessionStarted:
@@ -112,7 +125,7 @@ def script() -> Script:
 
 def test_the_trace_has_exactly_the_promised_keys(script: Script) -> None:
     info = TraceInfo(url="https://c.example/mcp", user_id="me", logfire_enabled=True, trace_id="ab" * 16)
-    trace = build_trace(script.record, info)
+    trace = trace_of(script.record, info)
     assert trace == {
         "session_info": {
             "url": "https://c.example/mcp",
@@ -178,7 +191,7 @@ def test_iterations_and_offsets_continue_over_the_queries_of_a_session(script: S
     script.at(32, ev.AuthRequired(toolkit="gmail", url="https://login.example/abcdefgh"))
     script.at(33, result(3, "x"))
     script.at(34, ev.QueryFinished(query_id="q2", status="success", duration_ms=4000))
-    trace = build_trace(script.record, TraceInfo())
+    trace = trace_of(script.record, TraceInfo())
     assert [(c["iteration"], c["time_offset_seconds"]) for c in trace["tool_calls"]] == [
         (1, 1),
         (1, 2),
@@ -194,7 +207,7 @@ def test_previews_are_cut_clean_and_without_secrets_and_sizes_are_whole(script: 
     text = "\x1b[2J\u202e" + "x" * 400 + " hunter2hunter2 " + "y" * 50_000
     script.at(18, call(3, input={"text": text}))
     script.at(19, result(3, text))
-    trace = build_trace(script.record, TraceInfo())
+    trace = trace_of(script.record, TraceInfo())
     sent, got = trace["tool_calls"][-1], trace["tool_results"][-1]
     assert got["content_size_bytes"] == len(text.encode())
     assert sent["input_size_bytes"] > 50_000
@@ -213,7 +226,7 @@ def test_the_size_of_a_stored_result_is_that_of_its_file() -> None:
     recorder = DigestRecorder(Redactor(), stored_size={"tool_results/t1.json": 1234567}.get)
     for event in script.events:
         recorder(event)
-    assert build_trace(recorder.snapshot(), TraceInfo())["tool_results"][0]["content_size_bytes"] == 1234567
+    assert trace_of(recorder.snapshot(), TraceInfo())["tool_results"][0]["content_size_bytes"] == 1234567
 
 
 def test_live_durations_come_from_the_monotonic_clock() -> None:
@@ -227,7 +240,7 @@ def test_live_durations_come_from_the_monotonic_clock() -> None:
         ev.QueryFinished(seq=4, at=back, query_id="q1", status="success"),
     ]:
         recorder(event)
-    trace = build_trace(recorder.snapshot(), TraceInfo())
+    trace = trace_of(recorder.snapshot(), TraceInfo())
     assert trace["tool_calls"][0]["time_offset_seconds"] == 0.5
     assert trace["tool_results"][0]["time_offset_seconds"] == 3.0
     assert trace["total_duration_seconds"] == 3.25
@@ -235,29 +248,29 @@ def test_live_durations_come_from_the_monotonic_clock() -> None:
 
 def test_a_journal_whose_clock_went_back_has_no_negative_offsets(script: Script) -> None:
     script.at(-500, call(3))
-    trace = build_trace(script.record, TraceInfo())
+    trace = trace_of(script.record, TraceInfo())
     assert trace["tool_calls"][-1]["time_offset_seconds"] == 7.0
 
 
 def test_a_session_that_crashed_has_a_trace_too() -> None:
     script = Script()
-    assert build_trace(script.record, TraceInfo())["iterations"] == []
+    assert trace_of(script.record, TraceInfo())["iterations"] == []
     script.at(0, started())
     script.at(1, ev.QueryReceived(query_id="q1", text="x"))
     script.at(2, call(1))
     script.at(4, ev.TextDelta(query_id="q1", message_id="m", text="So f"))
     script.at(5, ev.TextDelta(query_id="q1", message_id="m", text="ar"))
-    trace = build_trace(script.record, TraceInfo())
+    trace = trace_of(script.record, TraceInfo())
     assert trace["iterations"][0]["duration_seconds"] == 4.0
     assert trace["end_time"] == "2026-11-21T05:10:05+00:00"
     assert (len(trace["tool_calls"]), trace["tool_results"]) == (1, [])
-    assert "This query never ended" in build_transcript(script.record)
+    assert "This query never ended" in transcript_of(script.record)
     assert "never ended" in build_summary(script.record)
 
 
 def test_the_transcript_shows_everything_in_order(script: Script) -> None:
     script.at(20, ev.SessionFinished(reason="quit"))
-    transcript = build_transcript(script.record)
+    transcript = transcript_of(script.record)
     wanted = [
         "# Session session_x",
         "Demo",
@@ -284,7 +297,7 @@ def test_the_transcript_says_what_the_program_asked_by_itself() -> None:
     reported.at(0, started())
     reported.at(1, ev.QueryReceived(query_id="q1", text="Read my mail"))
     reported.at(2, ev.QueryReceived(query_id="q2", text=AUTH_COMPLETE))
-    transcript = build_transcript(reported.record)
+    transcript = transcript_of(reported.record)
     assert transcript.count("Sent automatically by the program") == 1
     assert transcript.index("Read my mail") < transcript.index("Sent automatically by the program")
     assert transcript.index("Sent automatically by the program") < transcript.index(AUTH_COMPLETE)
@@ -296,7 +309,7 @@ def test_tool_text_cannot_break_out_of_its_block() -> None:
     script.at(1, call(1, "odd `name`\n# x"))
     script.at(2, result(1, "````\n# Forged\n```\n<script>"))
     script.at(3, ev.ErrorRaised(where="a`b", message="![x](http://evil.example)\n- y"))
-    lines = build_transcript(script.record).splitlines()
+    lines = transcript_of(script.record).splitlines()
     assert [line for line in lines if line.startswith("#")] == [
         "# Session",
         "## 1. Query at " + START.astimezone().strftime("%H:%M:%S"),
@@ -313,7 +326,7 @@ def test_an_interrupted_answer_is_kept_and_marked() -> None:
     script.at(0, ev.QueryReceived(query_id="q1", text="x"))
     script.at(1, ev.TextDelta(query_id="q1", message_id="m", text="Half an ans"))
     script.at(2, ev.QueryFinished(query_id="q1", status="interrupted"))
-    assert "Half an ans\n\n*[unfinished]*" in build_transcript(script.record)
+    assert "Half an ans\n\n*[unfinished]*" in transcript_of(script.record)
 
 
 def test_the_summary_counts(script: Script) -> None:
@@ -375,6 +388,39 @@ async def test_the_files_are_written_at_the_end_of_each_query(script: Script, wo
     assert trace["session_info"]["user_id"] == "me"
     assert b"All **done**." in workspace.read("transcript.md")
     assert b"Queries (1)" in workspace.read("summary.txt")
+
+
+async def test_frequent_queries_wait_for_a_write_of_all_of_them_and_the_end_does_not_wait(
+    script: Script, workspace: Workspace
+) -> None:
+    deriver = DerivedFiles(workspace, interval=1e6)
+    for event in script.events:
+        deriver(event)
+    while not workspace.exists("summary.txt"):
+        await asyncio.to_thread(lambda: None)
+    for number in range(2, 9):
+        script.at(20, ev.QueryReceived(query_id=f"q{number}", text="And now?"))
+        script.at(20, ev.QueryFinished(query_id=f"q{number}", status="success"))
+        for event in script.events[-2:]:
+            deriver(event)
+    assert b"Queries (1)" in workspace.read("summary.txt")
+    assert await deriver.drain()
+    assert b"Queries (8)" in workspace.read("summary.txt")
+
+
+def test_writing_a_long_session_needs_little_memory(script: Script, workspace: Workspace) -> None:
+    for number in range(10, 200):
+        script.at(20, call(number, input={"content": "word " * 150}))
+        script.at(20, result(number, "word " * 150))
+    record = script.record
+    tracemalloc.start()
+    try:
+        write_derived(workspace, record, TraceInfo())
+        most = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert workspace.root.size("trace.json") + workspace.root.size("transcript.md") > 600_000
+    assert most < 400_000
 
 
 async def test_a_failure_to_write_is_reported_once_in_the_loop_and_leaves_old_files_whole(

@@ -4,6 +4,7 @@ import json
 import stat
 import subprocess
 import sys
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
@@ -169,6 +170,33 @@ def test_any_json_like_value_is_written_strictly(
     opened = Workspace.open(tmp_path_factory.getbasetemp() / "any-json")
     opened.write_json("a.json", value)
     read_strictly(opened, "a.json")
+
+
+def test_json_written_member_by_member_is_what_write_json_writes(workspace: Workspace) -> None:
+    items = [{"id": 1, "text": f"\x1b {CANARY}"}, {"id": 2, "password": "short", "deep": [[1, {}], []]}]
+    value = {"none": None, CANARY: "x", "items": items, "empty": [], "last": {"a": [1, "\u202e\n"]}}
+    workspace.write_json("whole.json", value)
+    written = workspace.write_json_members("members.json", value | {"items": iter(items), "empty": iter(())})
+    assert workspace.read("members.json") == workspace.read("whole.json")
+    assert CANARY.encode() not in workspace.read("members.json")
+    assert written.size == len(workspace.read("members.json"))
+
+
+def test_a_text_of_many_parts_is_redacted_and_written_whole_or_not_at_all(workspace: Workspace) -> None:
+    long = "word " * 100
+    parts = [f"{number} {CANARY} {long}\n" for number in range(300)]
+    workspace.write_parts("a.md", iter(parts))
+    assert workspace.read("a.md").decode() == "".join(
+        f"{number} [redacted] {long}\n" for number in range(300)
+    )
+
+    def failing() -> Iterator[str]:
+        yield from parts
+        raise ValueError("no more parts")
+
+    with pytest.raises(ValueError, match="no more parts"):
+        workspace.write_parts("a.md", failing())
+    assert workspace.read("a.md").startswith(b"0 [redacted]")
 
 
 def test_what_has_no_json_form_leaves_the_old_file(workspace: Workspace) -> None:

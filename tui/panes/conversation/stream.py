@@ -91,6 +91,9 @@ class MessageStream:
             assert start is not None
             self._page.splice(start, len(self._pieces), pieces)
             self._pieces = pieces
+        if self._pieces[0].source == text:
+            # Share the text with the records of the session.
+            self._pieces[0].source = text
         links = definitions(text)
         for piece in self._pieces:
             if links and "[" in piece.source:
