@@ -3,7 +3,8 @@
 Starting creates hundreds of thousands of objects that stay, and hardly any garbage. A full collection examines all of
 them and blocks every thread (0.3 s with all libraries loaded). The objects that a running session draws are freed by
 reference counting; with its default thresholds Python would still examine everything once or twice per second of
-streamed text, for a tenth of a second each time.
+streamed text, for a tenth of a second each time. A frame that is drawn makes thousands of objects, which replace those
+of the frame before: with a threshold of hundreds they would be examined several times for each key.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from contextlib import contextmanager
 
 __all__ = ["deferred", "pause_collection", "resume_collection"]
 
-YOUNG, MIDDLE, FULL = 700, 10, 500
+YOUNG, MIDDLE, FULL = 10_000, 10, 35
 """The thresholds of the three generations, as `gc.set_threshold` takes them."""
 
 

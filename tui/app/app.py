@@ -17,6 +17,7 @@ from textual.driver import Driver
 from textual.screen import Screen
 from textual.worker import Worker, WorkerState
 
+from core.concurrency.allocator import return_large_blocks
 from core.concurrency.garbage_collection import deferred
 from core.errors import CredentialsError
 from core.settings.model import Settings
@@ -250,6 +251,7 @@ class UaTuiApp(BaseApp):
     async def _open(self) -> None:
         if not self.source.is_read_only:
             await self.folder_trust.ask()
+        return_large_blocks()
         with deferred():
             await self.source.open(self)
         self.queries.send_unsent()

@@ -11,7 +11,7 @@ from textual.strip import Strip
 
 __all__ = ["LineCache", "Rendered"]
 
-MOST_LINES = 500
+MOST_LINES = 200
 
 
 class Rendered:
