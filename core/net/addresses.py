@@ -6,7 +6,7 @@ import ipaddress
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-__all__ = ["Routes", "is_public", "parse_endpoint", "parse_endpoints"]
+__all__ = ["Routes", "ascii_host", "is_public", "parse_endpoint", "parse_endpoints"]
 
 _CLOSED_V4 = tuple(
     ipaddress.IPv4Network(network)
@@ -21,6 +21,18 @@ _OPEN_V6 = ipaddress.IPv6Network("2000::/3")
 _CLOSED_V6 = tuple(
     ipaddress.IPv6Network(network) for network in ("2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20")
 )
+
+
+def ascii_host(host: str) -> str | None:
+    """A host as it is requested: in lower case, and encoded as ASCII; None if that is impossible."""
+    if not host.isascii():
+        import idna
+
+        try:
+            host = idna.encode(host, uts46=True).decode("ascii")
+        except (idna.IDNAError, UnicodeError):
+            return None
+    return host.lower()
 
 
 def is_public(address: str) -> bool:

@@ -17,7 +17,7 @@ from core.settings import parsers as values
 from core.settings.files import SettingsFile, UserFile
 from core.settings.folder import HeldBack
 from core.settings.keymap import key_choices
-from core.settings.loading import load_settings
+from core.settings.loading import load_from
 from core.settings.model import ENVIRONMENT, SPECS, Settings
 from core.settings.places import Places
 from core.settings.sources import SourcedValue, ended, is_empty, winner, without_secrets
@@ -98,7 +98,7 @@ def list_settings(places: Places) -> list[SettingListing]:
     Raises:
         SettingsError: a place cannot be read, or a value is wrong.
     """
-    settings = load_settings(**vars(places))
+    settings = load_from(places)
     sources = places.read()
     texts = field_texts()
     listed = []
@@ -230,7 +230,7 @@ def _warning(name: str, file: SettingsFile, places: Places) -> str:
             return f"It has no effect: {held_back.reason}."
         if holds is not None and holds.path != file.path:
             return f"{holds.origin} wins over it: remove it there for this to apply."
-        load_settings(**vars(places))
+        load_from(places)
     except SettingsError as error:
         return f"The next start from this folder will fail: {error}"
     return ""

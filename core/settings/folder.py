@@ -13,7 +13,15 @@ from core.settings.sources import KnownNames, Layer, SourcedValue, from_dotenv, 
 from core.settings.spec import Spec
 from core.trust.state import FolderTrust
 
-__all__ = ["DOTENV", "PROJECT_FILE", "FolderSettings", "HeldBack", "Weighed", "read_folder_settings", "weigh"]
+__all__ = [
+    "DOTENV",
+    "PROJECT_FILE",
+    "AppliedSettings",
+    "FolderSettings",
+    "HeldBack",
+    "apply_trust",
+    "read_folder_settings",
+]
 
 DOTENV = ".env"
 PROJECT_FILE = "ua-tui.toml"
@@ -46,7 +54,7 @@ class FolderSettings:
 
 
 @dataclass(frozen=True)
-class Weighed:
+class AppliedSettings:
     """The settings of a folder that count, one layer for each file, and those that are held back."""
 
     layers: tuple[Layer, ...] = ()
@@ -78,13 +86,13 @@ def read_folder_settings(folder: Path, known: KnownNames, specs: Mapping[str, Sp
     return FolderSettings(layers, problems, fingerprints)
 
 
-def weigh(
+def apply_trust(
     written: FolderSettings,
     trust: FolderTrust,
     user: Layer,
     specs: Mapping[str, Spec],
     value_of: Callable[[str, SourcedValue | None], Any],
-) -> Weighed:
+) -> AppliedSettings:
     """Find what of the folder's settings counts.
 
     Of a folder that is not trusted only the look does. The `user`'s own file wins about data and tools, and a limit or
@@ -107,7 +115,7 @@ def weigh(
                 counts[name] = given
         layers.append(counts)
     held_back += _hold_back_address(layers, held_back)
-    return Weighed(tuple(layers), tuple(held_back))
+    return AppliedSettings(tuple(layers), tuple(held_back))
 
 
 def _reason(

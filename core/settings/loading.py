@@ -14,7 +14,7 @@ from core.settings.places import Places
 from core.settings.sources import Layer, Place, SourcedValue, winner, without_secrets
 from core.trust.state import Answer
 
-__all__ = ["load_settings", "reload_folder", "set_elsewhere"]
+__all__ = ["load_from", "load_settings", "reload_folder", "set_elsewhere"]
 
 
 def load_settings(
@@ -44,6 +44,17 @@ def load_settings(
         SettingsError: a file cannot be read, or a name or value in one of the places is wrong.
     """
     places = Places.of(environ=environ, cwd=cwd, home=home, config_dir=config_dir, state=state, trust=trust)
+    return load_from(places, overrides, by_name=by_name)
+
+
+def load_from(
+    places: Places, overrides: Mapping[str, Any] | None = None, *, by_name: bool = False
+) -> Settings:
+    """Read the settings from these places, as `load_settings` does.
+
+    Raises:
+        SettingsError: as for `load_settings`.
+    """
     sources = places.read(overrides, by_name=by_name)
     layers = sources.layers
     found: dict[str, Any] = {name: places.default(name) for name in ("workspace_base", "claude_config_dir")}
@@ -68,16 +79,15 @@ def load_settings(
     return settings
 
 
-def reload_folder(settings: Settings, **places: Any) -> Settings:
+def reload_folder(settings: Settings) -> Settings:
     """Read the settings of the current folder again after an answer about it; all other settings stay as they are.
-
-    `places` are those of `load_settings`.
 
     Raises:
         SettingsError: as for `load_settings`.
     """
-    before = load_settings(settings.options, **places | {"trust": "ignored"})
-    after = load_settings(settings.options, **places)
+    places = Places.of()
+    before = load_from(replace(places, trust="ignored"), settings.options)
+    after = load_from(places, settings.options)
     changed = {name: getattr(after, name) for name in SPECS if getattr(after, name) != getattr(before, name)}
     return replace(settings, **changed, folder=after.folder, places=after.places)
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from core.errors import SettingsError
-from core.settings.folder import PROJECT_FILE, FolderSettings, HeldBack, read_folder_settings, weigh
+from core.settings.folder import PROJECT_FILE, FolderSettings, HeldBack, apply_trust, read_folder_settings
 from core.settings.model import DEFAULTS, ENVIRONMENT, KNOWN, SPECS
 from core.settings.sources import (
     Layer,
@@ -102,10 +102,10 @@ class Places:
         user = from_toml(self.user_file, KNOWN, in_folder=False)
         written = self.folder_settings()
         trust = self.folder_trust(written, skills=self._names_skills((options, environment, user)))
-        weighed = weigh(written, trust, user, SPECS, self._value_of)
-        held_back = dict.fromkeys(each.name for each in weighed.held_back)
+        applied = apply_trust(written, trust, user, SPECS, self._value_of)
+        held_back = dict.fromkeys(each.name for each in applied.held_back)
         trust = replace(trust, held_back=tuple(held_back))
-        return Sources((options, environment, *weighed.layers, user), weighed.held_back, trust)
+        return Sources((options, environment, *applied.layers, user), applied.held_back, trust)
 
     def folder_settings(self) -> FolderSettings:
         """Read what the files of the current folder set."""

@@ -14,7 +14,7 @@ from core.connections.user_servers import PROJECT_SERVERS, UserServer, project_s
 from core.errors import SettingsError
 from core.redaction.arguments import masked_command, masked_variable
 from core.settings.folder import DOTENV, PROJECT_FILE, FolderSettings
-from core.settings.loading import load_settings
+from core.settings.loading import load_from
 from core.settings.model import SPECS
 from core.settings.places import Places
 from core.text import clean_line
@@ -192,7 +192,7 @@ def _answers(places: Places, written: FolderSettings) -> tuple[list[str], tuple[
     for answer in ("trusted", "partly"):
         would_be = replace(places, trust=answer)
         try:
-            load_settings(**vars(would_be))
+            load_from(would_be)
             if answer == "trusted":
                 changes = list(setting_changes(written, would_be.read().held_back))
             answers.append(answer)

@@ -23,6 +23,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from core.errors import PathRefused, WorkspaceError
+from core.net.addresses import ascii_host
 from core.redaction.redactor import Redactor
 from core.storage.files import Root
 from core.storage.workspace import WORKSPACES, Workspace
@@ -110,16 +111,12 @@ def host_of(url: str) -> str | None:
         return None
     if parts.scheme.lower() not in {"http", "https"}:
         return None
-    if not host.isascii():
-        import idna
-
-        try:
-            host = idna.encode(host, uts46=True).decode("ascii")
-        except (idna.IDNAError, UnicodeError):
-            return None
-    bare = host.lower().removeprefix("www.")
-    host = bare if "." in bare else host.lower()
-    return host if _HOST.fullmatch(host) else None
+    encoded = ascii_host(host)
+    if encoded is None:
+        return None
+    bare = encoded.removeprefix("www.")
+    site = bare if "." in bare else encoded
+    return site if _HOST.fullmatch(site) else None
 
 
 def _now() -> datetime:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from tui.panes.status.notice import NoticeBar
     from tui.ports import SessionPort
 
-__all__ = ["AppPort", "SessionHost"]
+__all__ = ["AppPort", "SessionHost", "session_to_change"]
 
 Result = TypeVar("Result")
 
@@ -115,3 +115,10 @@ class SessionHost(AppPort, Protocol):
 
     def shut_down(self) -> None:
         """Close the session, then the application."""
+
+
+def session_to_change(app: AppPort) -> SessionPort | None:
+    """The session whose model or mode a person wants to change; None if there is none yet, which is shown."""
+    if app.session is None:
+        app.notify("The session has not started yet.", markup=False)
+    return app.session

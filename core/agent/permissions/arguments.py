@@ -8,6 +8,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 from urllib.parse import SplitResult, unquote, urlsplit
 
+from core.net.addresses import ascii_host
+
 __all__ = [
     "ADDRESS_WORDS",
     "CODE_ARGUMENTS",
@@ -155,15 +157,10 @@ def host_of(address: str) -> str | None:
         _ = split.port
     except ValueError:
         return None
-    if not host.isascii():
-        import idna
-
-        try:
-            host = idna.encode(host, uts46=True).decode("ascii")
-        except (idna.IDNAError, UnicodeError):
-            return None
-    bracketed = f"[{host}]" if ":" in host else host
-    return host.lower() if _AUTHORITY.fullmatch(bracketed.lower()) else None
+    encoded = ascii_host(host)
+    if encoded is None:
+        return None
+    return encoded if _AUTHORITY.fullmatch(f"[{encoded}]" if ":" in encoded else encoded) else None
 
 
 def _split(address: str) -> SplitResult | None:

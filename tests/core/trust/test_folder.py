@@ -17,7 +17,7 @@ from core.connections.trust import ServerTrust
 from core.connections.user_servers import UserServer, project_servers
 from core.errors import SettingsError
 from core.settings.describe import list_settings, store_setting
-from core.settings.loading import load_settings
+from core.settings.loading import load_from
 from core.settings.model import SPECS, Settings
 from core.settings.places import Places
 from core.trust.decisions import FolderDecisions
@@ -52,7 +52,7 @@ def write(places: Places, **files: str) -> None:
 
 
 def load(places: Places) -> Settings:
-    return load_settings(**vars(places))
+    return load_from(places)
 
 
 def ask(places: Places) -> FolderQuestion:

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from core.errors import SettingsError
+from tui.app.port import session_to_change
 
 if TYPE_CHECKING:
     from core.provider.models import ModelChoice
@@ -24,13 +25,9 @@ class ModelSelection:
         """Show the available models."""
         from tui.screens.session.model import ModelScreen
 
-        session = self._app.session
-        if session is None:
-            self._app.notify("The session has not started yet.", markup=False)
-            return
-        models = session.models
-        if not isinstance(self._app.screen, ModelScreen):
-            running = self._app.state in ("running", "stopping")
+        session = session_to_change(self._app)
+        if session is not None and not isinstance(self._app.screen, ModelScreen):
+            models, running = session.models, self._app.state in ("running", "stopping")
             screen = ModelScreen(models.choice, models.known, self._choose, running=running)
             self._app.push_screen(screen, self._on_choice)
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, cast
 
 from core.errors import SettingsError
 from core.settings.model import PermissionMode, refuse_skip_as_root
+from tui.app.port import session_to_change
 
 if TYPE_CHECKING:
     from tui.app.port import AppPort
@@ -26,10 +27,8 @@ class PermissionModeSelection:
         """Show the modes."""
         from tui.screens.session.mode import ModeScreen
 
-        session = self._app.session
-        if session is None:
-            self._app.notify("The session has not started yet.", markup=False)
-        elif not isinstance(self._app.screen, ModeScreen):
+        session = session_to_change(self._app)
+        if session is not None and not isinstance(self._app.screen, ModeScreen):
             self._app.push_screen(ModeScreen(session.permission_mode), self._on_choice)
 
     def _on_choice(self, mode: str | None) -> None:
