@@ -66,7 +66,9 @@ def decisions(events: Iterable[Event]) -> Iterator[Decision]:
                 by = f"rule ({event.origin})" if event.rule else "permission mode"
                 rule, reason = event.rule, event.reason
             case PermissionAnswered():
-                by = _BY.get(event.scope, event.scope)
+                # A denial is about one call in any case.
+                denied_by_you = event.scope == "once" and event.decision == "deny"
+                by = "you" if denied_by_you else _BY.get(event.scope, event.scope)
                 rule, reason = " ".join(event.patterns), event.reason
             case _:
                 continue

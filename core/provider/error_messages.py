@@ -104,6 +104,7 @@ REFUSALS: Mapping[str, str] = {code: _session_message(AGENT_CODES[code]) for cod
 
 _NETWORK_CODE = re.compile(r"\b(E[A-Z_]{4,})\b")
 _MAX_STATUS = 200
+_ITS_ADVICE = "(?:This is a server-side issue|The API is at capacity)"
 
 _PATTERNS: tuple[tuple[str, ModelProblem], ...] = (
     (r"API Error: API returned an empty or malformed response .*is (?P<status>an HTML page)", "not_an_api"),
@@ -113,8 +114,8 @@ _PATTERNS: tuple[tuple[str, ModelProblem], ...] = (
     (r"Failed to authenticate\. API Error: (?P<status>403.*)", "forbidden"),
     (r"API Error: Request rejected \((?P<status>429)\)(?: · (?P<more>.*))?", "limited"),
     (r"API Error: (?P<status>402.*)", "no_credit"),
-    (r"API Error: (?P<status>(?:Repeated )?529.*?)(?:\. This is a server-side issue.*)?$", "overloaded"),
-    (r"API Error: (?P<status>5\d\d.*?)(?:\. This is a server-side issue.*)?$", "server_error"),
+    (rf"API Error: (?P<status>(?:Repeated )?529.*?)(?:\. {_ITS_ADVICE}.*)?$", "overloaded"),
+    (rf"API Error: (?P<status>5\d\d.*?)(?:\. {_ITS_ADVICE}.*)?$", "server_error"),
     (r"API Error: (?P<status>4\d\d.*)", "rejected"),
     (r"API Error: Unable to connect to API: (?P<detail>[^(.]*(?:SSL|certificate)[^(.]*)", "tls"),
     (r"API Error: .*\((?P<status>ECONNRESET|EPIPE)\)", "cut_off"),

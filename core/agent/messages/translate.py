@@ -294,10 +294,13 @@ class Translator:
                 case sdk.ToolUseBlock():
                     yield from self._call_started(block, parent)
                 case sdk.TextBlock() if not streamed and block.text.strip():
-                    self._pieces += 1
                     text = self._sanitize(block.text).strip()
                     if message.error is not None:
+                        # The command line speaks for the model here; the end of the query has the same reason.
+                        if parent is None:
+                            continue
                         text = describe_failure(text, self._server)
+                    self._pieces += 1
                     if parent is None:
                         self.last_text = text
                     yield MessageFinished(

@@ -97,13 +97,16 @@ class RuleSet:
         rules = [Rule("allow", text, origin, actions[0].server) for text in texts]
         if origin == "session":
             self._session += [rule for rule in rules if rule not in self._session]
-            return None
-        try:
-            for rule in rules:
-                if self._store is not None:
-                    self._store.add(rule, self._folder if origin == "folder" else None)
-        except (WorkspaceError, OSError) as error:
-            return f"the rule could not be stored: {error}"
+        else:
+            try:
+                for rule in rules:
+                    if self._store is not None:
+                        self._store.add(rule, self._folder if origin == "folder" else None)
+            except (WorkspaceError, OSError) as error:
+                return f"the rule could not be stored: {error}"
+        for rule in rules:
+            # It allows the call in question.
+            self.note_used(rule)
         return None
 
     def remove(self, rule: Rule) -> str | None:

@@ -106,8 +106,11 @@ async def test_an_answer_for_the_folder_holds_in_the_next_session_there_and_nowh
     other.mkdir()
     mail, rule = {"recipient_email": "a@b.example"}, "GMAIL_SEND_EMAIL(recipient_email=a@b.example)"
     events: list[Event] = []
-    gate = gate_of(tmp_path, events, RuleSet((), RuleStore(tmp_path / "state"), here))
+    rules = RuleSet((), RuleStore(tmp_path / "state"), here)
+    gate = gate_of(tmp_path, events, rules)
     answer = await asked(gate, events, MAIL, PermissionReply(True, "folder", patterns=(rule,)), **mail)
+    # It allowed this call.
+    assert [rules.last_used(each) is not None for each in rules] == [True]
     assert (answer.scope, answer.patterns) == ("folder", (rule,))
     assert [event.proposed for event in events if isinstance(event, PermissionAsked)] == [[rule]]
     (tmp_path / "link").symlink_to(here)

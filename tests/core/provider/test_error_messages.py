@@ -33,6 +33,8 @@ EMPTY = (
         ("API Error: 402 no money", "because the account has no credit (402 no money)", "add credit"),
         ("API Error: 529 Overloaded. This is a server-side issue, usually temporary — try again in a moment.",
          "is overloaded (529 Overloaded):", "try again"),
+        ("API Error: Repeated 529 Overloaded errors. The API is at capacity — this is usually temporary. Try again in "
+         "a moment.", "is overloaded (Repeated 529 Overloaded errors):", "try again"),
         ("API Error: 500 words. This is a server-side issue", "is out of order (500 words):", "try again"),
         ("API Error: 400 words of it", "rejected the request (400 words of it)", "`ua-tui doctor`"),
         ("API Error: Connection dropped (ECONNRESET). Check the gateway set in ANTHROPIC_BASE_URL, then try again.",
@@ -82,10 +84,12 @@ def test_an_answer_that_is_an_error_is_put_into_words_and_one_of_the_model_is_no
 
     raw = "API Error: 529 Overloaded"
 
-    def shown_text(error: Literal["server_error"] | None) -> str:
+    def shown_texts(error: Literal["server_error"] | None, parent: str | None = None) -> list[str]:
         block = sdk.TextBlock(text=raw)
-        message = sdk.AssistantMessage(content=[block], model="m", error=error, message_id="m1")
-        return next(each.text for each in Translator().feed(message) if isinstance(each, MessageFinished))
+        message = sdk.AssistantMessage([block], "m", parent, error=error, message_id="m1")
+        return [each.text for each in Translator().feed(message) if isinstance(each, MessageFinished)]
 
-    assert shown_text(None) == raw
-    assert shown_text("server_error") == describe_failure(raw)
+    assert shown_texts(None) == [raw]
+    assert shown_texts("server_error", "toolu_1") == [describe_failure(raw)]
+    # The end of the query has it.
+    assert shown_texts("server_error") == []

@@ -13,6 +13,7 @@ from core.errors import AgentUnavailable, CredentialsError
 from core.events.types import (
     AgentSilent,
     AuthRequired,
+    ErrorRaised,
     Event,
     PermissionAnswered,
     PermissionAsked,
@@ -311,6 +312,21 @@ async def test_a_worker_that_fails_is_reported_and_the_screen_lives_on(tmp_path:
         assert "observers: [/] ]0;x broke" in app.notice.text
         await pilot.press("a", "enter")
         assert session.submitted == ["a"]
+
+
+async def test_a_failure_is_reported_in_the_bar_only_while_the_conversation_is_hidden(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with at_work(tmp_path) as (session, app, pilot):
+        failure = ErrorRaised(where="agent", message="the model's service is overloaded")
+        session.bus.publish(failure)
+        await shown(app, pilot)
+        assert not app.notice.display
+        monkeypatch.setattr(app.frame, "shows", lambda _name: False)
+        session.bus.publish(failure)
+        await shown(app, pilot)
+        assert app.notice.text == failure.message
+        assert "shows the conversation" in str(app.notice.visual)
 
 
 async def test_a_silent_agent_is_counted_in_the_bar_until_something_comes(tmp_path: Path) -> None:

@@ -60,15 +60,19 @@ def test_the_log_shows_who_decided(
         PermissionAnswered(
             request_id="r2", tool_name="X", decision="allow", scope="folder", patterns=["X_*"]
         ),
+        PermissionAnswered(request_id="r3", tool_name="Y", decision="deny", scope="once", reason="not now"),
     ]
     (folder / JOURNAL).write_bytes(b"".join(encode_event(event) + b"\n" for event in events))
     code, text = ua_tui(capsys, "log")
     assert code == 0
-    assert [line.split(None, 3)[2] for line in text.splitlines()[1:]] == ["deny", "allow", "allow"]
+    assert [line.split(None, 3)[2] for line in text.splitlines()[1:]] == ["deny", "allow", "allow", "deny"]
     assert "rule (settings)" in text
     assert "you, in this folder" in text
     assert [row["rule"] for row in json.loads(ua_tui(capsys, "log", "latest", "--json")[1])] == [
         "Bash(rm:*)",
         "",
         "X_*",
+        "",
     ]
+    # A denial is about one call: there is nothing to say about how long it holds.
+    assert [row["by"] for row in json.loads(ua_tui(capsys, "log", "--json")[1])][-1] == "you"

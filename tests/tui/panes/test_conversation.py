@@ -21,6 +21,7 @@ from core.events.types import (
     PathFellBack,
     PermissionAnswered,
     PermissionAsked,
+    PermissionModeChanged,
     PipelineFailed,
     QueryClassified,
     QueryFinished,
@@ -371,6 +372,9 @@ async def test_the_apps_messages_say_what_why_and_change_in_place() -> None:
         )
         assert "✗ The model's service refused the key." in text_of(view)
         assert "authentication_failed" not in text_of(view)
+        plans, ends = (PermissionModeChanged(previous="", mode=mode) for mode in ("plan", "default"))
+        view.handle_events([plans, delta("I plan."), ends])
+        assert text_of(view).count("Permission mode") == 2
         rule: dict[str, Any] = {
             "subagent": "expert",
             "rule": "corpus_first",

@@ -41,9 +41,11 @@ from tui.screens.files.links import LinksScreen
 from tui.screens.requests.auth import AuthScreen
 from tui.screens.requests.folder_trust import FolderFilesScreen, FolderTrustScreen
 from tui.screens.requests.permission import PermissionScreen
+from tui.screens.requests.plan import PlanScreen
 from tui.screens.services.blacklist import BlacklistScreen
 from tui.screens.session.budget import BudgetScreen
 from tui.screens.session.confirm_fresh import FreshScreen
+from tui.screens.session.mode import ModeScreen
 from tui.screens.session.queue import QueueScreen
 from tui.screens.session.quit import QuitScreen
 from tui.screens.session.status import StatusScreen
@@ -77,6 +79,14 @@ PAGE = PermissionAsked(
     subjects=["NOTION_GET_PAGE"],
     reason="it is not among the contained tools",
     input={"tools": [{"tool_slug": "NOTION_GET_PAGE", "arguments": {"page_id": "8f2c"}}]},
+)
+PLAN = PermissionAsked(
+    request_id="r3",
+    tool_name="ExitPlanMode",
+    input={
+        "plan": "# Tides of the Baltic\u202e\n\n1. Search for **papers**\n2. Write `work_products/tides.md`\n\n"
+        "| step | minutes |\n|---|---|\n| search | 5 |\n| write | 20 |\n"
+    },
 )
 LINK = AuthRequired(
     toolkit="gmail",
@@ -217,6 +227,8 @@ DIALOGS: dict[str, tuple[Callable[[], Modal[Any]], tuple[str, ...]]] = {
         (),
     ),
     "permission-reason": (lambda: PermissionScreen(MAIL), ("r", *"Use the other account")),
+    "plan": (lambda: PlanScreen(PLAN), ()),
+    "mode": (lambda: ModeScreen("plan"), ()),
     "auth": (lambda: AuthScreen(LINK, now=lambda: NOW), ()),
     "folder": (lambda: FolderTrustScreen(FOLDER), ()),
     "folder-keys": (lambda: FolderTrustScreen(FOLDER_KEYS), ()),

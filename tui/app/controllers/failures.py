@@ -47,13 +47,12 @@ class Failures:
                     pass
             match event:
                 case QueryFinished(status="error", error=error) if self._is_news(error):
-                    shows = f"{self._app.keys.shown('show.conversation')} shows the conversation"
-                    self._app.notice.show(error or "The query failed.", shows)
+                    self._app.notice.show(error or "The query failed.", self._shows_conversation)
                 case ErrorRaised():
                     self._last = event
                     # A failed session gets a dialog.
-                    if self._app.state != "failed":
-                        self._app.notice.show(event.message)
+                    if self._app.state != "failed" and self._is_news(event.message):
+                        self._app.notice.show(event.message, self._shows_conversation)
                 case _:
                     pass
         if self._app.state == "failed" and self._last is not None:
@@ -74,8 +73,12 @@ class Failures:
         what = "the query" if event.waits_for == "model" else "the query, and ends the process if need be"
         self._app.notice.count(text, f"{stops} stops {what}")
 
+    @property
+    def _shows_conversation(self) -> str:
+        return f"{self._app.keys.shown('show.conversation')} shows the conversation"
+
     def _is_news(self, error: str | None) -> bool:
-        """Whether a failed query is shown nowhere else: neither in a visible conversation nor in a dialog."""
+        """Whether an error is shown nowhere else: neither in a visible conversation nor in a dialog."""
         from core.provider.error_messages import AT_LIMIT
 
         in_dialog = error == AT_LIMIT or self._app.state == "failed"

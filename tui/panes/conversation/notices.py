@@ -107,9 +107,14 @@ def message_of(event: Event) -> AppMessage | None:
             return _message(describe(event), topic="budget")
         case ModelChosen():
             return _message(describe(event), topic="model")
-        case PermissionModeChanged():
-            return _message(describe(event), topic="mode")
-        case PathFellBack() | PipelineFailed() | TracingFailed() | BudgetRaised() | SessionFinished():
+        case (
+            PathFellBack()
+            | PipelineFailed()
+            | TracingFailed()
+            | BudgetRaised()
+            | SessionFinished()
+            | PermissionModeChanged()
+        ):
             return _message(describe(event))
         case _:
             return None

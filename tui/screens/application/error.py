@@ -46,7 +46,7 @@ class ErrorScreen(Dialog[Answer | None]):
         """Show what failed, why, and what can be done."""
         rows = [
             *_rows("Why", list(dict.fromkeys(self._causes))),
-            *_rows("What to do", self._advice),
+            *_rows("Next", self._advice),
         ]
         with Box("The agent stopped", "-fails"):
             yield Static(Content(reveal(self._message)), classes="heading")

@@ -93,8 +93,8 @@ class FolderFilesScreen(Dialog[None]):
     def compose(self) -> ComposeResult:
         """Show each file below its name."""
         with Box("Files of the folder", "-asks"):
-            for name, text in self._texts.items():
-                yield Static(Content(reveal_line(name)), classes="heading")
+            for number, (name, text) in enumerate(self._texts.items()):
+                yield Static(Content(reveal_line(name)), classes="facts heading" if number else "heading")
                 yield ArgumentsView(reveal(text).rstrip("\n").split("\n"))
             yield Foot(Choice("Esc", "Back", "close"))
 

@@ -28,7 +28,7 @@ from core.events.types import PermissionAsked
 from tui.keys.places import KeyPlace, key_binding
 from tui.screens.requests.arguments import ArgumentsView, call_lines, inner_tools, reveal
 from tui.screens.requests.text_answer import TextAnswer
-from tui.widgets.dialog import Box, Choice, Dialog, Foot, fields
+from tui.widgets.dialog import Box, Choice, Dialog, FactRows, Foot
 
 __all__ = ["PermissionAnswer", "PermissionScreen"]
 
@@ -55,7 +55,7 @@ _UNTIL = {
     "folder": "Allow in this folder, until you remove it in /permissions",
     "everywhere": "Allow everywhere, until you remove it in /permissions",
 }
-_LABELS = {"session": "For this session", "folder": "In this folder", "everywhere": "Everywhere"}
+_LABELS = {"session": "This session", "folder": "This folder", "everywhere": "Everywhere"}
 _SUBMIT = {
     "session": "Allow for this session",
     "folder": "Allow in this folder",
@@ -118,20 +118,17 @@ class PermissionScreen(Dialog[PermissionAnswer | None]):
             rows.append(("Why", reveal(event.reason)))
         with Box("Permission", "-asks"):
             yield Static(Content(f"Allow {_headline(tool, runs)}?"), classes="heading")
-            yield Static(fields(*rows), classes="facts")
+            yield FactRows(rows)
             yield ArgumentsView(call_lines(event.input))
-            now = (
-                Choice("d", "Deny", "deny"),
-                Choice("r", "Deny, with a reason", "reason"),
-                Choice("a", "Allow once", "once"),
-            )
+            denials = (Choice("d", "Deny", "deny"), Choice("r", "Deny, with a reason", "reason"))
+            once = Choice("a", "Allow once", "once")
             later = [
                 Choice(scope[0], _LABELS[scope], scope, f"remember('{scope}')") for scope in self._scopes
             ]
             if later:
-                yield Vertical(Foot(*now), Foot(*later, classes="-more"), id="answers")
+                yield Vertical(Foot(*denials), Foot(once, *later, classes="-more"), id="answers")
             else:
-                yield Foot(*now, id="answers")
+                yield Foot(*denials, once, id="answers")
             yield TextAnswer(
                 "Why do you deny it? The model sees your reason.",
                 "Deny",
