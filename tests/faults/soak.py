@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import argparse
 import itertools
+import multiprocessing
 import os
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +48,31 @@ def reply(body: dict[str, Any], results: int) -> Sequence[Block]:
     )
 
 
+@contextmanager
+def model() -> Iterator[str]:
+    """Serve the model; gives its base URL.
+
+    It has a process of its own: reading a conversation of megabytes in this one would delay the keys that it times.
+    """
+    context = multiprocessing.get_context("spawn")
+    ours, theirs = context.Pipe()
+    process = context.Process(target=_serve, args=(theirs,), daemon=True)
+    process.start()
+    theirs.close()
+    try:
+        yield ours.recv()
+    finally:
+        ours.close()
+        process.join()
+
+
+def _serve(connection: Connection) -> None:
+    """Serve the model until the other end of the connection is closed."""
+    with scripted_model(reply) as url, suppress(EOFError):
+        connection.send(url)
+        connection.recv()
+
+
 class Journal:
     """Counts the queries that finished, reading only what is new."""
 
@@ -71,7 +99,7 @@ def soak(base: Path, turns: int) -> tuple[dict[int, float], list[Taken]]:
     journal = Journal(base)
     characters = itertools.cycle(probes())
     with (
-        scripted_model(reply) as url,
+        model() as url,
         Driven(
             [program(), *ALLOWED], cwd=base, env=model_environment(base, url, COLORTERM="truecolor")
         ) as driven,
