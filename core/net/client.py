@@ -7,6 +7,7 @@ that neither a redirect nor a second answer of a name server leads into a privat
 from __future__ import annotations
 
 import asyncio
+import errno
 import time
 import weakref
 from collections.abc import Iterable, Iterator, Mapping
@@ -195,6 +196,10 @@ class Fetcher:
         except httpx.TimeoutException as error:
             raise Retryable("the site does not answer; try again later", code="timeout") from error
         except (httpx.HTTPError, httpx.InvalidURL) as error:
+            if _lacks_handles(error):
+                raise ConnectionFailed(
+                    "too many files are open: fetch fewer pages at once, or raise the limit (ulimit -n)"
+                ) from error
             reason = clean_line(str(error) or type(error).__name__, 200)
             raise ConnectionFailed(
                 f"{reason}; check the address or try again later", code="unreachable"
@@ -298,6 +303,15 @@ class Fetcher:
             raise FetchRefused(f"only the ports 80 and 443 are used, not {port}; check the address")
         routed = self._routes.place_of(host) is not None
         return _Target(parsed, parsed.copy_with(scheme="http", port=None) if routed else parsed)
+
+
+def _lacks_handles(error: BaseException | None) -> bool:
+    """Whether a request failed because this program or machine has no file handle left: no fault of the site."""
+    while error is not None:
+        if isinstance(error, OSError) and error.errno in {errno.EMFILE, errno.ENFILE}:
+            return True
+        error = error.__cause__ or error.__context__
+    return False
 
 
 def _status_message(status: int) -> str:

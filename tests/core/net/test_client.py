@@ -3,6 +3,7 @@ from __future__ import annotations
 import asyncio
 import gzip
 import pickle
+import resource
 import zlib
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
@@ -564,6 +565,21 @@ async def test_nothing_is_carried_from_one_request_to_the_next(
         await fetcher.get("https://news.example/")
         await fetcher.get("https://news.example/")
     assert not any({"cookie", "authorization", "referer"} & request.headers.keys() for request in site.seen)
+
+
+async def test_without_file_handles_the_limit_is_named_and_not_the_site(site: Site) -> None:
+    site.page("/a", b"<p>text", content_type="text/html")
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    async with site.fetcher() as fetcher:
+        await fetcher.get("https://news.example/a")
+        resource.setrlimit(resource.RLIMIT_NOFILE, (0, hard))
+        try:
+            with pytest.raises(ConnectionFailed, match=r"too many files are open.*ulimit -n") as caught:
+                await fetcher.get("https://other.example/a")
+        finally:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+        assert caught.value.code == "failed"
+        assert (await fetcher.get("https://other.example/a")).status == 200
 
 
 async def test_a_connection_that_breaks_is_a_failure(site: Site) -> None:
