@@ -21,7 +21,7 @@ from core.settings.loading import load_from
 from core.settings.model import ENVIRONMENT, SPECS, Settings
 from core.settings.places import Places
 from core.settings.sources import SourcedValue, ended, is_empty, winner, without_secrets
-from core.trust.decisions import Decision, FolderDecisions
+from core.trust.decisions import FolderDecision, FolderDecisions
 from core.trust.state import Answer, FolderTrust
 
 __all__ = [
@@ -215,7 +215,7 @@ def _keep_trust(before: FolderTrust, places: Places) -> None:
     answer: Answer = "trusted" if earlier is None else earlier.answer
     texts = {} if earlier is None else earlier.texts
     try:
-        decisions.store(Decision(str(places.cwd), answer, now.fingerprints, texts))
+        decisions.store(FolderDecision(str(places.cwd), answer, now.fingerprints, texts))
     except WorkspaceError as error:
         raise SettingsError(f"It is stored, but not trusted: {error}") from error
 

@@ -12,7 +12,7 @@ from core.errors import WorkspaceError
 from core.trust.files import read_regular
 from core.trust.state import Answer, fingerprint
 
-__all__ = ["Decision", "FolderDecisions"]
+__all__ = ["FolderDecision", "FolderDecisions"]
 
 _FOLDER = "trusted-folders"
 _LARGEST = 32 << 20
@@ -21,7 +21,7 @@ _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
-class Decision:
+class FolderDecision:
     """An answer of the user about a folder.
 
     Attributes:
@@ -48,14 +48,14 @@ class FolderDecisions:
             state = user_state_path("ua-tui")
         self._path = state / _FOLDER
 
-    def read(self, folder: Path) -> Decision | None:
+    def read(self, folder: Path) -> FolderDecision | None:
         """The decision about a folder; None if there is none, or its file cannot be read."""
         resolved = _resolved(folder)
         decision = self._read_file(self._path / _file_name(resolved))
         # A file that was copied to another name is no decision about that folder.
         return decision if decision is not None and decision.folder == str(resolved) else None
 
-    def store(self, decision: Decision) -> None:
+    def store(self, decision: FolderDecision) -> None:
         """Store a decision in place of an earlier one, with the current time.
 
         Raises:
@@ -89,7 +89,7 @@ class FolderDecisions:
             raise WorkspaceError(f"{path} cannot be removed: {error.strerror}") from error
         return True
 
-    def all(self) -> Iterator[Decision]:
+    def all(self) -> Iterator[FolderDecision]:
         """Every decision, in the order of the folders."""
         try:
             paths = list(self._path.glob("*.json"))
@@ -98,7 +98,7 @@ class FolderDecisions:
         found = [decision for path in paths if (decision := self._read_file(path)) is not None]
         yield from sorted(found, key=lambda each: each.folder)
 
-    def _read_file(self, path: Path) -> Decision | None:
+    def _read_file(self, path: Path) -> FolderDecision | None:
         data = read_regular(path, _LARGEST)
         if data is None:
             return None
@@ -112,8 +112,8 @@ class FolderDecisions:
             return None
 
 
-def _checked(content: Any) -> Decision:
-    decision = Decision(**content)
+def _checked(content: Any) -> FolderDecision:
+    decision = FolderDecision(**content)
     texts = [decision.folder, decision.at]
     for table in (decision.fingerprints, decision.texts):
         texts += [*table, *table.values()]

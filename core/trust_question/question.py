@@ -6,7 +6,7 @@ What was shown is what is used: an answer holds for the content that the questio
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from core.connections.trust import ServerTrust
@@ -18,7 +18,7 @@ from core.settings.loading import load_from
 from core.settings.model import SPECS
 from core.settings.places import Places
 from core.text import clean_line
-from core.trust.decisions import Decision, FolderDecisions
+from core.trust.decisions import FolderDecision, FolderDecisions
 from core.trust.state import GROUPS, Answer, TrustState, fingerprint
 from core.trust_question.changes import (
     Change,
@@ -64,10 +64,10 @@ class FolderQuestion:
     changes: tuple[Change, ...] = ()
     problems: tuple[str, ...] = ()
     answers: tuple[Answer, ...] = ("ignored",)
-    texts: dict[str, str] | None = None
+    texts: Mapping[str, str] = field(default_factory=dict)
     difference: tuple[str, ...] = ()
     keys: tuple[str, ...] = ()
-    decision: Decision | None = None
+    decision: FolderDecision | None = None
     servers: tuple[UserServer, ...] = ()
 
     def store(self, answer: Answer, state: Path | None = None) -> None:
@@ -132,7 +132,7 @@ def read_folder(places: Places) -> FolderQuestion:
         texts=texts,
         difference=tuple(differences(earlier, texts, changed)) if state == "changed" else (),
         keys=_only_keys(written, fingerprints),
-        decision=Decision(str(places.cwd), "ignored", fingerprints, texts),
+        decision=FolderDecision(str(places.cwd), "ignored", fingerprints, texts),
         servers=tuple(servers),
     )
 
@@ -180,7 +180,7 @@ def describe_untrusted(question: FolderQuestion) -> str:
 
 
 def _files(question: FolderQuestion) -> list[str]:
-    files = list(question.texts or {})
+    files = list(question.texts)
     return files if len(files) <= 3 else [*files[:2], f"{len(files) - 2} more"]
 
 

@@ -60,7 +60,7 @@ def _answer(question: FolderQuestion) -> Answer | None:
         if 1 < number <= len(answers) + 1:
             return answers[number - 2]
         if number == len(labels):
-            for name, text in (question.texts or {}).items():
+            for name, text in question.texts.items():
                 _write(f"{name}:")
                 _write(text)
         else:

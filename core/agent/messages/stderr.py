@@ -15,6 +15,8 @@ log = logging.getLogger(__name__)
 _LOGGED_A_SECOND = 32 << 10
 _TAIL = 8 << 10
 _LAST_LINE = 500
+# By this mark a piece of a secret is recognised.
+_CUT = "…".encode()
 
 
 class StandardError:
@@ -37,7 +39,8 @@ class StandardError:
     @property
     def last_line(self) -> str:
         """The last line that is not empty; empty if there was none."""
-        lines = self._tail.decode(errors="replace").splitlines()
+        tail = _CUT + self._tail if len(self._tail) == _TAIL else self._tail
+        lines = tail.decode(errors="replace").splitlines()
         return next((text for line in reversed(lines) if (text := clean_line(line, _LAST_LINE).strip())), "")
 
     def feed(self, data: bytes) -> None:
@@ -51,8 +54,9 @@ class StandardError:
         self._dropped += len(data) - len(logged)
         *lines, self._partial = (self._partial + logged).split(b"\n")
         if not self._left:
-            lines.append(self._partial)
-            self._partial = b""
+            if self._partial not in (b"", _CUT):
+                lines.append(self._partial + _CUT)
+            self._partial = b"" if data.endswith(b"\n") else _CUT
         for line in lines:
             self._log(line)
 
@@ -63,7 +67,7 @@ class StandardError:
         self._report_dropped()
 
     def _log(self, line: bytes) -> None:
-        if line.strip():
+        if line.strip() and line != _CUT:
             log.info("agent: %s", line.decode(errors="replace").rstrip())
 
     def _report_dropped(self) -> None:

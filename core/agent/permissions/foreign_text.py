@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from core.agent.permissions.actions import Action, actions_of, server_of
-from core.agent.permissions.known_addresses import addresses_in, host_of
+from core.agent.permissions.known_addresses import addresses_in_text, shown_host
 from core.agent.permissions.policy import HOUSEKEEPING, PAGE_READERS, is_search
 from core.events.codec import from_json
 from core.text import clean_line
@@ -103,7 +103,7 @@ def _local(tool_name: str, tool_input: Mapping[str, Any]) -> list[Source]:
 
 
 def _page(url: object) -> Source:
-    return Source(PAGE.one, PAGE.several, clean_line(host_of(url), 60) if isinstance(url, str) else "")
+    return Source(PAGE.one, PAGE.several, clean_line(shown_host(url), 60) if isinstance(url, str) else "")
 
 
 def _result(name: str) -> Source:
@@ -154,7 +154,7 @@ def learned_from(tool_name: str, tool_input: Mapping[str, Any], output: str) -> 
         return []
     if tool_name in PAGE_READERS:
         (page,) = opened_by(tool_name, tool_input) or [""]
-        return addresses_in(output, base=page)
+        return addresses_in_text(output, base=page)
     if tool_name == "WebSearch":
         listed = _LISTED.search(output)
         value = from_json(listed[1]) if listed else from_json(output)

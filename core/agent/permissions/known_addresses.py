@@ -16,7 +16,7 @@ from hashlib import blake2b
 from itertools import accumulate
 from urllib.parse import quote, unquote, urljoin, urlsplit
 
-__all__ = ["KnownAddresses", "addresses_in", "host_of"]
+__all__ = ["KnownAddresses", "addresses_in_text", "shown_host"]
 
 MOST_SPELLINGS = 100_000
 """More are forgotten, the oldest first; each takes some 100 bytes."""
@@ -70,7 +70,7 @@ class KnownAddresses:
         return _hash(_join(host, path, query, anchor if fragment else "")) in self._known
 
 
-def addresses_in(text: str, *, base: str = "", bare: bool = False) -> list[str]:
+def addresses_in_text(text: str, *, base: str = "", bare: bool = False) -> list[str]:
     """The web addresses in a text, in the spellings that its punctuation permits.
 
     With `base`, the address of a page, its links may be relative; with `bare` an address needs no scheme, as in what a
@@ -90,7 +90,7 @@ def addresses_in(text: str, *, base: str = "", bare: bool = False) -> list[str]:
     return list(found)[:MOST_IN_A_TEXT]
 
 
-def host_of(address: str) -> str:
+def shown_host(address: str) -> str:
     """The host of a web address for people, without `www.`; empty if it is none."""
     parts = _split(address)
     return "" if parts is None else parts[0].rpartition("]")[0] or parts[0].partition(":")[0]

@@ -32,7 +32,7 @@ from core.agent.permissions.foreign_text import (
     sources_of,
     texts_in,
 )
-from core.agent.permissions.known_addresses import KnownAddresses, addresses_in
+from core.agent.permissions.known_addresses import KnownAddresses, addresses_in_text
 from core.agent.permissions.outgoing import addresses_of, carries_out
 from core.errors import WorkspaceError
 from core.events.codec import from_json
@@ -199,7 +199,7 @@ class Taint:
                 log.warning("the links of a page could not be read: %s", error)
                 continue
             left -= len(data)
-            self.known.update(addresses_in(data.decode("utf-8", "replace")))
+            self.known.update(addresses_in_text(data.decode("utf-8", "replace")))
 
     # -- the user's words, and the journal ----------------------------------------------------------
 
@@ -207,7 +207,7 @@ class Taint:
         """Learn the addresses in what the user writes and allows."""
         match event:
             case QueryReceived() | QuerySteered():
-                self.known.update(addresses_in(event.text, bare=True))
+                self.known.update(addresses_in_text(event.text, bare=True))
             case PermissionAsked():
                 actions = actions_of(event.tool_name, event.input)
                 self._asked[event.request_id] = [each for one in actions for each in addresses_of(one) or ()]
@@ -236,7 +236,7 @@ class Taint:
         if event.decision == "allow":
             self.known.update(addresses)
         elif event.scope == "once":
-            self.known.update(addresses_in(event.reason, bare=True))
+            self.known.update(addresses_in_text(event.reason, bare=True))
 
     def _restore_call(self, call: ToolCallStarted, event: ToolCallFinished) -> None:
         # The journal has no input that a handler changed: what was read is counted by what was asked for.

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.agent.permissions.known_addresses import KnownAddresses, addresses_in, host_of
+from core.agent.permissions.known_addresses import KnownAddresses, addresses_in_text, shown_host
 
 PAGE = "https://www.papers.example/a/b.html?id=3&part=2&utm_source=mail#notes"
 ABROAD = "https://bücher.example/straße/%C3%B6"
@@ -97,7 +97,7 @@ def test_addresses_are_found_in_prose_in_markdown_and_in_html() -> None:
         "See (https://papers.example/a_(b)). Then www.more.example/x, [next](/2?x=1) and <a href='../c'>.\n"
         "https://papers.example/?a=1&amp;b=2"
     )
-    found = known(*addresses_in(text, base="https://papers.example/p/1"))
+    found = known(*addresses_in_text(text, base="https://papers.example/p/1"))
     for address in (
         "https://papers.example/a_(b)",
         "https://more.example/x",
@@ -110,15 +110,17 @@ def test_addresses_are_found_in_prose_in_markdown_and_in_html() -> None:
 
 
 def test_a_person_may_omit_the_scheme() -> None:
-    found = known(*addresses_in("What is new on papers.example/news? Write to me@mail.example.", bare=True))
+    found = known(
+        *addresses_in_text("What is new on papers.example/news? Write to me@mail.example.", bare=True)
+    )
     assert found.covers("https://papers.example/news")
     assert not found.covers("https://mail.example")
-    assert addresses_in("papers.example/news") == []
+    assert addresses_in_text("papers.example/news") == []
 
 
 def test_long_texts_are_read_in_pieces_that_cut_no_address() -> None:
     links = [f"https://papers.example/{number:06}" for number in range(4_000)]
-    found = known(*addresses_in(" ".join(links)))
+    found = known(*addresses_in_text(" ".join(links)))
     assert all(found.covers(link) for link in links)
 
 
@@ -132,11 +134,11 @@ def test_the_oldest_spellings_are_forgotten() -> None:
 
 
 def test_a_host_is_named_for_people() -> None:
-    assert host_of("https://www.papers.example:8443/a") == "papers.example"
-    assert host_of("no address") == ""
+    assert shown_host("https://www.papers.example:8443/a") == "papers.example"
+    assert shown_host("no address") == ""
 
 
 @given(st.text(max_size=60), st.text(max_size=20))
 def test_no_text_makes_an_address_known_that_it_does_not_begin_with(text: str, added: str) -> None:
-    found = known(*addresses_in(text, base="https://papers.example/a", bare=True), text)
+    found = known(*addresses_in_text(text, base="https://papers.example/a", bare=True), text)
     assert not found.covers(f"https://evil.example/?d={added}.")

@@ -5,6 +5,7 @@ import logging
 import pytest
 
 from core.agent.messages.stderr import StandardError
+from core.redaction.redactor import Redactor
 
 
 class Clock:
@@ -48,6 +49,19 @@ def test_a_flood_is_counted_and_not_logged(caplog: pytest.LogCaptureFixture) -> 
         dropped == f"agent: {1_000 * 3_000 * 18 + 11 - 32_768} more bytes of its standard error were dropped"
     )
     assert last == "agent: quiet again"
+
+
+def test_of_a_secret_in_a_flood_no_piece_is_left(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO)
+    secret, clock = "Zx9-canary-8c1f-QzX27!", Clock()
+    reader = StandardError(clock)
+    reader.feed(b"x" * (32_768 - 10) + secret[:12].encode())
+    clock.now = 2.0
+    reader.feed(secret[12:].encode() + b" and more\n")
+    texts = [Redactor([secret]).redact(each) for each in logged(caplog)]
+    assert not [each for each in texts if secret[:6] in each or secret[-6:] in each]
+    reader.feed((secret + "y" * (8_192 - 8)).encode())
+    assert secret[-6:] not in Redactor([secret]).redact(reader.last_line)
 
 
 def test_a_flood_at_the_end_is_reported_when_it_is_closed(caplog: pytest.LogCaptureFixture) -> None:

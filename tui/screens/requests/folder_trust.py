@@ -88,7 +88,7 @@ class FolderFilesScreen(Dialog[None]):
 
     def __init__(self, question: FolderQuestion) -> None:
         super().__init__(requested=True)
-        self._texts = question.texts or {}
+        self._texts = question.texts
 
     def compose(self) -> ComposeResult:
         """Show each file below its name."""
