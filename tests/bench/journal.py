@@ -21,7 +21,7 @@ MEMORY = 300.0
 STALL = 50.0
 STARTS = 3
 SECONDS = 300.0
-NEWEST = "Read-only: past session."
+NEWEST = "· Read-only: past session."
 SEARCHING = "Conversation  /"
 READ = "reading"
 
