@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import struct
 import subprocess
 import time
 from functools import cache, partial
@@ -27,6 +28,7 @@ from tui.viewers.export import NotExportable, outside_target
 from tui.viewers.registry import load
 from tui.viewers.types import csv
 from tui.viewers.types.csv import Lines, record_starts
+from tui.viewers.types.media import read_mp4
 
 DIVS = "<div/>" * 100_000
 THEME = MarkdownTheme()
@@ -225,6 +227,17 @@ def test_cells_of_a_wide_record_that_are_not_shown_are_not_cleaned(monkeypatch: 
         lines = Lines(record, ",", record_starts(record))
         assert (len(lines[0]), lines[0][1], lines[0][2:4]) == (2_000, "a", ["a", "a"])
     assert len(cleaned) == 6
+
+
+def test_the_header_of_a_video_is_read_once() -> None:
+    wanted: list[int] = []
+
+    def read(_: int, count: int) -> bytes:
+        wanted.append(count)
+        return (struct.pack(">I4s", 40 << 20, b"moov") * 2)[:count] if count <= 16 else bytes(count)
+
+    read_mp4(read, 400 << 30)
+    assert sum(wanted) < 64 << 20
 
 
 def test_a_string_of_megabytes_is_shown_as_text(tmp_path: Path) -> None:

@@ -54,7 +54,9 @@ def read_mp4(read: Reader, size: int) -> Video:
             length, start = struct.unpack(">Q", head[8:])[0], 16
         length = length or size - at
         if kind == b"moov":
+            # There is only one; a file may claim thousands of 32 MiB.
             _read_movie(read(at + start, min(length - start, _MAX_HEADER)), video, 0)
+            break
         if length < start:
             break
         at += length
@@ -78,8 +80,9 @@ def _read_movie(data: bytes, video: Video, depth: int) -> None:
 
 
 def _boxes(data: bytes) -> Iterator[tuple[bytes, bytes]]:
-    at = 0
-    while at + 8 <= len(data):
+    at = count = 0
+    while at + 8 <= len(data) and count < _MAX_BOXES:
+        count += 1
         length, kind = struct.unpack(">I4s", data[at : at + 8])
         length = length or len(data) - at
         if length < 8:
