@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -77,6 +78,29 @@ def test_whoever_stays_can_wait_for_the_end_of_the_work(tmp_path: Path) -> None:
     assert [event.text for event in events if isinstance(event, QueryFinished)] == [
         "This is the whole answer."
     ]
+
+
+HANGS = """
+import time
+from textual.app import App
+from tui.app.app import UaTuiApp
+from tui.app.controllers.shutdown import end_within
+
+class Hangs(App):
+    restore_terminal = UaTuiApp.restore_terminal
+
+    def on_ready(self):
+        end_within(0.3, 7, self.restore_terminal)
+        time.sleep(60)
+
+Hangs().run()
+"""
+
+
+def test_a_screen_that_hangs_at_its_end_leaves_the_terminal_as_it_was(tmp_path: Path) -> None:
+    with terminal(tmp_path, "-c", HANGS, command=sys.executable) as screen:
+        assert screen.end(20.0) == 7
+        assert screen.restored
 
 
 def test_stopping_quits_at_once(tmp_path: Path) -> None:

@@ -15,9 +15,10 @@ from typing import Any
 
 from core.events.codec import decode_event
 from core.events.types import Event, TextDelta, ThinkingDelta, ToolCallStarted
+from core.storage.workspace import WORKSPACES
 from tests.e2e.scripted_model import Block, Text, Use
 
-__all__ = ["ALLOWED", "LIST", "WRITE", "Busy", "Left", "processes_in", "wait_until"]
+__all__ = ["ALLOWED", "LIST", "WRITE", "Busy", "Left", "processes_in", "session_of", "wait_until"]
 
 LIST = "mcp__local_toolkit__list_directory"
 WRITE = "mcp__local_toolkit__write_local_file"
@@ -30,10 +31,12 @@ _REPORT = re.compile(r"r\d+\.md")
 class Busy:
     """A model that has 64 reports written, which makes more than 300 events, and answers; keeps what it was sent.
 
-    `before_answer` is called before it answers a query without tools.
+    `before_answer` is called before it answers a query without tools. Once `is_killed` is set, it receives requests and
+    answers none: the agent of a program that was killed would only work for nobody until it ends, too.
     """
 
     before_answer: Callable[[], object] = lambda: None
+    is_killed: bool = False
     results: set[str] = field(default_factory=set)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -53,6 +56,8 @@ class Busy:
                 block for block in blocks if block.get("type") == "tool_result" and not block.get("is_error")
             ]
             self.results.update(block["tool_use_id"] for block in done)
+        if self.is_killed:
+            threading.Event().wait()
         asked = json.dumps(body["messages"][-3:])
         if "Go on" in asked or results >= CALLS:
             self.before_answer()
@@ -112,6 +117,12 @@ class Left:
         """The acknowledged lines that the journal does not have."""
         kept = set(self.lines)
         return [line for line in acknowledged if line not in kept]
+
+
+def session_of(base: Path) -> Path:
+    """The only session of a folder."""
+    (found,) = (base / WORKSPACES).iterdir()
+    return found
 
 
 def processes_in(folder: Path) -> dict[int, str]:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from core.events.types import (
+    AgentSilent,
     ErrorRaised,
     Event,
     ObserverFinished,
@@ -41,6 +42,9 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
     SEARCH: {"query": "chips", "rows": ROWS},
 }
 SOON, PATIENCE = 5.0, 60.0
+QUIT_WITHIN = 15.0
+LONG_STOP = 32.0
+"""Seconds after which a silence of the agent is reported, and some more."""
 QUIT = "\x11"
 
 
@@ -125,7 +129,7 @@ class Desk:
         took = time.monotonic() - began
         assert self.screen.restored
         assert b"Traceback" not in self.screen.written
-        assert wait_until(lambda: not processes_in(self.base), PATIENCE) is not None, processes_in(self.base)
+        assert wait_until(lambda: not processes_in(self.base), SOON) is not None, processes_in(self.base)
         assert isinstance(self.events[-1], SessionFinished)
         return took
 
@@ -242,7 +246,37 @@ def test_stops_of_the_children(tmp_path: Path, report: Report) -> None:
         report("SIGSTOP of the command line", "keys work; Esc ends it by force, and the query", took)
         here.model.may_answer.set()
         assert here.ask("Think about it").status == "success"
-        report("quit after all that", "terminal restored, no child left", here.leave())
+
+        for command in (AGENT, TOOLKIT, NOTES):
+            os.kill(here.process(command), signal.SIGSTOP)
+        took = here.leave()
+        assert took < QUIT_WITHIN, took
+        report("quit while command line, toolkit and MCP server are stopped", "no child left", took)
+
+
+def test_a_long_stop_of_the_screen(tmp_path: Path, report: Report) -> None:
+    with desk(tmp_path) as here:
+        here.submit("Think about it")
+        here.screen.wait_until(here.model.asked.is_set)
+        program = int(here.screen.child.pid or 0)
+        os.kill(program, signal.SIGSTOP)
+        here.screen.type("typed while stopped")
+        time.sleep(LONG_STOP)
+        os.kill(program, signal.SIGCONT)
+        began = time.monotonic()
+        here.screen.wait_for("typed while stopped")
+        took = time.monotonic() - began
+        # As long as the program asks the agent whether it reacts, and some more.
+        here.screen.rest(SOON)
+        here.model.may_answer.set()
+        here.wait(lambda: here.of(QueryFinished))
+        assert here.of(QueryFinished)[-1].status == "success"
+        assert here.of(QueryFinished)[-1].text == "Thought."
+        assert not here.of(AgentSilent)
+        seen = "keys typed meanwhile are there, no silence is reported, the query is answered"
+        report(f"SIGSTOP of the screen for {LONG_STOP:g} s while the agent works", seen, took)
+        here.screen.type("\x15")
+        here.leave()
 
 
 def test_the_worker_process(tmp_path: Path, report: Report) -> None:

@@ -14,8 +14,8 @@ import signal
 import struct
 import termios
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -50,20 +50,91 @@ class Moment:
         self.delay = generator.uniform(0, LATEST)
 
 
-class Sessions:
-    """The sessions of a folder, of which the newest is the one that runs."""
+class Kills:
+    """The sessions of a folder that are killed one after the other, and what others saw of each.
 
-    def __init__(self, base: Path) -> None:
+    Attributes:
+        acknowledged: the complete lines of the journal that were seen, by the folder of the session.
+    """
+
+    def __init__(self, base: Path, stack: ExitStack) -> None:
         self.base = base
-        self.known: set[str] = set()
+        self.acknowledged: dict[Path, list[bytes]] = {}
+        self._models: list[Busy] = []
+        self._stack = stack
 
-    def added(self) -> Path | None:
-        """The session that is not known yet, as soon as it has a journal."""
+    def serve_model(self) -> dict[str, str]:
+        """Serve the model of the next session; returns the environment of its program."""
+        self._models.append(Busy())
+        return model_environment(self.base, self._stack.enter_context(scripted_model(self._models[-1])))
+
+    def newest(self) -> Path | None:
+        """The session that runs, as soon as it has a journal."""
+        known = {folder.name for folder in self.acknowledged}
         with suppress(FileNotFoundError):
             for name in os.listdir(self.base / WORKSPACES):
-                if name not in self.known and (self.base / WORKSPACES / name / "journal.jsonl").exists():
+                if name not in known and (self.base / WORKSPACES / name / "journal.jsonl").exists():
                     return self.base / WORKSPACES / name
         return None
+
+    def kill(self, pid: int) -> None:
+        """Kill the program of the newest session."""
+        os.kill(pid, signal.SIGKILL)
+        assert wait_until(lambda: is_gone(pid), 5.0) is not None
+        self._models[-1].is_killed = True
+
+    def add(self, folder: Path, lines: list[bytes]) -> None:
+        """Add a session that was killed, with the lines that were seen."""
+        self.acknowledged[folder] = [line for line in lines if line.endswith(b"\n")]
+
+    def check(self) -> tuple[float, str, str]:
+        """Compare what is left with what others saw; returns (after how many seconds no child ran, events, lost)."""
+        waited = wait_until(lambda: not processes_in(self.base), CHILDREN_END_WITHIN)
+        assert waited is not None, f"still running: {processes_in(self.base)}"
+        wrong: list[str] = []
+        started: set[str] = set()
+        left = [Left(folder) for folder in self.acknowledged]
+        for each in left:
+            wrong += [f"{each.folder.name}: {problem}" for problem in each.problems()]
+            wrong += [
+                f"{each.folder.name}: lost {line!r}" for line in each.lost(self.acknowledged[each.folder])
+            ]
+            assert not any(isinstance(event, SessionFinished) for event in each.events)
+            started |= {call.tool_use_id for call in each.calls()}
+        received = {call for model in self._models for call in model.results}
+        wrong += [
+            f"the model received the result of {call}, which no journal has" for call in received - started
+        ]
+        assert not wrong, "\n".join(wrong)
+        events = [len(each.events) for each in left]
+        torn = sum(each.torn for each in left)
+        return waited, f"{min(events)} to {max(events)} events", f"{torn} torn last lines, else nothing"
+
+    def resume_newest(self) -> tuple[Path, dict[str, str]]:
+        """Serve a model that answers once the derived files are there; returns the session, and its environment."""
+        resumed = list(self.acknowledged)[-1]
+        env = self.serve_model()
+        self._models[-1].before_answer = lambda: wait_until(self._is_rebuilt, PATIENCE)
+        return resumed, env
+
+    def check_rebuilt(self) -> None:
+        """The next start wrote the derived files of every killed session, from all of its events, and swept."""
+        assert self._is_rebuilt()
+        for folder in self.acknowledged:
+            calls = Left(folder).calls()
+            trace = json.loads((folder / "trace.json").read_text())
+            assert [call["id"] for call in trace["tool_calls"]][: len(calls)] == [
+                call.tool_use_id for call in calls
+            ]
+            assert all((folder / name).stat().st_size for name in DERIVED)
+        assert not [
+            *self.base.glob(f"{WORKSPACES}/**/.*.ua-tmp"),
+            *self.base.glob(f"{SAVED_REPORTS}/.*.ua-tmp"),
+        ]
+
+    def _is_rebuilt(self) -> bool:
+        *others, _resumed = self.acknowledged
+        return all((folder / DERIVED[-1]).exists() for folder in others)
 
 
 @contextmanager
@@ -97,118 +168,69 @@ def is_gone(pid: int) -> bool:
     return False
 
 
-def kill(pid: int) -> None:
-    os.kill(pid, signal.SIGKILL)
-    assert wait_until(lambda: is_gone(pid), 5.0) is not None
-
-
-def check_all(base: Path, killed: dict[Path, list[bytes]], model: Busy) -> None:
-    """Compare what is left of each killed session with what others saw of it."""
-    wrong: list[str] = []
-    started: set[str] = set()
-    for folder, acknowledged in killed.items():
-        left = Left(folder)
-        wrong += [f"{folder.name}: {problem}" for problem in left.problems()]
-        wrong += [f"{folder.name}: lost {line!r}" for line in left.lost(acknowledged)]
-        assert not any(isinstance(event, SessionFinished) for event in left.events)
-        started |= {call.tool_use_id for call in left.calls()}
-    wrong += [
-        f"the model received the result of {call}, which no journal has" for call in model.results - started
-    ]
-    assert not wrong, "\n".join(wrong)
-
-
-def check_rebuilt(killed: dict[Path, list[bytes]]) -> None:
-    """The next start wrote the derived files of every killed session, from all of its events."""
-    for folder in killed:
-        calls = Left(folder).calls()
-        trace = json.loads((folder / "trace.json").read_text())
-        assert [call["id"] for call in trace["tool_calls"]][: len(calls)] == [
-            call.tool_use_id for call in calls
-        ]
-        assert all((folder / name).stat().st_size for name in DERIVED)
-
-
-def temporary_files(base: Path) -> list[Path]:
-    return [*base.glob(f"{WORKSPACES}/**/.*.ua-tmp"), *base.glob(f"{SAVED_REPORTS}/.*.ua-tmp")]
-
-
-def rebuilt_by_next_start(killed: dict[Path, list[bytes]], resumed: Path) -> Callable[[], bool]:
-    return lambda: all((folder / DERIVED[-1]).exists() for folder in killed if folder != resumed)
+@pytest.fixture
+def kills(tmp_path: Path) -> Iterator[Kills]:
+    with ExitStack() as stack:
+        yield Kills(tmp_path, stack)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_kills_of_run(seed: int, tmp_path: Path, starter: Starter, report: Report) -> None:
-    model, sessions = Busy(), Sessions(tmp_path)
-    killed: dict[Path, list[bytes]] = {}
-    with scripted_model(model) as url:
-        env = model_environment(tmp_path, url)
+def test_kills_of_run(seed: int, tmp_path: Path, starter: Starter, kills: Kills, report: Report) -> None:
+    def start(env: dict[str, str], *args: str) -> tuple[int, int]:
+        pipe = tmp_path / "events"
+        pipe.unlink(missing_ok=True)
+        os.mkfifo(pipe)
+        reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+        return starter.start(
+            "run", "--json", *ALLOWED, *args, cwd=tmp_path, env=env, output=str(pipe)
+        ), reader
 
-        def start(*args: str) -> tuple[int, int]:
-            pipe = tmp_path / "events"
-            pipe.unlink(missing_ok=True)
-            os.mkfifo(pipe)
-            reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
-            return starter.start(
-                "run", "--json", *ALLOWED, *args, cwd=tmp_path, env=env, output=str(pipe)
-            ), reader
-
-        for number in range(seed, seed + KILLS):
-            moment = Moment(f"run {number}")
-            pid, reader = start("Write reports")
-            seen, until = b"", time.monotonic() + PATIENCE
-            while seen.count(b"\n") < moment.lines:
-                assert time.monotonic() < until, (
-                    f"run {number}: {moment.lines} events did not come: {seen[-500:]!r}"
-                )
-                assert not is_gone(pid), f"run {number} ended by itself: {seen[-500:]!r}"
-                seen += read_for(reader, 1.0)
-                if not seen:
-                    time.sleep(0.01)
-            time.sleep(moment.delay)
-            kill(pid)
-            while more := read_for(reader, 0.2):
-                seen += more
-            os.close(reader)
-            folder = sessions.added()
-            assert folder is not None
-            sessions.known.add(folder.name)
-            killed[folder] = [line for line in seen.splitlines(keepends=True) if line.endswith(b"\n")]
-        waited = wait_until(lambda: not processes_in(tmp_path), CHILDREN_END_WITHIN)
-        assert waited is not None, f"still running: {processes_in(tmp_path)}"
-        check_all(tmp_path, killed, model)
-        torn = sum(Left(folder).torn for folder in killed)
-        events = [len(Left(folder).events) for folder in killed]
-
-        resumed = list(killed)[-1]
-        rebuilt = rebuilt_by_next_start(killed, resumed)
-        model.before_answer = lambda: wait_until(rebuilt, PATIENCE)
-        pid, reader = start("--resume", str(resumed), "Go on")
-        output = b""
-        while not is_gone(pid):
-            output += read_for(reader, 0.1)
+    for number in range(seed, seed + KILLS):
+        moment = Moment(f"run {number}")
+        pid, reader = start(kills.serve_model(), "Write reports")
+        seen, until = b"", time.monotonic() + PATIENCE
+        while seen.count(b"\n") < moment.lines:
+            assert time.monotonic() < until, (
+                f"run {number}: {moment.lines} events did not come: {seen[-500:]!r}"
+            )
+            assert not is_gone(pid), f"run {number} ended by itself: {seen[-500:]!r}"
+            seen += read_for(reader, 1.0)
+            if not seen:
+                time.sleep(0.01)
+        time.sleep(moment.delay)
+        kills.kill(pid)
+        while more := read_for(reader, 0.2):
+            seen += more
         os.close(reader)
-    assert rebuilt()
-    check_rebuilt(killed)
-    assert not temporary_files(tmp_path)
+        folder = kills.newest()
+        assert folder is not None
+        kills.add(folder, seen.splitlines(keepends=True))
+    waited, events, lost = kills.check()
+
+    resumed, env = kills.resume_newest()
+    pid, reader = start(env, "--resume", str(resumed), "Go on")
+    output = b""
+    while not is_gone(pid):
+        output += read_for(reader, 0.1)
+    os.close(reader)
+    kills.check_rebuilt()
     after = Left(resumed).events
     assert isinstance(after[-1], SessionFinished)
     (finished,) = [each for each in after if isinstance(each, QueryFinished) and each.status == "success"]
     assert finished.text == "All is written."
     assert sum(isinstance(event, SessionStarted) for event in after) == 2
     case = f"kill -9 of run, seeds {seed} to {seed + KILLS - 1}"
-    seen_text = f"{min(events)} to {max(events)} events; derived files rebuilt; resumed; children gone"
-    report(case, seen_text, waited, f"{torn} torn last lines, else nothing")
+    report(case, f"{events}; derived files rebuilt; resumed; children gone", waited, lost)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_kills_of_the_screen(seed: int, tmp_path: Path, starter: Starter, report: Report) -> None:
-    model, sessions = Busy(), Sessions(tmp_path)
-    killed: dict[Path, list[bytes]] = {}
-    with scripted_model(model) as url, pseudo_terminal() as (ours, theirs):
-        env = model_environment(tmp_path, url)
+def test_kills_of_the_screen(
+    seed: int, tmp_path: Path, starter: Starter, kills: Kills, report: Report
+) -> None:
+    with pseudo_terminal() as (ours, theirs):
         for number in range(seed, seed + KILLS):
             moment = Moment(f"screen {number}")
+            env = kills.serve_model()
             pid = starter.start(*ALLOWED, "Write the reports", cwd=tmp_path, env=env, terminal=theirs)
             folder, until = None, time.monotonic() + PATIENCE
             journal: list[bytes] = []
@@ -217,31 +239,24 @@ def test_kills_of_the_screen(seed: int, tmp_path: Path, starter: Starter, report
                 assert time.monotonic() < until, f"screen {number}: {moment.lines} events did not come"
                 assert not is_gone(pid), f"screen {number} ended by itself"
                 shown += read_for(ours, 0.01)
-                folder = folder or sessions.added()
+                folder = folder or kills.newest()
                 if folder is not None:
                     journal = (folder / "journal.jsonl").read_bytes().splitlines(keepends=True)
             time.sleep(moment.delay)
-            kill(pid)
+            kills.kill(pid)
             assert folder is not None
-            sessions.known.add(folder.name)
             while more := read_for(ours, 0.05):
                 shown += more
-            killed[folder] = [line for line in journal if line.endswith(b"\n")]
+            kills.add(folder, journal)
             called = {str(call.input.get("path")) for call in Left(folder).calls()}
             unrecorded = {
                 f"work_products/{name}" for name in REPORT.findall(shown.decode(errors="replace"))
             } - called
             assert not unrecorded, f"screen {number}: a person saw calls that no journal has: {unrecorded}"
-        waited = wait_until(lambda: not processes_in(tmp_path), CHILDREN_END_WITHIN)
-        assert waited is not None, f"still running: {processes_in(tmp_path)}"
-        check_all(tmp_path, killed, model)
-        torn = sum(Left(folder).torn for folder in killed)
-        events = [len(Left(folder).events) for folder in killed]
+        waited, events, lost = kills.check()
 
         # The next start in the same terminal leaves it as it was before the first one.
-        resumed = list(killed)[-1]
-        rebuilt = rebuilt_by_next_start(killed, resumed)
-        model.before_answer = lambda: wait_until(rebuilt, PATIENCE)
+        resumed, env = kills.resume_newest()
         pid = starter.start("resume", str(resumed), *ALLOWED, "Go on", cwd=tmp_path, env=env, terminal=theirs)
         written, until = b"", time.monotonic() + PATIENCE
         while not any(isinstance(each, QueryFinished) and each.text for each in Left(resumed).events):
@@ -255,10 +270,7 @@ def test_kills_of_the_screen(seed: int, tmp_path: Path, starter: Starter, report
         while more := read_for(ours, 0.2):
             written += more
     assert all(written.rfind(mode) > written.rfind(mode[:-1] + bytes([mode[-1] ^ 4])) for mode in RESTORED)
-    assert rebuilt()
-    check_rebuilt(killed)
-    assert not temporary_files(tmp_path)
+    kills.check_rebuilt()
     assert isinstance(Left(resumed).events[-1], SessionFinished)
     case = f"kill -9 of the screen, seeds {seed} to {seed + KILLS - 1}"
-    seen_text = f"{min(events)} to {max(events)} events; derived files rebuilt; resumed; terminal restored"
-    report(case, seen_text, waited, f"{torn} torn last lines, else nothing")
+    report(case, f"{events}; derived files rebuilt; resumed; terminal restored", waited, lost)

@@ -8,6 +8,7 @@ import os
 import resource
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -22,13 +23,22 @@ from tests.e2e.running import model_environment, program, run
 from tests.e2e.scripted_model import scripted_model
 from tests.e2e.terminal import terminal
 from tests.faults.conftest import Report
-from tests.faults.evidence import ALLOWED, CALLS, Busy, Left, processes_in, wait_until
+from tests.faults.evidence import ALLOWED, CALLS, Busy, Left, processes_in, session_of, wait_until
 from tests.faults.starter import Starter
 
 READ_ONLY = Path("/sys")
 """A folder in which nobody can make files, whoever runs the tests."""
 PATIENCE = 60.0
-NO_LIMIT = resource.RLIM_INFINITY
+_DROP = """
+import ctypes, os, sys
+PR_CAPBSET_DROP, CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH = 24, 1, 2
+if os.geteuid() == 0:
+    for capability in CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH:
+        ctypes.CDLL(None).prctl(PR_CAPBSET_DROP, capability, 0, 0, 0)
+os.execv(sys.argv[1], sys.argv[1:])
+"""
+OBEYING_PERMISSIONS = (sys.executable, "-c", _DROP)
+"""Starts a program for which the permissions of files hold even if root runs it."""
 
 
 class Held:
@@ -48,16 +58,11 @@ class Held:
         return self._busy(body, results)
 
 
-def session_of(base: Path) -> Path:
-    (found,) = (base / WORKSPACES).iterdir()
-    return found
-
-
 @contextmanager
 def running(base: Path, url: str) -> Iterator[subprocess.Popen[str]]:
     """The program without a screen, at work."""
     process = subprocess.Popen(
-        [program(), "run", "--json", *ALLOWED, "Write the reports"],
+        [*OBEYING_PERMISSIONS, program(), "run", "--json", *ALLOWED, "Write the reports"],
         cwd=base,
         env=model_environment(base, url),
         stdin=subprocess.DEVNULL,
@@ -97,6 +102,10 @@ def limited(
     trace = json.loads((folder / "trace.json").read_text())
     assert len(trace["tool_results"]) == CALLS
     return left.events, messages
+
+
+def results_in(folder: Path) -> list[ToolCallFinished]:
+    return [event for event in Left(folder).events if isinstance(event, ToolCallFinished)]
 
 
 def errors(events: Sequence[Event]) -> list[ErrorRaised]:
@@ -156,6 +165,38 @@ def test_no_memory(tmp_path: Path, report: Report) -> None:
         "the session goes on",
         lost=f"{len(failed)} copies",
     )
+
+
+def test_a_folder_that_becomes_read_only(tmp_path: Path, report: Report) -> None:
+    model = Held(CALLS // 4)
+    with scripted_model(model) as url, running(tmp_path, url) as process:
+        assert wait_until(lambda: model.reached, PATIENCE) is not None
+        folder = session_of(tmp_path)
+        folders = [Path(at) for base in (folder, tmp_path / SAVED_REPORTS) for at, _, _ in os.walk(base)]
+        for each in folders:
+            each.chmod(0o500)
+        model.at, model.reached, model.may_answer = CALLS // 2, False, True
+        assert wait_until(lambda: len(results_in(folder)) >= CALLS // 2, PATIENCE) is not None
+        for each in folders:
+            each.chmod(0o700)
+        _, messages = process.communicate(timeout=PATIENCE)
+        assert process.returncode == 0, messages
+    assert "Traceback" not in messages
+    left = Left(folder)
+    assert not left.problems()
+    assert isinstance(left.events[-1], SessionFinished)
+    results = results_in(folder)
+    assert len(results) == CALLS
+    failed = [str(each.observation.error) for each in results if each.status == "error" and each.observation]
+    written = left.written()
+    assert failed
+    assert len(written) == CALLS - len(failed)
+    assert f"work_products/r{CALLS - 1}.md" in written
+    assert list((tmp_path / SAVED_REPORTS).glob(f"r{CALLS - 1}_*.md"))
+    trace = json.loads((folder / "trace.json").read_text())
+    assert len(trace["tool_results"]) == CALLS
+    lost = f"the {len(failed)} reports of that time; the agent was told"
+    report("the session's folder is read-only for a while", failed[0][:80], lost=lost)
 
 
 def test_a_folder_that_cannot_be_written(tmp_path: Path, report: Report) -> None:

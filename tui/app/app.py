@@ -67,6 +67,8 @@ __all__ = ["UaTuiApp"]
 AGAIN_SECONDS = 2.0
 NOTE_SECONDS = 20.0
 
+_NO_MOUSE = "".join(f"\x1b[?{mode}l" for mode in (1000, 1003, 1006, 1015))
+
 log = logging.getLogger(__name__)
 
 
@@ -372,6 +374,14 @@ class UaTuiApp(BaseApp):
         if self._driver is not None:
             self._driver.write(text)
 
+    def restore_terminal(self) -> None:
+        """Leave the terminal as it was before, from any thread, if that has not been done."""
+        if self.is_running and self._driver is not None:
+            # The driver ends the mouse's reports only in the main thread.
+            self._driver.write(_NO_MOUSE)
+            self._driver.stop_application_mode()
+            self._driver.close()
+
     def action_escape(self) -> None:
         """Stop the agent; else leave the maximised pane, close a session opened from a list, or toggle the prompt."""
         if self.source.closes_on_escape and not self.frame.maximised:
@@ -460,7 +470,10 @@ class UaTuiApp(BaseApp):
         self, result: str | None = None, return_code: int = 0, message: RenderableType | None = None
     ) -> None:
         """Remove the pictures from the terminal and exit."""
+        from rich.text import Text
+
         self.graphics.close()
+        message = Text(message) if isinstance(message, str) else message
         super().exit(result, return_code, message)
 
     async def on_unmount(self) -> None:

@@ -96,8 +96,11 @@ class AppPort(Protocol):
     def restart_agent(self) -> None:
         """Start the agent again after a failure."""
 
-    def exit(self, result: str | None = None, return_code: int = 0) -> None:
-        """End the application."""
+    def exit(self, result: str | None = None, return_code: int = 0, message: str | None = None) -> None:
+        """End the application; `message` is written to the terminal after that."""
+
+    def restore_terminal(self) -> None:
+        """Leave the terminal as it was before, from any thread, if that has not been done."""
 
 
 class SessionHost(AppPort, Protocol):

@@ -7,11 +7,11 @@ import logging
 import os
 import signal
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from core.events.types import Event
+from core.events.types import Event, ObserverFinished, ObserverStarted
 
 if TYPE_CHECKING:
     from tui.app.controllers.queries import Queries
@@ -25,6 +25,7 @@ _SIGNALS = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
 _BUSY = ("running", "stopping")
 _CLOSE_SECONDS = 30.0
 _EXIT_SECONDS = 4.0
+_RESTORE_SECONDS = 1.0
 
 log = logging.getLogger(__name__)
 
@@ -38,6 +39,7 @@ class Shutdown:
         self._activity = activity
         self._begun = False
         self._after: int | None = None
+        self._observing: dict[str, str] = {}
 
     @property
     def _key(self) -> str:
@@ -58,12 +60,20 @@ class Shutdown:
         from tui.screens.session.quit import QuitScreen
 
         if self._begun:
-            self._app.exit(return_code=1)
+            # What is not ended by then is ended by the guard of the agent.
+            self._end_soon(1)
+            self._app.exit(return_code=1, message=self._lost())
         elif isinstance(self._app.screen, QuitScreen) or self._app.state not in _BUSY:
             self.begin("quit")
         else:
             dialog = QuitScreen(len(self._queries.waiting), self._activity)
             self._app.push_screen(dialog, self._on_answer)
+
+    def _lost(self) -> str:
+        lost = "ua-tui: ended before everything was saved"
+        if self._observing:
+            lost += f"; not finished: {', '.join(sorted(set(self._observing.values())))} (ua-tui observe repeats them)"
+        return f"{lost}."
 
     def _on_answer(self, answer: QuitAnswer | None) -> None:
         match answer:
@@ -83,6 +93,11 @@ class Shutdown:
 
     def handle_events(self, events: Sequence[Event]) -> None:
         """Shut down if that is to happen after the running query, and it has ended."""
+        for event in events:
+            if isinstance(event, ObserverStarted):
+                self._observing[event.run_id] = event.observer
+            elif isinstance(event, ObserverFinished):
+                self._observing.pop(event.run_id, None)
         if self._after is not None and self._activity.finished > self._after:
             self.begin("quit")
 
@@ -103,9 +118,13 @@ class Shutdown:
             log.warning("the session did not close within %g s", _CLOSE_SECONDS)
         except Exception:
             log.exception("the session could not be closed")
-        if not self._app.is_headless and result is None:
-            end_within(_EXIT_SECONDS, code)
+        if result is None:
+            self._end_soon(code)
         self._app.exit(result, return_code=code)
+
+    def _end_soon(self, code: int) -> None:
+        if not self._app.is_headless:
+            end_within(_EXIT_SECONDS, code, self._app.restore_terminal)
 
     async def finish(self) -> None:
         """Remove the signal handlers, and close the session if the screen itself failed."""
@@ -117,12 +136,19 @@ class Shutdown:
                 await asyncio.wait_for(self._app.session.close("screen ended"), _CLOSE_SECONDS)
 
 
-def end_within(seconds: float, code: int) -> None:
-    """End the process with this exit code if it is still running after `seconds`.
+def end_within(seconds: float, code: int, restore: Callable[[], None]) -> None:
+    """End the process with this exit code if it is still running after `seconds`, and `restore` the terminal before.
 
     A terminal that is gone takes no more output, and Textual waits for it forever; a thread that hangs in a
     library delays the interpreter's own exit. Call this when everything is saved.
     """
-    timer = threading.Timer(seconds, os._exit, (code,))
+
+    def end() -> None:
+        restoring = threading.Thread(target=restore, name="restore", daemon=True)
+        restoring.start()
+        restoring.join(_RESTORE_SECONDS)
+        os._exit(code)
+
+    timer = threading.Timer(seconds, end)
     timer.daemon = True
     timer.start()
