@@ -58,13 +58,19 @@ def test_queries_from_a_pipe_become_labelled_lines(tmp_path: Path) -> None:
 
 def test_numbers_from_a_pipe_answer_questions_and_the_session_is_resumed(tmp_path: Path) -> None:
     # A line that is no number is the next query, and no answer; the end of the pipe is a no.
-    lines = (MAIL, FRANCE, MAIL, "2", "2", MAIL)
+    commands = ("/mode plans", "/mode bypassPermissions", "/mode acceptEdits", "/mode", "/permissions")
+    lines = (MAIL, FRANCE, *commands, MAIL, "2", "2", MAIL)
     done = run(tmp_path, "--plain", "--demo", stdin="\n".join(lines))
     assert done.code == 0, done.stderr
     assert_plain(done.stdout)
     refused, _, rest = done.stdout.partition(f"You: {FRANCE}")
     assert "Answer: No, continue without it" in refused
     assert "Paris" in rest
+    assert "plans is no permission mode: use default, acceptEdits, plan" in rest
+    assert "--dangerously-skip-permissions" in rest
+    assert "Permission mode acceptEdits" in rest
+    assert "acceptEdits: edits files of the session, asks about the rest (current)" in rest
+    assert "allow COMPOSIO_REMOTE_* (from demo, never used)" in rest
     assert "Open this link, then come back: https://" in rest
     assert "Answer: Yes, the agent continues" in rest
     assert "Permission needed: GMAIL_SEND_EMAIL" in rest

@@ -307,7 +307,7 @@ async def test_one_tab_too_many_gets_a_page_and_broken_requests_cause_no_traceba
             second = await client.ws_connect("/ws", headers=own)
             kind, why = json.loads((await second.receive()).data)
             assert (kind, why["how"]) == ("ended", "was not started")
-            assert "Only one tab is open" in why["said"]
+            assert "Only one tab can be open" in why["said"]
             assert len(served.children) == 1
             await second.close()
 

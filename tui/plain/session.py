@@ -27,6 +27,7 @@ from core.session.resume import Resume
 from core.session.session import Session
 from core.settings.model import Settings
 from core.text import clean, clean_line
+from tui.plain.commands import run_command
 from tui.plain.input import TypedLines
 from tui.plain.interrupt import InterruptKey, interrupt_key
 from tui.plain.narrator import Narrator
@@ -40,6 +41,7 @@ __all__ = ["run_plain"]
 Asked = PermissionAsked | AuthRequired
 
 _HELP = "Type a query and press Enter. Ctrl+C stops a query, twice it quits; Ctrl+D quits."
+_COMMANDS = "/mode shows and changes the permission mode, /permissions lists the rules."
 _QUERY = "You: "
 _ANSWER = "Number of the answer: "
 
@@ -132,6 +134,7 @@ class _Plain:
             await self._session.start()
         if self._at_terminal:
             self._output.write(_HELP)
+            self._output.write(_COMMANDS)
         if first_query is not None and first_query.strip():
             await self._ask_agent(first_query)
         while not self._output.lines.ended:
@@ -143,7 +146,10 @@ class _Plain:
                 return
             self._output.answered()
             self._presses = 0
-            if query.strip():
+            if (lines := await run_command(self._session, query)) is not None:
+                for line in lines:
+                    self._output.write(line)
+            elif query.strip():
                 # A query typed at the prompt is visible already; any other is written.
                 if self._at_terminal and not ahead:
                     self._narrator.typed = clean(query.strip())

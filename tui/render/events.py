@@ -22,6 +22,7 @@ from core.events.types import (
     PathFellBack,
     PermissionAnswered,
     PermissionAsked,
+    PermissionModeChanged,
     PipelineFailed,
     QueryClassified,
     QueryFinished,
@@ -64,6 +65,7 @@ _SHOWN = (
     | BudgetReached
     | ComplianceEnforced
     | ErrorRaised
+    | PermissionModeChanged
     | PipelineFailed
     | QueryClassified
     | SessionStarted

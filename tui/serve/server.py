@@ -18,11 +18,13 @@ from core.text import clean_line
 from tui.serve.guard import Guard
 from tui.serve.tab import Tab, cells
 
-__all__ = ["COOKIE", "Server"]
+__all__ = ["COOKIE", "IDLE_SECONDS", "Server"]
 
 COOKIE = "ua-tui-token"
 MOST_IN_MESSAGE = 4 << 20
 """Bytes; pastes come in one message."""
+IDLE_SECONDS = 30.0
+"""How long a connection may stay open without a complete request."""
 
 _HERE = Path(__file__).parent
 _STATIC = Path(textual_serve.__file__).parent / "static"
@@ -96,7 +98,9 @@ class Server:
         )
         log.addFilter(_describe_failure)
         # No log of what is asked for: the token stands in an address.
-        self._runner = web.AppRunner(app, access_log=None, logger=log, shutdown_timeout=1.0)
+        self._runner = web.AppRunner(
+            app, access_log=None, logger=log, shutdown_timeout=1.0, keepalive_timeout=IDLE_SECONDS
+        )
         await self._runner.setup()
         try:
             await web.TCPSite(self._runner, host, port).start()
@@ -150,15 +154,13 @@ class Server:
 
     async def _page(self, _: web.Request) -> web.StreamResponse:
         if len(self._tabs) >= self._most_tabs:
-            return _message(
-                503, "Too many tabs", f"{self._limit} Close one of them, then load this page again."
-            )
+            return _message(503, "Too many tabs", f"{self._limit} Close a tab, then load this page again.")
         return web.Response(text=_read("page.html"), content_type="text/html", charset="utf-8")
 
     @property
     def _limit(self) -> str:
-        tabs = "one tab is" if self._most_tabs == 1 else f"{self._most_tabs} tabs are"
-        return f"Only {tabs} open at the same time; --max-tabs of ua-tui serve changes that."
+        tabs = "one tab" if self._most_tabs == 1 else f"{self._most_tabs} tabs"
+        return f"Only {tabs} can be open at the same time; --max-tabs of ua-tui serve changes that."
 
     async def _connect(self, request: web.Request) -> web.StreamResponse:
         if self._closing:

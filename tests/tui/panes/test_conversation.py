@@ -20,6 +20,7 @@ from core.events.types import (
     MessageFinished,
     PathFellBack,
     PermissionAnswered,
+    PermissionApplied,
     PermissionAsked,
     PermissionModeChanged,
     PipelineFailed,
@@ -375,6 +376,9 @@ async def test_the_apps_messages_say_what_why_and_change_in_place() -> None:
         plans, ends = (PermissionModeChanged(previous="", mode=mode) for mode in ("plan", "default"))
         view.handle_events([plans, delta("I plan."), ends])
         assert text_of(view).count("Permission mode") == 2
+        applied = PermissionApplied(tool_name="Bash", decision="deny", rule="Bash(rm:*)", origin="settings")
+        view.handle_events([applied])
+        assert "⊘ Bash was denied by the rule Bash(rm:*)" in text_of(view)
         rule: dict[str, Any] = {
             "subagent": "expert",
             "rule": "corpus_first",

@@ -22,6 +22,7 @@ from core.events.types import (
     ModelChosen,
     PathFellBack,
     PermissionAnswered,
+    PermissionApplied,
     PermissionAsked,
     PermissionModeChanged,
     PipelineFailed,
@@ -107,6 +108,8 @@ def message_of(event: Event) -> AppMessage | None:
             return _message(describe(event), topic="budget")
         case ModelChosen():
             return _message(describe(event), topic="model")
+        case PermissionApplied(decision="deny", rule=rule) if rule:
+            return _message(describe(event))
         case (
             PathFellBack()
             | PipelineFailed()
