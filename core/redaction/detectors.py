@@ -158,6 +158,7 @@ _compiled = cache(re.compile)
 # Beyond so many places, one search of everything costs less than checking each.
 _MOST_PLACES = 16
 _BYTES_A_PLACE = 1_024
+_PIECE = 1 << 20
 # What else ends the name of a field that holds a secret.
 _FIELD_NAMES = ("auth-link", "authlink")
 _FIELD = re.compile(r'(?:[_-]?key)?":(?!["ntf])', re.IGNORECASE)
@@ -187,36 +188,102 @@ class SecretSearch:
     def scan(self, text: str | bytes) -> Scan:
         """Search a text, or encoded JSON; bytes are UTF-8, and places are those in the text."""
         found = Scan()
-        data = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
-        hits = _needles().all_in(data.lower())
-        words = self._search.all_in(data) if self._words else []
-        if not hits and not words and b"@" not in data:
-            return found
-        if isinstance(text, bytes):
-            text = data.decode("utf-8", "surrogatepass")
-        addresses = _Addresses(text)
+        whole = text if isinstance(text, str) else None
+        addresses: _Addresses | None = None
         done = [0] * (len(_NEEDLES) + len(_FIELD_NAMES))
-        for number, start, end in _in_characters(hits, data, text):
-            if _FIELD.match(text, end):
-                found.fields = True
-            if number >= len(_NEEDLES) or start < done[number]:
+        longest = max(_needles().longest, self._search.longest if self._words else 0)
+        for piece in _pieces(text, longest):
+            hits = _needles().all_in(piece.data.lower())
+            words = self._search.all_in(piece.data) if self._words else []
+            if not hits and not words:
                 continue
-            if match := _compiled(_DETECTORS[number][1]).match(text, start):
-                if number in _BY_WHOLE_NAME and not _is_named(text, match):
-                    continue
-                if (name := _BY_LOGIN.get(number)) and not addresses.has_login(start, name, match[1]):
-                    continue
-                found.spans.append(match.span(match.lastindex or 0))
-                done[number] = match.end()
-            elif (run := _RUNS.get(number)) and (checked := _compiled(run).match(text, start)):
-                done[number] = checked.end()
-        found.words = [(self._words[number], start) for number, start, _ in _in_characters(words, data, text)]
-        found.spans += _passwords_in_addresses(text)
+            if whole is None:
+                assert isinstance(text, bytes)
+                whole = text.decode("utf-8", "surrogatepass")
+            addresses = addresses or _Addresses(whole)
+            _match_needles(whole, piece.in_characters(hits), addresses, done, found)
+            found.words += [(self._words[number], start) for number, start, _ in piece.in_characters(words)]
+        if ("@" if isinstance(text, str) else b"@") in text:  # type: ignore[operator]  # both are of one type
+            found.spans += _passwords_in_addresses(
+                text.decode("utf-8", "surrogatepass") if whole is None else whole  # type: ignore[union-attr]
+            )
         return found
 
     @cached_property
     def _search(self) -> _Needles:
         return _Needles(tuple(word.encode("utf-8", "surrogatepass") for word in self._words))
+
+
+def _match_needles(
+    text: str,
+    hits: Iterator[tuple[int, int, int]],
+    addresses: _Addresses,
+    done: list[int],
+    found: Scan,
+) -> None:
+    """Add the secrets at the places where needles were found; `done` has the end of the last one of each needle."""
+    for number, start, end in hits:
+        if _FIELD.match(text, end):
+            found.fields = True
+        if number >= len(_NEEDLES) or start < done[number]:
+            continue
+        if match := _compiled(_DETECTORS[number][1]).match(text, start):
+            if number in _BY_WHOLE_NAME and not _is_named(text, match):
+                continue
+            if (name := _BY_LOGIN.get(number)) and not addresses.has_login(start, name, match[1]):
+                continue
+            found.spans.append(match.span(match.lastindex or 0))
+            done[number] = match.end()
+        elif (run := _RUNS.get(number)) and (checked := _compiled(run).match(text, start)):
+            done[number] = checked.end()
+
+
+@dataclass(frozen=True, slots=True)
+class _Piece:
+    """A piece of a text in UTF-8, and enough of what follows to complete a needle that begins in it.
+
+    `start` is its place in the text, and `length` its own length, both in characters.
+    """
+
+    data: bytes
+    start: int
+    length: int
+
+    def in_characters(self, hits: list[tuple[int, int, int]]) -> Iterator[tuple[int, int, int]]:
+        """Turn places in the data into places in the text; those behind the piece belong to the next one."""
+        places: dict[int, int] = {}
+        if not self.data.isascii():
+            characters = done = 0
+            for place in sorted({place for _, start, end in hits for place in (start, end)}):
+                characters += len(self.data[done:place].decode("utf-8", "surrogatepass"))
+                places[place] = characters
+                done = place
+        for number, start, end in hits:
+            first = places.get(start, start)
+            if first < self.length:
+                yield number, self.start + first, self.start + places.get(end, end)
+
+
+def _pieces(text: str | bytes, longest: int) -> Iterator[_Piece]:
+    """Cut a text into pieces, because the search copies what it searches, and a text may have 100 MB."""
+    if isinstance(text, str):
+        for at in range(0, len(text), _PIECE):
+            data = text[at : at + _PIECE + longest].encode("utf-8", "surrogatepass")
+            yield _Piece(data, at, _PIECE)
+        return
+    at = start = 0
+    while at < len(text):
+        end = _boundary(text, at + _PIECE)
+        length = len(text[at:end].decode("utf-8", "surrogatepass"))
+        yield _Piece(text[at : _boundary(text, end + longest)], start, length)
+        at, start = end, start + length
+
+
+def _boundary(data: bytes, at: int) -> int:
+    """The first place from `at` on where a character begins."""
+    while at < len(data) and data[at] & 0xC0 == 0x80:
+        at += 1
+    return at
 
 
 class _Addresses:
@@ -243,7 +310,7 @@ class _Needles:
     def __init__(self, needles: tuple[bytes, ...]) -> None:
         import ahocorasick_rs as ac
 
-        self._longest = max(map(len, needles))
+        self.longest = max(map(len, needles))
         # Only this kind of search may skip what cannot be the beginning of a needle.
         self._first = ac.BytesAhoCorasick(
             needles, matchkind=ac.MatchKind.LeftmostFirst, implementation=ac.Implementation.DFA
@@ -260,7 +327,7 @@ class _Needles:
         found: set[tuple[int, int, int]] = set()
         for _, start, end in places:
             # Whatever else occurs overlaps one of these and begins no earlier.
-            near = data[start : end + self._longest]
+            near = data[start : end + self.longest]
             for number, first, last in self._every.find_matches_as_indexes(near, overlapping=True):
                 found.add((start + last, start + first, number))
         return [(number, start, end) for end, start, number in sorted(found)]
@@ -286,23 +353,6 @@ def _is_named(text: str, match: re.Match[str]) -> bool:
 @cache
 def _needles() -> _Needles:
     return _Needles(tuple(needle.encode() for needle in (*_NEEDLES, *_FIELD_NAMES)))
-
-
-def _in_characters(
-    hits: list[tuple[int, int, int]], data: bytes, text: str
-) -> Iterator[tuple[int, int, int]]:
-    """Turn places in UTF-8 into places in the text."""
-    if len(data) == len(text):
-        yield from hits
-        return
-    places: dict[int, int] = {}
-    characters = done = 0
-    for place in sorted({place for _, start, end in hits for place in (start, end)}):
-        characters += len(data[done:place].decode("utf-8", "surrogatepass"))
-        places[place] = characters
-        done = place
-    for number, start, end in hits:
-        yield number, places[start], places[end]
 
 
 def _passwords_in_addresses(text: str) -> list[tuple[int, int]]:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from core.events.types import AuthRequired, ErrorRaised, QueryReceived, ToolCallFinished
 from core.observation import Observation, TextContent
+from core.redaction import detectors
 from core.redaction.events import mask_event
 from core.redaction.redactor import REDACTED, Redactor
 from core.redaction.stream import StreamRedactor
@@ -106,3 +107,21 @@ def test_the_link_of_an_account_stays_usable_and_is_masked_everywhere_else() -> 
     required = AuthRequired(toolkit="gmail", url=link)
     assert mask_event(required, redactor) is required
     assert redactor.redact(f"open {link}") == f"open {REDACTED}"
+
+
+TOKEN = "ghp_0123456789abcdefghijABCDEFGHIJ012345"
+NAMED = ('"api_key": "0123456789abcdef"', "password: hunter22hunter", "https://me:pass@a.example")
+WORDS = st.sampled_from([SECRET, PASSPHRASE, TOKEN, *NAMED, "a", " ", "é", "’", "😀", "\n", "\ud800"])
+
+
+@given(st.lists(WORDS, max_size=30).map("".join), st.integers(1, 40))
+def test_a_text_that_is_searched_in_pieces_shows_the_same_secrets(text: str, piece: int) -> None:
+    redactor = Redactor([SECRET, PASSPHRASE])
+    whole = redactor.redact(text)
+    data = text.encode("utf-8", "replace")
+    in_json = redactor.finds_nothing(data)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(detectors, "_PIECE", piece)
+        assert redactor.redact(text) == whole
+        assert redactor.finds_nothing(data) == in_json
+        assert "".join(redactor.redact_in_pieces(text, piece)) == whole
