@@ -89,6 +89,11 @@ class SearchResults:
         # Masked before it is cut: half a secret would not be known for one.
         text = context.workspace.redactor.redact("\n".join(texts))
         unique = unique_id(context, call.tool_use_id, text, clean=True)
+        kept = "saved as it is"
+        if len(text) > _MAX_UNPARSED:
+            stored = result.observation.stored_at
+            kept = f"its first {_MAX_UNPARSED:,} characters are saved"
+            reason = f"{reason}; all of it is in {stored}" if stored else reason
         heading = f"{reason}\ntool: {plain_text(call.name)[:200]}\ntool_use_id: {call.tool_use_id}\n"
         content = f"{heading}\n{text[:_MAX_UNPARSED]}"
         saved, path = save_once(
@@ -103,7 +108,7 @@ class SearchResults:
         )
         if saved is None:
             return Outcome(duplicates=1, note=f"{reason}; already saved as {path}")
-        return Outcome(artifacts=(saved,), note=f"{reason}; saved as it is")
+        return Outcome(artifacts=(saved,), note=f"{reason}; {kept}")
 
 
 def _save(

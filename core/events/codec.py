@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from functools import reduce
 from operator import or_
 from typing import Any
@@ -10,7 +11,15 @@ import msgspec
 
 from core.events.types import Event, UnknownEvent
 
-__all__ = ["ANY_EVENT", "EVENT_TYPES", "decode_event", "encode_event", "from_json", "to_json"]
+__all__ = [
+    "ANY_EVENT",
+    "EVENT_TYPES",
+    "decode_event",
+    "encode_event",
+    "from_json",
+    "takes_too_much_memory",
+    "to_json",
+]
 
 EVENT_TYPES: tuple[type[Event], ...] = tuple(
     kind
@@ -21,6 +30,11 @@ ANY_EVENT: Any = reduce(or_, EVENT_TYPES)
 """The union of all event types, which `msgspec` distinguishes by their tags."""
 
 _NAMES = frozenset(str(kind.__struct_config__.tag) for kind in EVENT_TYPES)
+_ALWAYS_DECODED = 4 << 20
+_MOST_MEMORY = 230_000_000
+# Measured with search results of several shapes, in bytes.
+_TIMES_COPIED = 4
+_OBJECT, _LIST, _VALUE = 1_000, 80, 60
 _ENCODER = msgspec.json.Encoder()
 _DECODER = msgspec.json.Decoder(ANY_EVENT)
 
@@ -39,11 +53,27 @@ def to_json(value: Any, otherwise: str = "{}") -> str:
 
 
 def from_json(data: str | bytes) -> Any:
-    """Decode data that may be anything; None if it is not JSON."""
+    """Decode data that may be anything; None if it is not JSON, or takes too much memory."""
+    if takes_too_much_memory(data):
+        return None
     try:
         return msgspec.json.decode(data)
     except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
         return None
+
+
+def takes_too_much_memory(data: str | bytes) -> bool:
+    """Whether the values of a JSON document, and what is made of them, could take more than 230 MB.
+
+    An estimate from the size of the data and the number of its values: a row of ten short fields takes a kilobyte.
+    """
+    if len(data) <= _ALWAYS_DECODED:
+        return False
+    objects, lists, commas = (
+        data.count(mark) if isinstance(data, str) else data.count(mark.encode()) for mark in "{[,"
+    )
+    size = sys.getsizeof(data) + _TIMES_COPIED * len(data)
+    return size + _OBJECT * objects + _LIST * lists + _VALUE * commas > _MOST_MEMORY
 
 
 def decode_event(line: bytes | str) -> Event:

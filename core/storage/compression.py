@@ -9,12 +9,22 @@ from __future__ import annotations
 import gzip
 import io
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import BinaryIO
 
 from core.errors import WorkspaceError
 
-__all__ = ["LARGEST", "LIMIT", "SUFFIX", "SUFFIXES", "Unpacked", "inner_name", "pack", "unpack"]
+__all__ = [
+    "LARGEST",
+    "LIMIT",
+    "SUFFIX",
+    "SUFFIXES",
+    "Unpacked",
+    "inner_name",
+    "pack",
+    "pack_pieces",
+    "unpack",
+]
 
 SUFFIX = ".zst"
 SUFFIXES = (SUFFIX, ".gz")
@@ -42,6 +52,17 @@ def pack(data: bytes) -> bytes:
     import zstandard
 
     return zstandard.ZstdCompressor(level=_LEVEL, write_checksum=True, write_content_size=True).compress(data)
+
+
+def pack_pieces(pieces: Iterable[bytes], size: int) -> Iterator[bytes]:
+    """Compress pieces of `size` bytes together as `pack` does, one by one."""
+    import zstandard
+
+    compressor = zstandard.ZstdCompressor(level=_LEVEL, write_checksum=True, write_content_size=True)
+    frame = compressor.compressobj(size=size)
+    for piece in pieces:
+        yield frame.compress(piece)
+    yield frame.flush()
 
 
 def unpack(data: bytes, limit: int = LARGEST) -> bytes:

@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from core.events.codec import takes_too_much_memory
 from observers.decoding.truncated_json import repair
 
 __all__ = ["MAX_DEPTH", "MAX_TEXT", "Decoded", "decode_bytes", "decode_text", "decode_texts"]
@@ -74,10 +75,8 @@ def decode_bytes(data: bytes) -> str:
 
 def decode_text(text: str, wrappings: int = 0) -> Decoded:
     """Decode one text: JSON, JSON inside JSON, a Python literal, documents within prose, or a cut-off document."""
-    if len(text) > MAX_TEXT:
-        return Decoded(
-            problem=f"the result is too large to read: {len(text):,} characters, limit {MAX_TEXT:,}"
-        )
+    if len(text) > MAX_TEXT or takes_too_much_memory(text):
+        return Decoded(problem=f"the result is too large to read: {len(text):,} characters")
     body = text.strip("\ufeff \t\r\n\x00")
     if not body:
         return Decoded()
