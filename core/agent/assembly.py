@@ -15,10 +15,11 @@ from uuid import uuid4
 from core.agent.auth.wait import IsConnected
 from core.agent.definitions.prompts import SubagentDefinition
 from core.agent.definitions.skills import Skill, install_skills
-from core.agent.environment import PrivateFolder, make_private
+from core.agent.environment import CACHE, PrivateFolder, make_private
 from core.agent.hooks import AgentHooks, SubagentCheck
 from core.agent.loop import AgentLoop
 from core.agent.mcp.reconnect import SessionRenewal
+from core.agent.mcp.server_logs import ServerLogs
 from core.agent.mcp.servers import Servers
 from core.agent.mcp.states import ServerStates
 from core.agent.messages.result_storage import ResultStore
@@ -137,7 +138,8 @@ class AgentAssembly:
         self._begun = parts.conversation is not None
         self._opened: dict[str, Connection] = {}
         self._requested: set[str] = set()
-        self._states = ServerStates(parts.redactor)
+        logs = ServerLogs(self._private.path / CACHE)
+        self._states = ServerStates(parts.redactor, logs.cause_of_close)
         self.servers = Servers(self._states, publish, self.reopen, renew=self.renew, report=report)
         self._renewal = SessionRenewal(self._opened.get, self.servers.reconnect, report)
         self.models = Models(settings, publish)

@@ -15,7 +15,10 @@ from core.connections.base import PLAIN_PREFIXES, PLAIN_VARIABLES
 from core.errors import AgentError
 from core.storage.files import is_gone
 
-__all__ = ["PrivateFolder", "cli_environment", "make_private"]
+__all__ = ["CACHE", "PrivateFolder", "cli_environment", "make_private"]
+
+CACHE = "cache"
+"""The folder in the private one where the command line keeps its cache, with its logs of MCP servers."""
 
 _OF_REQUESTS = frozenset({"API_TIMEOUT_MS", "CLAUDE_CODE_MAX_RETRIES"})
 """How long the agent waits for the model's service, and how often it tries again."""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from core.agent.definitions.prompts import SubagentDefinition, fill_prompt, read_prompt, shipped_subagents
 from core.agent.definitions.skills import PLUGIN, Skill
-from core.agent.environment import cli_environment
+from core.agent.environment import CACHE, cli_environment
 from core.events.types import EXIT_PLAN
 from core.settings.model import Settings
 from core.version import VERSION
@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 __all__ = ["BASE_TOOLS", "Briefing", "McpConfig", "build_options", "write_briefing"]
 
 BASE_TOOLS = ("Agent", EXIT_PLAN, "TodoWrite", "WebSearch", "Read", "Glob", "Grep")
-_MAX_LINE = 64 << 20
+# The agent accepts 16 MB from a server. One character of four bytes makes a line four times as large.
+_MAX_LINE = 24 << 20
 
 # A skill may contain commands that would run when it is loaded, without asking anybody.
 _OF_SKILLS = {"disableSkillShellExecution": True, "disableBundledSkills": True}
@@ -166,7 +167,7 @@ def _own_environment(settings: Settings, config_dir: Path | None, private: Path)
         "DISABLE_AUTOUPDATER": "1",
         # Removed with the session: it logs what servers say on their standard error, readable by everybody, and leaves
         # folders behind.
-        "XDG_CACHE_HOME": str(private / "cache"),
+        "XDG_CACHE_HOME": str(private / CACHE),
         "CLAUDE_CODE_TMPDIR": str(private),
         "ENABLE_TOOL_SEARCH": "false",
     }

@@ -31,6 +31,12 @@ async def crash() -> str:
     os._exit(3)
 
 
+@server.tool(structured_output=False)
+async def flood() -> str:
+    """Give more than the command line accepts in one message."""
+    return "word " * 4_000_000
+
+
 def guarded(app: App, key: str) -> App:
     """Let only those in who bring the key."""
 

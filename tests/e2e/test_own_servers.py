@@ -22,6 +22,7 @@ from core.events.types import (
     ErrorRaised,
     Event,
     McpServer,
+    McpStatus,
     QueryFinished,
     ServerTrustAsked,
     SessionStarted,
@@ -70,6 +71,11 @@ class Desk:
     def stands(self, name: str, *statuses: str) -> bool:
         """Whether a server stands in one of these ways."""
         return self.status(name) in statuses
+
+    def reported(self, name: str, problem: str) -> bool:
+        """Whether a server was reported with a problem."""
+        listed = [server for event in self.of(McpStatus) for server in event.servers]
+        return any(server.name == name and problem in (server.error or "") for server in listed)
 
     async def call(self, server: str, tool: str = "take_note") -> str:
         """Have the model call a tool; gives what it said, or what it failed of."""
@@ -190,6 +196,10 @@ async def test_a_server_of_each_transport_is_called_and_connected_again_when_it_
             (tmp_path / "away.py").rename(program)
             await until(lambda: desk.status("notes") == "connected", 60)
             assert "noted milk" in await desk.call("notes")
+
+            # What is too large for the command line is reported as that.
+            assert await desk.call("notes", "flood") == "Connection closed"
+            await until(lambda: desk.reported("notes", "it sent more than 16 MB in one message"), 30)
 
             # A remote one is missed while nobody calls it, and taken up again.
             tickets.kill()

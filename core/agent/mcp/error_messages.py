@@ -48,6 +48,13 @@ _TABLE: tuple[tuple[str, Advice], ...] = (
         r"(?:MCP error -32000: )?Connection closed$",
         Advice("it ended, or closed the connection", "`ua-tui doctor` shows its output"),
     ),
+    (
+        r"wrote >(\d+) ?MB to stdout without",
+        Advice(
+            "it sent more than {1} MB in one message, so the agent closed the connection",
+            "ask it for less data at once, or have it write the data to a file",
+        ),
+    ),
     (r"Non-200 status code \((40[13])\)", _REFUSED),
     (r"Non-200 status code \((5\d\d)\)", _BROKEN),
     (r"Non-200 status code \((\d+)\)", _STATUS),

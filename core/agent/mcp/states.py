@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 import msgspec
@@ -22,10 +22,18 @@ ServerOperation = Literal["reconnecting", "enabling", "disabling"]
 
 
 class ServerStates:
-    """What is known of the servers, across all connections of the agent; reports it when anything changes."""
+    """What is known of the servers, across all connections of the agent; reports it when anything changes.
 
-    def __init__(self, redactor: Redactor | None = None) -> None:
+    `cause_of_close` says why the agent itself closed the connection to a server, if it did.
+    """
+
+    def __init__(
+        self,
+        redactor: Redactor | None = None,
+        cause_of_close: Callable[[str], str | None] = lambda _name: None,
+    ) -> None:
         self._redactor = redactor or Redactor()
+        self._cause_of_close = cause_of_close
         self._excluded: dict[str, McpServer] = {}
         self._known: dict[str, McpServer] = {}
         self._operations: dict[str, ServerOperation] = {}
@@ -87,7 +95,7 @@ class ServerStates:
 
     def note_failure(self, name: str, why: str) -> Iterator[McpStatus]:
         """Record why an operation on a server failed."""
-        self._errors[name] = self._describe_error(why)
+        self._errors[name] = self._describe_error(name, why)
         yield from self.report()
 
     def set_operation(self, name: str, doing: ServerOperation | None) -> Iterator[McpStatus]:
@@ -100,7 +108,7 @@ class ServerStates:
 
     def mark_dead(self, name: str, why: str) -> None:
         """Record that a server is gone, whatever the agent reports of it."""
-        self._dead[name] = self._errors[name] = self._describe_error(why)
+        self._dead[name] = self._errors[name] = self._describe_error(name, why)
 
     def mark_alive(self, name: str) -> bool:
         """Record that a server answers; returns whether that is new."""
@@ -169,9 +177,11 @@ class ServerStates:
             status=clean(str(raw.get("status") or "unknown")),
             tools=len(tools) if isinstance(tools, list) else None,
             tool_names=[clean_line(name, 100) for name in names if isinstance(name, str)][:_MOST_TOOLS],
-            error=self._describe_error(str(raw["error"])) if raw.get("error") else None,
+            error=self._describe_error(raw["name"], str(raw["error"])) if raw.get("error") else None,
         )
 
-    def _describe_error(self, error: str) -> str:
+    def _describe_error(self, name: str, error: str) -> str:
+        if "Connection closed" in error:
+            error = self._cause_of_close(name) or error
         # Masked before it is cut: what is left of a secret would not be known for one.
         return clean(describe_server_error(self._redactor.redact(error)))[:_LONGEST_ERROR]

@@ -43,9 +43,13 @@ _CUT = re.compile(
     r"Output has been saved to |Full output saved to: "
 )
 _SAVED_TO = re.compile(
-    r"(?:Full output saved to: |Output has been saved to )(?P<path>/[^\n]+?)(?:\.?\s*$|\.?\n)", re.M
+    r"(?:Full output saved to: |Output has been saved to |(?P<part>only the first \S+ were saved to: ))"
+    r"(?P<path>/[^\n]+?)(?:\.?\s*$|\.?\n)",
+    re.M,
 )
 _WRAPPED_LIMIT = 64 << 20
+# A text with one character that takes four bytes in UTF-8 takes four bytes of memory for each of its characters.
+_SHORT_CHARACTERS = bytes(range(0xF0))
 
 
 @dataclass(frozen=True)
@@ -85,7 +89,8 @@ class ResultAdapter:
         if truncated:
             whole = self._whole(raw, shown_text)
             if whole is not None:
-                content, recovered = whole, True
+                left_out = _left_out(raw, shown_text)
+                content, recovered = (*whole, *left_out), not left_out
         elif not shown and raw.hook_copy is not None:
             content = _blocks(_mcp_copy(raw.hook_copy))
         content = tuple(_unwrap(block) for block in content)
@@ -111,6 +116,9 @@ class ResultAdapter:
 
     def _whole(self, raw: RawResult, shown_text: str) -> tuple[ContentBlock, ...] | None:
         for copy in (raw.message_copy, raw.hook_copy):
+            if isinstance(copy, Mapping) and "persistedOutputPath" in copy:
+                # The beginning of a command's output; the file has all of it.
+                continue
             blocks = _blocks(_mcp_copy(copy))
             text = _text(blocks)
             if text and not _CUT.search(text[:4096]):
@@ -118,7 +126,7 @@ class ResultAdapter:
         saved = self._saved_file(shown_text)
         if saved is None:
             return None
-        decoded = from_json(saved)
+        decoded = from_json(saved) if saved[:100].lstrip().startswith(b"[") else None
         if (
             isinstance(decoded, list)
             and decoded
@@ -143,7 +151,11 @@ class ResultAdapter:
                 info = os.fstat(file.fileno())
                 if not stat.S_ISREG(info.st_mode) or info.st_size > self.largest:
                     return None
-                return file.read()
+                data = file.read()
+                if len(data) > self.largest // 2 and data.translate(None, _SHORT_CHARACTERS):
+                    log.warning("a saved tool result takes too much memory and was not read")
+                    return None
+                return data
         except OSError as error:
             log.warning("a saved tool result could not be read: %s", error)
             return None
@@ -153,6 +165,20 @@ def is_cut_off(raw: RawResult) -> bool:
     """Whether the model's block only says that the result was too large, and where it is."""
     texts = [block.text for block in _blocks(raw.block)[:4] if isinstance(block, TextContent)]
     return any(_is_notice(text) for text in texts)
+
+
+def _left_out(raw: RawResult, shown_text: str) -> tuple[ContentBlock, ...]:
+    """A notice of what is missing, if the agent saved only the beginning of an output."""
+    saved = _SAVED_TO.search(shown_text)
+    if saved is None or saved["part"] is None:
+        return ()
+    size = raw.message_copy.get("persistedOutputSize") if isinstance(raw.message_copy, Mapping) else None
+    whole = f" of {size:,} bytes" if isinstance(size, int) else ""
+    return (
+        TextContent(
+            f"[… the rest{whole} is left out: the agent saved {saved['part'].partition(' were')[0]} …]"
+        ),
+    )
 
 
 def _is_notice(text: str) -> bool:

@@ -170,3 +170,35 @@ def test_a_result_that_admits_its_own_failure_is_an_error() -> None:
     assert not well.has_error
     inner = {"successful": True, "data": {"results": [{"response": {"successful": False}}]}}
     assert not observe(RawResult(block=json.dumps(inner))).has_error
+
+
+@pytest.mark.parametrize("part", [False, True])
+def test_the_output_of_a_command_is_read_from_its_file(tmp_path: Path, part: bool) -> None:
+    folder = tmp_path / "projects" / "p" / "s" / "tool-results"
+    folder.mkdir(parents=True)
+    (folder / "b3kt.txt").write_text("line\n" * 9_000)
+    saved = (
+        "Output exceeded the 64MB persist limit; only the first 64MB were saved to: "
+        if part
+        else "Output too large (45KB). Full output saved to: "
+    )
+    copy = {
+        "stdout": "line\n" * 6_000,
+        "persistedOutputPath": str(folder / "b3kt.txt"),
+        "persistedOutputSize": 99_999,
+    }
+    block = (
+        f"<persisted-output>\n{saved}{folder / 'b3kt.txt'}\n\nPreview (first 2KB):\nline\n</persisted-output>"
+    )
+    seen = ResultAdapter(tmp_path).observe(
+        tool_name="Bash",
+        tool_use_id="toolu_1",
+        tool_input={},
+        raw=RawResult(block=block, message_copy=copy, hook_copy=copy),
+    )
+    first, *rest = seen.content
+    assert isinstance(first, TextContent)
+    assert first.text == "line\n" * 9_000
+    assert seen.recovered is not part
+    notice = TextContent("[… the rest of 99,999 bytes is left out: the agent saved only the first 64MB …]")
+    assert rest == ([notice] if part else [])

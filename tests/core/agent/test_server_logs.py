@@ -1,0 +1,52 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from core.agent.mcp.server_logs import ServerLogs
+from core.agent.mcp.states import ServerStates
+
+TOO_LONG = (
+    "wrote >16MB to stdout without a JSON-RPC message boundary. The server is likely writing logs or other "
+    "non-protocol data to stdout instead of stderr. Disconnecting to prevent unbounded memory growth."
+)
+CALL = {"debug": "Calling MCP tool: get_result"}
+CLOSED = {"debug": "Closing transport (stdout overflow)"}
+
+
+def write(cache: Path, *entries: object) -> None:
+    """Write the log of the server `my_files` as the command line does."""
+    folder = cache / "claude-cli-nodejs" / "-tmp-session" / "mcp-logs-my-files"
+    folder.mkdir(parents=True, exist_ok=True)
+    lines = [json.dumps(entry, separators=(",", ":")) for entry in entries]
+    (folder / "2026-11-23T00-17-28-787Z.jsonl").write_text("\n".join(lines) + "\n")
+
+
+def test_a_connection_that_the_agent_closed_is_explained(tmp_path: Path) -> None:
+    write(tmp_path, CALL, {"error": "Server stderr: hello"}, {"error": TOO_LONG}, CLOSED)
+    states = ServerStates(cause_of_close=ServerLogs(tmp_path).cause_of_close)
+    states.update([{"name": "my_files", "status": "connected"}])
+    states.mark_dead("my_files", "Connection closed")
+    (report,) = states.report()
+    (server,) = report.servers
+    assert server.error is not None
+    assert server.error.startswith(
+        "it sent more than 16 MB in one message, so the agent closed the connection: ask it for less data"
+    )
+
+
+@pytest.mark.parametrize(
+    "entries",
+    [
+        # Of an earlier call, of another kind, and damaged.
+        [CALL, {"error": TOO_LONG}, CLOSED, CALL],
+        [CALL, {"error": "Server stderr: Traceback"}],
+        [CALL, ["error", TOO_LONG], {"error": [TOO_LONG]}, "error"],
+    ],
+)
+def test_nothing_else_in_the_log_counts(tmp_path: Path, entries: list[object]) -> None:
+    write(tmp_path, *entries)
+    assert ServerLogs(tmp_path).cause_of_close("my_files") is None
+    assert ServerLogs(tmp_path / "elsewhere").cause_of_close("my_files") is None
