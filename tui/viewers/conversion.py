@@ -1,4 +1,4 @@
-"""The worker processes in which HTML, PDF and pictures are converted for the screen and for the browser."""
+"""The worker processes in which HTML, PDF, pictures and tags are converted for the screen and for the browser."""
 
 from __future__ import annotations
 

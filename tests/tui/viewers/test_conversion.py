@@ -20,13 +20,14 @@ from tui.render.markdown import MarkdownTheme
 from tui.screens.files.viewer import ViewerScreen
 from tui.viewers import safe_html
 from tui.viewers.bodies import code, markdown, picture
+from tui.viewers.bodies.hex import HexBody
 from tui.viewers.bodies.markdown import MarkdownBody
 from tui.viewers.contract import FULL_LIMIT
 from tui.viewers.conversion import conversions
 from tui.viewers.document import find_in
 from tui.viewers.export import NotExportable, outside_target
 from tui.viewers.registry import load
-from tui.viewers.types import csv
+from tui.viewers.types import csv, media
 from tui.viewers.types.csv import Lines, record_starts
 from tui.viewers.types.media import read_mp4
 
@@ -227,6 +228,17 @@ def test_cells_of_a_wide_record_that_are_not_shown_are_not_cleaned(monkeypatch: 
         lines = Lines(record, ",", record_starts(record))
         assert (len(lines[0]), lines[0][1], lines[0][2:4]) == (2_000, "a", ["a", "a"])
     assert len(cleaned) == 6
+
+
+def test_an_audio_file_that_takes_too_long_is_shown_as_bytes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(media, "_TAGS_SECONDS", 0.3)
+    path = tmp_path / "sound.flac"
+    path.write_bytes(b"fLaC" + b"\x01\0\0\0" * 2_000_000)
+    document = load(path, FULL_LIMIT)
+    assert document.rendered is None
+    assert isinstance(document.raw, HexBody)
 
 
 def test_the_header_of_a_video_is_read_once() -> None:

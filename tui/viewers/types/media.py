@@ -6,18 +6,21 @@ import os
 import struct
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
 
+from core.concurrency.conversions import ConversionFailed
 from core.events.units import duration
 from core.text import clean_line
 from tui.viewers.bodies.hex import HexBody
 from tui.viewers.bodies.text import TextBody
 from tui.viewers.contract import Declined, Sample, View, Viewer
+from tui.viewers.conversion import conversions
 from tui.viewers.reader import open_regular
 
 __all__ = ["VIEWER", "Video", "read_mp4", "read_webm"]
 
 _AUDIO = {b"ID3": "MP3 audio", b"OggS": "Ogg audio", b"fLaC": "FLAC audio"}
+_TAGS_TASK = "tui.viewers.audio_tags:read_tags"
+_TAGS_SECONDS = 5.0
 _MAX_AUDIO = 256 * 1024 * 1024
 _MAX_BOXES = 10_000
 _MAX_HEADER = 32 * 1024 * 1024
@@ -189,25 +192,25 @@ def _video_rows(sample: Sample) -> list[tuple[str, str]]:
 def _audio_rows(sample: Sample) -> list[tuple[str, str]]:
     if sample.piece.size > _MAX_AUDIO:
         return []
-    from tinytag import TinyTag
-
     try:
-        with os.fdopen(open_regular(sample.path), "rb") as file:
-            tag: Any = TinyTag.get(filename=sample.path.name, file_obj=file)
-    except Exception:
-        # The tag reader fails in many ways on a damaged file; the viewer then shows the bytes.
+        tags = conversions().run(
+            _TAGS_TASK, os.fsencode(sample.path), seconds=_TAGS_SECONDS, stop=sample.stop
+        )
+    except ConversionFailed:
+        # The viewer shows the bytes of a damaged file.
         return []
     rows: list[tuple[str, str]] = []
-    if tag.duration and 0 < tag.duration < 1e7:
-        rows.append(("Duration", duration(tag.duration)))
+    if 0 < (length := tags.get("duration") or 0.0) < 1e7:
+        rows.append(("Duration", duration(length)))
+    rate, bits = tags.get("samplerate"), tags.get("bitrate")
     for name, value in (
-        ("Title", tag.title),
-        ("Artist", tag.artist),
-        ("Album", tag.album),
-        ("Year", tag.year),
-        ("Channels", tag.channels),
-        ("Sample rate", f"{tag.samplerate:,} Hz" if tag.samplerate else None),
-        ("Bit rate", f"{tag.bitrate:,.0f} kbit/s" if tag.bitrate else None),
+        ("Title", tags.get("title")),
+        ("Artist", tags.get("artist")),
+        ("Album", tags.get("album")),
+        ("Year", tags.get("year")),
+        ("Channels", tags.get("channels")),
+        ("Sample rate", f"{rate:,} Hz" if rate else None),
+        ("Bit rate", f"{bits:,.0f} kbit/s" if bits else None),
     ):
         if value:
             rows.append((name, clean_line(str(value), 200)))
