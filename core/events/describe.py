@@ -424,6 +424,15 @@ def _permission_asked(event: ev.PermissionAsked, _hints: Hints) -> Description:
     return Description("permission", sentence, Severity.QUESTION)
 
 
+_SCOPES = {
+    "once": "",
+    "session": " for this session",
+    "folder": " in this folder",
+    "everywhere": " everywhere",
+    "mode": " by the permission mode",
+}
+
+
 @_describe.register(ev.PermissionAnswered)
 def _permission_answered(event: ev.PermissionAnswered, _hints: Hints) -> Description:
     reason = f": {_line(event.reason)}" if event.reason else ""
@@ -433,7 +442,7 @@ def _permission_answered(event: ev.PermissionAnswered, _hints: Hints) -> Descrip
         return Description("permission", f"The plan was not approved{reason or '.'}", Severity.STOPPED)
     if event.decision == "deny":
         return Description("permission", f"{_subjects(event)} was denied{reason}", Severity.STOPPED)
-    scope = "" if event.scope == "once" else f" ({clean_line(event.scope)})"
+    scope = _SCOPES.get(event.scope, f" ({clean_line(event.scope)})")
     return Description("permission", f"{_subjects(event)} was allowed{scope}{reason}", Severity.SUCCESS)
 
 

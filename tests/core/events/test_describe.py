@@ -172,3 +172,20 @@ def test_a_server_that_is_retried_says_so() -> None:
 )
 def test_why_it_is_tried_again_is_what_happened(error: str, clause: str) -> None:
     assert describe_retry(error) == clause
+
+
+def test_an_allowed_call_says_for_how_long_a_rule_holds() -> None:
+    sentences = [
+        describe(
+            ev.PermissionAnswered(request_id="r", tool_name="Bash", decision="allow", scope=scope)
+        ).sentence
+        for scope in ("once", "session", "folder", "everywhere", "mode", "other")
+    ]
+    assert sentences == [
+        "Bash was allowed",
+        "Bash was allowed for this session",
+        "Bash was allowed in this folder",
+        "Bash was allowed everywhere",
+        "Bash was allowed by the permission mode",
+        "Bash was allowed (other)",
+    ]
