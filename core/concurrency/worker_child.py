@@ -61,6 +61,11 @@ class TaskContext:
             del data
         return texts
 
+    def make_room(self) -> None:
+        """Forget cached values of more than 32 Mi in total, before another large one arrives."""
+        while sum(size for _, size in self._kept.values()) > _MOST_KEPT:
+            del self._kept[next(iter(self._kept))]
+
     def keep(self, key: str, value: Any, size: int) -> None:
         """Cache a value for later tasks: the newest value, and older ones up to 32 Mi in total."""
         self._kept.pop(key, None)

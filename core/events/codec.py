@@ -31,10 +31,10 @@ ANY_EVENT: Any = reduce(or_, EVENT_TYPES)
 
 _NAMES = frozenset(str(kind.__struct_config__.tag) for kind in EVENT_TYPES)
 _ALWAYS_DECODED = 4 << 20
-_MOST_MEMORY = 230_000_000
+_MOST_MEMORY = 190_000_000
 # Measured with search results of several shapes, in bytes.
 _TIMES_COPIED = 4
-_OBJECT, _LIST, _VALUE = 1_000, 80, 60
+_OBJECT, _LIST, _VALUE = 1_000, 80, 40
 _ENCODER = msgspec.json.Encoder()
 _DECODER = msgspec.json.Decoder(ANY_EVENT)
 
@@ -63,7 +63,7 @@ def from_json(data: str | bytes) -> Any:
 
 
 def takes_too_much_memory(data: str | bytes) -> bool:
-    """Whether the values of a JSON document, and what is made of them, could take more than 230 MB.
+    """Whether the values of a JSON document, and what is made of them, could take more than 190 MB.
 
     An estimate from the size of the data and the number of its values: a row of ten short fields takes a kilobyte.
     """

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
+from typing import NamedTuple
 
 from core.redaction.names import KEY_WORDS, is_secret
 from core.redaction.oauth import EDGE, is_login_parameter
@@ -191,8 +192,7 @@ class SecretSearch:
         whole = text if isinstance(text, str) else None
         addresses: _Addresses | None = None
         done = [0] * (len(_NEEDLES) + len(_FIELD_NAMES))
-        longest = max(_needles().longest, self._search.longest if self._words else 0)
-        for piece in _pieces(text, longest):
+        for piece in self._pieces(text):
             hits = _needles().all_in(piece.data.lower())
             words = self._search.all_in(piece.data) if self._words else []
             if not hits and not words:
@@ -208,6 +208,12 @@ class SecretSearch:
                 text.decode("utf-8", "surrogatepass") if whole is None else whole  # type: ignore[union-attr]
             )
         return found
+
+    def _pieces(self, text: str | bytes) -> Iterable[_Piece]:
+        if len(text) <= _PIECE:
+            data = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
+            return (_Piece(data, 0, _PIECE),)
+        return _pieces(text, max(_needles().longest, self._search.longest if self._words else 0))
 
     @cached_property
     def _search(self) -> _Needles:
@@ -238,8 +244,7 @@ def _match_needles(
             done[number] = checked.end()
 
 
-@dataclass(frozen=True, slots=True)
-class _Piece:
+class _Piece(NamedTuple):
     """A piece of a text in UTF-8, and enough of what follows to complete a needle that begins in it.
 
     `start` is its place in the text, and `length` its own length, both in characters.

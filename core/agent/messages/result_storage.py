@@ -95,6 +95,7 @@ def store_in_child(desk: TaskContext, argument: bytes) -> tuple[bytes | None, by
     asked = msgspec.msgpack.decode(argument)
     root = asked["root"]
     adapter = ResultAdapter(saved_results_root=None if root is None else Path(root))
+    desk.make_room()
     raw = RawResult(**_with_texts(asked["raw"], desk.texts("raw")))
     observation = adapter.observe(raw=raw, **asked["facts"])
     whole, shown = store_large_result(observation, desk.workspace, desk.workspace.redactor)
