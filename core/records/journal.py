@@ -38,6 +38,7 @@ _log = logging.getLogger(__name__)
 
 _DEEPEST = 64
 _BACKLOG_BYTES = 16 << 20
+_RETRY_AFTER = 1.0
 _SYNCED = (ToolCallFinished, QueryFinished, SessionFinished)
 
 
@@ -122,9 +123,9 @@ class Journal:
     """Appends events to a file, each as one complete line, redacted and safe to display.
 
     Appending never raises once the journal is open. If the disk fails, lines wait in memory (up to 16 MiB, then the
-    oldest are dropped) and are written, in order, as soon as writing works again; `on_failure` is called once at the
-    beginning of such a period. The journal's own thread syncs results and ends of queries
-    to the disk.
+    oldest are dropped) and are written, in order, with the next event for which writing works again, or when a timer
+    of the running event loop tries it, each second; `on_failure` is called once at the beginning of such a period. The
+    journal's own thread syncs results and ends of queries to the disk.
 
     Args:
         path: the file; it is created if it is missing.
@@ -152,6 +153,7 @@ class Journal:
         self._backlog_size = 0
         self._lost = 0
         self._failing = False
+        self._retry: asyncio.TimerHandle | None = None
         try:
             self._file = AppendFile(path)
         except OSError as error:
@@ -182,6 +184,8 @@ class Journal:
         """Write all waiting lines, sync them to the disk and close the file; closing again does nothing."""
         if self._file.closed:
             return
+        if self._retry is not None:
+            self._retry.cancel()
         self._syncer.finish()
         self.sync()
         self._file.close()
@@ -196,6 +200,7 @@ class Journal:
             except OSError as error:
                 self._hold(line)
                 self._note_failure(error)
+                self._plan_retry()
             return
         self._hold(line)
         self._drain()
@@ -222,6 +227,22 @@ class Journal:
             self._failing = False
             _log.warning("the journal is written again; %d events are lost", self._lost)
             self._lost = 0
+
+    def _plan_retry(self) -> None:
+        """Try again later even if no event follows; without an event loop only the next event and the end do."""
+        if self._retry is not None:
+            return
+        try:
+            loop = asyncio.get_running_loop()
+        except RuntimeError:
+            return
+        self._retry = loop.call_later(_RETRY_AFTER, self._write_waiting)
+
+    def _write_waiting(self) -> None:
+        self._retry = None
+        self._drain()
+        if self._backlog:
+            self._plan_retry()
 
     def _note_failure(self, error: OSError) -> None:
         if self._failing:

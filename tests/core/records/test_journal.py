@@ -209,6 +209,21 @@ def test_a_full_disk_is_reported_once_and_writing_resumes_without_loss(
     assert reading.skipped == 0
 
 
+async def test_what_waited_is_written_by_itself_once_the_disk_has_room_again(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("core.records.journal._RETRY_AFTER", 0.0)
+    journal = Journal(path, Redactor())
+    with file_size_limit(0):
+        journal.append(query(1))
+        for _ in range(5):  # attempts that fail
+            await asyncio.sleep(0)
+    for _ in range(5):
+        await asyncio.sleep(0)
+    assert [event.seq for event in read_journal(path).events] == [1]
+    journal.close()
+
+
 def test_what_waited_is_written_on_closing(path: Path) -> None:
     journal = Journal(path, Redactor())
     with file_size_limit(0):
