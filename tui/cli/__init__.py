@@ -30,6 +30,8 @@ _UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; returns the exit code."""
+    # Otherwise pydantic imports Logfire, whose plug-in it finds, with the first model: a quarter of a second.
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     arguments = list(sys.argv[1:] if argv is None else argv)
     arguments = command_first(arguments, COMMANDS)
     name = arguments[0] if arguments and arguments[0] in COMMANDS else None
