@@ -22,6 +22,8 @@ FETCHED_FROM_THE_ORIGINAL = (
     " body table svg-image foreign video poster audio input-image style-link css-import css-escaped css-attribute"
     " font icon manifest preload modulepreload prefetch mutated-1 mutated-3 mutated-4 after-textarea"
 )
+LOADS = 3
+"""A busy browser ends before it has fetched the icon of a page."""
 
 REPORT = """<!doctype html>
 <html><head>
@@ -185,5 +187,11 @@ def test_a_hostile_report_fetches_and_runs_nothing_in_the_browser_it_is_opened_i
     # The same report as it was written does all of it, so the listener would have heard.
     with listening() as listener:
         (tmp_path / "as-written.html").write_text(page, encoding="utf-8")
-        loaded((tmp_path / "as-written.html").as_uri(), listener, tmp_path / "another-profile")
-        assert set(FETCHED_FROM_THE_ORIGINAL.split()) - listener.fetched == set()
+        missing = set(FETCHED_FROM_THE_ORIGINAL.split())
+        for number in range(LOADS):
+            if missing:
+                loaded(
+                    (tmp_path / "as-written.html").as_uri(), listener, tmp_path / f"another-profile-{number}"
+                )
+                missing -= listener.fetched
+        assert missing == set()

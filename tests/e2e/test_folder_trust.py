@@ -59,7 +59,7 @@ def test_a_person_is_asked_before_a_folder_has_an_effect_and_again_when_it_chang
             screen.wait_for("The folder has changed", "+UA_MAX_COST_USD=3")
             screen.rest()
             screen.type("t")
-            screen.wait_for("Rome, says the stranger.", "/$3.00")
+            screen.wait_for("Rome, says the stranger.", "/$3.00", "● ready")
             screen.type("\x11")
             assert screen.end() == 0
         assert began.exists()
