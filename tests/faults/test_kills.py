@@ -233,21 +233,22 @@ def test_kills_of_the_screen(
             env = kills.serve_model()
             pid = starter.start(*ALLOWED, "Write the reports", cwd=tmp_path, env=env, terminal=theirs)
             folder, until = None, time.monotonic() + PATIENCE
-            journal: list[bytes] = []
-            shown = b""
-            while len(journal) < moment.lines:
+            seen, shown = b"", b""
+            while seen.count(b"\n") < moment.lines:
                 assert time.monotonic() < until, f"screen {number}: {moment.lines} events did not come"
                 assert not is_gone(pid), f"screen {number} ended by itself"
                 shown += read_for(ours, 0.01)
                 folder = folder or kills.newest()
                 if folder is not None:
-                    journal = (folder / "journal.jsonl").read_bytes().splitlines(keepends=True)
+                    with (folder / "journal.jsonl").open("rb") as journal:
+                        journal.seek(len(seen))
+                        seen += journal.read()
             time.sleep(moment.delay)
             kills.kill(pid)
             assert folder is not None
             while more := read_for(ours, 0.05):
                 shown += more
-            kills.add(folder, journal)
+            kills.add(folder, seen.splitlines(keepends=True))
             called = {str(call.input.get("path")) for call in Left(folder).calls()}
             unrecorded = {
                 f"work_products/{name}" for name in REPORT.findall(shown.decode(errors="replace"))
