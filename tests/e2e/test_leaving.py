@@ -91,6 +91,7 @@ class Hangs(App):
 
     def on_ready(self):
         end_within(0.3, 7, self.restore_terminal)
+        self._running = False  # as soon as Textual begins to end
         time.sleep(60)
 
 Hangs().run()

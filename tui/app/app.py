@@ -50,6 +50,7 @@ from tui.render.activity import CurrentActivity
 from tui.terminal.copy import copy_text
 from tui.terminal.disconnect import guard_output
 from tui.terminal.paste import guard_pastes
+from tui.terminal.suspend import repaint_when_continued
 from tui.widgets.text_field import focused_field
 
 if TYPE_CHECKING:
@@ -143,6 +144,7 @@ class UaTuiApp(BaseApp):
         """Read the terminal so that nothing in a paste counts as a key, and write to it even if it is gone."""
         guard_pastes()
         guard_output()
+        repaint_when_continued()
         return super().get_driver_class()
 
     # -- the screen -------------------------------------------------------------------------------
@@ -375,8 +377,8 @@ class UaTuiApp(BaseApp):
             self._driver.write(text)
 
     def restore_terminal(self) -> None:
-        """Leave the terminal as it was before, from any thread, if that has not been done."""
-        if self.is_running and self._driver is not None:
+        """Leave the terminal as it was before, from any thread, also if the app hangs while it does so itself."""
+        if self._driver is not None:
             # The driver ends the mouse's reports only in the main thread.
             self._driver.write(_NO_MOUSE)
             self._driver.stop_application_mode()

@@ -1,4 +1,4 @@
-"""Ctrl+Z: stops the program and its agent until the shell continues them."""
+"""Stopping and continuing: Ctrl+Z stops the program and its agent until the shell continues them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ import signal
 import time
 from contextlib import suppress
 
-__all__ = ["suspend_process"]
+from textual.drivers.linux_driver import LinuxDriver
+
+__all__ = ["repaint_when_continued", "suspend_process"]
 
 STOPS_WITHIN = 0.5
 """Seconds; if the process still runs after that, there is no shell that could continue it."""
@@ -22,6 +24,22 @@ def suspend_process() -> bool:
         if _in_foreground():
             break
     return stopped
+
+
+def repaint_when_continued() -> None:
+    """Make Textual begin its use of the terminal again only if it had ended it, when the process is continued.
+
+    After SIGSTOP it has not. A second thread would then read the keys, and one of the two waits forever for a key that
+    the other one got: the program hangs at its end. What others wrote meanwhile is painted over.
+    """
+    LinuxDriver._sigcont_application = _continue  # type: ignore[method-assign, assignment]
+
+
+def _continue(driver: LinuxDriver, *_: object) -> None:
+    if driver._auto_restart and driver._must_signal_resume:
+        driver.resume_application_mode()
+    elif driver._auto_restart:
+        driver._loop.call_soon_threadsafe(driver._app.refresh)
 
 
 def _stop() -> bool:
