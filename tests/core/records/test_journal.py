@@ -296,7 +296,8 @@ def test_kill_minus_nine_loses_no_acknowledged_event(path: Path) -> None:
             writer.send_signal(signal.SIGKILL)
             writer.wait()
         reading = read_journal(path)
-        assert reading.skipped == 0
+        # A kill may end a write between two pages of memory: the line that nobody has seen yet is torn.
+        assert reading.skipped == (not path.read_bytes().endswith(b"\n"))
         assert reading.last_seq >= acknowledged
         assert [event.seq for event in reading.events] == list(range(1, reading.last_seq + 1))
         path.unlink()
