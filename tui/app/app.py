@@ -50,7 +50,6 @@ from tui.render.activity import CurrentActivity
 from tui.terminal.copy import copy_text
 from tui.terminal.disconnect import guard_output
 from tui.terminal.paste import guard_pastes
-from tui.terminal.suspend import repaint_when_continued
 from tui.widgets.text_field import focused_field
 
 if TYPE_CHECKING:
@@ -144,7 +143,6 @@ class UaTuiApp(BaseApp):
         """Read the terminal so that nothing in a paste counts as a key, and write to it even if it is gone."""
         guard_pastes()
         guard_output()
-        repaint_when_continued()
         return super().get_driver_class()
 
     # -- the screen -------------------------------------------------------------------------------

@@ -21,7 +21,7 @@ from tui.render.strips import avoid_cycles
 from tui.terminal.browser import browse
 from tui.terminal.copy import Copying, copy_text
 from tui.terminal.output_filter import ControlFilter
-from tui.terminal.suspend import suspend_process
+from tui.terminal.suspend import repaint_when_continued, suspend_process
 from tui.theme.colors_256 import PaletteFilter
 from tui.theme.stylesheet import CachedStylesheet
 from tui.theme.themes import MISSING, THEMES, readable, setting_of, theme_named
@@ -63,6 +63,7 @@ class BaseApp(App[str]):
     def __init__(self, routes: Clipboard | None, theme: str | None, keys: Keys | None = None) -> None:
         super().__init__()
         avoid_cycles()
+        repaint_when_continued()
         self.copying = Copying(self, routes, lambda: self.session_folder)
         self.keys = Keys()
         self.use_keys(keys or self.keys)
