@@ -17,7 +17,7 @@ from core.text import clean_line
 from tui.keys.keymap import ActiveBindings, Keys
 from tui.keys.ordering import KeyQueue
 from tui.keys.places import ANYWHERE, KeyPlace, key_binding
-from tui.render.strips import avoid_cycles
+from tui.render.strips import improve_strips
 from tui.terminal.browser import browse
 from tui.terminal.copy import Copying, copy_text
 from tui.terminal.output_filter import ControlFilter
@@ -62,7 +62,7 @@ class BaseApp(App[str]):
 
     def __init__(self, routes: Clipboard | None, theme: str | None, keys: Keys | None = None) -> None:
         super().__init__()
-        avoid_cycles()
+        improve_strips()
         repaint_when_continued()
         self.copying = Copying(self, routes, lambda: self.session_folder)
         self.keys = Keys()

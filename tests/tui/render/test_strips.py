@@ -1,15 +1,23 @@
 from __future__ import annotations
 
 import gc
+import re
+from collections.abc import Sequence
 
+import pyte
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.color import ColorSystem
+from rich.console import Console
 from rich.segment import Segment
+from rich.style import Style
 from textual.strip import Strip
 
-from tui.render.strips import avoid_cycles
+from tui.render.strips import improve_strips
 
 
 def test_a_line_that_was_painted_is_freed_without_a_collection() -> None:
-    avoid_cycles()
+    improve_strips()
     # Imports and earlier tests leave garbage of their own.
     gc.collect()
     gc.disable()
@@ -24,3 +32,60 @@ def test_a_line_that_was_painted_is_freed_without_a_collection() -> None:
         assert gc.collect() < 100
     finally:
         gc.enable()
+
+
+_COLORS = st.none() | st.sampled_from(["default", "red", "#123456"])
+_STYLES = st.none() | st.builds(
+    Style,
+    color=_COLORS,
+    bgcolor=_COLORS,
+    bold=st.booleans(),
+    dim=st.booleans(),
+    italic=st.booleans(),
+    underline=st.booleans(),
+    reverse=st.booleans(),
+    strike=st.booleans(),
+    link=st.none() | st.sampled_from(["https://a.example/", "https://b.example/"]),
+)
+_PIECES = st.lists(st.builds(Segment, st.sampled_from(["a", " ", "    ", "bc "]), _STYLES), max_size=8)
+
+
+_LINK = re.compile(r"\x1b\]8;[^;]*;([^\x1b]*)\x1b\\|\x1b\[[0-9;]*m|(.)")
+
+
+def _cells(sent: str) -> list[tuple[object, ...]]:
+    """What a terminal shows of each cell; bold and the color of the text do not show on a plain space."""
+    screen = pyte.Screen(50, 1)
+    pyte.Stream(screen).feed(sent)
+    cells: list[tuple[object, ...]] = []
+    for cell in map(screen.buffer[0].__getitem__, range(50)):
+        marked = (cell.underscore, cell.reverse, cell.strikethrough)
+        text = (cell.fg, cell.bold, cell.italics) if cell.data != " " or any(marked) else ()
+        cells.append((cell.data, cell.bg, marked, text))
+    return cells
+
+
+def _links(sent: str) -> list[str]:
+    """The address behind each character."""
+    link, links = "", []
+    for found in _LINK.finditer(sent):
+        if found[2]:
+            links.append(link)
+        elif found[1] is not None:
+            link = found[1]
+    return links
+
+
+@given(_PIECES)
+def test_what_is_sent_for_a_line_paints_what_each_piece_with_its_own_style_paints(
+    pieces: Sequence[Segment],
+) -> None:
+    improve_strips()
+    console = Console(color_system="truecolor")
+    whole = Strip(pieces).render(console)
+    apart = "".join(
+        Strip.render_style(piece.style or Style(), piece.text, ColorSystem.TRUECOLOR) for piece in pieces
+    )
+    assert _cells(whole + "x") == _cells(apart + "x")
+    assert _links(whole + "x") == _links(apart + "x")
+    assert len(whole) <= len(apart) + len("0;") * len(pieces)
