@@ -26,7 +26,7 @@ from core.events.units import milliseconds, quantity
 from core.records.counters import RunMetrics
 from core.text import clean, clean_line
 from tui.keys.places import KeyPlace, key_binding
-from tui.panes.observers.table import BRIEFLY, TableStyles, render_table
+from tui.panes.observers.table import TableStyles, render_table
 from tui.render.format import Mark, middle_cut, tail_cut
 from tui.render.layout import PLAIN, Line, cut_line, spread, width_of, wrap
 from tui.render.theme import component_classes, read_theme
@@ -179,12 +179,12 @@ class _Known:
 
 
 class RunRows(RowSource[Run]):
-    """Draws the runs, and above them a table of the observers.
+    """Draws the runs, and above them a table of the observers if it is wanted.
 
     Attributes:
         names: the cells of the longest name of an observer: all rows share that column.
         metrics: what each observer did, by name.
-        with_table: whether the table has all columns.
+        with_table: whether the table is shown.
     """
 
     single_lines = True
@@ -207,12 +207,12 @@ class RunRows(RowSource[Run]):
         return render_run(entry, width, self._theme, self.names)
 
     def render_head(self, width: int, height: int) -> Sequence[Line]:
-        """Render the table: with all columns when they are wanted, else with the most important ones."""
+        """Render the table where it is wanted."""
+        if not self.with_table:
+            return []
         theme = self._theme
         styles = TableStyles(self._muted, theme.what, theme.number, theme.quiet, theme.bad)
-        if self.with_table:
-            return render_table(self.metrics, width, height, styles)
-        return render_table(self.metrics, width, height * 3 // 4, styles, BRIEFLY)
+        return render_table(self.metrics, width, height, styles)
 
     def render_below(self, width: int, *, focused: bool) -> Sequence[Line]:
         """Say what will be here."""
@@ -227,7 +227,7 @@ class RunRows(RowSource[Run]):
 class ObserversPane(VirtualList[Run]):
     """Shows a row per observer run, failures with their cause, and what the compliance rules did.
 
-    Above the rows is a line per observer: its runs, its failures, and how long they took; `m` shows more.
+    `m` shows above the rows a line per observer: its runs, its failures, and how long they took.
     """
 
     PLACE: ClassVar[KeyPlace] = KeyPlace("In the observers")
@@ -367,7 +367,7 @@ class ObserversPane(VirtualList[Run]):
         self.touch(run.key)
 
     def show_counts(self) -> None:
-        """Show on the border what was saved, what failed, and how long a run takes."""
+        """Show on the border what was saved and what failed."""
         if self.off_screen:
             return
         parts: list[str | Content | tuple[str, str]] = ["Observers"]
@@ -377,12 +377,10 @@ class ObserversPane(VirtualList[Run]):
                 f" · {quantity(self._known.files, 'file')} · ",
                 (failed, "bold $text-error") if self._known.all.failed else failed,
             ]
-            if self._known.all.runs:
-                parts.append(f" · {milliseconds(self._known.all.p50_ms)}")
         self.border_title = Content.assemble(*parts)
 
     def action_toggle_table(self) -> None:
-        """Show more columns of the table, or fewer."""
+        """Show the table, or hide it."""
         self.run_source.with_table = not self.run_source.with_table
         self.update_rows()
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from rich.segment import Segment
@@ -13,12 +13,10 @@ from core.records.counters import RunMetrics
 from tui.render.format import middle_cut
 from tui.render.layout import Line, cut_line, width_of
 
-__all__ = ["BRIEFLY", "TableStyles", "render_table"]
+__all__ = ["TableStyles", "render_table"]
 
 COLUMNS = {"runs": 5, "saved": 6, "skip": 5, "fail": 5, "items": 6, "p50": 7, "p95": 7}
 """The columns and their cells, the space before each included."""
-BRIEFLY = ("runs", "fail", "p50", "p95")
-"""The columns of the short form."""
 DROPPED_FIRST = ("skip", "items", "p50", "saved", "runs", "p95", "fail")
 """The order in which columns are left out where room is short."""
 NAME_CELLS = 24
@@ -40,7 +38,6 @@ def render_table(
     width: int,
     height: int,
     styles: TableStyles,
-    wanted: Collection[str] = tuple(COLUMNS),
 ) -> list[Line]:
     """Render a head line, a line per observer and a rule, in at most `height` lines of `width` cells.
 
@@ -55,7 +52,7 @@ def render_table(
     if left_out > 0:
         left_out += room > 1
         shown = sorted(shown, key=lambda each: (-each[1].failed, -each[1].runs))[: max(1, room - 1)]
-    columns = {column: cells for column, cells in COLUMNS.items() if column in wanted}
+    columns = dict(COLUMNS)
     for name in DROPPED_FIRST:
         if FEWEST_NAME_CELLS + sum(columns.values()) > width:
             columns.pop(name, None)
