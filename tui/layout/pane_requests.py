@@ -138,6 +138,14 @@ class PaneRequests(Horizontal):
         event.stop()
         self._follow_link(event.url)
 
+    def follow_conversation(self) -> None:
+        """Go to the end of the conversation, and follow it: the person has sent something."""
+        from tui.panes.conversation.pane import ConversationPane
+
+        conversation = self.query_one("#conversation")
+        if isinstance(conversation, ConversationPane):
+            conversation.action_cursor_end()
+
     def on_conversation_pane_link_clicked(self, event: ConversationPane.LinkClicked) -> None:
         """Ask before a link of the conversation is opened."""
         event.stop()

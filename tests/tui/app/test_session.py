@@ -15,6 +15,7 @@ from core.events.types import (
     AuthRequired,
     ErrorRaised,
     Event,
+    MessageFinished,
     PermissionAnswered,
     PermissionAsked,
     QueryFinished,
@@ -27,6 +28,7 @@ from tui.app.app import UaTuiApp
 from tui.app.event_pump import EventHandler, EventPump
 from tui.app.results import DEMO
 from tui.app.session_source import LiveSource
+from tui.panes.conversation.pane import ConversationPane
 from tui.screens.application.error import ErrorScreen
 from tui.screens.requests.auth import AuthScreen
 from tui.screens.requests.permission import PermissionScreen
@@ -54,6 +56,24 @@ async def test_the_first_query_is_sent_by_itself(tmp_path: Path) -> None:
     async with app.run_test() as pilot:
         await settled(app, pilot)
         assert session.submitted == ["go"]
+
+
+async def test_sending_queueing_and_steering_go_to_what_was_sent(tmp_path: Path) -> None:
+    async with at_work(tmp_path) as (session, app, pilot):
+        conversation = app.frame.query_one(ConversationPane)
+        session.bus.publish(MessageFinished(query_id="q1", message_id="m", text="word\n\n" * 90))
+        await shown(app, pilot)
+        for keys in (["a", "enter"], ["b", "ctrl+s"]):
+            conversation.action_cursor_home()
+            assert not conversation.following
+            await pilot.press(*keys)
+            assert conversation.following
+            assert not conversation.new_below
+        conversation.action_cursor_home()
+        session.queue_paused = True
+        app.queries.show()
+        await pilot.press("enter")
+        assert conversation.following
 
 
 async def test_the_newest_queued_query_comes_back_into_the_prompt(tmp_path: Path) -> None:

@@ -43,7 +43,8 @@ class Queries:
         self.show()
 
     def send(self, text: str) -> None:
-        """Give a query to the session, or keep it until the session accepts it."""
+        """Give a query to the session, or keep it until the session accepts it; the conversation follows it."""
+        self._app.frame.follow_conversation()
         self._unsent.append(text)
         self.send_unsent()
 
@@ -59,6 +60,7 @@ class Queries:
         if self._app.session is None or self._app.state != "running":
             self.send(text)
         else:
+            self._app.frame.follow_conversation()
             self._app.spawn(self._steer(self._app.session, text), "steer", "agent")
 
     async def _steer(self, session: SessionPort, text: str) -> None:
@@ -78,6 +80,7 @@ class Queries:
             key = self._app.keys.shown("restart")
             self._app.notify(f"The agent has failed: restart it with {key} first.", markup=False)
         else:
+            self._app.frame.follow_conversation()
             session.resume_queue()
         self.show()
 
