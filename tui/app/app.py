@@ -47,6 +47,7 @@ from tui.panes.status.bar import StatusLine
 from tui.panes.status.notice import NoticeBar
 from tui.ports import SessionPort
 from tui.render.activity import CurrentActivity
+from tui.render.frames import forget_rows
 from tui.terminal.copy import copy_text
 from tui.terminal.disconnect import guard_output
 from tui.terminal.paste import guard_pastes
@@ -462,7 +463,8 @@ class UaTuiApp(BaseApp):
     def _display(self, screen: Screen[object], renderable: RenderableType | None) -> None:
         super()._display(screen, renderable)
         if not self._batch_count:
-            self.graphics.paint(screen, renderable)
+            # Only text that is written erases a picture, even if the row shows the same text as below it.
+            forget_rows(self.console, self.graphics.paint(screen, renderable))
 
     # -- the end ----------------------------------------------------------------------------------
 

@@ -17,7 +17,7 @@ from core.text import clean_line
 from tui.keys.keymap import ActiveBindings, Keys
 from tui.keys.ordering import KeyQueue
 from tui.keys.places import ANYWHERE, KeyPlace, key_binding
-from tui.render.frames import render_only_changes
+from tui.render.frames import improve_frames
 from tui.render.strips import improve_strips
 from tui.terminal.browser import browse
 from tui.terminal.copy import Copying, copy_text
@@ -65,7 +65,7 @@ class BaseApp(App[str]):
         super().__init__()
         improve_strips()
         repaint_when_continued()
-        render_only_changes()
+        improve_frames()
         self.copying = Copying(self, routes, lambda: self.session_folder)
         self.keys = Keys()
         self.use_keys(keys or self.keys)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from textual.app import App
@@ -44,11 +45,12 @@ class AppGraphics:
         self._app.app_suspend_signal.subscribe(self._app, self._suspend, immediate=True)
         self._app.app_resume_signal.subscribe(self._app, self._resume, immediate=True)
 
-    def paint(self, screen: Screen[object], renderable: RenderableType | None) -> None:
-        """Send the pictures of what was drawn."""
+    def paint(self, screen: Screen[object], renderable: RenderableType | None) -> Sequence[int]:
+        """Send the pictures of what was drawn; return the rows of the screen that were painted over."""
         store = self._store
-        if store is not None and store.placed and renderable is not None:
-            store.paint(screen, renderable)
+        if store is None or not store.placed or renderable is None:
+            return ()
+        return store.paint(screen, renderable)
 
     def close(self) -> None:
         """Remove the pictures from the terminal."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import count
 from os import environ
 from typing import Protocol
@@ -196,8 +196,9 @@ class PictureStore:
 
     # -- painting ---------------------------------------------------------------------------------
 
-    def paint(self, screen: Screen[object], update: object) -> None:
-        """Paint the Sixel rows that a frame overwrote."""
+    def paint(self, screen: Screen[object], update: object) -> Sequence[int]:
+        """Paint the Sixel rows that a frame overwrote; return the rows of the screen that they are in."""
+        painted: list[int] = []
         for anchor, placed in self._placed.items():
             picture = placed.picture
             if not isinstance(picture, SixelPicture) or anchor.surface.screen is not screen:
@@ -208,12 +209,16 @@ class PictureStore:
             from tui.graphics.overlay import is_free, is_overwritten, repainted_rows
 
             def wanted(row: Region, anchor: PictureAnchor = anchor) -> bool:
-                return is_overwritten(update, row) and is_free(screen, row, anchor.surface)
+                painting = is_overwritten(update, row) and is_free(screen, row, anchor.surface)
+                if painting:
+                    painted.append(row.y)
+                return painting
 
             rows = list(repainted_rows(picture, *place, screen.size.height - 1, wanted))
             if rows and not self._has_room():
                 # The terminal is slow: they are painted with a later frame.
                 self._app.set_timer(_RETRY_SECONDS, anchor.redraw_picture)
-                return
+                return painted
             for first in range(0, len(rows), _ROWS_AT_ONCE):
                 self._write(f"\x1b7{''.join(rows[first : first + _ROWS_AT_ONCE])}\x1b8")
+        return painted

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.style import Style
 from textual.strip import SGR_STYLES, Strip
 
-__all__ = ["improve_strips"]
+__all__ = ["Pen", "improve_strips"]
 
 _NO_LINK = "\x1b]8;;\x1b\\"
 _UNSEEN_ON_SPACES = {"1", "2", "3", "5", "6", "8"}
@@ -74,14 +74,23 @@ def _look(style: Style | None, system: ColorSystem) -> _Look:
     )
 
 
-def _render_line(line: Strip, console: Console) -> str:
-    """Render a line that begins and ends without a style; between its pieces only what differs is sent."""
-    if line._render_cache is None:
-        system = console._color_system or ColorSystem.TRUECOLOR
-        sent: list[str] = []
-        now = _PLAIN
+class Pen:
+    """Turns lines into what the terminal is sent for them: between two pieces only what differs in their styles."""
+
+    def __init__(self, console: Console) -> None:
+        self.sent: list[str] = []
+        self._system = console._color_system or ColorSystem.TRUECOLOR
+        self._now = _PLAIN
+
+    def move_to(self, x: int, y: int) -> None:
+        """Go to a cell; columns and rows are counted from 0."""
+        self.sent.append(f"\x1b[{y + 1};{x + 1}H")
+
+    def draw(self, line: Strip) -> None:
+        """Draw a line from where the pen is."""
+        now, sent = self._now, self.sent
         for text, style, _ in line._segments:
-            look = _look(style, system)
+            look = _look(style, self._system)
             if look is not now:
                 if look.link != now.link:
                     sent.append(look.link or _NO_LINK)
@@ -95,10 +104,21 @@ def _render_line(line: Strip, console: Console) -> str:
                     sent.append(_change(now, look))
                     now = look
             sent.append(text)
-        if now.link:
-            sent.append(_NO_LINK)
-        sent.append(_change(now, _PLAIN))
-        line._render_cache = "".join(sent)
+        self._now = now
+
+    def finish(self) -> str:
+        """Return everything that is to be sent; after it the terminal writes without a style, as before it."""
+        if self._now.link:
+            self.sent.append(_NO_LINK)
+        self.sent.append(_change(self._now, _PLAIN))
+        return "".join(self.sent)
+
+
+def _render_line(line: Strip, console: Console) -> str:
+    if line._render_cache is None:
+        pen = Pen(console)
+        pen.draw(line)
+        line._render_cache = pen.finish()
     return line._render_cache
 
 

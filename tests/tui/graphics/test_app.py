@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from PIL import Image, ImageChops
+from textual._compositor import LayoutUpdate
 
 from core.events.types import ToolCallFinished, ToolCallStarted
 from core.observation import ImageContent, McpObservation, TextContent
@@ -229,6 +230,10 @@ async def test_sixel_is_painted_where_the_rows_are_and_not_under_a_dialog(
             assert min(lines) == first
             assert lines == set(range(first, first + preview.row_count - 2)) & set(
                 range(seen.y + 1, seen.bottom + 1)
+            )
+            frame = LayoutUpdate([], app.size.region)
+            assert {y + 1 for y in app.graphics.paint(app.screen, frame)} == lines, (
+                "these are sent whole next"
             )
             await pilot.press("f1")
             await until(lambda: len(app.screen_stack) == 2)
