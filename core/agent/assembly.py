@@ -25,25 +25,26 @@ from core.agent.mcp.states import ServerStates
 from core.agent.messages.result_storage import ResultStore
 from core.agent.messages.results import ResultAdapter
 from core.agent.messages.translate import Translator
-from core.agent.messages.usage import Prices
+from core.agent.messages.usage import Prices, Spending
 from core.agent.options import Briefing, McpConfig, build_options, write_briefing
 from core.agent.permissions.gate import PermissionGate, PermissionReply
 from core.agent.permissions.policy import PermissionPolicy
 from core.agent.permissions.rule_set import RuleSet, rules_of
 from core.agent.permissions.store import RuleStore
 from core.agent.permissions.taint import Taint
-from core.agent.transcripts import cost_so_far, transcript_of
+from core.agent.transcripts import spending_so_far, transcript_of
 from core.concurrency.worker import WorkerProcess
 from core.connections.base import Connection
 from core.errors import AgentError, ConnectionFailed, SettingsError, UniversalAgentError
 from core.events.types import Event, McpServer, UntrustedTextRead
 from core.observation import ToolResult
 from core.pipelines import Pipelines
-from core.provider.models import Models
+from core.provider.models import ModelChoice, Models
 from core.provider.probe import shown_server
 from core.provider.request import DEFAULT_URL
 from core.redaction.redactor import Redactor
 from core.settings.model import PermissionMode, Settings
+from core.settings.prices import read_prices, unpriced_error
 from core.storage.workspace import Workspace
 from core.telemetry.tracer import Tracer
 
@@ -131,7 +132,7 @@ class AgentAssembly:
             redactor=parts.redactor,
             rules=self.rules,
         )
-        self._prices = Prices()
+        self.prices = Prices(read_prices(settings.prices), settings.context_window)
         self._briefing: Briefing | None = None
         self._servers: dict[str, dict[str, Any]] | None = None
         self._last: Translator | None = None
@@ -142,7 +143,7 @@ class AgentAssembly:
         self._states = ServerStates(parts.redactor, logs.cause_of_close)
         self.servers = Servers(self._states, publish, self.reopen, renew=self.renew, report=report)
         self._renewal = SessionRenewal(self._opened.get, self.servers.reconnect, report)
-        self.models = Models(settings, publish)
+        self.models = Models(settings, publish, self._check_choice)
         self.commands: frozenset[str] = frozenset()
         self.is_connected: IsConnected | None = None
         self.conversation_id = parts.conversation or str(uuid4())
@@ -170,6 +171,7 @@ class AgentAssembly:
 
         Raises:
             AgentUnavailable: the command-line agent could not be started.
+            SettingsError: there is a spending limit, and the price of a model is unknown.
         """
         parts = self._parts
         self._begun = self._begun or (self._last is not None and self._last.provider_session_id is not None)
@@ -189,7 +191,7 @@ class AgentAssembly:
             redactor=parts.redactor,
             servers=self._states,
             server=shown_server(self._settings.base_url or DEFAULT_URL),
-            prices=self._prices,
+            prices=self.prices,
         )
         adapter = ResultAdapter(saved_results_root=self._agent_home())
         hooks = AgentHooks(
@@ -205,7 +207,7 @@ class AgentAssembly:
         )
         if parts.agent_home is not None:
             await asyncio.to_thread(make_private, parts.agent_home)
-        cost_before = await asyncio.to_thread(self._cost_before) if self._begun else 0.0
+        spent_before = await asyncio.to_thread(self._spent_before) if self._begun else None
         options = await build_options(
             self._effective_settings(),
             self._briefing,
@@ -228,14 +230,48 @@ class AgentAssembly:
             publish=self._publish,
             on_result=self._on_result,
             models=self.models,
-            cost_before=cost_before,
+            spent_before=spent_before,
         )
         self._last = translator
         for event in translator.update_servers([]):
             self._publish(event)
         await loop.connect()
+        try:
+            self.refuse_unpriced()
+        except SettingsError:
+            await loop.close()
+            raise
         self.commands = loop.commands
         return loop
+
+    def refuse_unpriced(self, choice: ModelChoice | None = None, *, limited: bool = False) -> None:
+        """Check that a spending limit can be kept with a choice of models, by default the present one.
+
+        Args:
+            choice: the choice of models.
+            limited: whether there is going to be a limit; otherwise the present one counts.
+
+        Raises:
+            SettingsError: there is a limit, and the price of a model is unknown.
+        """
+        if not limited and self._left() is None:
+            return
+        choice = choice or self.models.choice
+        subagents = self._briefing.subagents if self._briefing is not None else ()
+        names = (
+            choice.model,
+            self._settings.simple_model,
+            choice.fallback,
+            *(each.model for each in subagents),
+        )
+        for model in names:
+            if model is not None and not self.prices.is_known(model):
+                raise unpriced_error(model)
+
+    def _check_choice(self, choice: ModelChoice) -> None:
+        # The agent lists its models when it is connected.
+        if self._last is not None:
+            self.refuse_unpriced(choice)
 
     def close(self) -> None:
         """Remove the agent's private files, and close its servers and connections."""
@@ -250,12 +286,12 @@ class AgentAssembly:
             for problem in await asyncio.to_thread(install_skills, self._parts.skills, self._skills_folder):
                 self._report("skills", SettingsError(problem))
 
-    def _cost_before(self) -> float:
-        """The cost that the agent has already counted for the resumed conversation."""
+    def _spent_before(self) -> Spending | None:
+        """What the agent has already counted for the resumed conversation."""
         found = transcript_of(
             self.conversation_id, worked_in=self._parts.workspace.path, agent_home=self._agent_home()
         )
-        return 0.0 if found is None else cost_so_far(found)
+        return None if found is None else spending_so_far(found)
 
     def _effective_settings(self) -> Settings:
         """The settings with the chosen model, and with what a connection may cost.

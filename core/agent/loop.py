@@ -28,6 +28,7 @@ from core.agent.messages.translate import (
     is_ping,
 )
 from core.agent.messages.unmatched import UnmatchedResults
+from core.agent.messages.usage import Spending
 from core.agent.permissions.gate import PermissionGate
 from core.agent.turn import Stopping, Turn
 from core.errors import AgentUnavailable, ConnectionFailed
@@ -65,8 +66,8 @@ _UNREADABLE = "a message of the agent could not be read (details are in run.log)
 class AgentLoop:
     """Drives one connected agent; every connection has its own loop.
 
-    `on_result` is called with every finished tool call, and must return at once. `cost_before` is the cost that the
-    agent has already counted for a resumed conversation, in US dollars.
+    `on_result` is called with every finished tool call, and must return at once. `spent_before` is what the
+    agent has already counted for a resumed conversation.
     """
 
     def __init__(
@@ -81,7 +82,7 @@ class AgentLoop:
         publish: Callable[[Event], Event],
         on_result: Callable[[ToolResult], None],
         models: Models,
-        cost_before: float = 0.0,
+        spent_before: Spending | None = None,
     ) -> None:
         self._client = AgentClient(options, translator.malformed)
         self._hooks = hooks
@@ -92,7 +93,7 @@ class AgentLoop:
         self._publish = publish
         self._on_result = on_result
         self._turn: Turn | None = None
-        self._cost = cost_before
+        self._spent = spent_before or Spending()
         self._session_model = models.choice.model
         self._models = models
         self._stopping = Stopping(self._client)
@@ -397,13 +398,13 @@ class AgentLoop:
 
     def _outcome(self, turn: Turn, result: TurnOutcome) -> TurnOutcome:
         # The agent counts the cost of the whole conversation, and adds to it at the end of each turn.
-        cost = None
-        if result.cost_usd is not None:
-            cost = max(0.0, result.cost_usd - self._cost)
-            self._cost = max(self._cost, result.cost_usd)
+        if (spending := result.spending) is not None:
+            cost, unpriced = self._translator.prices.cost_between(self._spent, spending)
+            self._spent = max(self._spent, spending, key=lambda each: each.total_usd)
+            result = replace(result, cost_usd=cost, unpriced=tuple(unpriced))
         if self._hooks.final_plan and result.status == "success":
             result = replace(result, text=self._hooks.final_plan)
-        return turn.outcome(result, cost)
+        return turn.outcome(result)
 
     def _close_open(self) -> None:
         for event in [*self._translator.close_message(), *self._translator.tasks.close()]:

@@ -175,6 +175,8 @@ def _own_environment(settings: Settings, config_dir: Path | None, private: Path)
         ("ANTHROPIC_API_KEY", settings.api_key),
         ("ANTHROPIC_AUTH_TOKEN", settings.auth_token),
         ("ANTHROPIC_BASE_URL", settings.base_url),
+        ("ANTHROPIC_CUSTOM_HEADERS", settings.custom_headers),
+        ("CLAUDE_CODE_MAX_CONTEXT_TOKENS", settings.context_window and str(settings.context_window)),
         ("CLAUDE_CONFIG_DIR", _home_of(settings, config_dir)),
     ):
         if value:

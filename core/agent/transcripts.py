@@ -6,10 +6,13 @@ import os
 import re
 import unicodedata
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
-__all__ = ["cost_so_far", "transcript_of"]
+from core.agent.messages.usage import Spending
+
+__all__ = ["spending_so_far", "transcript_of"]
 
 _LONGEST_KEY = 200
 _BLOCK = 1 << 20
@@ -20,6 +23,7 @@ _CONVERSATION = re.compile(r"[0-9a-fA-F-]{36}")
 class _CostState(msgspec.Struct):
     type: str
     total: float = msgspec.field(default=0.0, name="totalCostUSD")
+    models: dict[str, Any] = msgspec.field(default_factory=dict, name="modelUsage")
 
 
 def transcript_of(conversation: str, *, worked_in: Path, agent_home: Path) -> Path | None:
@@ -38,8 +42,8 @@ def transcript_of(conversation: str, *, worked_in: Path, agent_home: Path) -> Pa
     return next((path for path in paths if path.is_file()), None)
 
 
-def cost_so_far(transcript: Path) -> float:
-    """The cost that the agent has counted for a conversation, in US dollars.
+def spending_so_far(transcript: Path) -> Spending:
+    """What the agent has counted for a conversation.
 
     It records that at its end, and adds to the last record when the conversation is resumed. The file is read from the
     end: call this in a thread.
@@ -55,19 +59,19 @@ def cost_so_far(transcript: Path) -> float:
                 # The first line may have begun before this block.
                 rest, *lines = block.split(b"\n") if at else (b"", *block.split(b"\n"))
                 for line in reversed(lines):
-                    if _COST_STATE in line and (found := _cost_in(line)) is not None:
+                    if _COST_STATE in line and (found := _spending_in(line)) is not None:
                         return found
     except OSError:
-        return 0.0
-    return 0.0
+        return Spending()
+    return Spending()
 
 
-def _cost_in(line: bytes) -> float | None:
+def _spending_in(line: bytes) -> Spending | None:
     try:
         state = msgspec.json.decode(line, type=_CostState)
     except (msgspec.MsgspecError, UnicodeDecodeError):
         return None
-    return state.total if state.type == "cost-state" else None
+    return Spending(state.total, state.models) if state.type == "cost-state" else None
 
 
 def _beginning_with(folder: Path, beginning: str) -> list[str]:

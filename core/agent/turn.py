@@ -89,14 +89,14 @@ class Turn:
         """Whether it is being stopped, by a person or for its refusal."""
         return self.interrupted or self.refusal is not None
 
-    def outcome(self, result: TurnOutcome, cost_usd: float | None) -> TurnOutcome:
+    def outcome(self, result: TurnOutcome) -> TurnOutcome:
         """The outcome of the query for a person, given the agent's result."""
         status, error = result.status, result.error
         if self.refusal is not None and status != "success":
             status, error = "error", self.refusal
         if self.interrupted and status == "error":
             status, error = "interrupted", None
-        return replace(result, status=status, error=error, cost_usd=cost_usd, tool_calls=tuple(self.calls))
+        return replace(result, status=status, error=error, tool_calls=tuple(self.calls))
 
 
 log = logging.getLogger(__name__)

@@ -7,6 +7,7 @@ here; `describe` calls it. The texts are not shortened, so that a reader of them
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 from functools import singledispatch
@@ -189,7 +190,9 @@ def _session_finished(event: ev.SessionFinished, _hints: Hints) -> Description:
         quantity(event.tool_calls, "tool call"),
         quantity(event.artifacts, "artifact"),
     )
-    details = f"{', '.join(counts)}{_cost(event.cost_usd)}, {spoken_duration(event.duration_ms)}"
+    details = (
+        f"{', '.join(counts)}{_cost(event.cost_usd, event.unpriced)}, {spoken_duration(event.duration_ms)}"
+    )
     sentence = _SESSION_ENDS.get(event.reason, f"The session has ended: {clean_line(event.reason)}.")
     return Description("session", sentence, details=(details,))
 
@@ -221,7 +224,7 @@ def _path_fell_back(event: ev.PathFellBack, _hints: Hints) -> Description:
 def _query_finished(event: ev.QueryFinished, hints: Hints) -> Description:
     took = _time(event.duration_ms, hints) if event.duration_ms else ""
     after = f" after {took}" if took else ""
-    details = (f"{quantity(event.turns, 'turn')}{_cost(event.cost_usd)}",)
+    details = (f"{quantity(event.turns, 'turn')}{_cost(event.cost_usd, event.unpriced)}",)
     match event.status:
         case "success":
             return Description("query", f"Done in {took}" if took else "Done", Severity.SUCCESS, details)
@@ -525,7 +528,9 @@ def _time(milliseconds: float, hints: Hints) -> str:
     return spoken_duration(milliseconds) + waited
 
 
-def _cost(cost_usd: float | None) -> str:
+def _cost(cost_usd: float | None, unpriced: Sequence[str] = ()) -> str:
+    if unpriced:
+        return f", cost unknown (no price is set for {clean_line(', '.join(unpriced))})"
     return f", ${cost_usd:.4f}" if cost_usd is not None else ""
 
 

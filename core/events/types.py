@@ -454,7 +454,10 @@ class McpStatus(Event, frozen=True, kw_only=True):
 
 
 class QueryFinished(Event, frozen=True, kw_only=True):
-    """A query ended; every query ends exactly once. `text` is the complete final answer."""
+    """A query ended; every query ends exactly once. `text` is the complete final answer.
+
+    `unpriced` are the models whose price is unknown; `cost_usd` is None then.
+    """
 
     query_id: str
     status: Literal["success", "error", "interrupted"]
@@ -462,6 +465,7 @@ class QueryFinished(Event, frozen=True, kw_only=True):
     duration_ms: float = 0.0
     turns: int = 0
     cost_usd: float | None = None
+    unpriced: list[str] = []
     usage: Usage | None = None
     context_window: int | None = None
     text: str = ""
@@ -519,13 +523,14 @@ class ErrorRaised(Event, frozen=True, kw_only=True):
 
 
 class SessionFinished(Event, frozen=True, kw_only=True):
-    """The session is over."""
+    """The session is over. `unpriced` are the models whose price is unknown; `cost_usd` is None then."""
 
     reason: str
     queries: int = 0
     tool_calls: int = 0
     artifacts: int = 0
     cost_usd: float | None = None
+    unpriced: list[str] = []
     duration_ms: float = 0.0
 
 

@@ -59,6 +59,7 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
             what is wrong.
         counted: the bytes of a journal without an end that were added up.
         estimate: the part of `cost` that is estimated, as no end of a query states it.
+        unpriced: whether a part of the cost is unknown, as the price of a model is.
         open: the part of `estimate` that belongs to the query that is running or was cut off.
     """
 
@@ -71,12 +72,18 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     cost: float | None = None
     estimate: float = 0.0
     open: float = 0.0
+    unpriced: bool = False
     calls: int | None = None
     artifacts: int | None = None
     state: Literal["finished", "crashed", "running", "corrupt", "unknown"] = "unknown"
     why: str = ""
     demo: bool = False
     counted: int = 0
+
+    @property
+    def known_cost(self) -> float | None:
+        """The cost of all of it; None if a part is unknown."""
+        return None if self.unpriced else self.cost
 
     @property
     def heading(self) -> str:
@@ -139,6 +146,7 @@ def read_summary(folder: Path, stamp: Stamp, before: Summary | None = None) -> S
             state="finished",
             seconds=end.duration_ms / 1000,
             cost=end.cost_usd,
+            unpriced=bool(end.unpriced),
             calls=end.tool_calls,
             artifacts=end.artifacts,
         )
@@ -274,10 +282,12 @@ def _added_up(file: int, summary: Summary, before: Summary | None) -> Summary:
     calls = artifacts = start = 0
     cost: float | None = None
     estimate = running = 0.0
+    unpriced = False
     seconds: float | None = None
     if before is not None and before.started == summary.started and 0 < before.counted <= summary.stamp[1]:
         calls, artifacts, start = before.calls or 0, before.artifacts or 0, before.counted
         cost, seconds, estimate, running = before.cost, before.seconds, before.estimate, before.open
+        unpriced = before.unpriced
     last, counted = b"", start
     for line, place in _lines(file, b'{"event":"', start):
         last, counted = line, place
@@ -290,7 +300,7 @@ def _added_up(file: int, summary: Summary, before: Summary | None) -> Summary:
             if isinstance(ended, QueryFinished):
                 if ended.cost_usd is not None:
                     cost, estimate = (cost or 0.0) - running + ended.cost_usd, estimate - running
-                running = 0.0
+                running, unpriced = 0.0, unpriced or bool(ended.unpriced)
         elif line.startswith(b'{"event":"tokens_spent"'):
             spent = _event(line)
             if isinstance(spent, TokensSpent) and spent.cost_usd:
@@ -307,6 +317,7 @@ def _added_up(file: int, summary: Summary, before: Summary | None) -> Summary:
         # Subtracting may leave a rounding error.
         estimate=estimate if estimate > _LEAST else 0.0,
         open=running,
+        unpriced=unpriced,
         seconds=seconds,
         counted=counted,
     )

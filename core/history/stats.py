@@ -24,6 +24,7 @@ class SessionStats:
     """Statistics of a past session; costs, tokens and times are complete when `read` is 1.
 
     Attributes:
+        unpriced: the models whose price is unknown.
         folder: what of the files of its folder had an effect, in clauses.
         seconds: how long the session took, or, if that is unknown, all of its queries.
         read: the part of the journal that was read, from 0 to 1.
@@ -40,6 +41,7 @@ class SessionStats:
     demo: bool = False
     folder: tuple[str, ...] = ()
     cost: float | None = None
+    unpriced: tuple[str, ...] = ()
     tokens: int = 0
     seconds: float = 0.0
     read: float = 0.0
@@ -76,6 +78,7 @@ class Totals:
                 case QueryFinished():
                     if event.cost_usd is not None:
                         stats.cost = (stats.cost or 0.0) + event.cost_usd
+                    stats.unpriced = tuple(dict.fromkeys((*stats.unpriced, *event.unpriced)))
                     self._worked += event.duration_ms / 1000
                     stats.seconds = self._worked
                 case SessionFinished():
@@ -92,5 +95,6 @@ def known_at_end(stats: SessionStats, events: Sequence[Event]) -> SessionStats:
     end = next((event for event in reversed(events) if isinstance(event, SessionFinished)), None)
     stats.tokens = 0
     stats.cost = end.cost_usd if end is not None else None
+    stats.unpriced = tuple(end.unpriced) if end is not None else ()
     stats.seconds = end.duration_ms / 1000 if end is not None else 0.0
     return stats

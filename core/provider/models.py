@@ -52,12 +52,20 @@ def checked_choice(choice: ModelChoice) -> ModelChoice:
 class Models:
     """The choice of a session; another choice takes effect with a new connection.
 
+    `check` raises `SettingsError` if a choice is not possible in this session.
+
     Attributes:
         choice: the choice for the next queries.
         known: the models that the agent lists, once it is connected; a custom server may have others.
     """
 
-    def __init__(self, settings: Settings, publish: Callable[[Event], object]) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        publish: Callable[[Event], object],
+        check: Callable[[ModelChoice], None] = lambda _choice: None,
+    ) -> None:
+        self._check = check
         self.choice = ModelChoice(settings.model, settings.fallback_model, settings.effort)
         self.known: tuple[KnownModel, ...] = ()
         self._publish = publish
@@ -71,6 +79,7 @@ class Models:
         checked = checked_choice(choice)
         if checked == self.choice:
             return False
+        self._check(checked)
         self.choice = checked
         self._publish(
             ModelChosen(model=checked.model, fallback_model=checked.fallback, effort=checked.effort)

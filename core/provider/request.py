@@ -20,12 +20,17 @@ _TIMEOUT = 5.0
 
 def endpoint(settings: Settings) -> tuple[str, dict[str, str]]:
     """The address of the Messages API, and the headers for it, including the credentials."""
-    headers = {"anthropic-version": _API_VERSION}
+    headers = {"anthropic-version": _API_VERSION, **_custom_headers(settings)}
     if settings.api_key:
         headers["x-api-key"] = settings.api_key
     if settings.auth_token:
         headers["authorization"] = f"Bearer {settings.auth_token}"
     return (settings.base_url or DEFAULT_URL).rstrip("/") + "/v1/messages", headers
+
+
+def _custom_headers(settings: Settings) -> dict[str, str]:
+    lines = (line.partition(":") for line in (settings.custom_headers or "").splitlines())
+    return {name.strip().lower(): value.strip() for name, _, value in lines}
 
 
 def small_request(

@@ -59,8 +59,9 @@ class TokenCount:
 
 @dataclass
 class Tally:
-    """The counts of one session; `cost_usd` is None until a query reports its cost.
+    """The counts of one session; `cost_usd` is the sum of the known costs, None until a query reports its cost.
 
+    `unpriced` are the models whose price is unknown, in the order of their use.
     `earlier_ms` is how long a resumed session took before, in milliseconds.
     """
 
@@ -68,6 +69,7 @@ class Tally:
     tool_calls: int = 0
     artifacts: int = 0
     cost_usd: float | None = None
+    unpriced: dict[str, None] = field(default_factory=dict)
     earlier_ms: float = 0.0
     _started: float = field(default_factory=time.monotonic)
 
@@ -81,8 +83,9 @@ class Tally:
             case _:
                 return
 
-    def spend(self, cost_usd: float | None) -> None:
-        """Add the cost of a query, if it is known."""
+    def spend(self, cost_usd: float | None, unpriced: Iterable[str] = ()) -> None:
+        """Add the cost of a query, if it is known; `unpriced` are its models without a price."""
+        self.unpriced |= dict.fromkeys(unpriced)
         if cost_usd is not None:
             self.cost_usd = (self.cost_usd or 0.0) + cost_usd
 
@@ -93,7 +96,8 @@ class Tally:
             queries=self.queries,
             tool_calls=self.tool_calls,
             artifacts=self.artifacts,
-            cost_usd=self.cost_usd,
+            cost_usd=None if self.unpriced else self.cost_usd,
+            unpriced=list(self.unpriced),
             duration_ms=self.earlier_ms + (time.monotonic() - self._started) * 1000,
         )
 

@@ -29,7 +29,10 @@ def _lines(record: SessionRecord) -> Iterator[str]:
         yield f"Ended     {record.finished.at.astimezone():%Y-%m-%d %H:%M:%S} ({record.finished.reason})"
     ends = [query.end for query in queries if query.end is not None]
     costs = [end.cost_usd for end in ends if end.cost_usd is not None]
-    if costs:
+    unpriced = dict.fromkeys(clean_line(model, 100) for end in ends for model in end.unpriced)
+    if unpriced:
+        yield f"Cost      unknown (no price is set for {', '.join(unpriced)})"
+    elif costs:
         yield f"Cost      ${sum(costs):.4f}"
     tokens = sum(end.usage.total for end in ends if end.usage is not None)
     if tokens:

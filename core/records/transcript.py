@@ -81,6 +81,8 @@ def _ending(query: QueryEntry) -> str:
         facts.append(f"{end.usage.total} tokens")
     if end.cost_usd is not None:
         facts.append(f"${end.cost_usd:.4f}")
+    elif end.unpriced:
+        facts.append("cost unknown")
     error = f"\n\n{_fenced(end.error)}" if end.error else ""
     return f"*{end.status.capitalize()}: {', '.join(facts)}.*{error}"
 

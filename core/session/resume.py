@@ -117,6 +117,7 @@ class PreviousState:
     overrides: Overrides = field(default_factory=Overrides)
     _open: dict[tuple[int, str], Event] = field(default_factory=dict)
     _estimates: dict[str, float] = field(default_factory=dict)
+    _unpriced: dict[str, dict[str, None]] = field(default_factory=dict)
     _run: tuple[float, float] = (0.0, 0.0)
 
     def handle_events(self, events: Iterable[Event]) -> None:
@@ -139,7 +140,9 @@ class PreviousState:
             span = _SPANS[number]
             end = span.end(**{name: getattr(event, name) for name in span.same}, **span.why)
             if isinstance(end, QueryFinished):
-                end = msgspec.structs.replace(end, cost_usd=self._estimates.get(end.query_id))
+                unpriced = list(self._unpriced.get(end.query_id, ()))
+                cost = None if unpriced else self._estimates.get(end.query_id)
+                end = msgspec.structs.replace(end, cost_usd=cost, unpriced=unpriced)
             yield end
 
     def _handle_event(self, event: Event) -> None:
@@ -162,7 +165,10 @@ class PreviousState:
                     self.last_query = max(self.last_query, int(number[1]))
             case QueryFinished():
                 estimate = self._estimates.pop(event.query_id, None)
-                self.tally.spend(estimate if event.cost_usd is None else event.cost_usd)
+                self._unpriced.pop(event.query_id, None)
+                self.tally.spend(estimate if event.cost_usd is None else event.cost_usd, event.unpriced)
+            case TokensSpent(cost_usd=None):
+                self._unpriced.setdefault(event.query_id, {})[event.model] = None
             case TokensSpent(cost_usd=float(cost)):
                 self._estimates[event.query_id] = self._estimates.get(event.query_id, 0.0) + cost
             case MessageFinished():
@@ -192,6 +198,8 @@ class PreviousState:
         self._end_run()
         for estimate in self._estimates.values():
             self.tally.spend(estimate)
+        for unpriced in self._unpriced.values():
+            self.tally.spend(None, unpriced)
 
 
 def _is_later(event: Event) -> bool:

@@ -268,8 +268,10 @@ class Session:
         """Raise the spending limit; queries that wait for that run. A running query keeps its limit.
 
         Raises:
-            SettingsError: the session has already cost that much.
+            SettingsError: the session has already cost that much, or the price of its model is unknown.
         """
+        if self._agent.loop is not None:
+            self._assembly.refuse_unpriced(limited=True)
         self._budget.raise_to(limit_usd)
         if self._queue.ready:
             self._runner.wake()
@@ -434,7 +436,7 @@ class Session:
                 self.state = SessionState.IDLE if usable else SessionState.FAILED
             for message in reversed(self._agent.undelivered):
                 self._queue.add_first(message)
-            self._tally.spend(outcome.cost_usd)
+            self._tally.spend(outcome.cost_usd, outcome.unpriced)
             if outcome.at_limit:
                 self._budget.note_stop()
             self.bus.publish(
@@ -445,6 +447,7 @@ class Session:
                     duration_ms=(time.monotonic() - started) * 1000,
                     turns=outcome.turns,
                     cost_usd=outcome.cost_usd,
+                    unpriced=list(outcome.unpriced),
                     usage=outcome.usage,
                     context_window=outcome.context_window,
                     text=outcome.text,
@@ -458,6 +461,8 @@ class Session:
             await self._connect()
         loop = self._agent.loop
         assert loop is not None
+        # What the agent does not know of its model it may have reported only at the end of a query.
+        self._assembly.refuse_unpriced()
         self.state = SessionState.RUNNING
         return await self._path.follow(
             text,

@@ -165,7 +165,7 @@ def _reason_without_trust(
 
 def _hold_back_address(layers: list[Layer], held_back: list[HeldBack]) -> list[HeldBack]:
     """Hold back the folder's server of the model if its key is: that server is not meant to get another key."""
-    key = next((each for each in held_back if each.name in ("api_key", "auth_token")), None)
+    key = next((each for each in held_back if each.name in ("api_key", "auth_token", "custom_headers")), None)
     found = []
     for layer in layers:
         if key is not None and (address := layer.pop("base_url", None)) is not None:

@@ -112,7 +112,7 @@ def set_elsewhere(
 
 
 # Only the user may name servers of tools, as some of their tools run without asking.
-_SENT_TO = {"base_url": ("api_key", "auth_token")}
+_SENT_TO = {"base_url": ("api_key", "auth_token", "custom_headers")}
 
 
 def _refuse_redirected_secrets(layers: Sequence[Layer]) -> None:

@@ -85,6 +85,10 @@ class Settings:
         str | None, Spec(values.url, ("ANTHROPIC_BASE_URL",), unset="Anthropic's own", affects="data")
     ] = None
     """The server that speaks the Messages API; without one it is Anthropic's own."""
+    custom_headers: Annotated[
+        str | None, Spec(values.headers, ("ANTHROPIC_CUSTOM_HEADERS",), secret=True, affects="data")
+    ] = None
+    """Headers that are sent with every request to the model, one `Name: value` a line."""
     claude_config_dir: Annotated[
         Path | None,
         Spec(values.path, ("CLAUDE_CONFIG_DIR",), user_only=True, unset="~/.claude", affects="data"),
@@ -163,6 +167,22 @@ class Settings:
         int | None, Spec(values.integer(least=1), unset="no limit", affects="cost", stricter=values.smaller)
     ] = None
     """How many model turns one query may take."""
+    prices: Annotated[tuple[str, ...], Spec(values.prices, user_only=True, affects="cost")] = ()
+    """Prices of models: `MODEL=INPUT/OUTPUT`, or with cache read and cache write behind; separated by commas.
+
+    The amounts are US dollars per million tokens. The agent knows the prices of Anthropic's models; the cost of any
+    other one is unknown unless its price is here, and a spending limit needs it. `my-model=0/0` costs nothing. Cached
+    tokens cost as much as other input if nothing is said of them. A price here wins over the agent's own."""
+    context_window: Annotated[
+        int | None,
+        Spec(
+            values.integer(least=1000),
+            ("CLAUDE_CODE_MAX_CONTEXT_TOKENS",),
+            unset="unknown",
+            affects="cost",
+        ),
+    ] = None
+    """The context window, in tokens, of a model that the agent does not know; it compacts the context to fit in it."""
     demo: Annotated[bool, Spec(values.flag, affects="tools")] = False
     """Play a session with a scripted model, without network and keys."""
     demo_pace: Annotated[

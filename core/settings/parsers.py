@@ -13,17 +13,20 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from core.settings.prices import read_price
 from core.settings.theme_names import OF_TEXTUAL, OWN_THEMES
 
 __all__ = [
     "Parse",
     "choice",
     "flag",
+    "headers",
     "integer",
     "more_careful",
     "number",
     "path",
     "patterns",
+    "prices",
     "skills",
     "slugs",
     "smaller",
@@ -47,6 +50,7 @@ _WORDS = {
 }
 _MODES = ("plan", "default", "acceptEdits", "bypassPermissions")
 _OUTER_COMMA = re.compile(r",(?![^()]*\))")
+_HEADER = re.compile(r"[!#$%&'*+.^_`|~\w-]+\s*:[\t\x20-\x7e\x80-\xff]*", re.ASCII)
 _SLUG = re.compile(r"[a-z0-9][a-z0-9_-]{0,99}")
 
 
@@ -146,6 +150,25 @@ def patterns(value: Any) -> tuple[str, ...]:
     if not isinstance(items, (list, tuple)) or not all(isinstance(item, str) for item in items):
         raise ValueError("a list of texts, or texts separated by commas")
     return tuple(item.strip() for item in items if item.strip())
+
+
+def prices(value: Any) -> tuple[str, ...]:
+    """Read the prices of models, one text for each: `MODEL=INPUT/OUTPUT`."""
+    texts = patterns(value)
+    for each in texts:
+        read_price(each)
+    return texts
+
+
+def headers(value: Any) -> str:
+    """Read headers of requests, one `Name: value` a line."""
+    allowed = "headers such as X-Team: research, one a line"
+    if not isinstance(value, str) or "\0" in value:
+        raise ValueError(allowed)
+    lines = [line.strip() for line in value.splitlines() if line.strip()]
+    if not all(_HEADER.fullmatch(line) for line in lines):
+        raise ValueError(allowed)
+    return "\n".join(lines)
 
 
 def slugs(value: Any) -> tuple[str, ...]:

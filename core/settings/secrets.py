@@ -29,6 +29,7 @@ def secrets(settings: Settings, environ: Mapping[str, str]) -> frozenset[str]:
     """
     found: set[str | None] = {*secret_values(settings)}
     addresses: list[str | None] = [settings.base_url, settings.composio_base_url]
+    found.update(_header_values(settings.custom_headers or ""))
     for name, value in environ.items():
         parts = set(re.split(r"[_\W]+", name.upper()))
         if parts & _SECRET_PARTS and not parts & _PLACE_PARTS and name.upper() not in _PLAIN_NAMES:

@@ -199,7 +199,7 @@ class SpanTree:
         self._end_open(now)
         if self._session is None:
             return
-        totals = _fields(event, "reason", "queries", "tool_calls", "artifacts", "cost_usd")
+        totals = _fields(event, "reason", "queries", "tool_calls", "artifacts", "cost_usd") | _unpriced(event)
         self._log("session_complete", self._session, now, duration_ms=event.duration_ms, **totals)
         self._set(self._session, **totals)
         self._session.end(now)
@@ -214,7 +214,7 @@ class SpanTree:
         self._query = None
         usage = event.usage
         tokens = _fields(usage, "input_tokens", "output_tokens") if usage else {}
-        self._set(span, **_fields(event, "status", "turns", "cost_usd"), **tokens)
+        self._set(span, **_fields(event, "status", "turns", "cost_usd"), **_unpriced(event), **tokens)
         if event.status == "error":
             span.set_status(Status(StatusCode.ERROR, self._safe(event.error or "")))
         span.end(ended)
@@ -363,6 +363,11 @@ class SpanTree:
 
     def _safe(self, text: str) -> str:
         return clean(preview(text, _PREVIEW, self._redactor))
+
+
+def _unpriced(event: ev.QueryFinished | ev.SessionFinished) -> dict[str, Any]:
+    """The models whose price is unknown, as an attribute if there are any."""
+    return {"unpriced": ", ".join(event.unpriced)} if event.unpriced else {}
 
 
 def _fields(source: msgspec.Struct, *names: str) -> dict[str, Any]:

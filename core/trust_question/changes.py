@@ -26,6 +26,7 @@ _WORDS: Mapping[str, str] = {
     "base_url": "the model's server",
     "api_key": "the model's key",
     "auth_token": "the model's token",
+    "custom_headers": "headers of requests to the model",
     "workspace_base": "where sessions are stored",
     "composio_api_key": "Composio's key",
     "composio_user_id": "the Composio account",
@@ -43,6 +44,7 @@ _WORDS: Mapping[str, str] = {
     "classifier": "the classifier",
     "max_cost_usd": "the spending limit",
     "max_turns": "the limit of turns",
+    "context_window": "the context window",
 }
 
 

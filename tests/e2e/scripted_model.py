@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -80,12 +80,16 @@ def events_of(blocks: Sequence[Block], model: str, number: int) -> Iterator[tupl
 
 @contextmanager
 def scripted_model(
-    reply: Reply, *, rate: float | None = None, ended: Callable[[float], object] | None = None
+    reply: Reply,
+    *,
+    rate: float | None = None,
+    ended: Callable[[float], object] | None = None,
+    requested: Callable[[Mapping[str, str]], object] | None = None,
 ) -> Iterator[str]:
     """Serve a model that answers with `reply`; gives its base URL.
 
     With a `rate` a stream brings so many pieces in a second, else all at once; `ended` is told when the last
-    byte of a paced one was written (`time.perf_counter`).
+    byte of a paced one was written (`time.perf_counter`); `requested` gets the headers of each request.
     """
     served = 0
 
@@ -99,6 +103,8 @@ def scripted_model(
             if self.path.split("?")[0] != "/v1/messages":
                 self._send(404, "application/json", b'{"input_tokens": 10}')
                 return
+            if requested is not None:
+                requested(dict(self.headers.items()))
             served += 1
             results = sum(
                 1

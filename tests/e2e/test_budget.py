@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -115,6 +116,31 @@ def test_the_cost_moves_while_a_query_runs_and_ends_it_at_the_limit(tmp_path: Pa
     assert [each.level for each in reached][-1] == "spent"
     assert reached[-1].spent_usd >= float(limit)
     assert not reached[-1].refused
+
+
+def test_a_limit_needs_the_price_of_a_model_that_the_agent_does_not_know(tmp_path: Path) -> None:
+    seen: list[Mapping[str, str]] = []
+    secret = "hush-4711-hush"
+    with scripted_model(
+        lambda _body, _results: (Text(f"The team is {secret}."),), requested=seen.append
+    ) as url:
+        variables = {
+            "ANTHROPIC_CUSTOM_HEADERS": f"X-Team: {secret}\nX-Org: research",
+            "CLAUDE_CODE_MAX_CONTEXT_TOKENS": "40960",
+            "UA_PRICES": "qwen3:14b=2/4",
+        }
+        options = ("run", "--model", "qwen3:14b", "--max-cost", "1", "Hello")
+        env = model_environment(tmp_path, url)
+        refused = run(tmp_path / "refused", *options, env=env)
+        assert seen == []
+        known = run(tmp_path / "known", *options, env=env | variables)
+    assert refused.code == 1
+    assert "needs the price of qwen3:14b, which is unknown: set it with the setting prices" in refused.stderr
+    (finished,) = known.of(QueryFinished)
+    assert (known.code, finished.context_window) == (0, 40_960)
+    assert finished.cost_usd == pytest.approx((2 * 100 + 4 * 9) / 1e6)
+    assert [(each["X-Team"], each["X-Org"]) for each in seen] == [(secret, "research")]
+    assert secret not in known.stdout
 
 
 def test_sub_agents_are_stopped_by_what_they_are_estimated_to_spend(tmp_path: Path) -> None:

@@ -64,7 +64,7 @@ def _fields(summary: Summary) -> dict[str, Any]:
         "query": summary.query,
         "started": None if summary.started is None else _at(summary.started).isoformat(),
         "seconds": summary.seconds,
-        "cost_usd": summary.cost,
+        "cost_usd": summary.known_cost,
         "cost_is_estimated": summary.estimate > 0,
         "tool_calls": summary.calls,
         "artifacts": summary.artifacts,
@@ -74,18 +74,26 @@ def _fields(summary: Summary) -> dict[str, Any]:
 
 
 def _row(summary: Summary) -> tuple[str, ...]:
-    from core.events.units import duration, money
+    from core.events.units import duration
 
     return (
         summary.name,
         summary.state,
         "-" if summary.started is None else f"{_at(summary.started).astimezone():%Y-%m-%d %H:%M}",
         "-" if summary.seconds is None else duration(summary.seconds),
-        "-" if summary.cost is None else f"{'~' if summary.estimate else ''}{money(summary.cost)}",
+        _cost(summary),
         "-" if summary.calls is None else str(summary.calls),
         "-" if summary.artifacts is None else str(summary.artifacts),
         clean_line(summary.line, 200),
     )
+
+
+def _cost(summary: Summary) -> str:
+    from core.events.units import money
+
+    if summary.unpriced:
+        return "?"
+    return "-" if summary.cost is None else f"{'~' if summary.estimate else ''}{money(summary.cost)}"
 
 
 def _at(seconds: float) -> datetime:

@@ -87,6 +87,7 @@ class ResumedSource(SessionSource):
         # Cost and tokens count on from those of the past.
         stats, facts = self._past.stats, host.status.facts
         facts.cost, facts.tokens = stats.cost, TokenCount(stats.tokens)
+        facts.unpriced = dict.fromkeys(stats.unpriced)
         host.status.refresh()
         host.pump.resume()
 

@@ -46,7 +46,9 @@ class PastStatus:
             cells.append(Cell(Content.styled(f"reading {self.read:>4.0%}", "$accent"), 98))
         if stats.seconds:
             cells.append(cell(short_time(stats.seconds), 90))
-        if stats.cost is not None:
+        if stats.unpriced:
+            cells.append(cell("cost ?", 80))
+        elif stats.cost is not None:
             cells.append(cell(money(stats.cost), 80))
         if stats.tokens:
             cells.append(cell(f"{short_count(stats.tokens)} tok", 70))

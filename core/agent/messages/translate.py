@@ -18,7 +18,7 @@ from core.agent.mcp.states import ServerStates
 from core.agent.messages.malformed import MalformedMessages
 from core.agent.messages.results import RawResult
 from core.agent.messages.subagents import SubagentTasks
-from core.agent.messages.usage import Prices, TokenMeter, usage_of, window_of
+from core.agent.messages.usage import Prices, Spending, TokenMeter, usage_of
 from core.events.describe import describe_retry
 from core.events.tool_names import tool_name
 from core.events.types import (
@@ -75,13 +75,19 @@ class RawToolResult:
 
 @dataclass(frozen=True)
 class TurnOutcome:
-    """How a turn ended: for the agent, whose `cost_usd` is of the whole conversation, or for one query alone."""
+    """How a turn ended.
+
+    `spending` is what the agent has counted for the whole conversation. `cost_usd` is the cost of this query alone; it
+    is None if it is unknown, as that of models in `unpriced`.
+    """
 
     status: Literal["success", "error", "interrupted"]
     text: str = ""
     error: str | None = None
     turns: int = 0
+    spending: Spending | None = None
     cost_usd: float | None = None
+    unpriced: tuple[str, ...] = ()
     usage: Usage | None = None
     context_window: int | None = None
     tool_calls: tuple[ToolCall, ...] = ()
@@ -406,15 +412,21 @@ class Translator:
             text=(text or self.last_text) if status == "success" else self.last_text,
             error=error,
             turns=_int(message.num_turns, 0),
-            cost_usd=message.total_cost_usd,
+            spending=_spending(message),
             usage=usage_of(message.usage),
-            context_window=window_of(message.model_usage, self.model),
+            context_window=self.prices.window_of(message.model_usage, self.model),
         )
 
 
 def is_ping(message: sdk.Message) -> bool:
     """Whether a message only shows that the connection to the model's service is open."""
     return getattr(message, "event", {}).get("type") == "ping"
+
+
+def _spending(message: sdk.ResultMessage) -> Spending | None:
+    if message.total_cost_usd is None:
+        return None
+    return Spending(message.total_cost_usd, _object(message.model_usage))
 
 
 def _failure(message: sdk.ResultMessage, text: str, server: str) -> str | None:

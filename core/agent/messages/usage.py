@@ -1,46 +1,72 @@
-"""Counts the tokens of every message, also of sub-agents, and estimates their cost.
+"""Counts the tokens of every message, also of sub-agents, and what they cost.
 
 The agent reports the cost of a turn only at its end, and includes its sub-agents. What it reports of itself is enough
 for an estimate until then: the price list in the answer to the first handshake, and from the end of each turn what
 every model really cost. There is no price list in this module.
+
+The agent prices a model that it does not know like one of its own, and says so: `costBasis` is `unknown`. Such a
+figure is not used: the cost is unknown, unless the user has set a price.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeGuard
 
 import msgspec
 
 from core.events.types import TokensSpent, Usage
+from core.settings.prices import ModelPrice
 from core.text import clean
 
 if TYPE_CHECKING:
     import claude_agent_sdk as sdk
 
-__all__ = ["Prices", "TokenMeter", "usage_of", "window_of"]
+__all__ = ["Prices", "Spending", "TokenMeter", "usage_of"]
 
 _LISTED = re.compile(r"\$(\d+(?:\.\d+)?)/\$\d+(?:\.\d+)? per Mtok")
 # The price of a token in input tokens: the same proportions for every model of the agent's list.
 _OUTPUT, _CACHE_WRITE, _CACHE_READ = 5.0, 1.25, 0.1
 _WEB_SEARCH_USD = 0.01
+_CLAUDE = "claude"
+_SHORT = frozenset({"default", "inherit", "best", "opusplan", "opus", "sonnet", "haiku"})
 _HIGHEST = 1 << 53
 
 
-class Prices:
-    """The price of an input token of each model, in US dollars; kept for the whole session."""
+@dataclass(frozen=True)
+class Spending:
+    """What the agent has counted for a conversation: its total in US dollars, and its report on each model."""
 
-    def __init__(self) -> None:
+    total_usd: float = 0.0
+    models: Mapping[str, Any] = field(default_factory=dict)
+
+
+class Prices:
+    """What the tokens of each model cost, in US dollars; kept for the whole session.
+
+    `chosen` are the prices that the user has set; they win over those of the agent. `window` is the user's context
+    window for models that the agent does not know.
+    """
+
+    def __init__(self, chosen: Mapping[str, ModelPrice] | None = None, window: int | None = None) -> None:
+        self._chosen = dict(chosen or {})
+        self._window = window
         self._listed: dict[str, float] = {}
+        self._names: set[str] = set()
         self._families: dict[str, float] = {}
         self._measured: dict[str, float] = {}
+        self._unknown: set[str] = set()
 
     def read_list(self, models: Iterable[Any]) -> None:
         """Read the prices from the models that the agent lists when it is connected."""
         for model in models:
             if not isinstance(model, Mapping):
                 continue
+            # The list has a model that the agent does not know, too, if the session uses it.
+            if _CLAUDE in str(model.get("resolvedModel") or ""):
+                self._names.add(str(model.get("value") or ""))
             found = _LISTED.search(str(model.get("description") or ""))
             if found is None:
                 continue
@@ -55,24 +81,89 @@ class Prices:
         for name, spent in models.items() if isinstance(models, Mapping) else ():
             if not isinstance(spent, Mapping):
                 continue
-            usage = Usage(
-                input_tokens=_count(spent, "inputTokens"),
-                output_tokens=_count(spent, "outputTokens"),
-                cache_read_input_tokens=_count(spent, "cacheReadInputTokens"),
-                cache_creation_input_tokens=_count(spent, "cacheCreationInputTokens"),
-            )
-            cost = spent.get("costUSD")
+            if spent.get("costBasis") == "unknown":
+                self._unknown.add(str(name))
+                continue
+            usage, cost = _usage_in(spent), spent.get("costUSD")
             if isinstance(cost, int | float) and (weight := _weight(usage)):
                 searches = _WEB_SEARCH_USD * _count(spent, "webSearchRequests")
                 self._measured[str(name)] = max(0.0, cost - searches) / weight
 
+    def is_known(self, model: str) -> bool:
+        """Whether the cost of a model can be told: the user has set its price, or the agent knows it."""
+        return model in self._chosen or self._agent_knows(model)
+
     def cost_of(self, model: str, usage: Usage) -> float | None:
         """Estimate what these tokens of a model cost, in US dollars; None if the model is unknown."""
+        if (chosen := self._chosen.get(model)) is not None:
+            return _cost_at(chosen, usage)
+        if model in self._unknown:
+            return None
         price = self._measured.get(model, self._listed.get(model))
-        if price is None:
+        if price is None and _CLAUDE in model:
             # The list has no price for older models of a family; it is close to that of the newest.
             price = next((each for family, each in self._families.items() if family in model), None)
         return None if price is None else price * _weight(usage)
+
+    def cost_between(self, before: Spending, now: Spending) -> tuple[float | None, list[str]]:
+        """What a conversation cost between two reports, in US dollars, and the models whose price is unknown.
+
+        The cost is None if there are such models.
+        """
+        cost, unpriced = now.total_usd - before.total_usd, []
+        for name, spent in now.models.items():
+            earlier = before.models.get(name)
+            usage = _usage_in(spent, earlier)
+            if not usage.total:
+                continue
+            if (chosen := self._chosen.get(name)) is not None:
+                cost += _cost_at(chosen, usage) - _dollars(spent) + _dollars(earlier)
+            elif name in self._unknown:
+                unpriced.append(clean(name))
+        return (None if unpriced else max(0.0, cost)), unpriced
+
+    def window_of(self, models: Any, model: str | None) -> int | None:
+        """The context window of a model in tokens, as reported at the end of a turn; None if it is unknown."""
+        if model in self._unknown:
+            return self._window
+        usage = models.get(model) if isinstance(models, Mapping) else None
+        window = usage.get("contextWindow") if isinstance(usage, Mapping) else None
+        return window if _is_count(window) and window > 0 else None
+
+    def _agent_knows(self, model: str) -> bool:
+        if model in self._unknown:
+            return False
+        name = model.partition("[")[0]
+        # The list has only the newest models and their short names.
+        return name in self._names | _SHORT or name in self._measured or _CLAUDE in name
+
+
+def _cost_at(price: ModelPrice, usage: Usage) -> float:
+    return (
+        price.input * usage.input_tokens
+        + price.output * usage.output_tokens
+        + price.cache_read * usage.cache_read_input_tokens
+        + price.cache_write * usage.cache_creation_input_tokens
+    )
+
+
+def _usage_in(spent: Any, earlier: Any = None) -> Usage:
+    """The tokens in a report on a model, without those in an earlier report."""
+
+    def count(name: str) -> int:
+        return max(0, _count(spent, name) - _count(earlier, name))
+
+    return Usage(
+        input_tokens=count("inputTokens"),
+        output_tokens=count("outputTokens"),
+        cache_read_input_tokens=count("cacheReadInputTokens"),
+        cache_creation_input_tokens=count("cacheCreationInputTokens"),
+    )
+
+
+def _dollars(spent: Any) -> float:
+    cost = spent.get("costUSD") if isinstance(spent, Mapping) else None
+    return float(cost) if isinstance(cost, int | float) else 0.0
 
 
 def _weight(usage: Usage) -> float:
@@ -84,8 +175,8 @@ def _weight(usage: Usage) -> float:
     )
 
 
-def _count(spent: Mapping[str, Any], name: str) -> int:
-    value = spent.get(name)
+def _count(spent: Any, name: str) -> int:
+    value = spent.get(name) if isinstance(spent, Mapping) else None
     return value if _is_count(value) else 0
 
 
@@ -102,13 +193,6 @@ def usage_of(raw: Any) -> Usage | None:
         return None
     counts = {name: value for name in Usage.__struct_fields__ if _is_count(value := raw.get(name))}
     return Usage(**counts) if counts else None
-
-
-def window_of(models: Any, model: str | None) -> int | None:
-    """The context window of a model in tokens, as reported at the end of a turn for each model used."""
-    usage = models.get(model) if isinstance(models, dict) else None
-    window = usage.get("contextWindow") if isinstance(usage, dict) else None
-    return window if _is_count(window) and window > 0 else None
 
 
 class TokenMeter:

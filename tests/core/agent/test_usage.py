@@ -8,8 +8,9 @@ import claude_agent_sdk as sdk
 import pytest
 
 from core.agent.messages.translate import Translator, TurnOutcome
-from core.agent.messages.usage import Prices
+from core.agent.messages.usage import Prices, Spending
 from core.events.types import TokensSpent, Usage
+from core.settings.prices import read_prices
 from tests.core.agent.test_translate import begin, fed, result, stream
 
 MODELS = [
@@ -25,6 +26,7 @@ MODELS = [
         "resolvedModel": "claude-sonnet-9",
         "description": "Newer version available",
     },
+    {"value": "glm", "resolvedModel": "glm", "description": "Custom model"},
 ]
 MILLION = Usage(input_tokens=1_000_000)
 
@@ -73,8 +75,51 @@ def test_what_a_query_really_cost_is_the_price_from_then_on() -> None:
         output_tokens=100_000, cache_creation_input_tokens=80_000, cache_read_input_tokens=1_000_000
     )
     assert prices.cost_of("claude-sonnet-9-5", weighed) == pytest.approx(0.5 * 3 + 0.1 * 3 + 0.1 * 3)
-    prices.measure({"glm-4.6": used(inputTokens=1_000_000, webSearchRequests=10, costUSD=1.1)})
-    assert prices.cost_of("glm-4.6", MILLION) == pytest.approx(1.0)
+    prices.measure({"claude-x": used(inputTokens=1_000_000, webSearchRequests=10, costUSD=1.1)})
+    assert prices.cost_of("claude-x", MILLION) == pytest.approx(1.0)
+
+
+def test_the_agents_guess_for_an_unknown_model_is_not_used() -> None:
+    prices = Prices()
+    prices.read_list(MODELS)
+    guess = {
+        "qwen3:14b": used(inputTokens=1000, costUSD=5.0, costBasis="unknown"),
+        "claude-sonnet-9-5": used(inputTokens=1000, costUSD=2.0, costBasis="list"),
+    }
+    prices.measure(guess)
+    assert prices.cost_of("qwen3:14b", MILLION) is None
+    assert not prices.is_known("qwen3:14b")
+    assert prices.window_of(guess, "qwen3:14b") is None
+    assert prices.window_of(guess, "claude-sonnet-9-5") == 1_000_000
+    assert prices.cost_between(Spending(), Spending(7.0, guess)) == (None, ["qwen3:14b"])
+    more = {**guess, "claude-sonnet-9-5": used(inputTokens=1500, costUSD=3.0, costBasis="list")}
+    assert prices.cost_between(Spending(7.0, guess), Spending(8.0, more)) == (1.0, [])
+
+
+def test_the_users_prices_replace_those_of_the_agent() -> None:
+    prices = Prices(read_prices(["qwen3:14b=1/2/0.5/4", "claude-sonnet-9-5=0/0"]), window=40_000)
+    prices.read_list(MODELS)
+    counts = {
+        "inputTokens": 1000,
+        "outputTokens": 100,
+        "cacheReadInputTokens": 10,
+        "cacheCreationInputTokens": 1,
+    }
+    report = {
+        "qwen3:14b": used(**counts, costUSD=5.0, costBasis="unknown"),
+        "claude-sonnet-9-5": used(inputTokens=1000, costUSD=2.0, costBasis="list"),
+        "claude-haiku-9-5": used(inputTokens=1000, costUSD=1.0, costBasis="list"),
+    }
+    prices.measure(report)
+    own = (1000 + 2 * 100 + 0.5 * 10 + 4) / 1e6
+    cost, unpriced = prices.cost_between(Spending(), Spending(8.0, report))
+    assert cost == pytest.approx(1.0 + own)
+    assert unpriced == []
+    assert prices.cost_of("qwen3:14b", MILLION) == pytest.approx(1.0)
+    assert prices.window_of(report, "qwen3:14b") == 40_000
+    assert [prices.is_known(each) for each in ("qwen3:14b", "sonnet", "claude-opus-3", "glm")] == [
+        True, True, True, False,
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from core.agent.transcripts import cost_so_far, transcript_of
+from core.agent.messages.usage import Spending
+from core.agent.transcripts import spending_so_far, transcript_of
 from core.bus import Bus
 from core.errors import ConversationGone, JournalError, SettingsError, WorkspaceError
 from core.events.codec import encode_event
@@ -226,11 +227,12 @@ def test_a_transcript_is_found_as_the_agent_names_its_folder(tmp_path: Path, nam
 
 @pytest.mark.parametrize("behind", [0, 3, 40_000])
 def test_the_last_cost_of_a_transcript_counts(tmp_path: Path, behind: int) -> None:
-    states = [{"type": "cost-state", "totalCostUSD": cost} for cost in (9.0, 0.125)]
+    used = {"m": {"inputTokens": 5}}
+    states = [{"type": "cost-state", "totalCostUSD": cost, "modelUsage": used} for cost in (9.0, 0.125)]
     shown_text = {"type": "user", "message": 'he said "type":"cost-state"', "cost": 7}
     path = keep(tmp_path / "home", tmp_path, ID, shown_text, *states, *[shown_text] * behind)
-    assert cost_so_far(path) == 0.125
-    assert cost_so_far(path.with_name("gone")) == 0.0
+    assert spending_so_far(path) == Spending(0.125, used)
+    assert spending_so_far(path.with_name("gone")) == Spending()
 
 
 def test_a_session_in_use_is_refused_and_left_as_it_is(workspace: Workspace) -> None:

@@ -136,6 +136,8 @@ def test_patterns_split_at_commas_outside_parentheses(folders: Folders) -> None:
     ("name", "value", "allowed"),
     [
         ("permission_mode", "yolo", "default, acceptEdits, plan"),
+        ("prices", "m", "prices such as my-model=0.5/1.5"),
+        ("prices", "m=1/2,n=-1/2", "prices such as my-model=0.5/1.5"),
         ("max_cost_usd", "-1", "a number above 0"),
         ("max_cost_usd", "nan", "a number above 0"),
         ("max_turns", "2.5", "a whole number of at least 1"),

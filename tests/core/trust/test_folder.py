@@ -20,6 +20,7 @@ from core.settings.describe import list_settings, store_setting
 from core.settings.loading import load_from
 from core.settings.model import SPECS, Settings
 from core.settings.places import Places
+from core.settings.secrets import secrets
 from core.trust.decisions import FolderDecisions
 from core.trust.files import definition_fingerprints
 from core.trust.state import Answer, FolderTrust
@@ -148,6 +149,19 @@ def test_trust_in_part_leaves_out_what_decides_where_data_goes(places: Places) -
     servers = [each for each in project_servers(places.cwd) if isinstance(each, UserServer)]
     assert [trust.decision(each, places.cwd) for each in servers] == [None, None]
     assert find_question(places) is None
+
+
+def test_headers_of_a_folder_count_when_it_is_trusted_and_their_values_are_secret(places: Places) -> None:
+    write(places, env='ANTHROPIC_CUSTOM_HEADERS="X-Team: hush-4711\\nX-Org: research-9"\n')
+    assert places.read().held_back[0].name == "custom_headers"
+    assert load_from(places).custom_headers is None
+    settings = answer(places, "trusted")
+    assert settings.custom_headers == "X-Team: hush-4711\nX-Org: research-9"
+    assert secrets(settings, {}) >= {"hush-4711", "research-9"}
+    assert "hush" not in repr(list_settings(places))
+    user = replace(places, environ={"ANTHROPIC_CUSTOM_HEADERS": "hush-4711"})
+    with pytest.raises(SettingsError, match="a value that is not allowed: it must be headers such as X-Team"):
+        load(user)
 
 
 def test_the_users_own_file_wins_and_a_trusted_folder_only_tightens(places: Places) -> None:

@@ -124,12 +124,20 @@ async def test_it_shows_what_the_query_does_and_cost() -> None:
         )
         assert "~$0.20" in text
         assert "38k tok" in text
-        assert "ctx  19%" in text
+        assert "ctx  38k" in text
         assert "41s" in text
         app.truth = "idle"
         text = app.shown(
-            QueryFinished(query_id="q", status="success", duration_ms=42_000, cost_usd=0.207, usage=usage)
+            QueryFinished(
+                query_id="q",
+                status="success",
+                duration_ms=42_000,
+                cost_usd=0.207,
+                usage=usage,
+                context_window=200_000,
+            )
         )
+        assert "ctx  19%" in text
         assert "ready" in text
         assert "$0.21" in text
         assert "38k tok" in text

@@ -236,9 +236,23 @@ def test_the_trace_is_described_by_its_link_or_its_id() -> None:
 def test_the_context_is_that_of_the_model() -> None:
     usage = MessageFinished(query_id="q", message_id="m", text="", usage=Usage(input_tokens=100_000))
     facts = known(usage)
-    assert "ctx  50%" in shown(facts, 120)
+    assert "ctx 100k" in shown(facts, 120)
+    assert "100,000 tokens; the model's context window is not known yet" in dict(facts.describe())["Context"]
     facts.handle_event(QueryFinished(query_id="q", status="success", context_window=1_000_000))
     assert "ctx  10%" in shown(facts, 120)
+
+
+def test_a_model_without_a_price_has_no_cost() -> None:
+    facts = StatusFacts()
+    spent = TokensSpent(query_id="q", message_id="m", model="qwen3:14b", usage=Usage(input_tokens=900))
+    facts.handle_event(spent)
+    assert "cost ?" in shown(facts, 120)
+    assert "$" not in shown(facts, 120)
+    facts.handle_event(QueryFinished(query_id="q", status="success", unpriced=["qwen3:14b"]))
+    assert "cost ?" in shown(facts, 120)
+    assert dict(facts.describe())["Cost"].startswith("unknown: no price is set for qwen3:14b")
+    facts.handle_event(QueryFinished(query_id="q2", status="success", cost_usd=0.25))
+    assert "≥$0.25" in shown(facts, 120)
 
 
 def test_keys_give_way_before_cells_do() -> None:

@@ -55,6 +55,17 @@ async def test_a_higher_limit_is_written_and_taken() -> None:
     assert app.answers == [2.5]
 
 
+async def test_a_limit_is_not_taken_while_the_price_of_a_model_is_unknown() -> None:
+    app = Stage()
+    async with app.run_test() as pilot:
+        await app.ask(pilot, BudgetScreen(0.0, None, unpriced=("qwen3:14b",)))
+        assert "unknown" in words(app)
+        await pilot.press("r", *"2", "enter")
+        await pilot.pause()
+        assert app.answers == []
+        assert "A limit needs the price of qwen3:14b" in words(app)
+
+
 async def test_what_is_no_higher_limit_is_not_taken_and_reported() -> None:
     app = Stage()
     async with app.run_test() as pilot:

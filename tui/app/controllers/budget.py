@@ -57,6 +57,7 @@ class Budget:
         dialog = BudgetScreen(
             facts.spent,
             facts.limit,
+            unpriced=tuple(facts.all_unpriced),
             running=self._app.state in ("running", "stopping"),
             waiting=len(self._queries.waiting),
             requested=requested,

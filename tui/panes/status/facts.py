@@ -87,7 +87,8 @@ class StatusFacts:
     """Everything that the line shows; `handle_event` keeps it up to date.
 
     `limit` is the spending limit in US dollars; `tracing` lists where traces go besides the session's folder, `folder`
-    is what of the current folder takes effect (`TrustState`), `trace` finds the trace. Times are those of `clock`, in
+    is what of the current folder takes effect (`TrustState`), `window` is the context window in tokens, None if it is
+    unknown, `unpriced` are the models whose price is unknown, `trace` finds the trace. Times are those of `clock`, in
     seconds.
     """
 
@@ -100,9 +101,10 @@ class StatusFacts:
     tracing: Sequence[str] = ()
     trace: Callable[[], Trace | None] = lambda: None
     folder: str = ""
-    window: int = 200_000
+    window: int | None = None
     clock: Callable[[], float] = time.monotonic
     cost: float | None = None
+    unpriced: dict[str, None] = field(default_factory=dict)
     tokens: TokenCount = field(default_factory=TokenCount)
     since: float | None = None
     stopping_since: float | None = None
@@ -118,6 +120,7 @@ class StatusFacts:
     _decider: str = ""
     _live_cost: float = 0.0
     _estimated: bool = False
+    _live_unpriced: dict[str, None] = field(default_factory=dict)
     _context: int = 0
     _level: str = ""
     _tracing_failed: str = ""
@@ -148,6 +151,8 @@ class StatusFacts:
             case TokensSpent():
                 self._live_cost += event.cost_usd or 0.0
                 self._estimated = self._estimated or event.cost_usd is not None
+                if event.cost_usd is None and event.model:
+                    self._live_unpriced[event.model] = None
             case BudgetReached():
                 self.limit = event.limit_usd
                 self._level = max(self._level, event.level, key=_RANK.__getitem__)
@@ -217,7 +222,9 @@ class StatusFacts:
         if cost is not None:
             self.cost = (self.cost or 0.0) + cost
         self._estimated = self._estimated and event.cost_usd is None
-        self._live_cost = 0.0
+        if event.cost_usd is None:
+            self.unpriced |= dict.fromkeys(event.unpriced) or self._live_unpriced
+        self._live_cost, self._live_unpriced = 0.0, {}
         self._questions &= {AUTH}
         self._tools.clear()
 
@@ -233,7 +240,7 @@ class StatusFacts:
         cells.append(cell(f"{short_time(self._seconds()):>6}", 90, "elapsed"))
         cells.append(self._money_cell())
         cells.append(cell(f"{short_count(self.tokens.total):>4} tok", 70, "tokens"))
-        cells.append(cell(f"ctx {self._share():>3}%", 60, "context"))
+        cells.append(cell(f"ctx {self._share_text():>4}", 60, "context"))
         cells.append(self._path_cell())
         if self.model:
             cells.append(cell(short_model(self.model), 40, "model"))
@@ -302,6 +309,8 @@ class StatusFacts:
 
     def _money_cell(self) -> Cell:
         spent = f"{'~' if self._estimated else ''}{money(self.spent, self._digits())}"
+        if self.all_unpriced:
+            spent = f"≥{spent}" if self.spent else "cost ?"
         if self.limit is None:
             return cell(f"{spent:>7}", 80, "cost")
         limit = money(self.limit, self._digits())
@@ -346,8 +355,18 @@ class StatusFacts:
         """What the session has cost in US dollars, with an estimate for the running query."""
         return (self.cost or 0.0) + self._live_cost
 
-    def _share(self) -> int:
-        return min(999, round(100 * self._context / self.window)) if self.window else 0
+    @property
+    def all_unpriced(self) -> dict[str, None]:
+        """The models whose price is unknown, also those of the running query."""
+        return self.unpriced | self._live_unpriced
+
+    def _share_text(self) -> str:
+        """How full the context is; in tokens if its size is unknown."""
+        if not self._context:
+            return "0%"
+        if self.window is None:
+            return short_count(self._context)
+        return f"{min(999, round(100 * self._context / self.window))}%"
 
     # -- in sentences -----------------------------------------------------------------------------
 
@@ -365,7 +384,7 @@ class StatusFacts:
         if self._untrusted:
             rows.append(("Read", f"{self._untrusted}: what can carry data out asks"))
         rows.append(("Path", self._describe_path()))
-        rows.append(("Context", f"{self._context:,} of {self.window:,} tokens, {self._share()} %"))
+        rows.append(("Context", self._describe_context()))
         rows.append(("Tokens", f"{self.tokens.total:,}, including sub-agents and cached tokens"))
         rows.append(("Cost", self._describe_cost()))
         for server in self.servers:
@@ -390,9 +409,18 @@ class StatusFacts:
         path = f"{_path_text(self._path)}, {DECIDERS.get(self._decider, '')}"
         return f"{path}: {self._why}" if self._why else path
 
+    def _describe_context(self) -> str:
+        if self.window is None:
+            unknown = "is unknown (setting context_window)" if self.all_unpriced else "is not known yet"
+            return f"{self._context:,} tokens; the model's context window {unknown}"
+        return f"{self._context:,} of {self.window:,} tokens, {self._share_text()}"
+
     def _describe_cost(self) -> str:
         digits = self._digits()
         text = f"{money(self.spent, digits)} including sub-agents"
+        if unpriced := self.all_unpriced:
+            known = f"{money(self.spent, digits)} and an unknown part" if self.spent else "unknown"
+            text = f"{known}: no price is set for {clean_line(', '.join(unpriced), 200)} (setting prices)"
         if self._estimated:
             text += "; the cost of the running query is an estimate until it ends"
         if self.limit is None:

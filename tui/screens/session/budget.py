@@ -10,6 +10,7 @@ from textual.content import Content
 from textual.widgets import Static
 
 from core.events.units import money, quantity, spent_of
+from core.text import clean_line
 from tui.keys.places import KeyPlace, key_binding
 from tui.ports import ScreenHost
 from tui.screens.requests.text_answer import TextAnswer
@@ -43,6 +44,7 @@ class BudgetScreen(Dialog[float | None]):
     Args:
         spent_usd: the cost of the session so far.
         limit_usd: the limit; None for no limit.
+        unpriced: the models of the session whose price is unknown.
         running: whether a query runs, to which a new limit does not apply.
         waiting: the number of queued queries.
         requested: whether the person opened it; otherwise it appears because the limit is reached.
@@ -60,6 +62,7 @@ class BudgetScreen(Dialog[float | None]):
         spent_usd: float,
         limit_usd: float | None,
         *,
+        unpriced: tuple[str, ...] = (),
         running: bool = False,
         waiting: int = 0,
         requested: bool = False,
@@ -67,6 +70,7 @@ class BudgetScreen(Dialog[float | None]):
         super().__init__(requested=requested)
         self._spent = spent_usd
         self._limit = limit_usd
+        self._unpriced = clean_line(", ".join(unpriced), 100)
         self._works = running
         self._queued = waiting
 
@@ -102,7 +106,10 @@ class BudgetScreen(Dialog[float | None]):
         spent, limit = money(self._spent), "none"
         if self._limit is not None:
             spent, limit = spent_of(self._spent, self._limit)
-        rows = [("Spent", f"{spent or 'nothing'}, including sub-agents"), ("Limit", limit)]
+        total = f"{spent or 'nothing'}, including sub-agents"
+        if self._unpriced:
+            total = f"{spent} and an unknown part" if self._spent else "unknown"
+        rows = [("Spent", total), ("Limit", limit)]
         if self._queued:
             rows.append(("Queued", quantity(self._queued, "query", "queries")))
         return rows
@@ -116,6 +123,8 @@ class BudgetScreen(Dialog[float | None]):
 
     def _advice(self) -> str:
         parts = []
+        if self._unpriced:
+            parts.append(f"A limit needs the price of {self._unpriced}: set it with the setting prices.")
         if self._is_spent:
             parts.append("No query runs until you raise the limit. The conversation and all files are kept.")
         elif self._limit is not None:
@@ -125,6 +134,8 @@ class BudgetScreen(Dialog[float | None]):
         return " ".join(parts)
 
     def _explain(self, text: str) -> tuple[str, bool]:
+        if self._unpriced:
+            return f"A limit needs the price of {self._unpriced} (setting prices).", False
         if not text:
             return "Enter an amount, e.g. 2.50.", False
         amount = amount_of(text)

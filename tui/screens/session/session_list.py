@@ -185,6 +185,8 @@ class SessionList(ScrollView, can_focus=True):
         heading = summary.line
         time = _UNKNOWN if summary.seconds is None else duration(summary.seconds)
         cost = _UNKNOWN if summary.cost is None else f"{'~' if summary.estimate else ''}{money(summary.cost)}"
+        if summary.unpriced:
+            cost = "?"
         right = f"  {time:>8}  {cost:>7}  {_count(summary.calls):>5}"
         parts = [
             (f"{glyph} ", state),
