@@ -11,7 +11,7 @@ from core.events.types import Event
 
 __all__ = ["EventHandler", "EventPump"]
 
-INTERVAL = 1 / 15
+INTERVAL = 1 / 10
 
 log = logging.getLogger(__name__)
 
@@ -24,7 +24,7 @@ class EventHandler(Protocol):
 
 
 class EventPump:
-    """A subscriber that gives every handler what was published, in order, at most 15 times a second.
+    """A subscriber that gives every handler what was published, in order, at most 10 times a second.
 
     The first event after a quiet time is handed on at once; while events keep coming one timer call
     is pending at a time; without events there is none. Belongs to the event loop's thread, as the bus does.

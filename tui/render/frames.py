@@ -66,12 +66,19 @@ def _renders(
     if not changed:
         yield from _get_renders(compositor, crop)
         return
+    covered: list[Region] = []
+    # From front to back.
     for widget, (region, clip) in compositor.visible_widgets.items():
         seen = region.intersection(clip)
-        touched = [seen.intersection(each) for each in changed if seen.overlaps(each)]
+        touched = [
+            part
+            for each in changed
+            if (part := seen.intersection(each)) and not any(front.contains_region(part) for front in covered)
+        ]
         if touched:
             top, bottom = min(each.y for each in touched), max(each.bottom for each in touched)
             seen = Region(seen.x, top, seen.width, bottom - top)
+            covered.append(seen)
             yield region, seen, widget.render_lines(seen.translate(-region.offset))
 
 

@@ -58,7 +58,8 @@ class StatusSource(Protocol):
 class StatusLine(Widget):
     """One line, laid out once for a width: what changes while work runs keeps its cells.
 
-    A timer runs only while the session is busy, redraws this line alone and reads the session's state.
+    A timer runs only while the session is busy, redraws this line alone and reads the session's state. It leaves a
+    line alone that a batch of events has just redrawn, so that both need one frame.
 
     Args:
         facts: what is known before the session starts.
@@ -95,6 +96,7 @@ class StatusLine(Widget):
         self._leads_back = leads_back
         self._timer: Timer | None = None
         self._frame = 0
+        self._drawn = False
         self._read_state: Callable[[], str] | None = None
         self._line = Line(Content(""), ())
 
@@ -109,6 +111,7 @@ class StatusLine(Widget):
             self.facts.handle_event(event)
         if self._read_state is not None:
             self.state = self._read_state()
+        self._drawn = True
         self.refresh()
 
     def on_mount(self) -> None:
@@ -132,8 +135,9 @@ class StatusLine(Widget):
         self._frame += 1
         if self._read_state is not None:
             self.state = self._read_state()
+        drawn, self._drawn = self._drawn, False
         # Below a dialog every change draws the entire screen again: once a second is enough there.
-        if self._frame % FRAMES_A_SECOND == 0 or self.app.screen is self.screen:
+        if self._frame % FRAMES_A_SECOND == 0 or (self.app.screen is self.screen and not drawn):
             self.refresh()
 
     def render(self) -> Content:
