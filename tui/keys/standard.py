@@ -83,15 +83,15 @@ STANDARD: Mapping[str, str] = {
     "error.restart": "r",
     "error.quit": "q",
     "error.close": "escape",
+    "link.open": "o",
+    "link.copy": "y",
+    "screen.leave": "escape",
+    "screen.close": "q",
     "delete.confirm": "d",
     "delete.keep": "n,escape,q",
     "screen.back": "escape,q",
-    "link.open": "o",
-    "link.copy": "y",
     "file.reload": "r",
     "table.filter": "f",
-    "screen.leave": "escape",
-    "screen.close": "q",
     "auth.done": "d,enter",
     "auth.cancel": "escape",
     "folder.trust": "t",
@@ -173,6 +173,10 @@ TOGETHER = (
     "pane.standard pane.wider previous_pane quit restart results.answer results.article session.mode "
     "show.conversation show.observers show.trace show.workspace stop table.sort table.turn",
     "error.close error.quit error.restart help.all help.here",
+    "file.copy_place file.copy_text file.copy_value file.fold_all file.links file.page_down file.page_up "
+    "file.raw file.toggle find.next find.previous find.search help.all help.here link.copy link.open "
+    "move.down move.first move.last move.open move.page_down move.page_up move.up screen.close "
+    "screen.leave",
     "delete.confirm delete.keep help.all help.here",
     "help.all help.here screen.back",
     "help.all help.here link.copy link.open screen.back",
@@ -202,8 +206,8 @@ TOGETHER = (
     "move.up screen.close screen.leave sessions.delete sessions.rename sessions.resume sessions.sort",
     "help.all help.here status.close",
     "call.copy_arguments call.copy_result call.page call.text file.copy_place file.copy_value "
-    "file.fold_all file.toggle file.unfold_all find.next find.previous find.search help.all help.here "
-    "move.down move.first move.fold move.last move.open move.page_down move.page_up move.unfold move.up "
-    "screen.close screen.leave",
+    "file.fold_all file.links file.toggle file.unfold_all find.next find.previous find.search help.all "
+    "help.here move.down move.first move.fold move.last move.open move.page_down move.page_up move.unfold "
+    "move.up results.answer screen.close screen.leave table.sort table.turn",
 )
 """The actions that are active at the same time, for each place that may have the focus."""

@@ -61,7 +61,12 @@ class PaneRequests(Horizontal):
             self.notify(str(error), markup=False, severity="warning")
             return
         self._open_call = ToolCallScreen(
-            call.started, call.finished, call.artifacts, folder=self.folder, progress=call.progress
+            call.started,
+            call.finished,
+            call.artifacts,
+            folder=self.folder,
+            progress=call.progress,
+            read_only=self._workspace.is_only_read,
         )
         self.app.push_screen(self._open_call, partial(self._after_call, self.folder))
 
@@ -101,6 +106,14 @@ class PaneRequests(Horizontal):
         """Do with the file of the preview what the workspace does with it."""
         self._workspace.run_file_action(event.path, event.action)
 
+    def on_preview_pane_article_requested(self, event: PreviewPane.ArticleRequested) -> None:
+        """Open the article of a row of the preview."""
+        from tui.screens.files.article import open_article
+        from tui.viewers.articles.session import session_of
+
+        session = session_of(event.path, self.folder)
+        open_article(self, event.found, session, read_only=self._workspace.is_only_read)
+
     def on_file_actions_call_requested(self, event: WorkspacePane.CallRequested) -> None:
         """Show the call that a file came from; the trace's cursor is on it, too."""
         self._show_call(event.tool_use_id, "The call that made this file is not in the trace.")
@@ -123,7 +136,7 @@ class PaneRequests(Horizontal):
 
         call = event.call
         self.app.push_screen(
-            ToolCallScreen(call.started, call.finished, call.artifacts, folder=event.folder),
+            ToolCallScreen(call.started, call.finished, call.artifacts, folder=event.folder, read_only=True),
             partial(self._after_call, event.folder),
         )
 

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from core.concurrency.cancellation import Stop
 from tui.render.markdown import MarkdownTheme
 from tui.viewers.document import Body, Rows
+
+if TYPE_CHECKING:
+    from core.toolkit.articles import Article
 
 __all__ = [
     "BackgroundWork",
@@ -41,9 +44,15 @@ class OpenLink:
 
 @dataclass(frozen=True, slots=True)
 class OpenArticle:
-    """The reader opened another file of the session; `path` is untrusted and relative to the session's folder."""
+    """The reader opened the article of a row.
 
-    path: str
+    Args:
+        page: what the row itself has of the article; its text may be empty.
+        path: the file of the article; untrusted, and relative to the session's folder. Empty if the row names none.
+    """
+
+    page: Article
+    path: str = ""
 
 
 @dataclass(frozen=True, slots=True)

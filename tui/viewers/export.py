@@ -10,11 +10,10 @@ from core.concurrency.cancellation import NEVER, Stop
 from core.concurrency.conversions import ConversionFailed
 from core.errors import WorkspaceError
 from core.storage.compression import inner_name
-from core.storage.paths import split_path
 from tui.viewers.reader import decode, looks_binary, open_regular, read_piece
 from tui.viewers.safe_html import LARGEST, write_browser_copy
 
-__all__ = ["NotExportable", "Target", "article_path", "outside_target", "text_of"]
+__all__ = ["NotExportable", "Target", "outside_target", "text_of"]
 
 _MAX_COPIED = 1 << 20
 _HTML = frozenset({".html", ".htm"})
@@ -82,24 +81,6 @@ def outside_target(path: Path, copies: Path | None = None, stop: Stop = NEVER) -
     if executable:
         raise NotExportable("This file is executable, so it is not opened in another program.")
     return Target(path.absolute(), sanitised=False)
-
-
-def article_path(artifact: Path, root: Path | None, relative: str) -> Path | None:
-    """Return the article that an artifact of search results names; None if it is not inside the session.
-
-    An artifact is as untrusted as the pages it comes from, so its paths may lead anywhere.
-    """
-    session = artifact.parent.parent if artifact.parent.name == "search_results" else root
-    if session is None or not relative:
-        return None
-    try:
-        parts = split_path(relative)
-        path = session.joinpath(*parts)
-        inside = path.parent.resolve().is_relative_to(session.resolve())
-        exists = any(os.path.lexists(path.with_name(name)) for name in (path.name, f"{path.name}.zst"))
-    except (WorkspaceError, OSError, ValueError):
-        return None
-    return path if inside and exists else None
 
 
 def _sanitised(path: Path, copies: Path | None, stop: Stop) -> Path:

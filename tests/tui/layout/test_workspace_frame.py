@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 from textual.pilot import Pilot
@@ -14,6 +15,7 @@ from tui.app.app import UaTuiApp
 from tui.panes.trace.pane import TracePane
 from tui.panes.workspace.pane import WorkspacePane
 from tui.panes.workspace.preview import PreviewPane
+from tui.screens.files.article import ArticleScreen
 from tui.screens.files.viewer import ViewerScreen
 from tui.screens.tool_call.screen import ToolCallScreen
 
@@ -160,6 +162,22 @@ async def test_a_preview_that_comes_to_sight_shows_where_the_cursor_is(tmp_path:
         await pilot.resize_terminal(120, 40)
         await until(lambda: app.frame.shows("preview"))
         await until(lambda: str(app.query_one("#preview").border_title) == "ai-chip-news.html")
+
+
+async def test_the_preview_of_a_corpus_opens_its_articles(tmp_path: Path) -> None:
+    app, session = played(tmp_path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        pane = await play(app, session, pilot)
+        article = {"title": "Copper", "url": "https://a.example", "content": "All of it."}
+        corpus = session.workspace.path / "expanded_corpus.json"
+        corpus.write_text(json.dumps({"articles": [article, {**article, "title": "Tin"}]}))
+        await pilot.press("f5")
+        pane.reveal(corpus)
+        await until(lambda: "2 articles" in screen_text(app))
+        app.query_one("#preview").focus()
+        await pilot.press("down", "enter")
+        await until(lambda: isinstance(app.screen, ArticleScreen))
+        await until(lambda: "All of it." in screen_text(app))
 
 
 async def test_a_report_and_a_file_of_another_session_open_in_the_viewer(tmp_path: Path) -> None:

@@ -219,7 +219,7 @@ async def test_trees_and_text_are_two_sights_of_the_same() -> None:
         await pilot.press("m")
         await until(lambda: '"query": "chips"' in screen_text(app))
         assert '"a": null' in screen_text(app)
-        assert "m tree" in screen_text(app)
+        assert "m rendered" in screen_text(app)
         await pilot.press("m")
         await until(lambda: "▾ b: [2]" in screen_text(app))
 
@@ -659,3 +659,21 @@ def test_a_pager_is_found_or_asked_for(tmp_path: Path) -> None:
     usual.chmod(0o755)
     assert command_of(PAGER, {"PATH": str(tmp_path)}) == [str(usual)]
     assert command_of(PAGER, {"PATH": str(tmp_path), "PAGER": "less -S"}) == ["less", "-S"]
+
+
+async def test_in_a_table_of_results_a_key_opens_the_page_and_elsewhere_it_copies(tmp_path: Path) -> None:
+    rows = [{"title": "Copper", "link": "https://a.example/x", "snippet": "s"}]
+    read = {"type": "article", "url": "https://a.example/x", "title": "Copper", "content": "All of it."}
+    (tmp_path / "extracted_articles").mkdir()
+    (tmp_path / "extracted_articles/x.json").write_text(json.dumps(read))
+    screen = ToolCallScreen(started(query="q"), finished(mcp(json.dumps({"organic": rows}))), folder=tmp_path)
+    async with hosted(screen=screen, size=(100, 30)) as (app, pilot):
+        await until(lambda: "a.example/x" in screen_text(app) or "Copper" in screen_text(app))
+        assert "a copy arguments" in screen_text(app)
+        await pilot.press("a")
+        await until(lambda: app.copied == ['{"query":"q"}'])
+        await pilot.press("down", "down", "down")
+        await until(lambda: "a read page" in screen_text(app))
+        assert "a copy arguments" not in screen_text(app)
+        await pilot.press("a")
+        await until(lambda: "All of it." in screen_text(app))

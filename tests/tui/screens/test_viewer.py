@@ -13,6 +13,7 @@ import pytest
 from core.concurrency.cancellation import Stop, Stopped
 from tests.tui.files_host import Host, hosted, screen_text, sit_at_a_desktop, until
 from tui.panes.workspace.preview import PreviewPane
+from tui.screens.files.article import ArticleScreen
 from tui.screens.files.confirm_delete import DeleteScreen
 from tui.screens.files.link import LinkScreen
 from tui.screens.files.viewer import ViewerScreen
@@ -329,7 +330,11 @@ async def test_search_results_are_read_sorted_and_opened_by_keys(tmp_path: Path)
         await pilot.press("escape")
         await until(lambda: app.screen is screen)
         await pilot.press("a")
-        await until(lambda: app.shown_text and "not read" in app.shown_text[-1])
+        await until(lambda: "The session has not read this page." in screen_text(app))
+        assert "xn--bta-dma.example" in screen_text(app)
+        await until(lambda: not app.screen.has_class("-quiet"))
+        await pilot.press("escape")
+        await until(lambda: app.screen is screen)
         await pilot.press("s")
         await until(lambda: "by Title" in screen_text(app))
         await pilot.press("home")
@@ -345,6 +350,28 @@ async def test_search_results_are_read_sorted_and_opened_by_keys(tmp_path: Path)
         titles = next(y for y, line in enumerate(screen_text(app).splitlines()) if "Title ▲" in line)
         await pilot.click(offset=(screen_text(app).splitlines()[titles].index("Title"), titles))
         await until(lambda: "Title ▼" in screen_text(app))
+
+
+async def test_an_article_of_the_corpus_is_read_raw_and_followed(tmp_path: Path) -> None:
+    article = {"title": "Copper [b]", "url": "https://a.example/x", "content": "Copper is dear.\n\nAnd more."}
+    corpus = {"articles": [article, {**article, "url": "https://b.example", "title": "Tin", "words": 3}]}
+    screen = ViewerScreen(write(tmp_path, "expanded_corpus.json", json.dumps(corpus)), tmp_path)
+    async with hosted(screen=screen, size=(120, 40)) as (app, pilot):
+        await until(lambda: "Copper [b]" in screen_text(app))
+        assert "Enter read" in screen_text(app)
+        await pilot.press("enter")
+        await until(lambda: isinstance(app.screen, ArticleScreen))
+        await until(lambda: "And more." in screen_text(app))
+        assert "a.example/x" in screen_text(app)
+        await pilot.press("m")
+        await until(lambda: '"text": "Copper is dear.' in screen_text(app))
+        await pilot.press("y", "Y")
+        await until(lambda: app.copied == ["https://a.example/x", article["content"]])
+        await pilot.press("o")
+        await until(lambda: isinstance(app.screen, LinkScreen))
+        await until(lambda: not app.screen.has_class("-quiet"))
+        await pilot.press("escape", "escape")
+        await until(lambda: app.screen is screen)
 
 
 async def test_a_file_is_deleted_only_after_asking_and_only_inside_the_session(tmp_path: Path) -> None:

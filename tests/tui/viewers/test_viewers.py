@@ -28,6 +28,8 @@ from core.concurrency.cancellation import NEVER, Stop, Stopped
 from core.text import clean_line, is_unsafe
 from tui.render.format import tail_cut
 from tui.render.markdown import MarkdownTheme
+from tui.viewers.articles.results import ResultsTable, hits_in
+from tui.viewers.articles.session import article_path
 from tui.viewers.bodies.json_text import complete_json, format_json, style_json_line
 from tui.viewers.bodies.json_tree import Branch, JsonTree
 from tui.viewers.bodies.json_values import open_level
@@ -39,7 +41,7 @@ from tui.viewers.bodies.text import TextBody, fold_points
 from tui.viewers.contract import FULL_LIMIT, PAGE, PREVIEW_LIMIT
 from tui.viewers.cursor_body import BackgroundWork, BodyCommand, CopyText, OpenArticle, OpenLink
 from tui.viewers.document import ROLES, Body, Document, JoinedBody, Rows, find_in
-from tui.viewers.export import NotExportable, article_path, outside_target
+from tui.viewers.export import NotExportable, outside_target
 from tui.viewers.reader import FileUnviewable, looks_binary, read_piece
 from tui.viewers.registry import load, load_page, viewers
 from tui.viewers.safe_html import browser_copy
@@ -47,7 +49,6 @@ from tui.viewers.types.csv import Lines, record_starts
 from tui.viewers.types.markdown import split_front_matter
 from tui.viewers.types.media import read_mp4, read_webm
 from tui.viewers.types.pdf import read_pages
-from tui.viewers.types.search_results import ResultsTable, hits_in
 
 THEME = MarkdownTheme()
 
@@ -501,7 +502,9 @@ class TestSearchResults:
         assert titles() == ["alpha"]
         assert table.state == "1 with “NEEDLE” · by Date"
         assert table.execute(BodyCommand("open")) == OpenLink("https://a.example")
-        assert table.execute(BodyCommand("article")) == OpenArticle("extracted_articles/a.json")
+        opened = table.execute(BodyCommand("article"))
+        assert isinstance(opened, OpenArticle)
+        assert (opened.path, opened.page.title) == ("extracted_articles/a.json", "alpha")
         assert table.execute(BodyCommand("copy")) == CopyText("link", "https://a.example")
         do(table, BodyCommand("filter", "nothing has this"))
         assert "No row contains" in lines(table, 100)[-1]
@@ -516,8 +519,7 @@ class TestSearchResults:
         (session / "out").symlink_to(tmp_path)
         write(tmp_path, "secret.json", "{}")
         found = write(session / "extracted_articles", "a.json.zst", b"")
-        artifact = write(session / "search_results", "n.json", "{}")
-        assert article_path(artifact, None, "extracted_articles/a.json") == found.with_name("a.json")
+        assert article_path(session, "extracted_articles/a.json") == found.with_name("a.json")
         for evil in (
             "../secret.json",
             "/etc/passwd",
@@ -526,7 +528,7 @@ class TestSearchResults:
             "a\0b",
             "extracted_articles/gone.json",
         ):
-            assert article_path(artifact, None, evil) is None
+            assert article_path(session, evil) is None
 
     def test_an_empty_search_has_a_message(self, tmp_path: Path) -> None:
         document = load(write(tmp_path, "none.json", '{"query": "x", "results": []}'))

@@ -60,6 +60,13 @@ class PreviewPane(DocumentView):
         path: Path
         action: FileAction
 
+    @dataclass
+    class ArticleRequested(Message):
+        """The article of a row of the file is to be opened."""
+
+        path: Path
+        found: OpenArticle
+
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
         super().__init__(id=id, classes=classes)
         self.border_title = Content("Preview")
@@ -95,15 +102,15 @@ class PreviewPane(DocumentView):
             start_job(self, partial(copy_file, self, self.path), "copy")
 
     def on_document_view_requested(self, event: DocumentView.Requested) -> None:
-        """Copy a part of the file; articles are opened in the full viewer."""
+        """Copy a part of the file, or request that the article of a row is opened."""
         event.stop()
         match event.outcome:
             case CopyText(label, text):
                 copy_text(self, text, label.capitalize())
-            case OpenArticle():
-                self.notify(
-                    "To open the article, press Enter on the file in the workspace, then a.", markup=False
-                )
+            case OpenArticle() as found if self.path is not None:
+                self.post_message(self.ArticleRequested(self.path, found))
+            case _:
+                pass
 
     def clear(self) -> None:
         """Show only what this pane is for."""

@@ -59,8 +59,8 @@ class DocumentScreen(Modal[Answer]):
         """Use the text of the input line; by default, search for it."""
         start_job(self, partial(self._find, text), "search")
 
-    def go_to_article(self, path: str) -> None:
-        """Show another file that a row of the document refers to."""
+    def go_to_article(self, found: OpenArticle) -> None:
+        """Show the article of a row of the document."""
 
     # Messages of the view
 
@@ -81,8 +81,8 @@ class DocumentScreen(Modal[Answer]):
         match event.outcome:
             case CopyText(label, text):
                 copy_text(self, text, label.capitalize())
-            case OpenArticle(path):
-                self.go_to_article(path)
+            case OpenArticle() as found:
+                self.go_to_article(found)
 
     def on_document_view_link_clicked(self, event: DocumentView.LinkClicked) -> None:
         """Ask before a link is opened."""

@@ -22,7 +22,12 @@ Answer = Literal["open", "copy"]
 
 
 class LinkScreen(Dialog[Answer | None]):
-    """Shows where a link leads; web links can be opened or copied, others only copied."""
+    """Shows where a link leads; web links can be opened or copied, others only copied.
+
+    Args:
+        url: the address, which is untrusted.
+        note: a sentence above it.
+    """
 
     PLACE: ClassVar[KeyPlace] = KeyPlace("When a link is opened")
     FIRST = "copy"
@@ -32,15 +37,18 @@ class LinkScreen(Dialog[Answer | None]):
         key_binding("screen.back", "escape,q", "close", "back"),
     ]
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, note: str = "") -> None:
         super().__init__(requested=True)
         self.url = url
+        self.note = note
         self._link = browser_link(url)
 
     def compose(self) -> ComposeResult:
         """Show the host and the full address."""
         leads = self._link.host if self._link else "not a web link: it can only be copied"
         with Box("Link"):
+            if self.note:
+                yield Static(Content(self.note))
             yield Static(fields(("Opens", leads)), classes="facts")
             yield Static(Content(reveal(self.url[:2000])), classes="link")
             yield Foot(
@@ -55,8 +63,11 @@ class LinkScreen(Dialog[Answer | None]):
             self.answer(what)
 
 
-def follow_link(owner: DOMNode, url: str) -> None:
-    """Ask whether to open or copy `url`, which is untrusted, and do what the person chooses."""
+def follow_link(owner: DOMNode, url: str, *, note: str = "") -> None:
+    """Ask whether to open or copy `url`, which is untrusted, and do what the person chooses.
+
+    `note` is a sentence above the address.
+    """
     link = browser_link(url)
 
     def answered(answer: str | None) -> None:
@@ -65,4 +76,4 @@ def follow_link(owner: DOMNode, url: str) -> None:
         elif answer == "open" and link is not None:
             owner.app.open_url(link.url)
 
-    owner.app.push_screen(LinkScreen(url), answered)
+    owner.app.push_screen(LinkScreen(url, note), answered)

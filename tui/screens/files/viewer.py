@@ -23,15 +23,17 @@ from core.storage.files import Root
 from core.storage.workspace import RECORDS
 from core.text import clean_line
 from tui.keys.places import COPY_FILE, KeyPlace, key_binding
+from tui.screens.files.article import open_article
 from tui.screens.files.document import DocumentScreen
 from tui.terminal.copy import copy_text
+from tui.viewers.articles.session import session_of
 from tui.viewers.bodies.hex import HexBody
 from tui.viewers.bodies.table import Table
 from tui.viewers.bodies.text import TextBody
 from tui.viewers.contract import FULL_LIMIT, PREVIEW_LIMIT
-from tui.viewers.cursor_body import BodyCommand, CursorBody
+from tui.viewers.cursor_body import BodyCommand, CursorBody, OpenArticle
 from tui.viewers.document import Body, Document
-from tui.viewers.export import article_path, text_of
+from tui.viewers.export import text_of
 from tui.viewers.open_outside import open_outside
 from tui.viewers.reader import FileUnviewable
 from tui.viewers.registry import load, load_page
@@ -423,17 +425,10 @@ class ViewerScreen(DocumentScreen[None]):
         self.notify(f"{name} deleted." if existed else f"{name} was already deleted.", markup=False)
         self.action_close()
 
-    def go_to_article(self, path: str) -> None:
-        """Show the article of a search result, if the session has it."""
-        start_job(self, partial(self._open_article, path), "article")
-
-    async def _open_article(self, relative: str) -> None:
-        path = await asyncio.to_thread(article_path, self.path, self.root, relative)
-        if path is None:
-            self.notify("No article for this result: the page was not read.", markup=False)
-        else:
-            article = ViewerScreen(path, self.root, copies=self.copies, read_only=self.read_only)
-            self.app.push_screen(article)
+    def go_to_article(self, found: OpenArticle) -> None:
+        """Show the article of a row."""
+        session = session_of(self.path, self.root)
+        open_article(self, found, session, copies=self.copies, read_only=self.read_only)
 
     def _relative(self) -> str:
         assert self.root is not None

@@ -23,10 +23,12 @@ from core.text import clean_line
 from tui.keys.places import KeyPlace, key_binding
 from tui.render.format import Mark, clock
 from tui.render.subagent_progress import Progress
+from tui.screens.files.article import open_article
 from tui.screens.files.artifact_list import ArtifactList, files_of_call, missing_reason
 from tui.screens.files.document import DocumentScreen
 from tui.terminal.copy import MOST_COPIED, copy_text
 from tui.terminal.programs import PAGER, NoProgram, command_of, page
+from tui.viewers.cursor_body import CursorBody, OpenArticle
 from tui.viewers.tool_call.body import arguments_text, call_body, call_text, is_agent, result_text
 from tui.viewers.tool_call.sections import SectionsBody
 from tui.viewers.tool_call.stored_result import StoredResult, is_stored, read_stored_result
@@ -52,12 +54,21 @@ class CallView(DocumentView):
     """Shows the sections of a call; an update replaces them without flicker."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        # In a table of results these keys have another meaning.
-        key_binding("call.copy_arguments", "a", "screen.copy_arguments", "copy the arguments", _COPY),
+        key_binding("call.copy_arguments", "a", "copy_arguments", "copy the arguments", _COPY),
     ]
 
     class Passed(Message):
         """The cursor was moved down from the last row."""
+
+    class ArgumentsWanted(Message):
+        """The arguments are to be copied."""
+
+    def action_copy_arguments(self) -> None:
+        """Copy the arguments; in a table of results, where the key opens the page of a row, do that."""
+        if _opens_pages(self.cursor_body):
+            self.action_command("article")
+        else:
+            self.post_message(self.ArgumentsWanted())
 
     def show_call(self, body: SectionsBody) -> None:
         """Show a call or an update of it; cursor and folds are kept."""
@@ -87,16 +98,17 @@ class ToolCallScreen(DocumentScreen[str | None]):
         folder: the session's folder with large results and artifacts; None if unknown.
         progress: the progress of a sub-agent.
         zone: the time zone of times shown; that of this machine by default.
+        read_only: whether the call is one of a past session, so that its files cannot be edited or deleted.
     """
 
     PLACE: ClassVar[KeyPlace] = KeyPlace(
         "In a tool call",
         parts=(CallView,),
-        without=("table.", "results.", "file.page_", "file.links"),
+        without=("file.page_",),
         fixed=(("Tab, Enter", "its files; go to one in the workspace"),),
     )
     BINDINGS: ClassVar[list[BindingType]] = [
-        key_binding("call.text", "m", "toggle_text", "as a tree or as text"),
+        key_binding("call.text", "m", "toggle_text", "rendered or raw"),
         key_binding("call.copy_result", "y", "copy_result", "copy the result", _COPY),
         key_binding("call.copy_arguments", "a", "copy_arguments", "copy the arguments", _COPY),
         key_binding("call.page", "P", "page", "read it in $PAGER"),
@@ -112,6 +124,7 @@ class ToolCallScreen(DocumentScreen[str | None]):
         folder: Path | None = None,
         progress: Progress | None = None,
         zone: tzinfo | None = None,
+        read_only: bool = False,
     ) -> None:
         super().__init__()
         self.started = started
@@ -121,6 +134,7 @@ class ToolCallScreen(DocumentScreen[str | None]):
         self.as_text = False
         self._folder = folder
         self._zone = zone
+        self._read_only = read_only
         self._whole: StoredResult | None = None
         self._clock: Timer | None = None
 
@@ -248,20 +262,28 @@ class ToolCallScreen(DocumentScreen[str | None]):
             keys += [("Enter", "open the file", "screen.go"), ("Tab", "back to the call", "app.focus_next")]
         elif listed.files:
             keys.append(("Tab", "artifacts", "app.focus_next"))
-        keys.append(("m", "tree" if self.as_text else "text", "screen.toggle_text"))
+        keys.append(("m", "rendered" if self.as_text else "raw", "screen.toggle_text"))
+        inner = cursor_body.keys if cursor_body is not None and not listed.has_focus else ()
+        in_table = _opens_pages(cursor_body)
+        keys += [(key.key, key.label, f"screen.command({key.command!r})") for key in inner if in_table]
         keys.append(("/", "search", "screen.search"))
         if self.view.matches[1]:
             keys.append(("n", "next", "screen.match(1)"))
         keys += [("y", "copy answer" if is_agent(self.started) else "copy result", "screen.copy_result")]
-        keys += [("a", "copy arguments", "screen.copy_arguments"), ("P", "pager", "screen.page")]
-        if cursor_body is not None and not listed.has_focus:
-            keys += [(key.key, key.label, f"screen.command({key.command!r})") for key in cursor_body.keys]
+        if not in_table:
+            keys.append(("a", "copy arguments", "screen.copy_arguments"))
+        keys.append(("P", "pager", "screen.page"))
+        keys += [(key.key, key.label, f"screen.command({key.command!r})") for key in inner if not in_table]
         keys.append(("?", "keys", "app.keys_here"))
         self.query_one(KeyLine).show_keys(*keys)
 
     def on_descendant_focus(self) -> None:
         """Offer the keys of the focused widget."""
         self._offer_keys()
+
+    def go_to_article(self, found: OpenArticle) -> None:
+        """Show the article of a row of the result."""
+        open_article(self, found, self._folder, read_only=self._read_only)
 
     # -- files ------------------------------------------------------------------------------------
 
@@ -284,6 +306,11 @@ class ToolCallScreen(DocumentScreen[str | None]):
         event.stop()
         self.view.focus()
 
+    def on_call_view_arguments_wanted(self, event: CallView.ArgumentsWanted) -> None:
+        """Copy the arguments."""
+        event.stop()
+        self.action_copy_arguments()
+
     def on_call_view_passed(self, event: CallView.Passed) -> None:
         """Focus the files."""
         event.stop()
@@ -298,7 +325,7 @@ class ToolCallScreen(DocumentScreen[str | None]):
         self.query_one(ArtifactList).action_select()
 
     def action_toggle_text(self) -> None:
-        """Switch between trees and plain text."""
+        """Switch between tables, pages and trees, and plain text."""
         self.as_text = not self.as_text
         self._show()
 
@@ -332,6 +359,11 @@ class ToolCallScreen(DocumentScreen[str | None]):
             page(self.app, text, command_of(PAGER, os.environ))
         except NoProgram as error:
             self.warn(str(error))
+
+
+def _opens_pages(body: CursorBody | None) -> bool:
+    """Whether the cursor is in a table whose rows open pages."""
+    return body is not None and any(key.command == "article" for key in body.keys)
 
 
 def _gone(folder: Path, paths: Sequence[str]) -> frozenset[str]:

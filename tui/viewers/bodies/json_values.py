@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from typing import Any, Literal
 
@@ -13,7 +13,17 @@ import msgspec
 from core.text import clean, clean_line
 from tui.viewers.bodies.json_scan import Picked, Pieces, find_pieces, name_and_value
 
-__all__ = ["Finder", "Level", "Value", "kind_of", "open_level", "preview", "shown_scalar", "text_of"]
+__all__ = [
+    "Finder",
+    "Level",
+    "Value",
+    "kind_of",
+    "members_of",
+    "open_level",
+    "preview",
+    "shown_scalar",
+    "text_of",
+]
 
 Value = msgspec.Raw | bytes | memoryview
 """The bytes of one value."""
@@ -184,6 +194,27 @@ def _decoded(view: memoryview) -> Any:
         return json.loads(bytes(view))
     except (ValueError, RecursionError):
         return None
+
+
+def members_of(data: bytes, lists: Collection[str]) -> dict[str, Any] | None:
+    """Return a document that is an object as values; None for any other document.
+
+    The items of its lists with these names are decoded one by one, as decoding all at once would block other threads.
+
+    Raises:
+        ValueError: the bytes are not JSON.
+        RecursionError: they are nested too deeply.
+    """
+    names, values = open_level(data.strip()) or (None, ())
+    if names is None:
+        return None
+    return {name: _as_value(value, by_item=name in lists) for name, value in zip(names, values, strict=True)}
+
+
+def _as_value(value: Value, *, by_item: bool) -> Any:
+    if by_item and kind_of(value) == "list" and (level := open_level(value)) is not None:
+        return [_as_value(item, by_item=False) for item in level[1]]
+    return msgspec.json.decode(memoryview(value))
 
 
 def _open_large(view: memoryview) -> Level:

@@ -32,6 +32,7 @@ from tui.viewers.bodies.markdown import RENDERED_CHARACTERS, MarkdownBody
 from tui.viewers.bodies.picture import PictureBody, read_header
 from tui.viewers.bodies.text import LineStyler, TextBody
 from tui.viewers.document import Body
+from tui.viewers.tool_call.reading_forms import reading_forms
 from tui.viewers.tool_call.sections import Part, Section, SectionsBody
 
 __all__ = [
@@ -93,6 +94,7 @@ def call_body(
             arguments = {key: value for key, value in arguments.items() if key != "prompt"}
             sections.append(_prompt(prompt.strip(), answered=finished is not None))
     sections.append(Section("Arguments", list(_arguments(arguments, as_text=as_text))))
+    written: list[Part] = []
     warnings = [Part(_text(note, role="warn")) for note in (*notes_of(observation), *notes)]
     if finished is None:
         parts = [Part(_text("The call is still running.", role="dim"))]
@@ -101,9 +103,11 @@ def call_body(
     elif observation is None:
         parts = [Part(_text(_without_result(finished.status), role="dim"))]
     else:
-        parts = _below(warnings, list(_result(observation, as_text=as_text)))
+        parts = _below(warnings, list(_result(observation, started, written, as_text=as_text)))
     facts = "" if observation is None or waiting else _facts(observation)
     sections.append(Section("Answer" if is_agent(started) else "Result", parts, facts))
+    if written:
+        sections.append(Section("JSON", written, open=False))
     return SectionsBody(sections)
 
 
@@ -193,7 +197,10 @@ def _arguments(arguments: dict[str, Any], *, as_text: bool) -> Iterator[Part]:
         yield Part(TextBody(text, style=style_code(text, language) if language else None, indent=_INDENT))
 
 
-def _result(observation: Observation, *, as_text: bool) -> Iterator[Part]:
+def _result(
+    observation: Observation, started: ToolCallStarted, written: list[Part], *, as_text: bool
+) -> Iterator[Part]:
+    """Yield the parts of a result; JSON that is shown in a form to read is added to `written` as it is."""
     is_empty = True
     match observation:
         case WorkbenchObservation(stdout=stdout, stderr=stderr):
@@ -212,6 +219,13 @@ def _result(observation: Observation, *, as_text: bool) -> Iterator[Part]:
             is_empty = False
         elif block.text.strip() and block.text != observation.error:
             markdown = isinstance(observation, SubagentObservation) and not as_text
+            forms = [] if as_text else _forms(started, block.text)
+            if forms:
+                for form in forms:
+                    yield Part(form, apart=not is_empty)
+                    is_empty = False
+                written.append(Part(_json_or_text(block.text, as_text=False), apart=bool(written)))
+                continue
             yield Part(_block(block.text, markdown=markdown, as_text=as_text), apart=not is_empty)
             is_empty = False
     structured = (
@@ -221,6 +235,10 @@ def _result(observation: Observation, *, as_text: bool) -> Iterator[Part]:
         yield Part(_json_or_text(_encode(structured), as_text=as_text))
     elif is_empty:
         yield Part(_text("Empty.", role="dim"))
+
+
+def _forms(started: ToolCallStarted, text: str) -> list[Body]:
+    return reading_forms(started, text) if text.lstrip()[:1] in {"{", "["} else []
 
 
 def _picture(block: ImageContent, number: int) -> Body:

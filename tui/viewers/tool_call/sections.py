@@ -1,4 +1,4 @@
-"""A body of several bodies: sections that fold, with one cursor through their trees, texts and pictures."""
+"""A body of several bodies: sections that fold, with one cursor through their trees, tables, texts and pictures."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import cast
 
 from rich.cells import cell_len
 from rich.segment import Segment
@@ -16,11 +17,19 @@ from core.concurrency.cancellation import NEVER, Stop
 from tui.graphics.capabilities import Canvas
 from tui.render.format import tail_cut
 from tui.render.markdown import MarkdownTheme
-from tui.viewers.bodies.json_tree import JsonTree, TreeRows
+from tui.viewers.bodies.json_tree import JsonTree
 from tui.viewers.bodies.markdown import MarkdownBody
 from tui.viewers.bodies.picture import Drawable, PictureRows
 from tui.viewers.bodies.text import TextBody
-from tui.viewers.cursor_body import BackgroundWork, BodyCommand, CopyText, KeyHint, Outcome
+from tui.viewers.cursor_body import (
+    BackgroundWork,
+    BodyCommand,
+    CopyText,
+    CursorBody,
+    CursorRows,
+    KeyHint,
+    Outcome,
+)
 from tui.viewers.document import Body, Row, Rows, find_in, lay_out
 
 __all__ = ["Part", "Section", "SectionsBody"]
@@ -113,6 +122,12 @@ class SectionRows:
     def span(self, entry: int) -> tuple[int, int]:
         """Return the first row of an entry, and its number of rows."""
         block = self.index.with_entry(entry)
+        rows = self._cursor_rows(block)
+        if rows is not None:
+            first, count = rows.span(entry - block.entry)
+            # The lines above a table are shown together with its first row.
+            above = 0 if entry == block.entry else first
+            return (block.row + above, first + count - above)
         inside = (entry - block.entry) * block.step
         return (block.row + inside, max(1, min(block.step, block.rows - inside)))
 
@@ -120,6 +135,10 @@ class SectionRows:
         """Return the entry whose cursor is drawn on row `y`."""
         block = self.index.with_row(y)
         inside = y - block.row
+        rows = self._cursor_rows(block)
+        if rows is not None:
+            entry = rows.entry_at(inside) if block.entries else None
+            return None if entry is None else block.entry + entry
         if not block.entries or (block.step > 1 and inside):
             return None
         return block.entry + min(inside, block.entries - 1)
@@ -129,8 +148,16 @@ class SectionRows:
         block = self.index.with_row(y)
         if block.part == HEADING:
             return BodyCommand("toggle")
-        rows = self.laid[block.section][block.part] if block.part >= 0 else None
-        return rows.command_at(x - self._indent, y - block.row) if isinstance(rows, TreeRows) else None
+        rows = self._cursor_rows(block)
+        if rows is None or rows.entry_at(y - block.row) is None:
+            return None
+        return rows.command_at(x - self._indent, y - block.row)
+
+    def _cursor_rows(self, block: _Block) -> CursorRows | None:
+        """Return the rows of a part that has a cursor of its own."""
+        if block.part < 0 or not isinstance(self._sections[block.section].parts[block.part].body, CursorBody):
+            return None
+        return cast(CursorRows, self.laid[block.section][block.part])
 
     def _heading(self, section: Section) -> Content:
         mark = "▾ " if section.open else "▸ "
@@ -180,7 +207,7 @@ class Index:
                     self._add(number, _GAP, 1, 0)
                 rows = len(laid[number][place])
                 steps = -(-rows // part.step)
-                entries = part.body.entries if isinstance(part.body, JsonTree) else steps
+                entries = part.body.entries if isinstance(part.body, CursorBody) else steps
                 self._add(number, place, rows, entries, part.step)
         self._first_rows = [block.row for block in self._blocks]
         self._first_entries = [block.entry for block in self._blocks]
@@ -241,9 +268,9 @@ class SectionsBody:
 
     @property
     def keys(self) -> Sequence[KeyHint]:
-        """The keys of the tree that the cursor is in; outside a tree, those for folding."""
-        tree = self._tree()
-        return _FOLDING if tree is None else tree.keys
+        """The keys of the tree or table that the cursor is in; elsewhere, those for folding."""
+        inner = self._inner()
+        return _FOLDING if inner is None else [key for key in inner.keys if key.command != "ask_filter"]
 
     @property
     def state(self) -> str:
@@ -311,16 +338,14 @@ class SectionsBody:
     def find_places(self, needle: str, stop: Stop) -> Sequence[Hashable]:
         """Return the places of the members and rows that contain the text, including folded ones."""
         rows = self._rows
-        found: list[tuple[int, ...]] = []
+        found: list[tuple[Hashable, ...]] = []
         if rows is None:
             return found
         for number, section in enumerate(self.sections):
             for place, part in enumerate(section.parts):
                 stop.check()
-                if isinstance(part.body, JsonTree):
-                    for path in part.body.find_places(needle, stop):
-                        assert isinstance(path, tuple)
-                        found.append((number, place, *path))
+                if isinstance(part.body, CursorBody):
+                    found += [(number, place, *_steps(path)) for path in part.body.find_places(needle, stop)]
                 else:
                     steps = (match.row // part.step for match in find_in(rows.laid[number][place], needle))
                     found += [(number, place, step) for step in dict.fromkeys(steps)]
@@ -333,8 +358,8 @@ class SectionsBody:
         number, part, *inside = place
         self.sections[number].open = True
         body = self.sections[number].parts[part].body
-        if isinstance(body, JsonTree):
-            body.reveal(tuple(inside))
+        if isinstance(body, CursorBody):
+            body.reveal(tuple(inside) if isinstance(body, JsonTree) else inside[0])
             self._spot = _Spot(number, part, body.cursor)
         else:
             self._spot = _Spot(number, part, inside[0])
@@ -343,29 +368,27 @@ class SectionsBody:
 
     def cursor_place(self) -> Hashable:
         """Return the section, the part and the place in the part under the cursor."""
-        spot, tree = self._spot, self._tree()
-        if tree is not None:
-            inside = tree.cursor_place()
-            assert isinstance(inside, tuple)
-            return (spot.section, spot.part, *inside)
+        spot, inner = self._spot, self._inner()
+        if inner is not None:
+            return (spot.section, spot.part, *_steps(inner.cursor_place()))
         return (spot.section, spot.part, spot.offset)
 
     def detail(self) -> Body | None:
-        """Return a string of a tree that does not fit into its row."""
-        tree = self._tree()
-        body = tree.detail() if tree is not None else None
-        return body if isinstance(body, TextBody) and len(body.lines) > 1 else None
+        """Return a string of a tree that does not fit into its row, or the details of a row of a table."""
+        inner = self._inner()
+        body = inner.detail() if inner is not None else None
+        return None if isinstance(body, TextBody) and len(body.lines) == 1 else body
 
     # -- inside -----------------------------------------------------------------------------------
 
-    def _tree(self) -> JsonTree | None:
-        """Return the tree that the cursor is in, with its own cursor at the same place."""
+    def _inner(self) -> CursorBody | None:
+        """Return the tree or table that the cursor is in, with its own cursor at the same place."""
         spot = self._spot
         if not self.sections or spot.part < 0 or not self.sections[spot.section].open:
             return None
         parts = self.sections[spot.section].parts
         body = parts[spot.part].body if spot.part < len(parts) else None
-        if not isinstance(body, JsonTree) or not body.entries:
+        if not isinstance(body, CursorBody) or not body.entries:
             return None
         body.cursor = min(spot.offset, body.entries - 1)
         return body
@@ -375,19 +398,19 @@ class SectionsBody:
             case "unfold_all":
                 return BackgroundWork(self._unfold_all, "unfolding")
             case "fold_all":
-                here = self._tree()
+                here = self._inner()
                 for each in self._trees():
                     each.execute(command)
                 if here is not None:
                     self._spot.offset = here.cursor
                 return True
-        tree = self._tree()
-        if tree is not None:
-            outcome = tree.execute(command)
-            self._spot.offset = tree.cursor
+        inner = self._inner()
+        if inner is not None:
+            outcome = inner.execute(command)
+            self._spot.offset = inner.cursor
             if isinstance(outcome, BackgroundWork):
                 return BackgroundWork(
-                    lambda stop: self._with_cursor(tree, outcome.prepare(stop)), outcome.label
+                    lambda stop: self._with_cursor(inner, outcome.prepare(stop)), outcome.label
                 )
             if outcome is not False or command.name != "fold":
                 return outcome
@@ -421,7 +444,7 @@ class SectionsBody:
 
     def _unfold_all(self, stop: Stop) -> Callable[[], None]:
         everything = BodyCommand("unfold_all")
-        self._tree()
+        self._inner()
         changes: list[Callable[[], None]] = []
         for tree in self._trees():
             outcome = tree.execute(everything)
@@ -436,12 +459,12 @@ class SectionsBody:
 
         return change
 
-    def _with_cursor(self, tree: JsonTree, change: Callable[[], None]) -> Callable[[], None]:
+    def _with_cursor(self, inner: CursorBody, change: Callable[[], None]) -> Callable[[], None]:
         def both() -> None:
-            here = self._tree() is tree
+            here = self._inner() is inner
             change()
             if here:
-                self._spot.offset = tree.cursor
+                self._spot.offset = inner.cursor
             if self._rows is not None:
                 self._rows.changed()
 
@@ -450,6 +473,10 @@ class SectionsBody:
     def _trees(self) -> list[JsonTree]:
         bodies = (part.body for section in self.sections for part in section.parts)
         return [body for body in bodies if isinstance(body, JsonTree)]
+
+
+def _steps(place: Hashable) -> tuple[Hashable, ...]:
+    return place if isinstance(place, tuple) else (place,)
 
 
 @dataclass(slots=True)

@@ -1,4 +1,4 @@
-"""Rendered Markdown; front matter is shown above it."""
+"""Rendered Markdown; front matter is shown above it. The file of a crawled article is shown as a page."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ import re
 from textual.content import Span
 
 from core.events.units import quantity
+from core.toolkit.articles import decode_article
+from tui.viewers.articles.page import article_body
 from tui.viewers.bodies.markdown import RENDERED_CHARACTERS, MarkdownBody
 from tui.viewers.bodies.text import TextBody
 from tui.viewers.contract import Sample, View, Viewer
@@ -35,6 +37,10 @@ def _view(sample: Sample) -> View:
         return View("Markdown", raw, notice="This file is empty.")
     if len(sample.text) > RENDERED_CHARACTERS:
         return View("Markdown", raw, notice="Too long to render; shown as source.")
+    article = decode_article(sample.text)
+    if article is not None:
+        count = (quantity(article.words, "word"),) if article.words else ()
+        return View("Article", raw, article_body(article), count)
     front, text = split_front_matter(sample.text)
     body: Body = MarkdownBody(text)
     if front.strip():

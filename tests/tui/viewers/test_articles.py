@@ -1,0 +1,267 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from core.concurrency.cancellation import NEVER
+from core.events.types import ToolCallFinished, ToolCallStarted
+from core.observation import McpObservation, TextContent
+from core.storage.compression import pack
+from core.toolkit.articles import Article, article_path, encode_article
+from tests.tui.viewers.test_viewers import THEME, do, lines, shown
+from tui.viewers.articles.page import article_body, article_in
+from tui.viewers.articles.results import ResultsTable
+from tui.viewers.articles.session import find_article, session_of
+from tui.viewers.cursor_body import BackgroundWork, BodyCommand, CopyText, OpenArticle, OpenLink
+from tui.viewers.registry import load
+from tui.viewers.tool_call.body import call_body
+from tui.viewers.tool_call.sections import SectionsBody
+
+URL = "https://wire.example/chips/h7"
+ARTICLE = {
+    "type": "article",
+    "url": URL,
+    "title": "Halden unveils *H7*",
+    "author": "Noor Rahimi",
+    "source": "Compute Wire",
+    "date": "2026-11-22",
+    "words": 381,
+    "timestamp": "2026-11-22T10:00:00+00:00",
+    "tool": "crawl_parallel",
+    "markdown": None,
+    "content": "Chips\n\n# Halden unveils *H7*\n\nThe **part** has 288 gigabytes.",
+}
+CORPUS: dict[str, Any] = {
+    "saved_at": "2026-11-22T10:00:00+00:00",
+    "count": 2,
+    "articles": [
+        {**ARTICLE, "path": "search_results/crawl_a.md"},
+        {"url": "", "title": "A file of the agent", "words": 1200, "content": "x", "path": "notes.md"},
+    ],
+}
+SERPER: dict[str, Any] = {
+    "searchParameters": {"q": "chips", "type": "search"},
+    "organic": [
+        {"title": "Beta", "link": "https://b.example/1", "snippet": "one", "position": 1},
+        {"title": "Alpha", "link": "https://a.example/2", "snippet": "two words", "position": 2},
+    ],
+}
+PAGE = [
+    "Halden unveils *H7*",
+    "Compute Wire · 2026-11-22 · by Noor Rahimi · 381 words",
+    "wire.example/chips/h7",
+    "Chips",
+    "The part has 288 gigabytes.",
+]
+
+
+def put(folder: Path, name: str, value: object) -> Path:
+    path = folder / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(value if isinstance(value, str) else json.dumps(value))
+    return path
+
+
+def text_rows(rows: list[str]) -> list[str]:
+    return [row.strip() for row in rows if row.strip("─ ")]
+
+
+def call(result: object, name: str = "mcp__s__search", *, as_text: bool = False) -> SectionsBody:
+    started = ToolCallStarted(query_id="q", tool_use_id="t", name=name, input={})
+    content = (TextContent(json.dumps(result)),)
+    observation = McpObservation(tool_name=name, tool_use_id="t", server="s", content=content)
+    end = ToolCallFinished(tool_use_id="t", status="success", observation=observation)
+    return call_body(started, end, as_text=as_text)
+
+
+class TestPages:
+    """An article opens as a page, and its JSON is the raw form."""
+
+    def test_an_article_of_the_session(self, tmp_path: Path) -> None:
+        document = load(put(tmp_path, "a.json", ARTICLE))
+        assert (document.kind, document.facts) == ("Article", ("381 words",))
+        assert text_rows(lines(document.best)) == PAGE
+        assert '"author": "Noor Rahimi"' in "\n".join(lines(document.raw, 2000))
+
+    def test_the_answer_of_a_web_reader(self, tmp_path: Path) -> None:
+        read = {"title": "T", "url": URL, "content": "Some text.", "metadata": {"author": "A. Writer"}}
+        for value in ({"reader_result": read}, {"data": {"reader_result": read}}):
+            document = load(put(tmp_path, "r.json", value))
+            assert text_rows(lines(document.best)) == [
+                "T",
+                "wire.example · by A. Writer · 2 words",
+                "wire.example/chips/h7",
+                "Some text.",
+            ]
+
+    def test_the_markdown_file_of_the_crawler(self, tmp_path: Path) -> None:
+        article = article_in(ARTICLE)
+        assert article is not None
+        document = load(put(tmp_path, "crawl_a.md", encode_article(article)))
+        assert document.kind == "Article"
+        assert text_rows(lines(document.best)) == PAGE
+
+    def test_what_is_missing_takes_no_room(self) -> None:
+        assert text_rows(lines(article_body(Article(title="", url="")))) == [
+            "Untitled",
+            "This article has no text.",
+        ]
+
+    @pytest.mark.parametrize(
+        "value",
+        [
+            {"url": URL, "content": "x"},
+            {"type": "post", "url": URL, "title": "t", "content": "x"},
+            {"url": URL, "title": "t", "content": {"x": 1}},
+            {"articles": []},
+            {"articles": [{"title": "t", "url": URL}, 1], "content": ""},
+            {"articles": [{"title": "t", "url": URL, "price": 3}], "content": ""},
+        ],
+    )
+    def test_other_json_stays_json(self, tmp_path: Path, value: object) -> None:
+        document = load(put(tmp_path, "o.json", value))
+        assert (document.kind, document.notice) == ("JSON", None)
+
+
+class TestLists:
+    """A corpus opens as a list, and a row opens its article."""
+
+    def table(self, tmp_path: Path) -> ResultsTable:
+        document = load(put(tmp_path, "expanded_corpus.json", CORPUS))
+        assert (document.kind, document.facts) == ("Articles", ("2 articles",))
+        assert isinstance(document.best, ResultsTable)
+        return document.best
+
+    def test_the_corpus_as_a_table_and_as_cards(self, tmp_path: Path) -> None:
+        table = self.table(tmp_path)
+        wide = lines(table, 120)
+        assert wide[0].startswith("2 articles · 1,581 words · saved 2026-11-2")
+        assert wide[1].split() == ["#", "Title", "Source", "Date", "Words"]
+        assert wide[3].rstrip().endswith("2026-11-22      381")
+        assert "Compute Wire · 2026-11-22 · 381 words" in "\n".join(lines(table, 50))
+
+    def test_a_row_opens_its_article_with_the_text_of_the_corpus(self, tmp_path: Path) -> None:
+        table = self.table(tmp_path)
+        for key in ("open", "article"):
+            opened = table.execute(BodyCommand(key))
+            assert isinstance(opened, OpenArticle)
+            assert (opened.path, opened.page.text) == ("search_results/crawl_a.md", ARTICLE["content"])
+            assert opened.page.author == "Noor Rahimi"
+        assert table.execute(BodyCommand("copy")) == CopyText("link", URL)
+        detail = table.detail()
+        assert detail is not None
+        assert lines(detail, 120)[1:] == [PAGE[1], URL, "Chips The part has 288 gigabytes."]
+
+    def test_the_rows_are_searched_by_author(self, tmp_path: Path) -> None:
+        table = self.table(tmp_path)
+        do(table, BodyCommand("filter", "rahimi"))
+        assert table.entries == 1
+
+
+class TestFiles:
+    """The file of an article is found by its path and by its address, inside of the session only."""
+
+    def test_by_path_then_by_address(self, tmp_path: Path) -> None:
+        crawled = put(tmp_path, article_path("https://a.example/1"), "x")
+        read = put(tmp_path, "extracted_articles/b.json", ARTICLE)
+        packed = tmp_path / "extracted_articles/c.json.zst"
+        packed.write_bytes(pack(json.dumps({**ARTICLE, "url": "https://c.example/"}).encode()))
+        assert find_article(tmp_path, "extracted_articles/b.json", "") == read
+        assert find_article(tmp_path, "gone.json", "https://a.example/1") == crawled
+        assert find_article(tmp_path, "", URL.replace("wire", "WIRE")) == read
+        assert find_article(tmp_path, "../b.json", "https://c.example") == packed
+        assert find_article(tmp_path, "", "https://other.example/") is None
+        assert find_article(None, "extracted_articles/b.json", URL) is None
+
+    def test_articles_in_a_linked_folder_are_not_read(self, tmp_path: Path) -> None:
+        put(tmp_path, "elsewhere/b.json", ARTICLE)
+        session = tmp_path / "session"
+        session.mkdir()
+        (session / "extracted_articles").symlink_to(tmp_path / "elsewhere")
+        assert find_article(session, "", URL) is None
+
+    def test_the_session_of_an_artifact(self, tmp_path: Path) -> None:
+        assert session_of(tmp_path / "s/search_results/a.json", None) == tmp_path / "s"
+        assert session_of(tmp_path / "s/expanded_corpus.json", tmp_path / "s") == tmp_path / "s"
+
+
+class TestToolCalls:
+    """Results of tools in the same forms; their JSON is folded below, and text on request."""
+
+    def test_search_results_are_a_table_with_a_cursor(self) -> None:
+        body = call(SERPER)
+        rows = lines(body, 100)
+        assert "  search · web · 2 results" in rows
+        assert rows[-1] == "▸ JSON"
+        first = next(y for y, row in enumerate(rows) if "Beta" in row)
+        laid = body.lay_out(100, THEME)
+        entry = laid.entry_at(first)
+        assert entry is not None
+        assert laid.entry_at(first - 1) is None, "the cursor is never on the head"
+        assert laid.span(entry) == (first - 4, 5), "the head comes into view with the first row"
+        body.cursor = entry
+        assert body.execute(BodyCommand("open")) == OpenLink("https://b.example/1")
+        sorting = body.execute(BodyCommand("sort", column=1))
+        assert isinstance(sorting, BackgroundWork)
+        sorting.prepare(NEVER)()
+        sorted_rows = "\n".join(lines(body, 100))
+        assert sorted_rows.index("Alpha") < sorted_rows.index("Beta")
+        assert "ask_filter" not in {key.command for key in body.keys}
+        detail = body.detail()
+        assert detail is not None
+        assert "a.example" in "\n".join(lines(detail))
+        for _ in ("to the first column", "to the heading", "the section"):
+            body.execute(BodyCommand("fold"))
+        assert "▸ Result" in "\n".join(lines(body, 100))
+
+    def test_a_search_of_the_rows_finds_a_cell(self) -> None:
+        body = call(SERPER)
+        lines(body, 100)
+        found = body.find_places("alpha", NEVER)
+        body.reveal(found[0])
+        assert body.cursor_place() == found[0]
+        assert body.execute(BodyCommand("copy")) == CopyText("link", "https://a.example/2")
+
+    def test_what_a_crawl_and_a_corpus_report_are_lists_of_articles(self) -> None:
+        crawl = {
+            "articles": [{"title": "T", "url": URL, "path": "search_results/c.md", "words": 3, "date": None}],
+            "failed": [{"url": "https://x.example", "error": "gone", "code": "http_404"}],
+            "saved": 1,
+        }
+        body = call(crawl, "mcp__local_toolkit__crawl_parallel")
+        rows = lines(body, 100)
+        assert "  1 article · 3 words" in rows
+        assert "  … 1 page could not be read." in rows
+        body.cursor = 3
+        opened = body.execute(BodyCommand("open"))
+        assert isinstance(opened, OpenArticle)
+        assert opened.path == "search_results/c.md"
+
+    def test_a_page_that_was_read_is_a_page(self) -> None:
+        read = {"reader_result": {"title": "T", "url": URL, "content": "Some text."}}
+        assert "  Some text." in lines(call(read, "mcp__zai__webReader"), 100)
+
+    def test_text_on_request_and_other_results_as_before(self) -> None:
+        assert '"organic"' in "\n".join(lines(call(SERPER, as_text=True), 100))
+        assert "JSON" not in "\n".join(lines(call(SERPER, as_text=True), 100))
+        assert "JSON" not in "\n".join(lines(call({"data": {"rows": 3}}), 100))
+        mail = {"data": {"messages": [{"title": "t", "url": URL}]}}
+        assert "results" not in "\n".join(lines(call(mail, "mcp__composio__GMAIL_FETCH_EMAILS"), 100))
+
+    def test_a_result_that_is_too_long_to_be_searched_stays_a_tree(self) -> None:
+        long = {"organic": [{**SERPER["organic"][0], "snippet": "x" * 1000}] * 300}
+        assert "organic" in "\n".join(lines(call(long), 100))
+
+
+def test_a_result_says_that_its_page_can_be_read(tmp_path: Path) -> None:
+    results = {"query": "q", "results": [{"title": "A", "url": URL, "raw_content": "All of it."}]}
+    document = load(put(tmp_path, "s.json", results))
+    assert isinstance(document.best, ResultsTable)
+    assert ("a", "read page") in {(key.key, key.label) for key in document.best.keys}
+    opened = document.best.execute(BodyCommand("article"))
+    assert isinstance(opened, OpenArticle)
+    assert opened.page.text == "All of it."
+    assert "A" in shown(document)

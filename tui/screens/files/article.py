@@ -1,0 +1,150 @@
+"""Opens the article of a row: its file in the viewer, else what the row has of it as a page, else its link."""
+
+from __future__ import annotations
+
+import asyncio
+from functools import partial
+from pathlib import Path
+from typing import ClassVar
+
+import msgspec
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.screen import Screen
+from textual.widget import Widget
+from textual.widgets import Input
+
+from core.text import clean_line
+from core.toolkit.articles import Article
+from tui.keys.places import COPY_FILE, LINK, KeyPlace, key_binding
+from tui.screens.files.document import DocumentScreen
+from tui.screens.files.link import follow_link
+from tui.terminal.copy import copy_text
+from tui.viewers.articles.page import article_body
+from tui.viewers.articles.session import find_article
+from tui.viewers.bodies.json_text import json_body
+from tui.viewers.cursor_body import OpenArticle
+from tui.viewers.view.chrome import KeyLine, TitleLine
+from tui.viewers.view.document_view import DetailPanel, DocumentView
+from tui.widgets.workers import start_job
+
+__all__ = ["ArticleScreen", "open_article"]
+
+_NAME = 200
+_DETAIL_FROM = 16
+_NOT_READ = "The session has not read this page."
+
+
+class ArticleScreen(DocumentScreen[None]):
+    """Shows an article that is part of another document, such as an entry of the corpus."""
+
+    PLACE: ClassVar[KeyPlace] = KeyPlace(
+        "In an article",
+        parts=(DocumentView,),
+        without=("table.", "results.", "move.fold", "move.unfold", "file.un"),
+    )
+    BINDINGS: ClassVar[list[BindingType]] = [
+        key_binding("file.raw", "m", "toggle_raw", "rendered or raw"),
+        key_binding("link.open", "o", "open_link", "open in the browser", LINK),
+        key_binding("link.copy", "y", "copy_link", "copy the link", LINK),
+        key_binding("file.copy_text", "Y", "copy_text", "copy the text", COPY_FILE),
+    ]
+    AUTO_FOCUS = "#viewer-view"
+
+    def __init__(self, article: Article) -> None:
+        super().__init__()
+        self.article = article
+        self.raw = False
+
+    def compose(self) -> ComposeResult:
+        """Create title, content, search line and keys."""
+        yield TitleLine(id="viewer-title")
+        yield DocumentView(id="viewer-view")
+        yield DetailPanel(id="viewer-detail", min_lines=_DETAIL_FROM)
+        yield Input(id="viewer-search", compact=True)
+        yield KeyLine(id="viewer-keys")
+
+    def on_mount(self) -> None:
+        """Show the article."""
+        self._show()
+
+    @property
+    def view(self) -> DocumentView:
+        """The content."""
+        return self.query_one(DocumentView)
+
+    def _show(self, place: float = 0.0) -> None:
+        body = json_body(msgspec.json.encode(self.article)) if self.raw else article_body(self.article)
+        self.view.show(body, place=place)
+        self.update_chrome()
+
+    def update_chrome(self) -> None:
+        """Update the title and the keys."""
+        title = clean_line(self.article.title or self.article.url, _NAME)
+        facts = [*self.search_facts(), "Article", *(["raw"] if self.raw else [])]
+        self.query_one(TitleLine).show(title, facts=" · ".join(facts))
+        keys = [
+            ("Esc", "close", "screen.close"),
+            ("m", "rendered" if self.raw else "raw", "screen.toggle_raw"),
+        ]
+        keys.append(("/", "search", "screen.search"))
+        if self.view.matches[1]:
+            keys.append(("n", "next", "screen.match(1)"))
+        if self.article.url:
+            keys += [("o", "open link", "screen.open_link"), ("y", "copy link", "screen.copy_link")]
+        keys += [("Y", "copy text", "screen.copy_text"), ("?", "keys", "app.keys_here")]
+        self.query_one(KeyLine).show_keys(*keys)
+
+    def action_toggle_raw(self) -> None:
+        """Switch between the page and the JSON of the article."""
+        self.raw = not self.raw
+        self._show(self.view.place)
+
+    def action_open_link(self) -> None:
+        """Ask before the page is opened in the browser."""
+        if self.article.url:
+            follow_link(self, self.article.url)
+
+    def action_copy_link(self) -> None:
+        """Copy the address."""
+        if self.article.url:
+            copy_text(self, self.article.url, "Link")
+
+    def action_copy_text(self) -> None:
+        """Copy the text of the article."""
+        copy_text(self, self.article.text, "Text")
+
+
+def open_article(
+    owner: Widget | Screen[None],
+    found: OpenArticle,
+    session: Path | None,
+    *,
+    copies: Path | None = None,
+    read_only: bool = False,
+) -> None:
+    """Open the article of a row, or ask whether to open its link if the session has not read the page.
+
+    Args:
+        owner: the widget or screen that the article is opened from.
+        found: the row.
+        session: the folder of the session with its articles; None if unknown.
+        copies: the folder of copies for the browser, as for the viewer.
+        read_only: whether the session is a past one.
+    """
+
+    async def open_found() -> None:
+        from tui.screens.files.viewer import ViewerScreen
+
+        page = found.page
+        path = await asyncio.to_thread(find_article, session, found.path, page.url)
+        if path is not None:
+            owner.app.push_screen(ViewerScreen(path, session, copies=copies, read_only=read_only))
+        elif page.text:
+            owner.app.push_screen(ArticleScreen(page))
+        elif page.url:
+            follow_link(owner, page.url, note=_NOT_READ)
+        else:
+            owner.notify("This row has neither a text nor an address.", markup=False)
+
+    start_job(owner, partial(open_found), "article")

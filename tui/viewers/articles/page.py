@@ -1,0 +1,121 @@
+"""An article as a page: its title, where and when it was published and by whom, and its text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import urlsplit
+
+from core.events.units import quantity
+from core.text import clean, clean_line
+from core.toolkit.articles import Article, count_words
+from tui.render.format import middle_cut
+from tui.viewers.bodies.markdown import RENDERED_CHARACTERS, MarkdownBody
+
+__all__ = ["article_body", "article_in", "bare", "beginning_of", "facts_of", "host_of", "text_in"]
+
+_MAX_ADDRESS = 88
+_MARKS = re.compile(
+    r"^(?:#{1,6}|[-*>]) +|\*\*|`|!?\[(?=[^\]\n]*\]\()|(?<=\])\([^()\s]*\)|\](?=\()", re.MULTILINE
+)
+_MARKUP = re.compile(r"([\\`*_\[\]<>#|~!&$])")
+_HEADING = re.compile(r"^#{1,6} +(.*)$", re.MULTILINE)
+_BEGINNING = 1_000
+_WEB = re.compile(r"https?://[^\s<>()\\]+")
+
+
+def article_body(article: Article) -> MarkdownBody:
+    """Return the page of an article; only the beginning of a text that is too long to be rendered."""
+    title = _literal(article.title or article.url or "Untitled")
+    head = [f"# {title}"]
+    if facts := " · ".join(map(_literal, facts_of(article))):
+        head.append(facts)
+    if article.url:
+        head.append(_address(article.url))
+    text = _without_title(clean(article.text[:RENDERED_CHARACTERS]).strip(), article.title)
+    return MarkdownBody("\n\n".join([*head, "---", text or "*This article has no text.*"]))
+
+
+def facts_of(article: Article) -> list[str]:
+    """Return source, date, author and length of an article, as far as they are known."""
+    facts = [article.site or host_of(article.url), (article.date or "")[:10]]
+    if article.author:
+        facts.append(f"by {article.author}")
+    if article.words:
+        facts.append(quantity(article.words, "word"))
+    return [clean_line(fact, 200) for fact in facts if fact]
+
+
+def article_in(value: object) -> Article | None:
+    """Return the article that a JSON value is; None if it is something else.
+
+    It may be an article of the session's folder, an entry of the corpus, or the answer of a web reader.
+    """
+    match value:
+        case {"reader_result": dict() as read} | {"data": {"reader_result": dict() as read}}:
+            return article_in({"type": "article", **read})
+        case {"url": str(url), "content": str(text), "title": _, **rest} if (
+            rest.get("type", "article") == "article"
+        ):
+            assert isinstance(value, dict)
+            return _article(value, url, text)
+        case _:
+            return None
+
+
+def _article(value: Mapping[str, Any], url: str, text: str) -> Article:
+    metadata = value.get("metadata")
+    more: Mapping[str, Any] = metadata if isinstance(metadata, dict) else {}
+    words = value.get("words")
+    return Article(
+        title=text_in(value, "title"),
+        url=clean_line(url, 2000),
+        author=text_in(value, "author") or text_in(more, "author", "article:author") or None,
+        site=text_in(value, "source", "site") or text_in(more, "og:site_name") or None,
+        date=text_in(value, "date") or text_in(more, "article:published_time", "date") or None,
+        words=words if isinstance(words, int) and not isinstance(words, bool) else count_words(text),
+        text=text,
+    )
+
+
+def beginning_of(article: Article, limit: int) -> str:
+    """Return the beginning of the text of an article on one line, without the marks of Markdown."""
+    text = _without_title(article.text[: 2 * limit], article.title)
+    return " ".join(clean_line(_MARKS.sub("", text), limit).split())
+
+
+def text_in(value: Mapping[str, Any], *keys: str, limit: int = 400) -> str:
+    """Return the first of several fields that is a text or a number, on one line; empty if there is none."""
+    found = next((value[key] for key in keys if isinstance(value.get(key), str | int | float)), "")
+    return clean_line(str(found), limit)
+
+
+def host_of(url: str) -> str:
+    """Return the host of an address; empty if it has none."""
+    try:
+        return (urlsplit(url).hostname or "").removeprefix("www.")
+    except ValueError:
+        return ""
+
+
+def bare(url: str) -> str:
+    """Return an address without the parts that most addresses have."""
+    return url.removeprefix("https://").removeprefix("http://").removeprefix("www.").removesuffix("/")
+
+
+def _address(url: str) -> str:
+    shown = _literal(middle_cut(bare(url), _MAX_ADDRESS))
+    return f"[{shown}](<{url}>)" if _WEB.fullmatch(url) else shown
+
+
+def _literal(text: str) -> str:
+    return _MARKUP.sub(r"\\\1", text)
+
+
+def _without_title(text: str, title: str) -> str:
+    """Return a text without a heading near its beginning that repeats the title."""
+    for heading in _HEADING.finditer(text, 0, _BEGINNING):
+        if heading[1].strip() == title.strip():
+            return f"{text[: heading.start()]}{text[heading.end() :]}".strip()
+    return text

@@ -1,0 +1,406 @@
+"""Search results and lists of articles as a table, with the text of the selected row below."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from datetime import datetime
+from typing import Any
+
+import msgspec
+from rich.cells import cell_len
+from textual.content import Content, Span
+
+from core.events.tool_names import tool_name
+from core.events.units import quantity
+from core.text import clean
+from core.toolkit.articles import Article
+from tui.render.format import middle_cut, tail_cut
+from tui.render.markdown import MarkdownTheme
+from tui.viewers.articles.page import article_in, bare, beginning_of, facts_of, host_of, text_in
+from tui.viewers.bodies.markdown import MarkdownBody
+from tui.viewers.bodies.table import GAP, Column, Table, TableView
+from tui.viewers.bodies.text import TextBody
+from tui.viewers.cursor_body import BodyCommand, CopyText, KeyHint, OpenArticle, OpenLink, Outcome
+from tui.viewers.document import Body, joined
+
+__all__ = ["LISTS", "Hit", "ResultsTable", "articles_in", "articles_table", "hits_in", "results_table"]
+
+LISTS = ("results", "articles", "news_results", "organic_results")
+_TABLE_MIN_WIDTH = 56
+_MIN_ADDRESS = 16
+_ADDRESS_MIN_WIDTH = 140
+_MAX_SNIPPET = 4000
+_NOTE_COLUMN = 4
+
+
+class Hit(msgspec.Struct, frozen=True):
+    """One result or article; every field may be empty. `article` is the path of the article's file."""
+
+    position: str
+    title: str
+    source: str
+    date: str
+    url: str
+    snippet: str = ""
+    article: str = ""
+    author: str = ""
+    text: str = ""
+    words: int | None = None
+    duplicate: bool = False
+    truncated: bool = False
+
+    @property
+    def label(self) -> str:
+        """The title, or the next best text if there is none."""
+        return self.title or self.snippet or self.url
+
+    @property
+    def marks(self) -> str:
+        """What is special about the result, in a word or two."""
+        marks = (("read", self.article), ("seen", self.duplicate), ("cut", self.truncated))
+        return ", ".join(mark for mark, applies in marks if applies)
+
+    @property
+    def page(self) -> Article:
+        """What the row itself has of the article."""
+        return Article(
+            title=self.title,
+            url=self.url,
+            author=self.author or None,
+            site=self.source or None,
+            date=self.date or None,
+            words=self.words or 0,
+            text=self.text,
+        )
+
+
+def hits_in(value: Any) -> list[Hit] | None:
+    """Return the results of an artifact; None if it is not a list of search results."""
+    if not isinstance(value, dict) or not ({"tool", "query", "type"} & value.keys()):
+        return None
+    found = next((value[key] for key in LISTS if isinstance(value.get(key), list)), None)
+    if found is None or not all(isinstance(item, dict) for item in found):
+        return None
+    if found and not any({"url", "link", "title"} & item.keys() for item in found):
+        return None
+    return [_hit(item, place) for place, item in enumerate(found, 1)]
+
+
+def articles_in(value: Any) -> list[Hit] | None:
+    """Return the articles of a corpus, or of the answer of a tool that saved some; None for anything else."""
+    found = value.get("articles") if isinstance(value, dict) else None
+    if not isinstance(found, list) or not found:
+        return None
+    hits = [_article_hit(item, place) for place, item in enumerate(found, 1)]
+    return [hit for hit in hits if hit is not None] if all(hits) else None
+
+
+def _article_hit(item: Any, place: int) -> Hit | None:
+    if (
+        not isinstance(item, dict)
+        or not isinstance(item.get("url"), str)
+        or not isinstance(item.get("title"), str)
+    ):
+        return None
+    if not ({"content", "path", "words"} & item.keys()):
+        return None
+    text = item.get("content")
+    article = article_in({**item, "type": "article", "content": text if isinstance(text, str) else ""})
+    assert article is not None
+    return Hit(
+        position=str(place),
+        title=article.title,
+        source=article.site or host_of(article.url),
+        date=(article.date or "")[:32],
+        url=article.url,
+        snippet=beginning_of(article, _MAX_SNIPPET),
+        article=text_in(item, "path", limit=1000),
+        author=article.author or "",
+        text=article.text,
+        words=article.words,
+    )
+
+
+def _full_text(item: dict[str, Any]) -> str:
+    """Return the text of a result's page; empty if the result has only a passage of it."""
+    extra = item.get("extra")
+    texts = (
+        item.get("raw_content"),
+        extra.get("raw_content") if isinstance(extra, dict) else None,
+        item.get("content") if "snippet" in item else None,
+    )
+    return next((text for text in texts if isinstance(text, str) and text.strip()), "")
+
+
+def _hit(item: dict[str, Any], place: int) -> Hit:
+    url = text_in(item, "url", "link", limit=2000)
+    title = text_in(item, "title", "name")
+    words = item.get("words")
+    return Hit(
+        position=text_in(item, "position", limit=12) or str(place),
+        title=title if title and title != url else "",
+        source=text_in(item, "source", "publisher", "site") or host_of(url),
+        date=text_in(item, "date", "published_date", "published")[:32],
+        url=url,
+        snippet=text_in(item, "snippet", "content", "description", limit=_MAX_SNIPPET),
+        article=text_in(item, "article", limit=1000),
+        author=text_in(item, "author"),
+        text=_full_text(item),
+        words=words if isinstance(words, int) else None,
+        duplicate=item.get("duplicate") is True,
+        truncated=item.get("truncated") is True,
+    )
+
+
+class ResultsTable(Table):
+    """Rows as a table, or as cards of two lines in a narrow view.
+
+    Args:
+        hits: the results or articles.
+        notes: lines above the table.
+        answer: the provider's own answer, as Markdown.
+        articles: whether these are articles, which Enter opens, and not results, whose links it opens.
+    """
+
+    def __init__(
+        self,
+        hits: Sequence[Hit],
+        notes: Sequence[tuple[str, str]] = (),
+        answer: str = "",
+        *,
+        articles: bool = False,
+    ) -> None:
+        self.hits = hits
+        self.answer = answer
+        self.articles = articles
+        marks = [self.mark(hit) for hit in hits]
+        marked = any(marks)
+        columns = [
+            Column("#", "dim", widest=6),
+            Column("Title", widest=110),
+            Column("Source", widest=24),
+            Column("Date", "dim", widest=10),
+            Column(("Words" if articles else "Note") if marked else "", "dim", widest=16 if marked else 0),
+            Column("Address", "link", cut_middle=True, widest=70),
+        ]
+        # The day distinguishes rows; the detail has the hour.
+        cells = [
+            (hit.position, hit.label, hit.source, hit.date[:10], mark, bare(hit.url))
+            for hit, mark in zip(hits, marks, strict=True)
+        ]
+        super().__init__(columns, cells, notes=notes)
+        self.empty_text = "No results."
+        # Only the first rows were measured, but the last have the longest numbers.
+        self.natural[0] = min(columns[0].widest, max([3, *(cell_len(hit.position) for hit in hits)]))
+        if not any(hit.date for hit in hits):
+            self.natural[3] = 0
+        if not marked:
+            self.natural[_NOTE_COLUMN] = 0
+        self.column = 1
+        self._answering = bool(answer)
+        self._answered_at = 0
+
+    def mark(self, hit: Hit) -> str:
+        """Return what the fourth column says: the length of an article, what is special about a result."""
+        return f"{hit.words:,}" if self.articles and hit.words else "" if self.articles else hit.marks
+
+    @property
+    def keys(self) -> Sequence[KeyHint]:
+        """The keys for opening, sorting and filtering."""
+        keys = [KeyHint("Enter", "read" if self.articles else "open link", "open")]
+        if not self.articles:
+            keys.append(KeyHint("a", "read page", "article"))
+        if self.answer:
+            keys.append(KeyHint("A", "answer", "answer"))
+        keys += [
+            KeyHint("s", "sort", "sort"),
+            KeyHint("f", "filter", "ask_filter"),
+            KeyHint("←→", "column", "unfold"),
+        ]
+        return (*keys, KeyHint("c", "copy link", "copy"))
+
+    def lay_out(self, width: int, theme: MarkdownTheme) -> TableView:
+        """Return a table or cards."""
+        return ResultRows(self, width) if width >= _TABLE_MIN_WIDTH else CardRows(self, width)
+
+    def execute(self, command: BodyCommand) -> Outcome:
+        """Open or copy a result, or execute a command of every table."""
+        hit = self.hits[self.record] if self.record is not None else None
+        match command.name:
+            case "open" if hit is not None and hit.url and not self.articles:
+                return OpenLink(hit.url)
+            case "copy" if hit is not None and hit.url:
+                return CopyText("link", hit.url)
+            case "article" | "open" if hit is not None:
+                return OpenArticle(hit.page, hit.article)
+            case "answer" if self.answer:
+                self._answering = not self._answering or self.cursor != self._answered_at
+                self._answered_at = self.cursor
+                return True
+            case _:
+                return super().execute(command)
+
+    def holds(self, number: int, wanted: str) -> bool:
+        """Whether title, source, date, address or snippet of a result contain a casefolded text."""
+        hit = self.hits[number]
+        return any(
+            wanted in text.casefold()
+            for text in (hit.title, hit.source, hit.date, hit.url, hit.snippet, hit.author, hit.marks)
+        )
+
+    def detail(self) -> Body | None:
+        """Return the text and the properties of a result, or the provider's answer if the reader asked for it."""
+        if self._answering and self.cursor == self._answered_at:
+            return MarkdownBody(self.answer)
+        if self.record is None:
+            return None
+        hit = self.hits[self.record]
+        facts = [hit.source, hit.date.replace("T", " ")]
+        if self.articles:
+            facts = facts_of(hit.page)
+        elif hit.article:
+            words = f", {hit.words:,} words" if hit.words is not None else ""
+            facts.append(f"read in full{words} (a opens it)")
+        if hit.duplicate:
+            facts.append("already found in this session")
+        if hit.truncated:
+            facts.append("truncated in its last field")
+        text = "\n".join((hit.label, " · ".join(fact for fact in facts if fact), hit.url, hit.snippet))
+        return TextBody(text.rstrip("\n"), style=_style_detail)
+
+
+class ResultRows(TableView):
+    """Results as a table of fixed columns; only the address may be hidden."""
+
+    _table: ResultsTable
+
+    def columns(self) -> tuple[int, list[int], str]:
+        """Return all columns, with the address only in a wide view."""
+        count = len(self._table.columns) - (self._width < _ADDRESS_MIN_WIDTH)
+        return 0, self.fit(0, count, self._width), ""
+
+    def role(self, number: int, column: int) -> str:
+        """Return the role of a cell; truncated results have the colour of warnings."""
+        is_truncated = column == _NOTE_COLUMN and self._table.hits[number].truncated
+        return "warn" if is_truncated else super().role(number, column)
+
+
+class CardRows(TableView):
+    """Results as cards of two lines, with an empty line between."""
+
+    _table: ResultsTable
+
+    def __init__(self, table: ResultsTable, width: int) -> None:
+        super().__init__(table, width)
+        self.head = len(table.notes) + bool(table.notes)
+        self._number = max((cell_len(hit.position) for hit in table.hits), default=1)
+
+    def __len__(self) -> int:
+        """Three rows a result."""
+        return self.head + max(1, self._table.entries * 3 - 1)
+
+    def row(self, y: int) -> Content:
+        """Row `y`."""
+        table = self._table
+        if y < len(table.notes) or not table.entries:
+            return super().row(min(y, len(table.notes)) if y < len(table.notes) else self.head)
+        if y < self.head:
+            return Content("")
+        place, part = divmod(y - self.head, 3)
+        hit = table.hits[table.order[place]]
+        indent = self._number + GAP
+        room = max(4, self._width - indent)
+        match part:
+            case 0:
+                blank = " " * (self._number - cell_len(hit.position))
+                return joined([(f"{blank}{hit.position}  ", "dim"), (tail_cut(hit.label, room), "strong")])
+            case 1:
+                facts = " · ".join(
+                    fact for fact in (tail_cut(hit.source, 24), hit.date[:10], self._mark(hit)) if fact
+                )
+                facts = tail_cut(facts + "  " if facts else "", room)
+                address, rest = bare(hit.url), max(0, room - cell_len(facts))
+                fits = rest >= min(cell_len(address), _MIN_ADDRESS)
+                shown = middle_cut(address, rest) if fits else ""
+                return joined([(" " * indent, ""), (facts, "dim"), (shown, "link")])
+            case _:
+                return Content("")
+
+    def _mark(self, hit: Hit) -> str:
+        mark = self._table.mark(hit)
+        return f"{mark} words" if mark and self._table.articles else mark
+
+    def span(self, entry: int) -> tuple[int, int]:
+        """Return the two rows of an entry."""
+        return (self.head + entry * 3, 2)
+
+    def entry_at(self, y: int) -> int | None:
+        """Return the result of a row."""
+        place, part = divmod(y - self.head, 3)
+        return place if y >= self.head and part < 2 and place < self._table.entries else None
+
+    def command_at(self, x: int, y: int) -> BodyCommand | None:
+        """Return None: cards have no column titles to sort by."""
+        return None
+
+
+def results_table(value: dict[str, Any], hits: Sequence[Hit], *more: tuple[str, str]) -> ResultsTable:
+    """Return the table of a list of search results, below its query, tool, time and counts, and `more` notes."""
+    answer = value.get("answer")
+    answer_text = clean(answer).strip() if isinstance(answer, str) else ""
+    return ResultsTable(hits, [*_notes(value, hits), *more], answer_text)
+
+
+def articles_table(value: dict[str, Any], hits: Sequence[Hit], *more: tuple[str, str]) -> ResultsTable:
+    """Return the table of a list of articles, below their number, their length and what is missing."""
+    parts = [quantity(len(hits), "article")]
+    if words := sum(hit.words or 0 for hit in hits):
+        parts.append(quantity(words, "word"))
+    if moment := _moment(text_in(value, "saved_at")):
+        parts.append(f"saved {moment}")
+    notes = [(" · ".join(parts), "dim")]
+    for key, what in (("failed", "could not be read"), ("missing", "not found")):
+        if isinstance(lost := value.get(key), list) and lost:
+            notes.append((f"… {quantity(len(lost), 'page')} {what}.", "warn"))
+    return ResultsTable(hits, [*notes, *more], articles=True)
+
+
+def _moment(written: str) -> str:
+    with suppress(ValueError, OverflowError):
+        return datetime.fromisoformat(written).astimezone().strftime("%Y-%m-%d %H:%M")
+    return ""
+
+
+def _notes(value: dict[str, Any], hits: Sequence[Hit]) -> list[tuple[str, str]]:
+    def text(key: str, limit: int = 300) -> str:
+        return "" if isinstance(value.get(key), bool) else text_in(value, key, limit=limit)
+
+    notes: list[tuple[str, str]] = []
+    if query := text("query"):
+        notes.append((query, "strong"))
+    parts = [tool_name(text("tool")).short if text("tool") else "", text("type", 40)]
+    parts.append(_moment(text("timestamp")))
+    parts.append(quantity(len(hits), "result"))
+    parts += [
+        f"{text(key)} {label}"
+        for key, label in (
+            ("url_count", "addresses"),
+            ("duplicates", "seen before"),
+            ("rejected", "rejected"),
+        )
+        if text(key) not in {"", "0"}
+    ]
+    notes.append((" · ".join(part for part in parts if part), "dim"))
+    if error := text("error", 1000):
+        notes.append((f"✗ The search failed: {error}", "bad"))
+    if value.get("truncated") is True:
+        notes.append(("… The answer was truncated; only its complete results are listed.", "warn"))
+    if value.get("preview") is True:
+        notes.append(("… The provider returned a preview instead of all data.", "warn"))
+    return notes
+
+
+def _style_detail(number: int, line: str) -> list[Span]:
+    role = ("strong", "dim", "link")[number] if number < 3 else ""
+    return [Span(0, len(line), role)] if role else []
