@@ -109,10 +109,12 @@ class PaneRequests(Horizontal):
     def on_preview_pane_article_requested(self, event: PreviewPane.ArticleRequested) -> None:
         """Open the article of a row of the preview."""
         from tui.screens.files.article import open_article
+        from tui.screens.files.viewer import ViewerScreen
         from tui.viewers.articles.session import session_of
 
         session = session_of(event.path, self.folder)
-        open_article(self, event.found, session, read_only=self._workspace.is_only_read)
+        viewer = partial(ViewerScreen, root=session, read_only=self._workspace.is_only_read)
+        open_article(self, event.found, session, viewer)
 
     def on_file_actions_call_requested(self, event: WorkspacePane.CallRequested) -> None:
         """Show the call that a file came from; the trace's cursor is on it, too."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import ClassVar
@@ -119,9 +120,7 @@ def open_article(
     owner: Widget | Screen[None],
     found: OpenArticle,
     session: Path | None,
-    *,
-    copies: Path | None = None,
-    read_only: bool = False,
+    viewer: Callable[[Path], Screen[None]],
 ) -> None:
     """Open the article of a row, or ask whether to open its link if the session has not read the page.
 
@@ -129,17 +128,14 @@ def open_article(
         owner: the widget or screen that the article is opened from.
         found: the row.
         session: the folder of the session with its articles; None if unknown.
-        copies: the folder of copies for the browser, as for the viewer.
-        read_only: whether the session is a past one.
+        viewer: makes the screen that shows the file of the article.
     """
 
     async def open_found() -> None:
-        from tui.screens.files.viewer import ViewerScreen
-
         page = found.page
         path = await asyncio.to_thread(find_article, session, found.path, page.url)
         if path is not None:
-            owner.app.push_screen(ViewerScreen(path, session, copies=copies, read_only=read_only))
+            owner.app.push_screen(viewer(path))
         elif page.text:
             owner.app.push_screen(ArticleScreen(page))
         elif page.url:

@@ -428,7 +428,11 @@ class ViewerScreen(DocumentScreen[None]):
     def go_to_article(self, found: OpenArticle) -> None:
         """Show the article of a row."""
         session = session_of(self.path, self.root)
-        open_article(self, found, session, copies=self.copies, read_only=self.read_only)
+
+        def viewer(path: Path) -> ViewerScreen:
+            return ViewerScreen(path, session, copies=self.copies, read_only=self.read_only)
+
+        open_article(self, found, session, viewer)
 
     def _relative(self) -> str:
         assert self.root is not None

@@ -26,6 +26,7 @@ from tui.render.subagent_progress import Progress
 from tui.screens.files.article import open_article
 from tui.screens.files.artifact_list import ArtifactList, files_of_call, missing_reason
 from tui.screens.files.document import DocumentScreen
+from tui.screens.files.viewer import ViewerScreen
 from tui.terminal.copy import MOST_COPIED, copy_text
 from tui.terminal.programs import PAGER, NoProgram, command_of, page
 from tui.viewers.cursor_body import CursorBody, OpenArticle
@@ -283,7 +284,8 @@ class ToolCallScreen(DocumentScreen[str | None]):
 
     def go_to_article(self, found: OpenArticle) -> None:
         """Show the article of a row of the result."""
-        open_article(self, found, self._folder, read_only=self._read_only)
+        viewer = partial(ViewerScreen, root=self._folder, read_only=self._read_only)
+        open_article(self, found, self._folder, viewer)
 
     # -- files ------------------------------------------------------------------------------------
 
