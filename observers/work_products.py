@@ -15,16 +15,15 @@ import msgspec
 from core.errors import ObserverError, PathRefused, WorkspaceError
 from core.observation import ToolCall, ToolResult
 from core.storage.names import safe_name
-from core.storage.workspace import Workspace
+from core.storage.workspace import REPORT_INDEX, Workspace
 from core.text import clean_line
 from observers.base import ObserverContext, ObserverSpec, Outcome, Saved, input_text, moment_of, texts_of
 from observers.decoding.decode import decode_texts
 from observers.search.tool_names import short_name
 
-__all__ = ["FOLDER", "INDEX", "OBSERVER", "WorkProducts", "is_draft"]
+__all__ = ["FOLDER", "OBSERVER", "WorkProducts", "is_draft"]
 
 FOLDER = "work_products"
-INDEX = "index.jsonl"
 _OWN_WRITERS = frozenset({"write_local_file"})
 _NATIVE_WRITERS = frozenset({"Write", "Edit", "MultiEdit", "NotebookEdit"})
 _MAX_SIZE = 256 << 20
@@ -102,7 +101,7 @@ class WorkProducts:
         copied_to = str(workspace.saved_reports.path / written.path)
         note = None
         try:
-            workspace.saved_reports.append_lines(INDEX, [msgspec.json.encode(entry)])
+            workspace.saved_reports.append_lines(REPORT_INDEX, [msgspec.json.encode(entry)])
         except WorkspaceError as error:
             note = f"copied to {written.path}, but not added to the index: {error}"
         saved = Saved(path, "work_product", written.size, written.sha256, copied_to)
@@ -188,10 +187,10 @@ def _state(file: BinaryIO) -> tuple[int, int, int]:
 def _earlier_copy(workspace: Workspace, path: str, digest: str) -> str | None:
     """The name of an existing earlier copy of this content of this file, or None."""
     reports, wanted = workspace.saved_reports, digest.encode()
-    if not reports.exists(INDEX):
+    if not reports.exists(REPORT_INDEX):
         return None
     # The index outlives all sessions: it is read line by line, however long it has become.
-    with reports.opened(INDEX) as index:
+    with reports.opened(REPORT_INDEX) as index:
         while line := index.readline(_LONGEST_LINE):
             if wanted not in line:
                 continue

@@ -22,10 +22,21 @@ from core.storage.names import numbered
 from core.storage.paths import shown
 from core.text import escape_unsafe, holds_unsafe, without_surrogates
 
-__all__ = ["FOLDERS", "JOURNAL", "RECORDS", "SAVED_REPORTS", "WORKSPACES", "Workspace", "saved_reports_of"]
+__all__ = [
+    "FOLDERS",
+    "JOURNAL",
+    "RECORDS",
+    "REPORT_INDEX",
+    "SAVED_REPORTS",
+    "WORKSPACES",
+    "Workspace",
+    "saved_reports_of",
+]
 
 WORKSPACES = "AGENT_RUN_WORKSPACES"
 SAVED_REPORTS = "SAVED_REPORTS"
+REPORT_INDEX = "index.jsonl"
+"""The file among the saved reports that has a line for each: its source, its session, and when it was saved."""
 FOLDERS = (
     "search_results",
     "extracted_articles",

@@ -58,6 +58,7 @@ STANDARD: Mapping[str, str] = {
     "file.edit": "e",
     "file.open_outside": "o",
     "file.delete": "d",
+    "file.compare": "v",
     "file.raw": "m",
     "file.toggle": "space",
     "file.unfold_all": "E",
@@ -87,11 +88,16 @@ STANDARD: Mapping[str, str] = {
     "link.copy": "y",
     "screen.leave": "escape",
     "screen.close": "q",
+    "screen.back": "escape,q",
+    "versions.choose": "v",
+    "versions.everything": "f",
+    "versions.next": "n",
+    "versions.previous": "N",
     "delete.confirm": "d",
     "delete.keep": "n,escape,q",
-    "screen.back": "escape,q",
     "file.reload": "r",
     "table.filter": "f",
+    "file.headings": "t",
     "auth.done": "d,enter",
     "auth.cancel": "escape",
     "folder.trust": "t",
@@ -160,31 +166,36 @@ TOGETHER = (
     "move.page_down move.page_up move.up next_pane observers.numbers pane.higher pane.lower pane.maximise "
     "pane.narrower pane.standard pane.wider previous_pane quit restart session.mode show.conversation "
     "show.observers show.trace show.workspace stop",
-    "app.suspend call.origin commands copy file.copy_path file.copy_text file.delete file.edit "
-    "file.open_outside find.next find.previous find.search help.all help.here move.down move.first "
-    "move.fold move.last move.open move.page_down move.page_up move.unfold move.up next_pane pane.higher "
-    "pane.lower pane.maximise pane.narrower pane.standard pane.wider previous_pane quit restart "
-    "session.mode show.conversation show.observers show.trace show.workspace stop workspace.hidden "
+    "app.suspend call.origin commands copy file.compare file.copy_path file.copy_text file.delete "
+    "file.edit file.open_outside find.next find.previous find.search help.all help.here move.down "
+    "move.first move.fold move.last move.open move.page_down move.page_up move.unfold move.up next_pane "
+    "pane.higher pane.lower pane.maximise pane.narrower pane.standard pane.wider previous_pane quit "
+    "restart session.mode show.conversation show.observers show.trace show.workspace stop workspace.hidden "
     "workspace.leave_filter workspace.next_place workspace.previous_place workspace.sort",
-    "app.suspend commands copy file.copy_path file.copy_place file.copy_text file.copy_value file.delete "
-    "file.edit file.fold_all file.links file.open_outside file.page_down file.page_up file.raw file.toggle "
-    "file.unfold_all help.all help.here move.down move.first move.fold move.last move.open move.page_down "
-    "move.page_up move.unfold move.up next_pane pane.higher pane.lower pane.maximise pane.narrower "
-    "pane.standard pane.wider previous_pane quit restart results.answer results.article session.mode "
-    "show.conversation show.observers show.trace show.workspace stop table.sort table.turn",
+    "app.suspend commands copy file.compare file.copy_path file.copy_place file.copy_text file.copy_value "
+    "file.delete file.edit file.fold_all file.links file.open_outside file.page_down file.page_up file.raw "
+    "file.toggle file.unfold_all help.all help.here move.down move.first move.fold move.last move.open "
+    "move.page_down move.page_up move.unfold move.up next_pane pane.higher pane.lower pane.maximise "
+    "pane.narrower pane.standard pane.wider previous_pane quit restart results.answer results.article "
+    "session.mode show.conversation show.observers show.trace show.workspace stop table.sort table.turn",
     "error.close error.quit error.restart help.all help.here",
     "file.copy_place file.copy_text file.copy_value file.fold_all file.links file.page_down file.page_up "
     "file.raw file.toggle find.next find.previous find.search help.all help.here link.copy link.open "
     "move.down move.first move.last move.open move.page_down move.page_up move.up screen.close "
     "screen.leave",
+    "help.all help.here screen.back",
+    "file.page_down file.page_up file.raw find.search help.all help.here move.down move.first move.last "
+    "move.open move.page_down move.page_up move.up screen.close screen.leave versions.choose "
+    "versions.everything versions.next versions.previous",
     "delete.confirm delete.keep help.all help.here",
     "help.all help.here screen.back",
+    "help.all help.here screen.back",
     "help.all help.here link.copy link.open screen.back",
-    "file.copy_path file.copy_place file.copy_text file.copy_value file.delete file.edit file.fold_all "
-    "file.links file.open_outside file.page_down file.page_up file.raw file.reload file.toggle "
-    "file.unfold_all find.next find.previous find.search help.all help.here move.down move.first move.fold "
-    "move.last move.open move.page_down move.page_up move.unfold move.up results.answer results.article "
-    "screen.close screen.leave table.filter table.sort table.turn",
+    "file.compare file.copy_path file.copy_place file.copy_text file.copy_value file.delete file.edit "
+    "file.fold_all file.headings file.links file.open_outside file.page_down file.page_up file.raw "
+    "file.reload file.toggle file.unfold_all find.next find.previous find.search help.all help.here "
+    "move.down move.first move.fold move.last move.open move.page_down move.page_up move.unfold move.up "
+    "results.answer results.article screen.close screen.leave table.filter table.sort table.turn",
     "auth.cancel auth.done help.all help.here link.copy link.open",
     "folder.leave help.all help.here",
     "help.all help.here permission.back permission.deny permission.everywhere permission.folder "

@@ -178,6 +178,13 @@ class PaneRequests(Horizontal):
         event.stop()
         self.app.push_screen(LinksScreen(event.links, event.first), event.choose)
 
+    def on_file_actions_compare_requested(self, event: WorkspacePane.CompareRequested) -> None:
+        """Compare a file with another version of it."""
+        from tui.screens.files.compare import CompareScreen
+
+        event.stop()
+        self.app.push_screen(CompareScreen(event.path))
+
     def on_file_actions_deletion_requested(self, event: WorkspacePane.DeletionRequested) -> None:
         """Ask before a file is deleted."""
         from tui.screens.files.confirm_delete import DeleteScreen

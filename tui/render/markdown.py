@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from markdown_it.token import Token
 from rich.cells import chop_cells
@@ -26,9 +27,11 @@ from tui.render.theme import component_classes, read_theme
 
 __all__ = [
     "MARKDOWN_COMPONENTS",
+    "Heading",
     "MarkdownTheme",
     "markdown_units",
     "render_markdown",
+    "render_with_headings",
     "split_stable",
     "warm_up",
 ]
@@ -74,15 +77,31 @@ MARKDOWN_COMPONENTS = frozenset(
 )
 
 
+class Heading(NamedTuple):
+    """A heading that is in no list and no quote: the line it begins on, its level from 1, and its text."""
+
+    line: int
+    level: int
+    text: str
+
+
 def render_markdown(source: str, width: int, theme: MarkdownTheme, *, definitions: str = "") -> list[Line]:
     """Render Markdown as lines of at most `width` cells, without a blank line at either end.
 
     `definitions` are link definitions from other parts of the text that contains `source`.
     """
-    lines = _Renderer(theme).blocks(parse_markdown(source, definitions), max(1, width))
+    return render_with_headings(source, width, theme, definitions=definitions)[0]
+
+
+def render_with_headings(
+    source: str, width: int, theme: MarkdownTheme, *, definitions: str = ""
+) -> tuple[list[Line], list[Heading]]:
+    """Render Markdown as `render_markdown` does, and return its headings, too."""
+    renderer = _Renderer(theme)
+    lines = renderer.blocks(parse_markdown(source, definitions), max(1, width))
     while lines and not lines[-1]:
         lines.pop()
-    return lines
+    return lines, renderer.headings
 
 
 def markdown_units(source: str, width: int, *, definitions: str = "") -> list[Unit]:
@@ -115,6 +134,7 @@ class _Renderer:
     def __init__(self, theme: MarkdownTheme, units: list[Unit] | None = None) -> None:
         self._theme = theme
         self.units = units
+        self.headings: list[Heading] = []
 
     def blocks(
         self, tokens: Sequence[Token], width: int, base: Style | None = None, depth: int = 0
@@ -133,6 +153,9 @@ class _Renderer:
                 if lines and not tight_before:
                     lines.append([])
                 self._note(mark, token, inner, base, len(lines), len(block))
+                if token.type == "heading_open" and not token.level:
+                    text = " ".join(plain(line).strip() for line in block)
+                    self.headings.append(Heading(len(lines), int(token.tag[1:]), text))
                 lines.extend(block)
                 tight_before = token.hidden
             index = end + 1

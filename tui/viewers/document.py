@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
@@ -19,6 +19,7 @@ __all__ = [
     "Body",
     "Document",
     "JoinedBody",
+    "Landmark",
     "ListRows",
     "Match",
     "Progressive",
@@ -29,6 +30,7 @@ __all__ = [
     "find_in",
     "find_row_by_row",
     "joined",
+    "landmarks_in",
     "lay_out",
     "styled",
 ]
@@ -50,6 +52,12 @@ ROLES = (
     "warn",
     "bad",
     "accent",
+    "added",
+    "added-sign",
+    "added-words",
+    "removed",
+    "removed-sign",
+    "removed-words",
 )
 """The style names that spans of a row may have; the view colours them with its component classes."""
 
@@ -66,6 +74,15 @@ class Match:
     row: int
     start: int
     end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Landmark:
+    """A place to jump to: its row; of a heading also its text and its level, from 1."""
+
+    row: int
+    text: str = ""
+    level: int = 1
 
 
 class Rows(Protocol):
@@ -86,6 +103,16 @@ class SearchableRows(Rows, Protocol):
 
     def find(self, needle: str) -> list[Match]:
         """Every occurrence of `needle`, ignoring case, from top to bottom."""
+        ...
+
+
+@runtime_checkable
+class RowsWithLandmarks(Rows, Protocol):
+    """Rows with places to jump to, such as headings."""
+
+    @property
+    def landmarks(self) -> Sequence[Landmark]:
+        """The places, from top to bottom."""
         ...
 
 
@@ -172,6 +199,7 @@ class ListRows:
     """Rows from a sequence."""
 
     rows: Sequence[Row] = field(default_factory=tuple)
+    landmarks: Sequence[Landmark] = ()
 
     def __len__(self) -> int:
         """The number of rows."""
@@ -228,6 +256,14 @@ class _JoinedRows:
             for match in find_in(part, needle)
         ][:MATCH_LIMIT]
 
+    @property
+    def landmarks(self) -> list[Landmark]:
+        return [
+            replace(landmark, row=first + landmark.row)
+            for first, part in self._placed()
+            for landmark in landmarks_in(part)
+        ]
+
     def _placed(self) -> Iterator[tuple[int, Rows]]:
         first = 0
         for part in self._parts:
@@ -249,6 +285,11 @@ def lay_out(body: Body, width: int, theme: MarkdownTheme, stop: Stop) -> Rows:
 def find_in(rows: Rows, needle: str) -> list[Match]:
     """Every occurrence of `needle`; of rows that are not `SearchableRows`, those within one row."""
     return rows.find(needle) if isinstance(rows, SearchableRows) else find_row_by_row(rows, needle)
+
+
+def landmarks_in(rows: Rows) -> Sequence[Landmark]:
+    """The places of rows to jump to; most rows have none."""
+    return rows.landmarks if isinstance(rows, RowsWithLandmarks) else ()
 
 
 def find_row_by_row(rows: Rows, needle: str) -> list[Match]:

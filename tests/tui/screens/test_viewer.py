@@ -9,15 +9,18 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import pytest
+from textual.content import Content
 
 from core.concurrency.cancellation import Stop, Stopped
 from tests.tui.files_host import Host, hosted, screen_text, sit_at_a_desktop, until
 from tui.panes.workspace.preview import PreviewPane
 from tui.screens.files.article import ArticleScreen
 from tui.screens.files.confirm_delete import DeleteScreen
+from tui.screens.files.headings import HeadingsScreen
 from tui.screens.files.link import LinkScreen
 from tui.screens.files.viewer import ViewerScreen
 from tui.viewers.view.document_view import DocumentView
+from tui.viewers.view.outline import OutlineList
 
 REPORT = (
     "<!doctype html><title>The week</title><script>fetch('http://t.example')</script><h1>AI chips</h1>"
@@ -485,3 +488,48 @@ async def test_what_the_cursor_has_left_is_not_read_on(
         with pytest.raises(Stopped):
             seen[0].check()
         go_on.set()
+
+
+CHAPTERS = "".join(f"## Chapter {number}\n\n" + "Some words of text. " * 60 + "\n\n" for number in range(12))
+
+
+async def test_a_wide_viewer_centres_the_text_beside_its_headings(tmp_path: Path) -> None:
+    screen = ViewerScreen(write(tmp_path, "a.md", f"# Title\n\n{CHAPTERS}"))
+    async with hosted(screen=screen, size=(160, 24)) as (app, pilot):
+        await ready(app)
+        outline = screen.query_one(OutlineList)
+        await until(lambda: outline.option_count == 13)
+        words = next(line for line in screen_text(app).splitlines() if "Some words" in line)
+        assert words.index("Some words") > 45, "the text is in the middle of what the headings leave"
+        await pilot.press("t", "j", "j", "enter")
+        view = screen.view
+        assert view.has_focus
+        assert "Chapter 1" in _first_line(view)
+        await pilot.press("pagedown")
+        await until(lambda: outline.highlighted not in {None, 2}, reported=lambda: outline.highlighted)
+        await pilot.press("t", "escape")
+        assert app.screen is screen, "Esc leaves the headings first"
+        await pilot.press("m")
+        await until(lambda: not outline.display)
+
+
+async def test_a_narrow_viewer_lists_its_headings_on_request(tmp_path: Path) -> None:
+    screen = ViewerScreen(write(tmp_path, "a.md", CHAPTERS))
+    async with hosted(screen=screen) as (app, pilot):
+        await ready(app)
+        assert "t headings" in screen_text(app)
+        await pilot.press("t")
+        assert isinstance(app.screen, HeadingsScreen)
+        await pilot.press("j", "j", "enter")
+        assert "Chapter 2" in _first_line(screen.view)
+        await pilot.press("t", "escape")
+        assert isinstance(app.screen, ViewerScreen)
+    async with hosted(screen=ViewerScreen(write(tmp_path, "a.txt", "text"))) as (app, pilot):
+        await ready(app)
+        await pilot.press("t")
+        await until(lambda: app.shown_text == ["This file has no headings."])
+
+
+def _first_line(view: DocumentView) -> str:
+    row = view._rows.row(int(view.scroll_offset.y))
+    return row.plain if isinstance(row, Content) else row.text

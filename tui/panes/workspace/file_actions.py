@@ -19,7 +19,7 @@ from textual.widget import Widget
 from core.errors import UniversalAgentError, WorkspaceError
 from core.events.units import size
 from core.storage.compression import inner_name
-from core.storage.workspace import RECORDS
+from core.storage.workspace import RECORDS, REPORT_INDEX
 from core.text import clean_line
 from tui.keys.places import COPY_FILE, key_binding
 from tui.panes.workspace.folder_tree import Row
@@ -33,10 +33,9 @@ if TYPE_CHECKING:
 
 __all__ = ["FileAction", "FileActions", "ProtectedFile", "copy_file", "delete", "why_kept", "why_not_deleted"]
 
-FileAction = Literal["open_outside", "edit", "delete"]
+FileAction = Literal["open_outside", "edit", "delete", "compare"]
 
 _NAME = 120
-_REPORT_INDEX = "index.jsonl"
 _RESULTS = "tool_results"
 
 
@@ -50,6 +49,7 @@ class FileActions(Widget):
         key_binding("file.edit", "e", "edit", "edit in $VISUAL or $EDITOR"),
         key_binding("file.open_outside", "o", "open_outside", "open externally (HTML without scripts)"),
         key_binding("file.delete", "d", "delete", "delete (asks first)"),
+        key_binding("file.compare", "v", "compare", "compare with another version"),
     ]
 
     tree_view: WorkspaceTree
@@ -62,6 +62,12 @@ class FileActions(Widget):
         """The call that a file came from is to be shown; `tool_use_id` is of this session."""
 
         tool_use_id: str
+
+    @dataclass
+    class CompareRequested(Message):
+        """A file is to be compared with another version of it."""
+
+        path: Path
 
     @dataclass
     class DeletionRequested(Message):
@@ -101,6 +107,8 @@ class FileActions(Widget):
                 self.action_edit()
             case "delete":
                 self.action_delete()
+            case "compare":
+                self.action_compare()
 
     # -- copying ----------------------------------------------------------------------------------
 
@@ -192,6 +200,19 @@ class FileActions(Widget):
         if await open_outside(self, path, self.copies):
             self.tree_view.mark_seen(os.fspath(path))
 
+    # -- comparing --------------------------------------------------------------------------------
+
+    def action_compare(self) -> None:
+        """Compare the file under the cursor with another version of it."""
+        here = self._here()
+        if here is None:
+            return
+        _, row = here
+        if row.entry is not None and row.entry.is_folder:
+            self._report("A folder cannot be compared: choose a file in it.")
+        else:
+            self.post_message(self.CompareRequested(Path(row.path)))
+
     # -- deleting ---------------------------------------------------------------------------------
 
     def action_delete(self) -> None:
@@ -268,7 +289,7 @@ def why_kept(place: Place, path: str) -> str | None:
         return f"{relative} is a record of this session and cannot be changed."
     if place.name == "session" and relative.startswith(_RESULTS + os.sep):
         return "The journal of this session refers to this result, so it cannot be changed."
-    if place.name == "reports" and relative == _REPORT_INDEX:
+    if place.name == "reports" and relative == REPORT_INDEX:
         return "The index of the saved reports cannot be changed."
     return None
 

@@ -51,6 +51,7 @@ class PreviewPane(DocumentView):
         ),
         key_binding("file.edit", "e", "file('edit')", "edit in $VISUAL or $EDITOR"),
         key_binding("file.delete", "d", "file('delete')", "delete (asks first)"),
+        key_binding("file.compare", "v", "file('compare')", "compare with another version"),
     ]
 
     @dataclass

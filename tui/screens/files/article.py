@@ -24,6 +24,7 @@ from tui.terminal.copy import copy_text
 from tui.viewers.articles.page import article_body
 from tui.viewers.articles.session import find_article
 from tui.viewers.bodies.json_text import json_body
+from tui.viewers.bodies.page import PageBody
 from tui.viewers.cursor_body import OpenArticle
 from tui.viewers.view.chrome import KeyLine, TitleLine
 from tui.viewers.view.document_view import DetailPanel, DocumentView
@@ -75,7 +76,9 @@ class ArticleScreen(DocumentScreen[None]):
         return self.query_one(DocumentView)
 
     def _show(self, place: float = 0.0) -> None:
-        body = json_body(msgspec.json.encode(self.article)) if self.raw else article_body(self.article)
+        body = (
+            json_body(msgspec.json.encode(self.article)) if self.raw else PageBody(article_body(self.article))
+        )
         self.view.show(body, place=place)
         self.update_chrome()
 

@@ -12,8 +12,9 @@ from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import BindingType
+from textual.containers import Horizontal, Vertical
 from textual.content import Content
-from textual.widgets import Input, Static
+from textual.widgets import Input, OptionList, Static
 
 from core.concurrency.cancellation import in_thread
 from core.errors import UniversalAgentError
@@ -25,9 +26,11 @@ from core.text import clean_line
 from tui.keys.places import COPY_FILE, KeyPlace, key_binding
 from tui.screens.files.article import open_article
 from tui.screens.files.document import DocumentScreen
+from tui.screens.files.headings import HeadingsScreen
 from tui.terminal.copy import copy_text
 from tui.viewers.articles.session import session_of
 from tui.viewers.bodies.hex import HexBody
+from tui.viewers.bodies.page import LEAST_HEADINGS, PageBody
 from tui.viewers.bodies.table import Table
 from tui.viewers.bodies.text import TextBody
 from tui.viewers.contract import FULL_LIMIT, PREVIEW_LIMIT
@@ -39,6 +42,7 @@ from tui.viewers.reader import FileUnviewable
 from tui.viewers.registry import load, load_page
 from tui.viewers.view.chrome import KeyLine, TitleLine
 from tui.viewers.view.document_view import DetailPanel, DocumentView
+from tui.viewers.view.outline import OutlineList
 from tui.viewers.view.reading import READING, read_document
 from tui.widgets.workers import start_job
 
@@ -48,6 +52,7 @@ _PATIENCE_SECONDS = 0.05
 _MOST_LOADED = 16 * 1024 * 1024
 _NAME = 200
 _DETAIL_FROM = 16
+_OUTLINE_FROM = 140
 _FILTER = "show only rows with this text (empty: all)"
 
 
@@ -69,6 +74,8 @@ class ViewerScreen(DocumentScreen[None]):
         key_binding("file.open_outside", "o", "open_outside", "open externally (HTML without scripts)"),
         key_binding("file.edit", "e", "edit", "edit in $VISUAL or $EDITOR"),
         key_binding("file.delete", "d", "delete", "delete (asks first)"),
+        key_binding("file.compare", "v", "compare", "compare with another version"),
+        key_binding("file.headings", "t", "headings", "headings, to jump to one"),
         key_binding("file.copy_path", "y", "copy_path", "copy the path", COPY_FILE),
         key_binding("file.copy_text", "Y", "copy_text", "copy the text", COPY_FILE),
     ]
@@ -91,14 +98,19 @@ class ViewerScreen(DocumentScreen[None]):
         """Create title, notice, content, search line and keys."""
         yield TitleLine(id="viewer-title")
         yield Static(id="viewer-notice")
-        yield DocumentView(id="viewer-view")
-        yield DetailPanel(id="viewer-detail", min_lines=_DETAIL_FROM)
+        with Horizontal(id="viewer-main"):
+            yield OutlineList(id="viewer-outline")
+            with Vertical():
+                yield DocumentView(id="viewer-view")
+                yield DetailPanel(id="viewer-detail", min_lines=_DETAIL_FROM)
         yield Input(id="viewer-search", compact=True)
         yield KeyLine(id="viewer-keys")
 
     def on_mount(self) -> None:
         """Read the file."""
         self.query_one("#viewer-notice").display = False
+        self._outline.display = False
+        self.watch(self.view, "scroll_y", self._show_current_heading, init=False)
         title = self.query_one(TitleLine)
         title.show(clean_line(self.path.name, _NAME), place=self._shown_folder())
         self._offer_keys()
@@ -150,6 +162,7 @@ class ViewerScreen(DocumentScreen[None]):
 
     def _show(self, document: Document, place: float = 0.0) -> None:
         self._set_document(document)
+        self._show_outline()
         self.view.show(self._body(), place=place, unfinished=document.end < document.size)
 
     def _extend_to(self, document: Document) -> None:
@@ -158,6 +171,7 @@ class ViewerScreen(DocumentScreen[None]):
         if document.rendered is None and document.end < document.size:
             return
         self._set_document(document)
+        self._show_outline()
         body, unfinished = self._body(), document.end < document.size
         if isinstance(body, CursorBody):
             if cursor is not None:
@@ -232,6 +246,65 @@ class ViewerScreen(DocumentScreen[None]):
         elif not event.last and document.start > 0:
             self._read()
 
+    # -- headings ---------------------------------------------------------------------------------
+
+    @property
+    def _outline(self) -> OutlineList:
+        return self.query_one(OutlineList)
+
+    def _show_outline(self) -> None:
+        """Show the column of headings where there is room for it, before the text is laid out beside it."""
+        body = self._body() if self.document is not None else None
+        has_outline = isinstance(body, PageBody) and body.has_outline
+        self._outline.display = has_outline and self.size.width >= _OUTLINE_FROM
+
+    def on_resize(self) -> None:
+        """Show or hide the column of headings."""
+        if self.is_mounted:
+            self._show_outline()
+
+    def on_document_view_laid_out(self, event: DocumentView.LaidOut) -> None:
+        """List the headings."""
+        event.stop()
+        if event.view is self.view:
+            self._outline.show(self.view.landmarks)
+            self._show_current_heading()
+            self._offer_keys()
+
+    def _show_current_heading(self) -> None:
+        if not self._outline.has_focus:
+            self._outline.mark_current(int(self.view.scroll_offset.y))
+
+    def action_headings(self) -> None:
+        """Go to the column of headings, or list them in a dialog if there is no room for the column."""
+        if self._outline.display:
+            if self._outline.has_focus:
+                self.view.focus()
+            else:
+                self._outline.focus()
+        elif self.view.landmarks:
+            at = int(self.view.scroll_offset.y)
+            self.app.push_screen(HeadingsScreen(self.view.landmarks, at), self._go_to_heading)
+        else:
+            self.notify("This file has no headings.", markup=False)
+
+    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
+        """Go to the chosen heading."""
+        event.stop()
+        self.view.focus()
+        self._go_to_heading(self._outline.headings[event.option_index].row)
+
+    def _go_to_heading(self, row: int | None) -> None:
+        if row is not None:
+            self.view.go_to_row(row)
+
+    def action_leave(self) -> None:
+        """Leave the column of headings, then what else can be left, then the screen."""
+        if self._outline.has_focus:
+            self.view.focus()
+        else:
+            super().action_leave()
+
     # -- title and keys -----------------------------------------------------------------------------
 
     def _shown_folder(self) -> str:
@@ -293,6 +366,10 @@ class ViewerScreen(DocumentScreen[None]):
                 keys.append(("n", "next", "screen.match(1)"))
             if cursor_body is not None:
                 keys += [(key.key, key.label, f"screen.command({key.command!r})") for key in cursor_body.keys]
+            if len(self.view.landmarks) >= LEAST_HEADINGS:
+                keys.append(("t", "headings", "screen.headings"))
+            if cursor_body is None and isinstance(document.raw, TextBody):
+                keys.append(("v", "versions", "screen.compare"))
             keys.append(("o", "open", "screen.open_outside"))
             if not self.read_only:
                 keys.append(("e", "edit", "screen.edit"))
@@ -393,6 +470,12 @@ class ViewerScreen(DocumentScreen[None]):
         if code:
             self.warn(f"The editor exited with code {code}. The file may not be saved.")
         self.action_reload()
+
+    def action_compare(self) -> None:
+        """Compare the file with the version before it."""
+        from tui.screens.files.compare import CompareScreen
+
+        self.app.push_screen(CompareScreen(self.path))
 
     def action_delete(self) -> None:
         """Delete the file after a confirmation, then close."""

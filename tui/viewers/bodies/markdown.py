@@ -12,10 +12,10 @@ from collections.abc import Sequence
 from textual.strip import Strip
 
 from core.concurrency.cancellation import NEVER, Stop
-from tui.render.markdown import MarkdownTheme, render_markdown
+from tui.render.markdown import MarkdownTheme, render_with_headings
 from tui.render.markdown_stream import Chunk, blocks_of, definitions
 from tui.viewers.bodies.text import TextBody
-from tui.viewers.document import ListRows, Row, styled
+from tui.viewers.document import Landmark, ListRows, Row, styled
 
 __all__ = ["MAX_TEXT_WIDTH", "RENDERED_CHARACTERS", "MarkdownBody"]
 
@@ -60,16 +60,19 @@ class MarkdownBody:
     def _render(self, chunks: Sequence[Chunk], width: int, theme: MarkdownTheme, stop: Stop) -> ListRows:
         known = definitions(self.source)[:_DEFINITIONS]
         rows: list[Row] = []
+        headings: list[Landmark] = []
         end = time.monotonic() + _MOST_SECONDS
         for number, chunk in enumerate(chunks):
             stop.check()
             if time.monotonic() > end or len(chunk.source) > _LONGEST_BLOCK:
-                return ListRows([*rows, *_source_rows(chunks[number:], width, theme)])
-            lines = render_markdown(chunk.source, min(width, MAX_TEXT_WIDTH), theme, definitions=known)
+                return ListRows([*rows, *_source_rows(chunks[number:], width, theme)], headings)
+            measure = min(width, MAX_TEXT_WIDTH)
+            lines, found = render_with_headings(chunk.source, measure, theme, definitions=known)
             if rows and lines and not chunk.joined:
                 rows.append(Strip([]))
+            headings += (Landmark(len(rows) + line, text, level) for line, level, text in found)
             rows.extend(Strip(line) for line in lines)
-        return ListRows(rows)
+        return ListRows(rows, headings)
 
 
 def _source_rows(chunks: Sequence[Chunk], width: int, theme: MarkdownTheme) -> list[Row]:

@@ -8,6 +8,7 @@ from tui.viewers.articles.results import articles_in, articles_table
 from tui.viewers.bodies.json_text import complete_json, style_json_line
 from tui.viewers.bodies.json_values import members_of
 from tui.viewers.bodies.markdown import RENDERED_CHARACTERS
+from tui.viewers.bodies.page import PageBody
 from tui.viewers.bodies.text import TextBody
 from tui.viewers.contract import Declined, Sample, View, Viewer
 
@@ -35,7 +36,12 @@ def _view(sample: Sample) -> View:
     notice = "Too long to render: only the beginning is shown. Press m for all of it." if is_cut else None
     length = (quantity(article.words, "word"),) if article.words else ()
     return View(
-        "Article", raw, article_body(article), length, notice, all_rendered=sample.complete and not is_cut
+        "Article",
+        raw,
+        PageBody(article_body(article)),
+        length,
+        notice,
+        all_rendered=sample.complete and not is_cut,
     )
 
 

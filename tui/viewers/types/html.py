@@ -7,6 +7,7 @@ import re
 from core.concurrency.conversions import ConversionFailed
 from tui.viewers.bodies.code import style_code
 from tui.viewers.bodies.markdown import RENDERED_CHARACTERS, MarkdownBody
+from tui.viewers.bodies.page import PageBody
 from tui.viewers.bodies.text import TextBody
 from tui.viewers.contract import Sample, View, Viewer
 from tui.viewers.safe_html import convert_to_markdown, title_of
@@ -39,7 +40,7 @@ def _view(sample: Sample) -> View:
         return View("HTML", raw, None, facts, "Too long to render; shown as source.")
     if not source:
         return View("HTML", raw, None, facts, "This page has no text; shown as source.")
-    return View("HTML", raw, MarkdownBody(source + _addresses(source)), facts)
+    return View("HTML", raw, PageBody(MarkdownBody(source + _addresses(source))), facts)
 
 
 def _addresses(source: str) -> str:

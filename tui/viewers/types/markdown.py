@@ -10,6 +10,7 @@ from core.events.units import quantity
 from core.toolkit.articles import decode_article
 from tui.viewers.articles.page import article_body
 from tui.viewers.bodies.markdown import RENDERED_CHARACTERS, MarkdownBody
+from tui.viewers.bodies.page import PageBody
 from tui.viewers.bodies.text import TextBody
 from tui.viewers.contract import Sample, View, Viewer
 from tui.viewers.document import Body, JoinedBody
@@ -40,13 +41,13 @@ def _view(sample: Sample) -> View:
     article = decode_article(sample.text)
     if article is not None:
         count = (quantity(article.words, "word"),) if article.words else ()
-        return View("Article", raw, article_body(article), count)
+        return View("Article", raw, PageBody(article_body(article)), count)
     front, text = split_front_matter(sample.text)
     body: Body = MarkdownBody(text)
     if front.strip():
         body = JoinedBody((TextBody(front + "\n\n", style=_style_facts), body))
     facts = (quantity(len(text.split()), "word"),) if sample.complete else ()
-    return View("Markdown", raw, body, facts)
+    return View("Markdown", raw, PageBody(body), facts)
 
 
 VIEWER = Viewer("Markdown", lambda sample: sample.suffix in {".md", ".markdown", ".mdown"}, _view)

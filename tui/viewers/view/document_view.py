@@ -35,7 +35,17 @@ from tui.viewers.cursor_body import (
     OpenArticle,
     OpenLink,
 )
-from tui.viewers.document import ROLES, Body, ListRows, Progressive, Rows, find_in, lay_out
+from tui.viewers.document import (
+    ROLES,
+    Body,
+    Landmark,
+    ListRows,
+    Progressive,
+    Rows,
+    find_in,
+    landmarks_in,
+    lay_out,
+)
 from tui.viewers.view.links import FoundLink, links_in
 from tui.viewers.view.pictures import DocumentPictures
 from tui.viewers.view.search import PlaceMatches, RowMatches, highlight
@@ -166,6 +176,7 @@ class DocumentView(ScrollView, can_focus=True):
         self._to_end = False
         self._unfinished = False
         self._is_first = True
+        self._marked_row = -1
         self._pictures = DocumentPictures(self, self._redraw)
 
     # -- content ----------------------------------------------------------------------------------
@@ -190,6 +201,21 @@ class DocumentView(ScrollView, can_focus=True):
         """Whether the reader asked for an end that was not available yet, and has not moved since."""
         return self._to_end
 
+    @property
+    def landmarks(self) -> Sequence[Landmark]:
+        """The places of the body to jump to, such as headings."""
+        return landmarks_in(self._rows)
+
+    def go_to_row(self, row: int, *, below: int = 0) -> None:
+        """Scroll to a row, with `below` rows above it."""
+        self.release_anchor()
+        self.scroll_to(y=max(0, row - below), animate=False, force=True, immediate=True)
+
+    def mark_row(self, row: int) -> None:
+        """Mark a row by its first cell, instead of any other."""
+        self._marked_row = row
+        self._redraw()
+
     def show(self, body: Body, *, place: float = 0.0, unfinished: bool = False) -> None:
         """Show a body from its top, or from a place between 0 and 1; `unfinished` if more of it may follow."""
         self._set_body(body)
@@ -198,6 +224,7 @@ class DocumentView(ScrollView, can_focus=True):
         self._unfinished = unfinished
         self._laid_out = None
         self._rows = ListRows()
+        self._marked_row = -1
         self._pictures.clear()
         self._strips.clear()
         self._matches = RowMatches()
@@ -630,6 +657,8 @@ class DocumentView(ScrollView, can_focus=True):
         if rows is not None and index < rows.head:
             return strip
         ranges = self._matches.ranges(index, strip.text) if len(self._matches) else []
+        if index == self._marked_row:
+            ranges = [(0, 1, True), *ranges]
         if not ranges:
             return strip
         names = ("document--match", "document--current")

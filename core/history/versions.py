@@ -1,0 +1,238 @@
+"""The versions of a text: what the agent wrote to it, the copies among the saved reports, and the file as it is."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import posixpath
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path, PurePath
+from typing import Any
+
+import msgspec
+
+from core.errors import JournalError, PathRefused
+from core.events.types import ToolCallFinished, ToolCallStarted
+from core.records.journal import iter_journal
+from core.storage.compression import inner_name
+from core.storage.paths import split_path
+from core.storage.workspace import JOURNAL, REPORT_INDEX, SAVED_REPORTS, WORKSPACES, saved_reports_of
+
+__all__ = ["LARGEST_JOURNAL", "Version", "find_versions", "other_texts"]
+
+LARGEST_JOURNAL = 256 << 20
+"""Bytes; a longer journal is not searched for versions of one file."""
+MOST = 200
+"""Versions; of more, only the newest are listed."""
+MOST_OTHERS = 50
+"""Other files of the folder that are offered."""
+_LONGEST_LINE = 64 << 10
+_LARGEST_HASHED = 16 << 20
+_WRITERS = ("write_local_file", "Write")
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """A version of a text: when it was written, in words what it is, and where its text is.
+
+    `path` is None for a version that only the journal has, whose text is `text`. `session` is the name of another
+    session if it was written there. All texts are untrusted.
+    """
+
+    at: datetime
+    what: str
+    name: str
+    size: int
+    path: Path | None = None
+    text: str | None = None
+    session: str = ""
+    sha256: str = field(default="", compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class _Identity:
+    """A text of a session: the session's folder, the saved reports beside it, and the path in the session."""
+
+    session: Path
+    reports: Path
+    source: str
+
+
+def find_versions(path: Path) -> list[Version]:
+    """Find every version of the text in a file of a session or among the saved reports, the newest first. Blocks.
+
+    The file itself is always among them, if it exists. Versions of the same content are listed once.
+    """
+    path = Path(os.path.abspath(path))
+    identity = _identity_of(path)
+    found = list(_on_disk(path, identity))
+    if identity is not None:
+        found += _saved(identity)
+        found += _written(identity)
+    return _without_copies(found, path)
+
+
+def other_texts(path: Path) -> list[Version]:
+    """List the other files of the same kind in the folder of a file, the newest first. Blocks."""
+    suffix = PurePath(inner_name(path.name)).suffix.lower()
+    found: list[Version] = []
+    with suppress(OSError), os.scandir(path.parent) as entries:
+        for entry in entries:
+            same_kind = PurePath(inner_name(entry.name)).suffix.lower() == suffix
+            if same_kind and entry.name != path.name and not entry.name.startswith("."):
+                found += _of_file(Path(entry.path), "another file")
+    return sorted(found, key=lambda version: version.at, reverse=True)[:MOST_OTHERS]
+
+
+def _identity_of(path: Path) -> _Identity | None:
+    if path.parent.name == SAVED_REPORTS:
+        reports = path.parent
+        for entry in _index(reports):
+            if entry["saved_as"] == path.name:
+                beside = reports.parent / WORKSPACES / entry["session"]
+                # A folder that is not one of ours has its saved reports inside.
+                return _Identity(beside if beside.is_dir() else reports.parent, reports, entry["source"])
+        return None
+    session = next((folder for folder in path.parents if (folder / JOURNAL).is_file()), None)
+    if session is None:
+        return None
+    reports = saved_reports_of(session) or session / SAVED_REPORTS
+    return _Identity(session, reports, inner_name(path.relative_to(session).as_posix()))
+
+
+def _on_disk(path: Path, identity: _Identity | None) -> Iterator[Version]:
+    yield from _of_file(path, "saved copy" if path.parent.name == SAVED_REPORTS else "the file")
+    if identity is not None:
+        with suppress(PathRefused):
+            current = identity.session.joinpath(*split_path(identity.source))
+            if current != path:
+                yield from _of_file(current, "the file")
+
+
+def _of_file(path: Path, what: str) -> Iterator[Version]:
+    with suppress(OSError):
+        status = path.lstat()
+        if os.path.isfile(path) and not path.is_symlink():
+            at = datetime.fromtimestamp(status.st_mtime, UTC)
+            yield Version(at, what, path.name, status.st_size, path, sha256=_hash_of(path, status.st_size))
+
+
+def _hash_of(path: Path, size: int) -> str:
+    if size > _LARGEST_HASHED:
+        return ""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _saved(identity: _Identity) -> Iterator[Version]:
+    for entry in _index(identity.reports):
+        if entry["source"] != identity.source:
+            continue
+        own = entry["session"] == identity.session.name
+        path = identity.reports / entry["saved_as"]
+        at = _time(entry.get("at"))
+        if at is not None and path.is_file() and not path.is_symlink():
+            yield Version(
+                at,
+                "saved copy",
+                path.name,
+                path.lstat().st_size,
+                path,
+                session="" if own else entry["session"],
+                sha256=str(entry.get("sha256", "")),
+            )
+
+
+def _index(reports: Path) -> Iterator[dict[str, Any]]:
+    """The lines of the index whose names are plain names; the file may have been written by anyone."""
+    with suppress(OSError), (reports / REPORT_INDEX).open("rb") as index:
+        while line := index.readline(_LONGEST_LINE):
+            with suppress(msgspec.DecodeError):
+                match msgspec.json.decode(line):
+                    case {"saved_as": str(name), "source": str(), "session": str(session), **_more} as entry:
+                        if _is_plain(name) and _is_plain(session):
+                            yield entry
+
+
+def _is_plain(name: str) -> bool:
+    return name not in {"", ".", ".."} and "\0" not in name and PurePath(name).name == name
+
+
+def _time(text: object) -> datetime | None:
+    try:
+        at = datetime.fromisoformat(str(text))
+    except ValueError:
+        return None
+    return at if at.tzinfo is not None else at.replace(tzinfo=UTC)
+
+
+def _written(identity: _Identity) -> list[Version]:
+    """What the calls of a session wrote to a file, edits included, as long as each follows from the one before."""
+    journal = identity.session / JOURNAL
+    versions: list[Version] = []
+    calls: dict[str, ToolCallStarted] = {}
+    try:
+        if journal.lstat().st_size > LARGEST_JOURNAL:
+            return []
+        for event in iter_journal(journal):
+            match event:
+                case ToolCallStarted() if _path_of(event, identity) == identity.source:
+                    calls[event.tool_use_id] = event
+                case ToolCallFinished(status="success") if event.tool_use_id in calls:
+                    text = _result(calls.pop(event.tool_use_id), versions)
+                    if text is not None:
+                        data = text.encode("utf-8", "replace")
+                        digest = hashlib.sha256(data).hexdigest()
+                        name = posixpath.basename(identity.source)
+                        at = event.at
+                        versions.append(
+                            Version(at, "written by the agent", name, len(data), text=text, sha256=digest)
+                        )
+                case _:
+                    pass
+    except (JournalError, OSError):
+        return []
+    return versions
+
+
+def _path_of(call: ToolCallStarted, identity: _Identity) -> str | None:
+    path = call.input.get("path") or call.input.get("file_path")
+    if not isinstance(path, str):
+        return None
+    folder = f"{identity.session}{os.sep}"
+    return inner_name(posixpath.normpath(path.removeprefix(folder)))
+
+
+def _result(call: ToolCallStarted, before: list[Version]) -> str | None:
+    """The text of a file after a call; None if the call did not write it, or the text before an edit is unknown."""
+    arguments, name = call.input, call.name.rpartition("__")[2]
+    content = arguments.get("content")
+    if name in _WRITERS and isinstance(content, str):
+        return content
+    text = before[-1].text if before else None
+    edits = arguments.get("edits") if name == "MultiEdit" else [arguments] if name == "Edit" else None
+    if text is None or not isinstance(edits, list):
+        return None
+    for edit in edits:
+        match edit:
+            case {"old_string": str(old), "new_string": str(new), **others} if old and old in text:
+                text = text.replace(old, new, -1 if others.get("replace_all") else 1)
+            case _:
+                return None
+    return text
+
+
+def _without_copies(found: Iterable[Version], path: Path) -> list[Version]:
+    """Order versions by time, the newest first, and list each content once: as the file itself, or as another file."""
+    kept: dict[str, Version] = {}
+    for version in found:
+        key = version.sha256 or f"{version.path}"
+        known = kept.get(key)
+        # The index of the saved reports knows when a copy was made; what only the journal has comes last.
+        if known is None or known.path == version.path or (known.path is None and version.path is not None):
+            kept[key] = version
+    newest = sorted(kept.values(), key=lambda version: (version.at, version.path == path), reverse=True)
+    return newest[:MOST]

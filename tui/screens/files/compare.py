@@ -1,0 +1,266 @@
+"""Two versions of a text compared: side by side on a wide screen, otherwise inline."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from bisect import bisect_left, bisect_right
+from datetime import datetime
+from functools import partial
+from pathlib import Path
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.content import Content
+from textual.widgets import Input, Static
+
+from core.concurrency.cancellation import in_thread
+from core.concurrency.conversions import ConversionFailed
+from core.events.units import quantity, size
+from core.history.versions import Version, find_versions, other_texts
+from core.text import clean_line
+from tui.keys.places import KeyPlace, key_binding
+from tui.screens.files.document import DocumentScreen
+from tui.screens.files.versions import VersionsScreen, describe_version, shown_time
+from tui.viewers.bodies.text import TextBody
+from tui.viewers.compare.body import DifferenceBody, describe_counts, right_column
+from tui.viewers.compare.difference import Difference, compare_texts
+from tui.viewers.compare.readable import has_source, readable_text
+from tui.viewers.document import Body
+from tui.viewers.reader import FileUnviewable
+from tui.viewers.view.chrome import KeyLine, TitleLine
+from tui.viewers.view.document_view import DetailPanel, DocumentView
+from tui.viewers.view.reading import READING
+from tui.widgets.workers import start_job
+
+__all__ = ["CompareScreen"]
+
+_NAME = 200
+_OF_TREES_AND_TABLES = (
+    *("table.", "results.", "move.fold", "move.unfold", "file.toggle", "file.unfold_all", "file.fold_all"),
+    *("file.copy_value", "file.copy_place", "file.links"),
+)
+_ABOVE = 3
+_ALONE = (
+    "No other version of this text is known. Versions are what the agent wrote to the file in its session, "
+    "and the copies in SAVED_REPORTS."
+)
+_SAME = "Both versions have the same text."
+_SAME_READABLE = "Both versions have the same readable text. Press m to compare their source."
+
+
+class CompareScreen(DocumentScreen[None]):
+    """Shows what differs between a file and another version of it: at first the one before it.
+
+    Args:
+        path: a file of a session or among the saved reports.
+    """
+
+    PLACE: ClassVar[KeyPlace] = KeyPlace(
+        "Between two versions",
+        parts=(DocumentView,),
+        without=(*_OF_TREES_AND_TABLES, "find.next", "find.previous"),
+    )
+    BINDINGS: ClassVar[list[BindingType]] = [
+        key_binding("versions.choose", "v", "choose", "compare with another version"),
+        key_binding("versions.everything", "f", "everything", "the whole text or only what changed"),
+        key_binding("file.raw", "m", "toggle_raw", "rendered or raw"),
+        key_binding("versions.next", "n", "match(1)", "next change, or match of a search"),
+        key_binding("versions.previous", "N", "match(-1)", "previous change, or match of a search"),
+    ]
+    AUTO_FOCUS = "#viewer-view"
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self.path = Path(os.path.abspath(path))
+        self._versions: list[Version] = []
+        self._others: list[Version] = []
+        self._other: Version | None = None
+        self._difference: Difference | None = None
+        self._raw = False
+        self._everything = False
+        self._change = -1
+
+    def compose(self) -> ComposeResult:
+        """Create title, legend, content, search line and keys."""
+        yield TitleLine(id="viewer-title")
+        yield Static(id="viewer-notice")
+        yield DocumentView(id="viewer-view")
+        yield DetailPanel(id="viewer-detail", min_lines=1000)
+        yield Input(id="viewer-search", compact=True)
+        yield KeyLine(id="viewer-keys")
+
+    def on_mount(self) -> None:
+        """Find the versions."""
+        self.query_one(TitleLine).show(clean_line(self.path.name, _NAME), place="compared")
+        self.view.show(TextBody(READING))
+        self.update_chrome()
+        start_job(self, self._find_versions, "compare")
+
+    @property
+    def view(self) -> DocumentView:
+        """The content."""
+        return self.query_one(DocumentView)
+
+    # -- reading ----------------------------------------------------------------------------------
+
+    async def _find_versions(self) -> None:
+        self._versions = await asyncio.to_thread(find_versions, self.path)
+        self._others = await asyncio.to_thread(other_texts, self.path)
+        at = self._place_of_file()
+        if at < 0:
+            self.view.show(TextBody("This file no longer exists."))
+        elif len(self._versions) < 2:
+            more = " Press v to compare it with another file of its folder." if self._others else ""
+            self.view.show(TextBody(_ALONE + more))
+        else:
+            # The version before the file; the one after it, if the file is the oldest.
+            self._other = self._versions[at + 1 if at + 1 < len(self._versions) else at - 1]
+            await self._compare()
+        self.update_chrome()
+
+    def _place_of_file(self) -> int:
+        places = [number for number, version in enumerate(self._versions) if version.path == self.path]
+        return places[0] if places else -1
+
+    def _sides(self) -> tuple[Version, Version] | None:
+        """The older and the newer version that are compared."""
+        at = self._place_of_file()
+        if self._other is None or at < 0:
+            return None
+        pair = (self._versions[at], self._other)
+        return (pair[1], pair[0]) if pair[1].at <= pair[0].at else pair
+
+    async def _compare(self) -> None:
+        sides = self._sides()
+        if sides is None:
+            return
+        self._difference, self._change = None, -1
+        try:
+            older, newer = [await in_thread(partial(readable_text, side, source=self._raw)) for side in sides]
+            difference = await in_thread(partial(compare_texts, older, newer))
+        except FileUnviewable as error:
+            self.view.show(TextBody(str(error)))
+        except ConversionFailed as error:
+            self.view.show(TextBody(f"These versions cannot be compared: {clean_line(str(error), 200)}."))
+        else:
+            self._difference = difference
+            self.view.show(self._body(difference))
+        self.update_chrome()
+
+    def _body(self, difference: Difference) -> Body:
+        if difference.changes or self._everything:
+            return DifferenceBody(difference, everything=self._everything)
+        is_readable = not self._raw and self._other is not None and has_source(self._other)
+        return TextBody(_SAME_READABLE if is_readable else _SAME)
+
+    # -- title and keys ---------------------------------------------------------------------------
+
+    def update_chrome(self) -> None:
+        """Update the title, the legend and the keys."""
+        difference, sides = self._difference, self._sides()
+        facts = self.search_facts()
+        if difference is not None:
+            changes = len(difference.changes)
+            if changes and self._change >= 0:
+                facts.append(f"change {self._change + 1:,} of {changes:,}")
+            else:
+                facts.append(quantity(changes, "change") if changes else "no change")
+            if counts := describe_counts(difference.counts):
+                facts.append(counts)
+        self.query_one(TitleLine).show(facts=" · ".join(facts))
+        self._show_legend(sides)
+        self._offer_keys()
+
+    def _show_legend(self, sides: tuple[Version, Version] | None) -> None:
+        legend = self.query_one("#viewer-notice", Static)
+        legend.display = sides is not None
+        if sides is not None:
+            now = datetime.now().astimezone()
+            left, right = (
+                Content.assemble((sign, f"bold {style}"), f" {_describe(side, now)}")
+                for sign, style, side in zip("-+", ("$error", "$success"), sides, strict=True)
+            )
+            start = right_column(self.view.scrollable_content_region.width)
+            legend.update(left + " " * max(3, start - left.cell_length) + right)
+
+    def on_document_view_laid_out(self, event: DocumentView.LaidOut) -> None:
+        """Show what each column is above it."""
+        event.stop()
+        self._show_legend(self._sides())
+
+    def _offer_keys(self) -> None:
+        keys = [("Esc", "close", "screen.close")]
+        if self._difference is not None and self._difference.changes:
+            keys.append(("n", "next change", "screen.match(1)"))
+            keys.append(("N", "previous", "screen.match(-1)"))
+            keys.append(("f", "only changes" if self._everything else "whole text", "screen.everything"))
+        if len(self._versions) > 1 or self._others:
+            keys.append(("v", "versions", "screen.choose"))
+        if self._other is not None and has_source(self._other):
+            keys.append(("m", "rendered" if self._raw else "raw", "screen.toggle_raw"))
+        keys += [("/", "search", "screen.search"), ("?", "keys", "app.keys_here")]
+        self.query_one(KeyLine).show_keys(*keys)
+
+    # -- keys -------------------------------------------------------------------------------------
+
+    def action_match(self, step: int) -> None:
+        """Go to the next or the previous match of a search; without a search, to the next or previous change."""
+        if self.view.matches[1]:
+            super().action_match(step)
+            return
+        rows = [landmark.row for landmark in self.view.landmarks]
+        if not rows:
+            return
+        self._change = self._next_change(rows, step)
+        self.view.mark_row(rows[self._change])
+        self.view.go_to_row(rows[self._change], below=_ABOVE)
+        self.update_chrome()
+
+    def _next_change(self, rows: list[int], step: int) -> int:
+        """The change after or before the current one, or after or before what is shown if that is elsewhere."""
+        top = int(self.view.scroll_offset.y)
+        bottom = top + self.view.scrollable_content_region.height
+        if 0 <= self._change < len(rows) and top <= rows[self._change] < bottom:
+            return (self._change + step) % len(rows)
+        return (
+            bisect_left(rows, top) % len(rows)
+            if step > 0
+            else (bisect_right(rows, bottom - 1) - 1) % len(rows)
+        )
+
+    def action_everything(self) -> None:
+        """Show the whole text, or only what changed."""
+        if self._difference is not None:
+            self._everything = not self._everything
+            self._change = -1
+            self.view.show(self._body(self._difference))
+            self.update_chrome()
+
+    def action_toggle_raw(self) -> None:
+        """Compare the source of pages, or their readable text."""
+        if self._other is not None and has_source(self._other):
+            self._raw = not self._raw
+            start_job(self, self._compare, "compare")
+
+    def action_choose(self) -> None:
+        """Let the person choose what the file is compared with."""
+        at = self._place_of_file()
+        versions = [version for number, version in enumerate(self._versions) if number != at]
+        if not versions and not self._others:
+            self.notify("There is nothing to compare this file with.", markup=False)
+            return
+
+        def chosen(version: Version | None) -> None:
+            if version is not None:
+                self._other = version
+                start_job(self, self._compare, "compare")
+
+        name = clean_line(self.path.name, 60)
+        self.app.push_screen(VersionsScreen(name, versions, self._others), chosen)
+
+
+def _describe(version: Version, now: datetime) -> str:
+    name = f" {clean_line(version.name, 60)}" if version.what == "another file" else ""
+    return f"{shown_time(version.at, now)} {describe_version(version)}{name}, {size(version.size)}"

@@ -1,0 +1,91 @@
+"""A text of a readable width, in the middle of a view that is wider."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from textual.content import Content
+from textual.strip import Strip
+
+from core.concurrency.cancellation import NEVER, Stop
+from tui.render.markdown import MarkdownTheme
+from tui.viewers.bodies.markdown import MAX_TEXT_WIDTH, MarkdownBody
+from tui.viewers.document import (
+    Body,
+    JoinedBody,
+    Landmark,
+    Match,
+    Progressive,
+    Row,
+    Rows,
+    find_in,
+    landmarks_in,
+    lay_out,
+)
+
+__all__ = ["LEAST_HEADINGS", "PageBody"]
+
+LEAST_HEADINGS = 3
+"""A page of fewer headings needs no outline."""
+_HEADING = re.compile(r"^#{1,6} \S", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class PageBody:
+    """Lays out another body for at most the width that is easy to read, and centres it."""
+
+    body: Body
+
+    @property
+    def has_outline(self) -> bool:
+        """Whether the text looks as if it had enough headings for an outline; known before it is laid out."""
+        bodies = self.body.bodies if isinstance(self.body, JoinedBody) else (self.body,)
+        count = sum(len(_HEADING.findall(each.source)) for each in bodies if isinstance(each, MarkdownBody))
+        return count >= LEAST_HEADINGS
+
+    def lay_out(self, width: int, theme: MarkdownTheme) -> Rows:
+        """Lay out the text."""
+        return self.lay_out_until(width, theme, NEVER)
+
+    def lay_out_until(self, width: int, theme: MarkdownTheme, stop: Stop) -> Rows:
+        """Lay out the text, unless the flag is set."""
+        return _centred(lay_out(self.body, min(width, MAX_TEXT_WIDTH), theme, stop), width)
+
+    def first_rows(self, width: int, theme: MarkdownTheme) -> Rows | None:
+        """Return the first rows of a long text quickly."""
+        if not isinstance(self.body, Progressive):
+            return None
+        rows = self.body.first_rows(min(width, MAX_TEXT_WIDTH), theme)
+        return None if rows is None else _centred(rows, width)
+
+
+def _centred(rows: Rows, width: int) -> Rows:
+    margin = (width - MAX_TEXT_WIDTH) // 2
+    return _CentredRows(rows, margin) if margin > 0 else rows
+
+
+class _CentredRows:
+    def __init__(self, rows: Rows, margin: int) -> None:
+        self._rows = rows
+        self._margin = margin
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def row(self, y: int) -> Row:
+        row = self._rows.row(y)
+        if isinstance(row, Content):
+            return Content(" " * self._margin) + row
+        return Strip.join([Strip.blank(self._margin), row])
+
+    def find(self, needle: str) -> list[Match]:
+        return [
+            replace(match, start=match.start + self._margin, end=match.end + self._margin)
+            for match in find_in(self._rows, needle)
+        ]
+
+    @property
+    def landmarks(self) -> Sequence[Landmark]:
+        return landmarks_in(self._rows)

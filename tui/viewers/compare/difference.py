@@ -1,0 +1,283 @@
+"""The differences of two texts: lines that differ, and the words that differ in them.
+
+Comparing is quadratic in the worst case, so it runs in a worker process with a time limit. Lines that are unique in
+both texts divide the texts into short parts, and only parts of a bounded size are compared line by line.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from typing import TYPE_CHECKING, NamedTuple
+
+import msgspec
+
+from core.concurrency.cancellation import NEVER, Stop
+from tui.viewers.conversion import conversions
+
+if TYPE_CHECKING:
+    from core.concurrency.worker_child import TaskContext
+
+__all__ = ["Difference", "LinePair", "compare_lines", "compare_texts", "difference_in_child"]
+
+MOST_LINES = 200_000
+_SECONDS = 10.0
+_MOST_PAIRS = 250_000
+_MOST_SIMILARITIES = 10_000
+_SIMILAR = 0.5
+# A letter of Chinese, Japanese or Korean is a word of its own.
+_WIDE = "぀-ヿ㐀-鿿가-힯"
+_WORD = re.compile(rf"[{_WIDE}]|[^\W{_WIDE}]+|\s+|.", re.DOTALL)
+
+Marks = tuple[tuple[int, int], ...]
+
+
+class LinePair(NamedTuple):
+    """A line of the older text beside its line of the newer one, by their numbers from 0; -1 where there is none.
+
+    `left_marks` and `right_marks` are the ranges of characters that differ in a line that was changed.
+    """
+
+    left: int
+    right: int
+    same: bool = False
+    left_marks: Marks = ()
+    right_marks: Marks = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """Two texts as lines, and the pairs of their lines in the order of both."""
+
+    left: Sequence[str]
+    right: Sequence[str]
+    pairs: Sequence[LinePair]
+
+    @property
+    def changes(self) -> list[int]:
+        """The index of the first pair of each change; blank lines do not divide a change."""
+        found: list[int] = []
+        inside = False
+        for index, pair in enumerate(self.pairs):
+            if not pair.same:
+                if not inside:
+                    found.append(index)
+                inside = True
+            elif self.left[pair.left].strip():
+                inside = False
+        return found
+
+    @property
+    def counts(self) -> tuple[int, int, int]:
+        """How many lines were changed, added and removed, without blank ones."""
+        changed = added = removed = 0
+        for pair in self.pairs:
+            if pair.same:
+                continue
+            if pair.left >= 0 and pair.right >= 0:
+                changed += 1
+            elif pair.right >= 0:
+                added += bool(self.right[pair.right].strip())
+            else:
+                removed += bool(self.left[pair.left].strip())
+        return changed, added, removed
+
+
+def compare_texts(left: str, right: str, stop: Stop = NEVER) -> Difference:
+    """Compare two texts in a worker process.
+
+    Raises:
+        ConversionFailed: it takes too long, or the texts have too many lines.
+        Stopped: the flag was set.
+    """
+    lines = (_lines(left), _lines(right))
+    sent = conversions().run(f"{__name__}:difference_in_child", list(lines), seconds=_SECONDS, stop=stop)
+    return Difference(*lines, msgspec.convert(sent, list[LinePair]))
+
+
+def difference_in_child(_: TaskContext, texts: list[list[str]]) -> list[LinePair]:
+    """Compare the lines of two texts in the worker process."""
+    left, right = texts
+    if max(len(left), len(right)) > MOST_LINES:
+        raise ValueError(f"more than {MOST_LINES:,} lines")
+    return compare_lines(left, right)
+
+
+def _lines(text: str) -> list[str]:
+    lines = text.split("\n")
+    if lines and not lines[-1]:
+        lines.pop()
+    return lines
+
+
+def compare_lines(left: Sequence[str], right: Sequence[str]) -> list[LinePair]:
+    """Pair the lines of two texts; it may take any time: use `compare_texts`."""
+    pairs: list[LinePair] = []
+    i = j = 0
+    for at, to, count in [*_matches(left, right), (len(left), len(right), 0)]:
+        pairs += _changed(left, right, range(i, at), range(j, to))
+        pairs += (LinePair(at + k, to + k, same=True) for k in range(count))
+        i, j = at + count, to + count
+    return pairs
+
+
+def _matches(left: Sequence[str], right: Sequence[str]) -> list[tuple[int, int, int]]:
+    """Runs of equal lines: where each begins in both texts, and its length."""
+    found: list[tuple[int, int, int]] = []
+    parts = [(0, len(left), 0, len(right))]
+    while parts:
+        i, i_end, j, j_end = parts.pop()
+        start = i
+        while i < i_end and j < j_end and left[i] == right[j]:
+            i, j = i + 1, j + 1
+        if i > start:
+            found.append((start, j - (i - start), i - start))
+        end = i_end
+        while i_end > i and j_end > j and left[i_end - 1] == right[j_end - 1]:
+            i_end, j_end = i_end - 1, j_end - 1
+        if end > i_end:
+            found.append((i_end, j_end, end - i_end))
+        if i == i_end or j == j_end:
+            continue
+        anchors = _anchors(left, right, range(i, i_end), range(j, j_end))
+        if anchors:
+            for at, to in [*anchors, (i_end, j_end)]:
+                parts.append((i, at, j, to))
+                i, j = at, to
+        elif (i_end - i) * (j_end - j) <= _MOST_PAIRS:
+            matcher = SequenceMatcher(None, left[i:i_end], right[j:j_end], autojunk=False)
+            found += ((i + at, j + to, count) for at, to, count in matcher.get_matching_blocks() if count)
+    return sorted(found)
+
+
+def _anchors(left: Sequence[str], right: Sequence[str], here: range, there: range) -> list[tuple[int, int]]:
+    """Lines that both parts have exactly once, as many as are in the same order in both."""
+    ones, others = _unique(left, here), _unique(right, there)
+    shared = sorted((at, others[line]) for line, at in ones.items() if line in others)
+    # The longest increasing sequence of places in the newer text.
+    ends: list[int] = []
+    chain: list[tuple[int, int]] = []
+    before: list[int] = []
+    tails: list[int] = []
+    for number, (at, to) in enumerate(shared):
+        place = bisect_left(ends, to)
+        chain.append((at, to))
+        before.append(tails[place - 1] if place else -1)
+        ends[place : place + 1] = [to]
+        tails[place : place + 1] = [number]
+    found: list[tuple[int, int]] = []
+    number = tails[-1] if tails else -1
+    while number >= 0:
+        found.append(chain[number])
+        number = before[number]
+    return found[::-1]
+
+
+def _unique(lines: Sequence[str], part: range) -> dict[str, int]:
+    count = Counter(lines[at] for at in part)
+    return {lines[at]: at for at in part if count[lines[at]] == 1 and lines[at].strip()}
+
+
+def _changed(left: Sequence[str], right: Sequence[str], here: range, there: range) -> Iterator[LinePair]:
+    """Pair the lines of a part that differs with similar ones; the others were removed or added."""
+    i, j = here.start, there.start
+    for at, to in [*_similar(left, right, here, there), (here.stop, there.stop)]:
+        yield from (LinePair(k, -1) for k in range(i, at))
+        yield from (LinePair(-1, k) for k in range(j, to))
+        if at < here.stop and to < there.stop:
+            yield LinePair(at, to, False, *_word_marks(left[at], right[to]))
+        i, j = at + 1, to + 1
+
+
+def _similar(left: Sequence[str], right: Sequence[str], here: range, there: range) -> list[tuple[int, int]]:
+    """The pairs of similar lines, in the order of both texts, whose similarities have the greatest sum."""
+    if not here or not there or len(here) * len(there) > _MOST_SIMILARITIES:
+        return []
+    ones = [Counter(_words(left[at])) for at in here]
+    others = [Counter(_words(right[at])) for at in there]
+    best = [[0.0] * (len(others) + 1) for _ in range(len(ones) + 1)]
+    alike = [[_similarity(one, other) for other in others] for one in ones]
+    for i in reversed(range(len(ones))):
+        for j in reversed(range(len(others))):
+            paired = best[i + 1][j + 1] + alike[i][j] if alike[i][j] >= _SIMILAR else 0.0
+            best[i][j] = max(best[i + 1][j], best[i][j + 1], paired)
+    found: list[tuple[int, int]] = []
+    i = j = 0
+    while i < len(ones) and j < len(others):
+        if alike[i][j] >= _SIMILAR and best[i][j] == best[i + 1][j + 1] + alike[i][j]:
+            found.append((here[i], there[j]))
+            i, j = i + 1, j + 1
+        elif best[i][j] == best[i + 1][j]:
+            i += 1
+        else:
+            j += 1
+    return found
+
+
+def _words(line: str) -> list[str]:
+    return [word for word in _WORD.findall(line) if not word.isspace()]
+
+
+def _similarity(one: Counter[str], other: Counter[str]) -> float:
+    total = one.total() + other.total()
+    return 2 * (one & other).total() / total if total else 0.0
+
+
+def _word_marks(left: str, right: str) -> tuple[Marks, Marks]:
+    """The ranges of two lines that differ, in whole words."""
+    ones, others = _WORD.findall(left), _WORD.findall(right)
+    start = 0
+    while start < min(len(ones), len(others)) and ones[start] == others[start]:
+        start += 1
+    end = 0
+    while end < min(len(ones), len(others)) - start and ones[-1 - end] == others[-1 - end]:
+        end += 1
+    here, there = ones[start : len(ones) - end], others[start : len(others) - end]
+    if len(here) * len(there) > _MOST_PAIRS:
+        codes = [("replace", 0, len(here), 0, len(there))]
+    else:
+        codes = _without_gaps(SequenceMatcher(None, here, there, autojunk=False).get_opcodes(), here)
+    offset = len("".join(ones[:start]))
+    return (
+        _ranges(here, [(code[1], code[2]) for code in codes if code[0] != "equal"], offset),
+        _ranges(there, [(code[3], code[4]) for code in codes if code[0] != "equal"], offset),
+    )
+
+
+def _without_gaps(
+    codes: Sequence[tuple[str, int, int, int, int]], words: Sequence[str]
+) -> list[tuple[str, int, int, int, int]]:
+    """Join changes that only white space divides."""
+    return [
+        (
+            "replace" if tag == "equal" and 0 < number < len(codes) - 1 and _is_space(words[i:end]) else tag,
+            i,
+            end,
+            j,
+            to,
+        )
+        for number, (tag, i, end, j, to) in enumerate(codes)
+    ]
+
+
+def _is_space(words: Sequence[str]) -> bool:
+    return all(word.isspace() for word in words)
+
+
+def _ranges(words: Sequence[str], parts: Sequence[tuple[int, int]], offset: int) -> Marks:
+    places = [offset]
+    for word in words:
+        places.append(places[-1] + len(word))
+    found: list[tuple[int, int]] = []
+    for start, end in parts:
+        if start == end:
+            continue
+        if found and found[-1][1] == places[start]:
+            found[-1] = (found[-1][0], places[end])
+        else:
+            found.append((places[start], places[end]))
+    return tuple(found)
