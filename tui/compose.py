@@ -15,7 +15,7 @@ from contextlib import AsyncExitStack
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from core.agent.assembly import AgentParts, Connector
 from core.agent.definitions.roster import Roster, RosterWatch, read_roster
@@ -88,13 +88,14 @@ async def compose_session(
     resume: Resume | None = None,
     modifiers: Sequence[Modifier] = (),
     asks_about_servers: bool = False,
+    output_schema: Mapping[str, Any] | None = None,
 ) -> Session:
     """Put a session together; it is not started yet, and closing it ends everything that was started here.
 
     `on_line` is called with every line of the journal. `subscribers` receive every event from the first one on. With
     `resume` a past session is resumed in its own folder. `modifiers` see what is sent to Composio and what it answers;
     they apply in the mode `native` only. With `asks_about_servers` there is a question about each server of the folder
-    that is not trusted; the screen asks about the folder instead.
+    that is not trusted; the screen asks about the folder instead. `output_schema` is the JSON Schema of every answer.
 
     Raises:
         WorkspaceError: the session's folder cannot be made, or another program uses it.
@@ -164,6 +165,7 @@ async def compose_session(
                 subagents=roster.subagents,
                 skills=roster.chosen,
                 taint=start.previous.taint if start.previous is not None else None,
+                output_schema=output_schema,
             ),
             previous=start.previous,
             overruled=start.overruled,

@@ -67,7 +67,9 @@ class AgentParts:
     reach nothing outside. `conversation` is the id of
     the conversation to resume; None begins a new one. `tracer` has the trace of the session. `subagents` are those the
     agent may call, by default the shipped ones; `skills` are those it may load. `taint` has what the agent read before,
-    in a session that is resumed. `rule_store` has the rules of the folder and of everywhere; None for none.
+    in a session that is resumed.
+    `output_schema` is the JSON Schema of every answer; None for text. `rule_store` has the rules of the folder and of
+    everywhere; None for none.
     """
 
     workspace: Workspace
@@ -88,6 +90,7 @@ class AgentParts:
     now: Callable[[], datetime] = lambda: datetime.now().astimezone()
     taint: Taint | None = None
     rule_store: RuleStore | None = None
+    output_schema: Mapping[str, Any] | None = None
 
 
 class AgentAssembly:
@@ -184,14 +187,16 @@ class AgentAssembly:
         if self._briefing is None:
             notes = {name: parts.server_notes.get(name, "tools of its own") for name in self._servers}
             await self._install_skills()
-            self._briefing = write_briefing(
+            briefing = write_briefing(
                 parts.workspace.path, parts.now(), notes, parts.subagents, parts.skills, self._skills_folder
             )
+            self._briefing = replace(briefing, output_schema=parts.output_schema)
         translator = Translator(
             redactor=parts.redactor,
             servers=self._states,
             server=shown_server(self._settings.base_url or DEFAULT_URL),
             prices=self.prices,
+            structured=parts.output_schema is not None,
         )
         adapter = ResultAdapter(saved_results_root=self._agent_home())
         hooks = AgentHooks(

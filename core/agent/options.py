@@ -37,13 +37,15 @@ _OF_SKILLS = {"disableSkillShellExecution": True, "disableBundledSkills": True}
 class Briefing:
     """The agent's prompt and the definitions of its sub-agents.
 
-    `skills` are the names of those it may load, which are installed in `skills_folder`.
+    `skills` are the names of those it may load, which are installed in `skills_folder`. `output_schema` is the
+    JSON Schema of every answer; None for text.
     """
 
     system_prompt: str
     subagents: tuple[SubagentDefinition, ...]
     skills: tuple[str, ...] = ()
     skills_folder: Path | None = None
+    output_schema: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True)
@@ -146,10 +148,16 @@ async def build_options(
         max_buffer_size=_MAX_LINE,
         client_app=f"ua-tui/{VERSION}",
         extra_args=extra,
+        output_format=_output_format(briefing),
         session_id=None if resume else session_id,
         resume=session_id if resume else None,
     )
     return options
+
+
+def _output_format(briefing: Briefing) -> dict[str, Any] | None:
+    schema = briefing.output_schema
+    return None if schema is None else {"type": "json_schema", "schema": dict(schema)}
 
 
 def _home_of(settings: Settings, config_dir: Path | None) -> str | None:

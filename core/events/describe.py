@@ -90,6 +90,7 @@ _SESSION_ENDS = {
     "finished": "The session has ended.",
     "interrupted": "The session was interrupted.",
     "quit": "You quit this session.",
+    "timeout": "The session has reached its time limit.",
     "signal": "The session was ended by a signal.",
 }
 PATHS = {"SIMPLE": "direct answer", "COMPLEX": "full agent"}

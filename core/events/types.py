@@ -456,7 +456,8 @@ class McpStatus(Event, frozen=True, kw_only=True):
 class QueryFinished(Event, frozen=True, kw_only=True):
     """A query ended; every query ends exactly once. `text` is the complete final answer.
 
-    `unpriced` are the models whose price is unknown; `cost_usd` is None then.
+    `unpriced` are the models whose price is unknown; `cost_usd` is None then. `output` is the answer to a query with an
+    output schema.
     """
 
     query_id: str
@@ -468,6 +469,7 @@ class QueryFinished(Event, frozen=True, kw_only=True):
     unpriced: list[str] = []
     usage: Usage | None = None
     context_window: int | None = None
+    output: Any = None
     text: str = ""
 
 

@@ -450,6 +450,7 @@ class Session:
                     unpriced=list(outcome.unpriced),
                     usage=outcome.usage,
                     context_window=outcome.context_window,
+                    output=outcome.output,
                     text=outcome.text,
                 )
             )

@@ -121,9 +121,13 @@ def test_the_cost_moves_while_a_query_runs_and_ends_it_at_the_limit(tmp_path: Pa
 def test_a_limit_needs_the_price_of_a_model_that_the_agent_does_not_know(tmp_path: Path) -> None:
     seen: list[Mapping[str, str]] = []
     secret = "hush-4711-hush"
-    with scripted_model(
-        lambda _body, _results: (Text(f"The team is {secret}."),), requested=seen.append
-    ) as url:
+    schema = tmp_path / "schema.json"
+    schema.write_text('{"type": "object", "properties": {"team": {"type": "string"}}, "required": ["team"]}')
+
+    def model(_body: dict[str, Any], _results: int) -> tuple[Block, ...]:
+        return (Use("StructuredOutput", {"team": secret}),)
+
+    with scripted_model(model, requested=seen.append) as url:
         variables = {
             "ANTHROPIC_CUSTOM_HEADERS": f"X-Team: {secret}\nX-Org: research",
             "CLAUDE_CODE_MAX_CONTEXT_TOKENS": "40960",
@@ -133,14 +137,14 @@ def test_a_limit_needs_the_price_of_a_model_that_the_agent_does_not_know(tmp_pat
         env = model_environment(tmp_path, url)
         refused = run(tmp_path / "refused", *options, env=env)
         assert seen == []
-        known = run(tmp_path / "known", *options, env=env | variables)
+        known = run(tmp_path / "known", *options, "--output-schema", str(schema), env=env | variables)
     assert refused.code == 1
     assert "needs the price of qwen3:14b, which is unknown: set it with the setting prices" in refused.stderr
     (finished,) = known.of(QueryFinished)
-    assert (known.code, finished.context_window) == (0, 40_960)
+    assert (known.code, finished.context_window) == (0, 40_960), known.stderr
     assert finished.cost_usd == pytest.approx((2 * 100 + 4 * 9) / 1e6)
     assert [(each["X-Team"], each["X-Org"]) for each in seen] == [(secret, "research")]
-    assert secret not in known.stdout
+    assert known.stdout == '{"team": "[redacted]"}\n'
 
 
 def test_sub_agents_are_stopped_by_what_they_are_estimated_to_spend(tmp_path: Path) -> None:

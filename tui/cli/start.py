@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 from tui.cli.output import complain
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from core.session.resume import Resume
     from core.settings.model import Settings
 
@@ -60,12 +62,31 @@ def start_line_by_line(settings: Settings, query: str | None, resume: Resume | N
     return _without_screen(settings, lambda: run_plain(settings, query, resume))
 
 
-def start_headless(settings: Settings, query: str, *, as_json: bool, resume: Resume | None = None) -> int:
-    """Run one query and end; returns the exit code."""
+def start_headless(
+    settings: Settings,
+    query: str,
+    *,
+    as_json: bool,
+    resume: Resume | None = None,
+    timeout: float | None = None,
+    output_schema: Path | None = None,
+) -> int:
+    """Run one query and end; returns the exit code. `timeout` is in seconds, `output_schema` the file of a JSON Schema.
+
+    Raises:
+        SettingsError: the schema cannot be used.
+    """
+    from core.agent.output_schema import read_output_schema
     from tui.plain.one_query import run_headless
 
+    schema = None if output_schema is None else read_output_schema(output_schema)
     report_untrusted(settings)
-    return _without_screen(settings, lambda: run_headless(settings, query, as_json=as_json, resume=resume))
+    return _without_screen(
+        settings,
+        lambda: run_headless(
+            settings, query, as_json=as_json, resume=resume, timeout=timeout, output_schema=schema
+        ),
+    )
 
 
 def report_untrusted(settings: Settings) -> None:

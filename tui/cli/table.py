@@ -9,6 +9,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tui.cli.arguments import (
@@ -68,7 +69,14 @@ def _run(args: argparse.Namespace) -> int:
     settings, resume = settings_of(args), None
     if args.resume is not None:
         settings, resume = _resumed(settings, args.resume, args)
-    return start_headless(settings, query, as_json=args.json, resume=resume)
+    return start_headless(
+        settings,
+        query,
+        as_json=args.json,
+        resume=resume,
+        timeout=args.timeout,
+        output_schema=args.output_schema,
+    )
 
 
 def _add_run(parser: argparse.ArgumentParser) -> None:
@@ -77,6 +85,27 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--resume", metavar="SESSION", help="resume a past session: its folder, its name, or latest"
     )
+    parser.add_argument(
+        "--timeout",
+        metavar="S",
+        type=_seconds,
+        help="stop the query after so many seconds, and print what there is",
+    )
+    parser.add_argument(
+        "--output-schema",
+        metavar="FILE",
+        type=Path,
+        help="answer with JSON that fits the JSON Schema in this file",
+    )
+
+
+def _seconds(text: str) -> float:
+    from core.settings.parsers import number
+
+    try:
+        return float(number(above=0)(text))
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds above 0") from None
 
 
 def _sessions(args: argparse.Namespace) -> int:

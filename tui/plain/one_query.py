@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import signal
 import sys
-from typing import TYPE_CHECKING, TextIO
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, TextIO
 
+from core.agent.output_schema import NOT_FITTING, REFUSED_SCHEMA
 from core.concurrency.garbage_collection import deferred
 from core.concurrency.race import until
 from core.events.types import AuthRequired, Event, QueryFinished
 from core.text import clean_line
 from tui.render.events import EventLines
-from tui.terminal.exit_codes import EXIT_FAILED
+from tui.terminal.exit_codes import EXIT_FAILED, EXIT_NOT_FITTING, EXIT_TIMEOUT, EXIT_USAGE
 
 if TYPE_CHECKING:
     from core.session.resume import Resume
@@ -40,10 +45,19 @@ class ProgressPrinter:
             self._out.flush()
 
 
-async def run_headless(settings: Settings, query: str, *, as_json: bool, resume: Resume | None = None) -> int:
-    """Run one query to its end; the exit code is 0, 1 if it failed, 128 + the signal if interrupted.
+async def run_headless(
+    settings: Settings,
+    query: str,
+    *,
+    as_json: bool,
+    resume: Resume | None = None,
+    timeout: float | None = None,
+    output_schema: Mapping[str, Any] | None = None,
+) -> int:
+    """Run one query to its end; the exit code is 0, or says why there is no answer (`exit_codes`).
 
-    With `resume` it is asked in a past session, whose conversation continues.
+    With `resume` it is asked in a past session, whose conversation continues. After `timeout` seconds it is
+    interrupted. With an `output_schema` the answer is JSON that fits this JSON Schema.
 
     Raises:
         ConversationGone: that conversation no longer exists.
@@ -51,6 +65,9 @@ async def run_headless(settings: Settings, query: str, *, as_json: bool, resume:
     """
     from tui.compose import compose_session
 
+    if output_schema is not None:
+        # Such an answer is given with a tool, which is not for simple queries.
+        settings = replace(settings, classifier="off")
     printer = None if as_json else ProgressPrinter(sys.stderr)
     lines = OutputLines()
     session = await compose_session(
@@ -59,42 +76,67 @@ async def run_headless(settings: Settings, query: str, *, as_json: bool, resume:
         on_line=lines.write if as_json else None,
         subscribers=(printer,) if printer else (),
         resume=resume,
+        output_schema=output_schema,
     )
-    code = await _run(session, query, as_json=as_json)
+    ended, links, signal_number, timed_out = await _run(session, query, timeout)
     if lines.error is not None:
         raise lines.error
-    return code
+    if signal_number is not None:
+        sys.stderr.write("interrupted\n")
+        return 128 + signal_number
+    partly = timed_out and output_schema is None
+    if ended is not None and not as_json and (ended.status == "success" or partly):
+        _print_answer(ended, links, structured=output_schema is not None)
+    if timed_out:
+        sys.stderr.write(f"ua-tui: the query was stopped after {timeout:g} s (--timeout)\n")
+        return EXIT_TIMEOUT
+    if ended is None or ended.status != "success":
+        why = (ended.error if ended else None) or "the query did not finish"
+        sys.stderr.write(f"ua-tui: the query failed: {clean_line(why, 500)}\n")
+        if REFUSED_SCHEMA in why:
+            return EXIT_USAGE
+        return EXIT_NOT_FITTING if why.startswith(NOT_FITTING) else EXIT_FAILED
+    return 0
 
 
-async def _run(session: Session, query: str, *, as_json: bool) -> int:
+async def _run(
+    session: Session, query: str, timeout: float | None
+) -> tuple[QueryFinished | None, list[AuthRequired], int | None, bool]:
+    """Run the query; returns its end, the links to open, the signal that interrupted it, and whether time ran out."""
     ended: list[QueryFinished] = []
     links: list[AuthRequired] = []
     session.bus.subscribe(lambda event: links.append(event) if isinstance(event, AuthRequired) else None)
     session.bus.subscribe(lambda event: ended.append(event) if isinstance(event, QueryFinished) else None)
-    interrupted: asyncio.Future[int] = asyncio.get_running_loop().create_future()
     loop = asyncio.get_running_loop()
+    interrupted: asyncio.Future[int] = loop.create_future()
     for number in SIGNALS:
         loop.add_signal_handler(number, note_signal, interrupted, number)
+    time_left = asyncio.timeout(timeout)
     try:
-        await until(_query(session, query), asyncio.shield(interrupted))
+        with suppress(TimeoutError):
+            async with time_left:
+                await until(_query(session, query), asyncio.shield(interrupted))
     finally:
-        await session.close("interrupted" if interrupted.done() else "finished")
+        reason = "timeout" if time_left.expired() else "interrupted" if interrupted.done() else "finished"
+        await session.close(reason)
         for number in SIGNALS:
             loop.remove_signal_handler(number)
-    if interrupted.done():
-        sys.stderr.write("interrupted\n")
-        return 128 + interrupted.result()
-    last = ended[-1] if ended else None
-    if last is None or last.status != "success":
-        why = (last.error if last else None) or "the query did not finish"
-        sys.stderr.write(f"ua-tui: the query failed: {clean_line(why, 500)}\n")
-        return EXIT_FAILED
-    if not as_json:
-        sys.stdout.write(last.text.rstrip() + "\n")
+    return (
+        ended[-1] if ended else None,
+        links,
+        interrupted.result() if interrupted.done() else None,
+        time_left.expired(),
+    )
+
+
+def _print_answer(ended: QueryFinished, links: Sequence[AuthRequired], *, structured: bool) -> None:
+    if structured:
+        sys.stdout.write(json.dumps(ended.output, ensure_ascii=False) + "\n")
+    elif ended.text.strip():
+        sys.stdout.write(ended.text.rstrip() + "\n")
         for link in links:
             sys.stdout.write(f"\nConnect {link.toolkit or 'the account'}: {link.url}\n")
-        sys.stdout.flush()
-    return 0
+    sys.stdout.flush()
 
 
 async def _query(session: Session, query: str) -> None:

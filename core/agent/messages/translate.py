@@ -19,6 +19,7 @@ from core.agent.messages.malformed import MalformedMessages
 from core.agent.messages.results import RawResult
 from core.agent.messages.subagents import SubagentTasks
 from core.agent.messages.usage import Prices, Spending, TokenMeter, usage_of
+from core.agent.output_schema import NOT_FITTING
 from core.events.describe import describe_retry
 from core.events.tool_names import tool_name
 from core.events.types import (
@@ -78,7 +79,7 @@ class TurnOutcome:
     """How a turn ended.
 
     `spending` is what the agent has counted for the whole conversation. `cost_usd` is the cost of this query alone; it
-    is None if it is unknown, as that of models in `unpriced`.
+    is None if it is unknown, as that of models in `unpriced`. `output` is the answer that fits the output schema.
     """
 
     status: Literal["success", "error", "interrupted"]
@@ -90,6 +91,7 @@ class TurnOutcome:
     unpriced: tuple[str, ...] = ()
     usage: Usage | None = None
     context_window: int | None = None
+    output: Any = None
     tool_calls: tuple[ToolCall, ...] = ()
 
     @property
@@ -122,8 +124,8 @@ class _OpenMessage:
 class Translator:
     """Translates SDK messages to events and tool results; each connection has one.
 
-    `servers` are the states of the MCP servers, `server` is the model's address, and `prices` learns what models
-    cost.
+    `servers` are the states of the MCP servers, `server` is the model's address, `prices` learns what models
+    cost, and `structured` is whether every answer has to fit a schema.
     """
 
     def __init__(
@@ -133,7 +135,9 @@ class Translator:
         servers: ServerStates | None = None,
         server: str | None = None,
         prices: Prices | None = None,
+        structured: bool = False,
     ) -> None:
+        self._structured = structured
         self._redactor = redactor or Redactor()
         self._answer = StreamRedactor(self._redactor)
         self._thinking = StreamRedactor(self._redactor)
@@ -407,6 +411,8 @@ class Translator:
             status = "interrupted"
         elif message.is_error or message.subtype != "success":
             status, error = "error", _failure(message, text, self._server)
+        elif self._structured and message.structured_output is None:
+            status, error = "error", f"{NOT_FITTING}: the model answered with text only"
         return TurnOutcome(
             status=status,
             text=(text or self.last_text) if status == "success" else self.last_text,
@@ -414,6 +420,7 @@ class Translator:
             turns=_int(message.num_turns, 0),
             spending=_spending(message),
             usage=usage_of(message.usage),
+            output=self._redactor.redact_value(message.structured_output),
             context_window=self.prices.window_of(message.model_usage, self.model),
         )
 
@@ -436,6 +443,9 @@ def _failure(message: sdk.ResultMessage, text: str, server: str) -> str | None:
             return "the agent reached its limit of turns; raise max_turns to let it continue"
         case "error_max_budget_usd":
             return AT_LIMIT
+        case "error_max_structured_output_retries":
+            reason = clean(str(next(iter(message.errors or ()), ""))).rpartition("schema: ")[2]
+            return f"{NOT_FITTING}: {reason}" if reason else NOT_FITTING
         case _:
             errors = [clean(str(each)) for each in message.errors or () if each]
             report = "; ".join(each for each in errors if "[ede_diagnostic]" not in each) or text

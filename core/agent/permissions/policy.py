@@ -12,6 +12,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
+from core.agent.output_schema import OUTPUT_TOOL
 from core.agent.permissions.actions import Action, actions_of, is_outbound, is_wrapper
 from core.agent.permissions.rules import Effect, Rule, rule_for
 from core.errors import PathRefused
@@ -79,7 +80,7 @@ CONTAINED = frozenset(
         "mcp__local_toolkit__workbench_download",
     }
 )
-HARMLESS = frozenset({"Agent", "Skill", "Task", "TodoWrite", "ToolSearch", "WebSearch"})
+HARMLESS = frozenset({"Agent", "Skill", "Task", "TodoWrite", "ToolSearch", "WebSearch", OUTPUT_TOOL})
 PAGE_READERS = frozenset({"mcp__web_reader__webReader"})
 READERS = {"Read": "file_path", "Glob": "path", "Grep": "path"}
 PLANNABLE = frozenset(

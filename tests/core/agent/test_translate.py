@@ -210,6 +210,22 @@ def test_ends_of_turns_are_distinguished() -> None:
     assert end(subtype="error_during_execution", errors=["it broke"]).error == "it broke"
 
 
+def test_an_answer_has_to_fit_the_output_schema_if_there_is_one() -> None:
+    def end(**changes: Any) -> TurnOutcome:
+        translator = Translator(redactor=Redactor({"hush-4711"}), structured=True)
+        (ended,) = fed(translator, result(**changes))
+        assert isinstance(ended, TurnOutcome)
+        return ended
+
+    good = end(structured_output={"team": "hush-4711"}, result='{"team":"hush-4711"}')
+    assert (good.status, good.output) == ("success", {"team": "[redacted]"})
+    assert end().error == "the answer does not fit the output schema: the model answered with text only"
+    failed = "Failed to provide valid structured output after 5 attempts — last StructuredOutput error: "
+    failed += "Output does not match required schema: /answer: must be integer"
+    exhausted = end(subtype="error_max_structured_output_retries", result=None, errors=[failed])
+    assert exhausted.error == "the answer does not fit the output schema: /answer: must be integer"
+
+
 def test_a_retry_without_a_reason_names_the_server() -> None:
     translator = Translator(server="http://127.0.0.1:9")
     data = {"attempt": 2, "max_retries": 10, "retry_delay_ms": 500, "error": "unknown", "error_status": None}

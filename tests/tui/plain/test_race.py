@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from core.concurrency.race import until
+from core.events.types import QueryFinished
 from core.settings.model import Settings
 from tests.tui.fakes import FakeSession, make_session
 from tui import compose
@@ -94,6 +95,7 @@ class Waited(FakeSession):
     """A session whose queries are waited for as `idle` says."""
 
     idle: Work
+    last: QueryFinished | None = None
     pending_auth = None
     ended_before_close = False
 
@@ -102,6 +104,8 @@ class Waited(FakeSession):
 
     async def close(self, reason: str) -> None:
         self.ended_before_close = self.idle.ended
+        if self.last is not None:
+            self.bus.publish(self.last)
         await super().close(reason)
 
 
@@ -137,6 +141,20 @@ async def test_a_query_without_a_screen_has_ended_before_its_session_closes(
         await running
     assert session.closed == ["finished"]
     assert session.ended_before_close
+
+
+async def test_a_query_that_takes_too_long_is_stopped_and_what_there_is_is_printed(
+    session: Waited, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    session.idle = Work()
+    session.last = QueryFinished(query_id="q1", status="interrupted", text="Half an ans")
+    settings = Settings(workspace_base=tmp_path)
+    assert await run_headless(settings, "Hello", as_json=False, timeout=0.05) == 124
+    assert session.closed == ["timeout"]
+    assert session.ended_before_close
+    out, err = capsys.readouterr()
+    assert out == "Half an ans\n"
+    assert err.endswith("ua-tui: the query was stopped after 0.05 s (--timeout)\n")
 
 
 @pytest.mark.usefixtures("nothing_typed")

@@ -1,0 +1,61 @@
+"""Reads the JSON Schema that the answer of a query has to fit."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from core.errors import SettingsError
+from core.text import clean_line
+
+__all__ = ["NOT_FITTING", "OUTPUT_TOOL", "REFUSED_SCHEMA", "read_output_schema"]
+
+OUTPUT_TOOL = "StructuredOutput"
+"""The tool by which the model gives such an answer; the agent offers it and checks the answer."""
+NOT_FITTING = "the answer does not fit the output schema"
+"""The beginning of the error of a query without such an answer."""
+REFUSED_SCHEMA = "--json-schema is not a valid JSON Schema"
+"""What the agent says of a schema with keywords that it does not know, when it is started."""
+# The agent gets it as an argument of its command line.
+_LARGEST = 100_000
+
+
+def read_output_schema(path: Path) -> dict[str, Any]:
+    """Read a schema from a file.
+
+    Raises:
+        SettingsError: the file cannot be read, or has no JSON Schema of an object.
+    """
+    where = f"the output schema {clean_line(str(path), 300)}"
+    try:
+        with path.open("rb") as file:
+            data = file.read(_LARGEST + 1)
+    except OSError as error:
+        raise SettingsError(f"{where} cannot be read: {error.strerror}") from error
+    if len(data) > _LARGEST:
+        raise SettingsError(f"{where} is larger than {_LARGEST // 1000} KB: use a shorter one")
+    try:
+        schema = json.loads(data)
+    except (ValueError, RecursionError) as error:
+        raise SettingsError(f"{where} is not valid JSON: {clean_line(str(error), 200)}") from error
+    if not isinstance(schema, dict) or schema.get("type", "object") != "object":
+        raise SettingsError(f'{where} must describe an object: {{"type": "object", "properties": ...}}')
+    if problem := _problem(schema):
+        raise SettingsError(f"{where} is not a valid JSON Schema: {clean_line(problem, 300)}")
+    # The agent refuses schemas that name a dialect.
+    return {"type": "object"} | {name: each for name, each in schema.items() if name != "$schema"}
+
+
+def _problem(schema: dict[str, Any]) -> str:
+    # Only needed with a schema, and slow to import.
+    from jsonschema import SchemaError  # type: ignore[import-untyped]  # it has no type information
+    from jsonschema.validators import validator_for  # type: ignore[import-untyped]  # likewise
+
+    try:
+        validator_for(schema).check_schema(schema)
+    except SchemaError as error:
+        return f"{error.json_path}: {error.message}"
+    except RecursionError:
+        return "it is nested too deeply"
+    return ""
