@@ -159,6 +159,9 @@ class SessionPort(Protocol):
     async def interrupt(self) -> None:
         """Stop the running query."""
 
+    async def stop_subagent(self, tool_use_id: str) -> bool:
+        """Stop one sub-agent; returns False if it does not run. Raises a `ConnectionFailed` if the agent refuses."""
+
     def answer_permission(
         self,
         request_id: str,

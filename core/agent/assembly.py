@@ -208,6 +208,7 @@ class AgentAssembly:
             publish=self._publish,
             request_of=translator.request_of,
             call_of=translator.tasks.call_of,
+            was_stopped=translator.tasks.was_stopped,
             check_subagent=parts.check_subagent,
         )
         if parts.agent_home is not None:

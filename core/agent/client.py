@@ -148,6 +148,14 @@ class AgentClient:
         """
         await _await_control(self._client.set_permission_mode("plan" if on else "default"))
 
+    async def stop_task(self, task_id: str) -> None:
+        """Stop one sub-agent; the call that started it fails, and the query continues.
+
+        Raises:
+            ConnectionFailed: the agent is gone, or refused.
+        """
+        await _await_control(self._client.stop_task(task_id))
+
     async def servers(self) -> list[dict[str, Any]]:
         """The current state of every MCP server, as the agent reports it."""
         if self._remembering is not None:

@@ -42,6 +42,10 @@ PLAN_HINT = (
     "file. When the plan is ready, whatever it is about, write all of it as Markdown in your message, then call "
     f"{EXIT_PLAN}: the person reads it there, and approves it or asks for changes."
 )
+STOPPED_HINT = (
+    "The person stopped this sub-agent; it did not fail. What it saved is in the workspace. Do not start it again for "
+    "the same task unless the person asks for that. Continue with what there is, and say in the answer what is missing."
+)
 _PLAN_SECONDS = 5.0
 
 
@@ -76,6 +80,7 @@ class AgentHooks:
         publish: Callable[[Event], Event],
         request_of: Callable[[str], str],
         call_of: Callable[[str], str | None],
+        was_stopped: Callable[[str], bool],
         check_subagent: SubagentCheck | None,
     ) -> None:
         self._pipelines = pipelines
@@ -86,6 +91,7 @@ class AgentHooks:
         self._publish = publish
         self._request_of = request_of
         self._call_of = call_of
+        self._was_stopped = was_stopped
         self._check_subagent = check_subagent
         self._copies: dict[str, HookCopies] = {}
         self._sent_back: dict[str, tuple[ComplianceFailed, ComplianceEnforced]] = {}
@@ -223,6 +229,8 @@ class AgentHooks:
         name, tool_use_id = str(data["tool_name"]), str(data["tool_use_id"])
         copies = self._copies.setdefault(tool_use_id, HookCopies())
         copies.error = clean(str(data.get("error") or "it failed"))
+        if self._was_stopped(tool_use_id):
+            return _added("PostToolUseFailure", STOPPED_HINT)
         effective = self.effective_input(tool_use_id, dict(data["tool_input"]))
         self._taint.note_read(name, effective, failed=True)
         payload = await self._pipelines.run(

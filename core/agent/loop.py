@@ -20,6 +20,7 @@ from core.agent.mcp.servers import Servers
 from core.agent.messages.result_storage import ResultStore
 from core.agent.messages.silence import SilenceWatch
 from core.agent.messages.translate import (
+    OpenCall,
     RawToolResult,
     SteeringAccepted,
     Translator,
@@ -215,6 +216,27 @@ class AgentLoop:
             # The end of the agent is read behind a large result, whose process does not react.
             self._result_store.end_worker()
 
+    async def stop_subagent(self, tool_use_id: str) -> bool:
+        """Stop the sub-agent that a call started; the query continues, and its model is informed.
+
+        Returns False if it does not run.
+
+        Raises:
+            ConnectionFailed: the agent refused.
+        """
+        tasks = self._translator.tasks
+        running = tasks.ids_of(tool_use_id)
+        if running:
+            # The agent reports the end before it answers.
+            tasks.note_stopped(tool_use_id)
+        try:
+            for task_id in running:
+                await self._client.stop_task(task_id)
+        except ConnectionFailed:
+            tasks.note_stopped(tool_use_id, stopped=False)
+            raise
+        return bool(running)
+
     async def set_plan_mode(self, *, on: bool) -> None:
         """Tell the agent whether it only plans; what may run is decided by the hooks in any case."""
         try:
@@ -361,11 +383,14 @@ class AgentLoop:
         status: Literal["success", "error", "denied", "cancelled"] = (
             "denied" if denied else "error" if observation.has_error else "success"
         )
-        if status == "error" and self._turn is not None and self._turn.is_stopped:
+        stopped = any(map(self._translator.tasks.was_stopped, self._translator.works_for(raw.tool_use_id)))
+        if status == "error" and (stopped or (self._turn is not None and self._turn.is_stopped)):
             status = "cancelled"
         if self._translator.calls.pop(raw.tool_use_id, None) is None:
             # Its query has ended meanwhile, and the call with it.
             return
+        if stopped:
+            self._cancel_below(call.tool_use_id)
         self._publish(
             ToolCallFinished(
                 tool_use_id=call.tool_use_id, status=status, observation=shown, duration_ms=duration_ms
@@ -377,6 +402,21 @@ class AgentLoop:
             self._turn.calls.append(call)
         if not denied:
             self._hand_over(call, observation)
+
+    def _cancel_below(self, tool_use_id: str) -> None:
+        """End the calls of a sub-agent that was stopped: their results may not come."""
+        calls = self._translator.calls
+        below = [key for key, each in calls.items() if each.call.parent_tool_use_id == tool_use_id]
+        for key in below:
+            self._cancel_below(key)
+            self._unmatched.note_cancelled(key)
+            self._publish_cancelled(calls.pop(key))
+
+    def _publish_cancelled(self, opened: OpenCall) -> None:
+        duration_ms = (time.monotonic() - opened.started) * 1000
+        self._publish(
+            ToolCallFinished(tool_use_id=opened.call.tool_use_id, status="cancelled", duration_ms=duration_ms)
+        )
 
     def _hand_over(self, tool_call: ToolCall, observation: AnyObservation) -> None:
         try:
@@ -410,13 +450,7 @@ class AgentLoop:
         for event in [*self._translator.close_message(), *self._translator.tasks.close()]:
             self._publish(event)
         for opened in list(self._translator.calls.values()):
-            self._publish(
-                ToolCallFinished(
-                    tool_use_id=opened.call.tool_use_id,
-                    status="cancelled",
-                    duration_ms=(time.monotonic() - opened.started) * 1000,
-                )
-            )
+            self._publish_cancelled(opened)
         self._unmatched.end_query(self._translator.calls)
         self._translator.calls.clear()
         self._hooks.forget()

@@ -362,6 +362,8 @@ def _subagent_progress(event: ev.SubagentProgress, _hints: Hints) -> Description
 @_describe.register(ev.SubagentFinished)
 def _subagent_finished(event: ev.SubagentFinished, _hints: Hints) -> Description:
     end, severity = _SUBAGENT_ENDS[event.status]
+    if event.by_person:
+        end = "was stopped by the user"
     return Description("sub-agent", f"{clean_line(event.name)} {end}", severity)
 
 

@@ -252,13 +252,14 @@ class SubagentProgress(Event, frozen=True, kw_only=True):
 
 
 class SubagentFinished(Event, frozen=True, kw_only=True):
-    """A sub-agent ended."""
+    """A sub-agent ended; with `by_person` a person stopped it alone, and its query continued."""
 
     task_id: str
     tool_use_id: str
     name: str
     status: Literal["success", "error", "cancelled"] = "success"
     usage: Usage | None = None
+    by_person: bool = False
 
 
 class PipelineFailed(Event, frozen=True, kw_only=True):

@@ -257,6 +257,10 @@ class PastSession:
         """Return False: there is no queue."""
         return False
 
+    async def stop_subagent(self, tool_use_id: str) -> bool:
+        """Do nothing: no sub-agent of it runs in this program."""
+        return False
+
     async def interrupt(self) -> None:
         """Do nothing: no query runs."""
 

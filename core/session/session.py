@@ -288,6 +288,17 @@ class Session:
         self._interrupting = True
         await self._agent.interrupt()
 
+    async def stop_subagent(self, tool_use_id: str) -> bool:
+        """Stop the sub-agent that a call started, and nothing else: the query continues, and its model is informed.
+
+        Returns False if it does not run.
+
+        Raises:
+            ConnectionFailed: the agent did not stop it.
+        """
+        loop = self._agent.loop
+        return loop is not None and await loop.stop_subagent(tool_use_id)
+
     def answer_permission(
         self,
         request_id: str,

@@ -52,7 +52,7 @@ def serving(model: Model) -> Iterator[str]:
 
 
 @asynccontextmanager
-async def session_of(base: Path, url: str, events: list[Event]) -> AsyncIterator[Session]:
+async def session_of(base: Path, url: str, events: list[Event], **more: Any) -> AsyncIterator[Session]:
     settings = load_settings(
         {
             "workspace_base": base,
@@ -60,6 +60,7 @@ async def session_of(base: Path, url: str, events: list[Event]) -> AsyncIterator
             "api_key": "sk-ant-test-0123456789",
             "classifier": "off",
             "allow": (LIST,),
+            **more,
         }
     )
     session = await compose_session(settings, interactive=True, subscribers=(events.append,))

@@ -99,6 +99,7 @@ class FakeSession:
     queue_paused: bool = False
     commands: tuple[str, ...] = ("compact", "mine:tidy")
     steered: list[str] = field(default_factory=list)
+    stopped_subagents: list[str] = field(default_factory=list)
     deaf: bool = False
     restarts: int = 0
     limits: list[float] = field(default_factory=list)
@@ -145,6 +146,10 @@ class FakeSession:
     def fail(self, message: str, causes: Sequence[str] = ()) -> None:
         self.state = "failed"
         self.bus.publish(ErrorRaised(where="agent", message=message, causes=list(causes)))
+
+    async def stop_subagent(self, tool_use_id: str) -> bool:
+        self.stopped_subagents.append(tool_use_id)
+        return self.state == "running"
 
     async def steer(self, text: str) -> bool:
         if self.state != "running" or self.deaf:

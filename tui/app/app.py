@@ -60,6 +60,7 @@ if TYPE_CHECKING:
     from tui.app.session_source import SessionSource
     from tui.panes.conversation.pane import ConversationPane
     from tui.panes.prompt.pane import Prompt
+    from tui.panes.trace.pane import TracePane
     from tui.terminal.clipboard import Clipboard
     from tui.widgets.command import Command
 
@@ -329,6 +330,10 @@ class UaTuiApp(BaseApp):
         if not self.frame.prompt.value:
             self.frame.prompt.put(event.query)
         self.frame.show("prompt")
+
+    def on_trace_pane_stop_requested(self, event: TracePane.StopRequested) -> None:
+        """Stop a sub-agent."""
+        self.queries.stop_subagent(event.tool_use_id)
 
     def on_prompt_send_queued(self) -> None:
         """Run the paused queries."""

@@ -46,6 +46,9 @@ STANDARD: Mapping[str, str] = {
     "trace.filter": "f",
     "trace.next_failure": "e",
     "trace.previous_failure": "E",
+    "trace.waterfall": "w",
+    "trace.totals": "m",
+    "subagent.stop": "X",
     "observers.numbers": "m",
     "call.origin": "p",
     "workspace.sort": "s",
@@ -160,8 +163,8 @@ TOGETHER = (
     "app.suspend commands copy find.next find.previous find.search help.all help.here move.down move.first "
     "move.fold move.last move.open move.page_down move.page_up move.unfold move.up next_pane pane.higher "
     "pane.lower pane.maximise pane.narrower pane.standard pane.wider previous_pane quit restart "
-    "session.mode show.conversation show.observers show.trace show.workspace stop trace.filter "
-    "trace.next_failure trace.previous_failure",
+    "session.mode show.conversation show.observers show.trace show.workspace stop subagent.stop "
+    "trace.filter trace.next_failure trace.previous_failure trace.totals trace.waterfall",
     "app.suspend call.origin commands copy help.all help.here move.down move.first move.last move.open "
     "move.page_down move.page_up move.up next_pane observers.numbers pane.higher pane.lower pane.maximise "
     "pane.narrower pane.standard pane.wider previous_pane quit restart session.mode show.conversation "

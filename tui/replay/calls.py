@@ -7,7 +7,7 @@ import time
 from core.errors import JournalError
 from core.events.types import ArtifactSaved, Event, ToolCallFinished, ToolCallStarted
 from core.history.journal_reader import PastArtifactSaved, PastCallFinished, PastCallStarted, PastJournal
-from tui.panes.trace.rows import CallNode, CallRecord, Record
+from tui.panes.trace.calls import CallNode, CallRecord, Record
 from tui.render.subagent_progress import Progress
 
 __all__ = ["PastCall", "PastCalls"]

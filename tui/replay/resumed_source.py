@@ -80,8 +80,8 @@ class ResumedSource(SessionSource):
             self._go_live(host)
 
     def _go_live(self, host: SessionHost) -> None:
+        from tui.panes.trace.calls import LiveCalls
         from tui.panes.trace.pane import TracePane
-        from tui.panes.trace.rows import LiveCalls
 
         host.frame.query_one("#trace", TracePane).calls.source = LiveCalls()
         # Cost and tokens count on from those of the past.

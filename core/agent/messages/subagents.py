@@ -27,6 +27,7 @@ class SubagentTasks:
 
     def __init__(self) -> None:
         self._open: dict[str, _Task] = {}
+        self._stopped: set[str] = set()
 
     def call_of(self, task_id: str) -> str | None:
         """The call that started a running sub-agent."""
@@ -36,6 +37,18 @@ class SubagentTasks:
     def names_of(self, tool_use_id: str) -> list[str]:
         """The names of the running sub-agents that a call started."""
         return [task.name for task in self._open.values() if task.tool_use_id == tool_use_id]
+
+    def ids_of(self, tool_use_id: str) -> list[str]:
+        """The task ids of the running sub-agents that a call started."""
+        return [task_id for task_id, task in self._open.items() if task.tool_use_id == tool_use_id]
+
+    def note_stopped(self, tool_use_id: str, *, stopped: bool = True) -> None:
+        """Record that a person stops the sub-agents of a call, or that this failed."""
+        (self._stopped.add if stopped else self._stopped.discard)(tool_use_id)
+
+    def was_stopped(self, tool_use_id: str) -> bool:
+        """Whether a person stopped the sub-agents of a call."""
+        return tool_use_id in self._stopped
 
     def close(self) -> Iterator[Event]:
         """End every sub-agent that is still running."""
@@ -71,13 +84,7 @@ class SubagentTasks:
                 )
             case sdk.TaskNotificationMessage() if known:
                 self._open.pop(task_id, None)
-                yield SubagentFinished(
-                    task_id=task_id,
-                    tool_use_id=known.tool_use_id,
-                    name=known.name,
-                    status=_task_status(message.status),
-                    usage=_task_usage(message.usage),
-                )
+                yield self._finished(task_id, known, message.status, _task_usage(message.usage))
             case _:
                 return
 
@@ -86,12 +93,18 @@ class SubagentTasks:
         # A finished task is reported twice, here and by a notification with more details; only a stopped task may be
         # reported here alone.
         if message.status in {"killed", "failed"} and (known := self._open.pop(message.task_id, None)):
-            yield SubagentFinished(
-                task_id=message.task_id,
-                tool_use_id=known.tool_use_id,
-                name=known.name,
-                status=_task_status(message.status),
-            )
+            yield self._finished(message.task_id, known, message.status)
+
+    def _finished(self, task_id: str, task: _Task, reported: str, usage: Usage | None = None) -> Event:
+        status = _task_status(reported)
+        return SubagentFinished(
+            task_id=task_id,
+            tool_use_id=task.tool_use_id,
+            name=task.name,
+            status=status,
+            usage=usage,
+            by_person=status == "cancelled" and self.was_stopped(task.tool_use_id),
+        )
 
 
 def _task_usage(raw: Any) -> Usage | None:

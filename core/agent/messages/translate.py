@@ -201,6 +201,13 @@ class Translator:
         """Whether a call with this id has started, whatever became of it."""
         return tool_use_id in self._called
 
+    def works_for(self, tool_use_id: str) -> Iterator[str]:
+        """Yield the calls that an open call works for: itself, then that of its sub-agent, and so on."""
+        opened = self.calls.get(tool_use_id)
+        while opened is not None:
+            yield opened.call.tool_use_id
+            opened = self.calls.get(opened.call.parent_tool_use_id or "")
+
     def waits_for(self) -> tuple[str, str]:
         """What the running query waits for, as in `AgentSilent`."""
         started = [(opened.call.name, self.tasks.names_of(call)) for call, opened in self.calls.items()]

@@ -38,6 +38,10 @@ class UnmatchedResults:
         """Return, and forget, the result of a call that has just started; None if it has not come yet."""
         return self._early.pop(tool_use_id, None)
 
+    def note_cancelled(self, tool_use_id: str) -> None:
+        """Record that a call was ended without its result, which may still come."""
+        self._cancelled.add(tool_use_id)
+
     def end_query(self, cancelled: Iterable[str]) -> None:
         """Count what fits no call of the query that ends now; results of `cancelled` calls may still come."""
         self._cancelled.update(cancelled)

@@ -107,6 +107,7 @@ async def replayed(
         publish=publish,
         request_of=translator.request_of,
         call_of=translator.tasks.call_of,
+        was_stopped=translator.tasks.was_stopped,
         check_subagent=None,
     )
 

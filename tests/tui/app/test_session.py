@@ -9,7 +9,7 @@ import pytest
 from textual.widgets import Static
 
 from core.concurrency.spawn import Spawn
-from core.errors import AgentUnavailable, CredentialsError
+from core.errors import AgentUnavailable, ConnectionFailed, CredentialsError
 from core.events.types import (
     AgentSilent,
     AuthRequired,
@@ -56,6 +56,26 @@ async def test_the_first_query_is_sent_by_itself(tmp_path: Path) -> None:
     async with app.run_test() as pilot:
         await settled(app, pilot)
         assert session.submitted == ["go"]
+
+
+async def test_one_sub_agent_is_stopped_and_problems_are_reported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with at_work(tmp_path) as (session, app, pilot):
+        message = "no such task"
+
+        async def refuse(tool_use_id: str) -> bool:
+            raise ConnectionFailed(message)
+
+        notes: list[str] = []
+        monkeypatch.setattr(app, "notify", lambda text, **_: notes.append(text))
+        app.queries.stop_subagent("toolu_1")
+        await settled(app, pilot)
+        assert (session.stopped_subagents, notes) == (["toolu_1"], [])
+        monkeypatch.setattr(session, "stop_subagent", refuse)
+        app.queries.stop_subagent("toolu_1")
+        await settled(app, pilot)
+        assert notes == ["The sub-agent could not be stopped: no such task. Esc stops the query."]
 
 
 async def test_sending_queueing_and_steering_go_to_what_was_sent(tmp_path: Path) -> None:

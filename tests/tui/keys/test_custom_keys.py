@@ -111,13 +111,13 @@ async def test_the_prompt_sends_and_breaks_lines_as_it_is_set_to(tmp_path: Path)
 
 async def test_what_is_text_is_typed_whatever_keys_are_chosen(tmp_path: Path) -> None:
     app = app_with(
-        tmp_path, ("stop", "x"), ("pane.maximise", "q"), ("show.trace", "comma"), ("help.here", "X")
+        tmp_path, ("stop", "x"), ("pane.maximise", "q"), ("show.trace", "comma"), ("help.here", "U")
     )
     assert app.keys.problems == ()
     async with app.run_test(size=WIDE) as pilot:
         await settled(app, pilot)
-        await press(pilot, "x", "q", "comma", "X")
-        assert app.frame.prompt.text == "xq,X"
+        await press(pilot, "x", "q", "comma", "U")
+        assert app.frame.prompt.text == "xq,U"
         await press(pilot, "f2", "q")
         assert app.frame.maximised
         await press(pilot, "x", "comma")

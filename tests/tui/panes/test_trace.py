@@ -26,17 +26,9 @@ from core.events.types import (
 )
 from core.observation import CrawlObservation, McpObservation, TextContent
 from tests.tui.pane_host import PaneHost, finished, hosted, rows, started
+from tui.panes.trace.calls import CallNode, add_text, call_node, message_node, query_node
 from tui.panes.trace.pane import TracePane
-from tui.panes.trace.rows import (
-    CallNode,
-    TraceTheme,
-    add_text,
-    call_node,
-    message_node,
-    query_node,
-    render_message,
-    render_node,
-)
+from tui.panes.trace.rows import TraceTheme, render_message, render_node
 from tui.render.layout import Line, line_width, plain
 
 
@@ -253,7 +245,7 @@ async def test_retries_stay_on_the_row_of_their_query_only() -> None:
 
 
 async def test_a_subagent_shows_tokens_and_that_it_was_sent_back() -> None:
-    async with hosted(pane(), 110, 20) as (view, _):
+    async with hosted(pane(), 98, 20) as (view, _):
         view.handle_events(SESSION)
         view.handle_events([ComplianceEnforced(subagent="report-creation-expert", rule="r", message="m")])
         usage = Usage(input_tokens=38_000)
@@ -337,7 +329,7 @@ def test_words_never_leave_their_width() -> None:
 def test_a_path_that_is_too_long_loses_its_folders_first_and_never_its_end() -> None:
     name = "crawl_computewire_91c0127462cc.md"
     node = call_node(started("t", "read_local_file", path=f"search_results/{name}"), 0.0)
-    cuts = [plain(render_node(node, width, TraceTheme(), now=0.0, tick=0)) for width in (90, 70, 46)]
+    cuts = [plain(render_node(node, width, TraceTheme(), now=0.0, tick=0)[0]) for width in (90, 70, 46)]
     assert [f"search_results/{name}" in cut for cut in cuts] == [True, False, False]
     assert name in cuts[1]
     assert "crawl_c…62cc.md" in cuts[2]
@@ -560,8 +552,13 @@ def test_a_row_never_leaves_its_width_and_numbers_keep_their_column() -> None:
     short.finish(finished("a", seconds=0.4))
     long.finish(finished("b", "error", 124, error="broken " * 40))
     for width in range(1, 130):
-        drawn = [render_node(node, width, TraceTheme(), now=3.0, tick=1) for node in (query, short, long)]
-        assert all(line_width(line) <= width for line in drawn)
+        nodes = [
+            render_node(node, width, TraceTheme(), now=3.0, tick=1, waterfall=waterfall)
+            for waterfall in (False, True)
+            for node in (query, short, long)
+        ]
+        assert all(line_width(line) <= width for node in nodes for line in node)
+        drawn = [lines[0] for lines in nodes]
         if width >= 40:
             ends = [plain(line) for line in drawn]
             assert {line_width(line) for line in drawn} == {width}

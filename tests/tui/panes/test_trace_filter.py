@@ -10,9 +10,9 @@ from textual.events import Key
 from core.events.types import Event, QueryReceived
 from tests.tui.files_host import until
 from tests.tui.pane_host import PaneHost, finished, hosted, started
+from tui.panes.trace.calls import CallNode
 from tui.panes.trace.filter import CallFilter
 from tui.panes.trace.pane import TracePane
-from tui.panes.trace.rows import CallNode
 
 QUERIES, CALLS = 20, 1_000
 

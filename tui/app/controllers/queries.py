@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from core.errors import ConnectionFailed
 from core.events.types import Event
 
 if TYPE_CHECKING:
@@ -70,6 +71,21 @@ class Queries:
             message = "The agent can't read it now: it runs as the next query."
         self._app.notify(message, markup=False)
         self.show()
+
+    def stop_subagent(self, tool_use_id: str) -> None:
+        """Stop the sub-agent that a call started."""
+        if self._app.session is not None:
+            self._app.spawn(self._stop_subagent(self._app.session, tool_use_id), "stop", "agent")
+
+    async def _stop_subagent(self, session: SessionPort, tool_use_id: str) -> None:
+        try:
+            if await session.stop_subagent(tool_use_id):
+                return
+            self._app.notify("This sub-agent does not run.", markup=False)
+        except ConnectionFailed as error:
+            stop = self._app.keys.shown("stop")
+            message = f"The sub-agent could not be stopped: {error}. {stop} stops the query."
+            self._app.notify(message, severity="warning", markup=False)
 
     def resume(self) -> None:
         """Run the queries that are paused because an earlier one did not succeed."""

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from itertools import count
 from typing import TYPE_CHECKING
 
-from tui.panes.trace.rows import SLOW, CallNode
+from tui.panes.trace.calls import CallNode
+from tui.panes.trace.rows import SLOW
 from tui.render.format import Mark
 from tui.virtual_list.source import EntryList
 from tui.virtual_list.typed_query import TypedQuery
@@ -74,7 +75,7 @@ def _in_state(node: CallNode, wanted: str) -> bool:
 def _has_texts(node: CallNode, texts: Sequence[str]) -> bool:
     assert node.record is not None
     record = node.record
-    parts = (node.label, record.name, node.argument, node.note, node.flag, record.argument_text)
+    parts = (node.label, record.name, node.argument, node.note, node.error, node.flag, record.argument_text)
     searched = "\n".join(parts).casefold()
     for text in texts:  # noqa: SIM110  # quicker than a generator
         if text not in searched:

@@ -12,12 +12,14 @@ from textual.content import Content
 from textual.message import Message
 from textual.timer import Timer
 
-from core.events.types import Event
+from core.events.types import Event, QueryFinished
 from core.events.units import quantity
 from tui.keys.places import FOLD, MATCHES, KeyPlace, key_binding
-from tui.panes.trace.rows import CallNode, LiveCalls, Record, TraceRows, TraceTheme
+from tui.panes.trace.calls import CallNode, LiveCalls, Record
+from tui.panes.trace.rows import TraceRows, TraceTheme
 from tui.panes.trace.tree import CallTree
 from tui.panes.trace.tree_rows import TreeRows
+from tui.panes.trace.waterfall import scale_of
 from tui.render.theme import component_classes
 from tui.virtual_list.virtual_list import VirtualList
 
@@ -54,14 +56,24 @@ class TracePane(VirtualList[CallNode]):
         key_binding("trace.next_failure", "e", "failure(1)", "next failure", _FAILURES),
         key_binding("trace.previous_failure", "E", "failure(-1)", "previous failure", _FAILURES),
         key_binding("move.open", "enter", "open", "full call"),
+        key_binding("trace.waterfall", "w", "toggle_waterfall", "waterfall: when each call ran"),
+        key_binding("trace.totals", "m", "toggle_totals", "totals: time, tokens, cost by tool"),
+        key_binding("subagent.stop", "X", "stop_subagent", "stop the sub-agent"),
     ]
     HELP = (
         "Tool calls. Left and right fold, Enter shows a call in full, e and E go to the next and the previous "
-        "failure, f filters."
+        "failure, f filters. w shows when each call ran, m totals by tool, X stops the sub-agent."
     )
 
     class Opened(Message):
         """A call is to be shown in full."""
+
+        def __init__(self, tool_use_id: str) -> None:
+            super().__init__()
+            self.tool_use_id = tool_use_id
+
+    class StopRequested(Message):
+        """A sub-agent is to be stopped, by the call that started it."""
 
         def __init__(self, tool_use_id: str) -> None:
             super().__init__()
@@ -72,9 +84,10 @@ class TracePane(VirtualList[CallNode]):
         self.trace_source = TraceRows()
         super().__init__(self.trace_source, id=id)
         self.tree_rows = TreeRows(self, self.show_counts)
-        self.calls = CallTree(self.tree_rows, LiveCalls(monotonic))
+        self.calls = CallTree(self.tree_rows, LiveCalls(monotonic), self.trace_source.totals)
         self.trace_source.now = self.calls.now
         self._timer: Timer | None = None
+        self._scales: list[float] = []
         self.show_counts()
 
     def on_mount(self) -> None:
@@ -89,6 +102,9 @@ class TracePane(VirtualList[CallNode]):
         calls, failures = self.calls.count, len(self.calls.failures)
         for event in events:
             self.calls.handle_event(event)
+            if isinstance(event, QueryFinished):
+                # Its waterfall has another scale now.
+                self.touch_all()
         if (calls, failures) != (self.calls.count, len(self.calls.failures)):
             self.show_counts()
         self._run_timer()
@@ -108,6 +124,12 @@ class TracePane(VirtualList[CallNode]):
 
     def _advance(self) -> None:
         self.trace_source.tick += 1
+        now = self.calls.now()
+        running = [node for node in self.calls.live.values() if node.kind == "query"]
+        scales = [scale_of(query, now) for query in running]
+        if scales != self._scales:
+            self._scales = scales
+            self.touch_all()
         for node in self.visible_entries:
             if node.key in self.calls.live:
                 self.tree_rows.changed(node)
@@ -137,6 +159,7 @@ class TracePane(VirtualList[CallNode]):
         super().adopt(longer)
         mine.adopt(theirs)
         self.calls.adopt(longer.calls)
+        self.trace_source.totals = self.calls.totals
         self.show_counts()
         self.update_rows()
         self._run_timer()
@@ -204,6 +227,27 @@ class TracePane(VirtualList[CallNode]):
         found = self.calls.failure_from(path, direction, only_matched=self.matched is not None)
         if found is not None:
             self.tree_rows.reveal(found)
+
+    def action_toggle_waterfall(self) -> None:
+        """Show or hide the waterfall; a wide pane shows it from the beginning."""
+        source = self.trace_source
+        source.waterfall = not source.has_waterfall(self.entry_width)
+        self.touch_all()
+        self.update_rows()
+
+    def action_toggle_totals(self) -> None:
+        """Show or hide the table of totals."""
+        self.trace_source.with_totals = not self.trace_source.with_totals
+        self.update_rows()
+
+    def action_stop_subagent(self) -> None:
+        """Stop the sub-agent under the cursor, or the one that the row under it works for."""
+        lineage = self.cursor.lineage if self.cursor is not None else ()
+        agent = next((node for node in lineage if node.kind == "agent" and node.running), None)
+        if agent is None:
+            self.notify("No sub-agent runs here.", markup=False)
+        else:
+            self.post_message(self.StopRequested(agent.key))
 
     # -- the filter -------------------------------------------------------------------------------
 

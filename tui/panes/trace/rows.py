@@ -1,309 +1,33 @@
-"""The rows of the trace: the record of each call, its place in the tree, and how it is drawn; no widget here."""
+"""How the rows of the trace are drawn: tree, name and outcome at the left, numbers and a waterfall at the right."""
 
 from __future__ import annotations
 
 import math
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Literal, Protocol
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
 from rich.segment import Segment
 from rich.style import Style
 
-from core.events.tool_names import main_argument, tool_label
-from core.events.types import (
-    ArtifactSaved,
-    Event,
-    MessageFinished,
-    TextDelta,
-    ToolCallFinished,
-    ToolCallStarted,
-)
-from core.events.units import duration, size
-from core.observation import CrawlObservation, SubagentObservation
-from core.text import clean, clean_line
+from core.events.units import count, duration, money, size, tokens
+from tui.panes.trace.calls import CallNode
+from tui.panes.trace.totals import Totals, TotalsStyles, render_totals
+from tui.panes.trace.waterfall import WATERFALL_FROM_WIDTH, Columns, bar_of, columns_of
 from tui.render.format import Mark, middle_cut, spinner, tail_cut
 from tui.render.layout import PLAIN, Line, cut_line, spread, width_of, wrap
-from tui.render.subagent_progress import Progress
 from tui.render.theme import read_theme
-from tui.render.wait_time import Wait
 from tui.virtual_list.source import RowSource
 
-__all__ = [
-    "CallNode",
-    "CallRecord",
-    "CallSource",
-    "LiveCalls",
-    "Record",
-    "TraceRows",
-    "TraceTheme",
-    "add_text",
-    "call_node",
-    "message_node",
-    "query_node",
-    "render_message",
-    "render_node",
-]
+__all__ = ["SLOW", "TraceRows", "TraceTheme", "render_message", "render_node"]
 
 SLOW, VERY_SLOW = 10.0, 60.0
 QUIET = 5.0
 SLOW_MARK, VERY_SLOW_MARK = "!", "!!"
-SIZE_CELLS, TIME_CELLS = 5, 9
-SIZE_FROM_WIDTH = 52
 OTHER_CELLS = 12
 LEAST_CELLS = 5
 FOLDED, UNFOLDED = "▸", "▾"
-RECOVERED, LOST = "truncated, recovered", "truncated, rest lost"
-NO_RESULT = "no result"
-LONGEST_VALUE = 4096
-LONGEST_MESSAGE = 20_000
-_LABEL_CHARACTERS = 400
 _MARK = "“ "
 _LEAST_MESSAGE_CELLS = 8
-
-
-class Record(Protocol):
-    """What is known of one tool call, in memory or in a journal."""
-
-    progress: Progress
-
-    @property
-    def name(self) -> str:
-        """The tool, as the model named it."""
-
-    @property
-    def argument_text(self) -> str:
-        """The texts among the arguments, which a filter searches."""
-
-    @property
-    def ended(self) -> bool:
-        """Whether the call has ended."""
-
-    def add(self, event: ToolCallFinished | ArtifactSaved) -> None:
-        """Add the end of the call, or a file that it produced."""
-
-    def load(self) -> CallRecord:
-        """Return the complete record; may read from the disk."""
-
-
-@dataclass(slots=True)
-class CallRecord:
-    """Everything in the session's events about one tool call."""
-
-    started: ToolCallStarted
-    finished: ToolCallFinished | None = None
-    artifacts: list[ArtifactSaved] = field(default_factory=list)
-    progress: Progress = field(default_factory=Progress)
-
-    @property
-    def name(self) -> str:
-        """The tool, as the model named it."""
-        return self.started.name
-
-    @property
-    def argument_text(self) -> str:
-        """The texts among the arguments, which a filter searches."""
-        values = self.started.input.values()
-        return "\n".join(value[:LONGEST_VALUE] for value in values if isinstance(value, str))
-
-    @property
-    def ended(self) -> bool:
-        """Whether the call has ended."""
-        return self.finished is not None
-
-    def add(self, event: ToolCallFinished | ArtifactSaved) -> None:
-        """Add the end of the call, or a file that it produced."""
-        if isinstance(event, ArtifactSaved):
-            self.artifacts.append(event)
-        else:
-            self.finished = event
-
-    def load(self) -> CallRecord:
-        """Return the record itself."""
-        return self
-
-
-@dataclass(slots=True, eq=False)
-class CallNode:
-    """A row of the trace: a query, a sub-agent, a call, or a message of a sub-agent.
-
-    `began`, `took` and `heard`, the time of a sub-agent's last sign of life, are seconds of a monotonic clock.
-    `wait` is the part of `took` that was spent waiting for the person, if any.
-    While a filter is on, `matched` says that the row itself matches, and `hits` counts the matching rows in the
-    subtree that begins here.
-    """
-
-    key: str
-    kind: Literal["query", "agent", "call", "message"]
-    label: str
-    argument: str = ""
-    parent: CallNode | None = None
-    place: int = 0
-    record: Record | None = None
-    children: list[CallNode] = field(default_factory=list)
-    open: bool = True
-    mark: Mark = Mark.RUNNING
-    note: str = ""
-    flag: str = ""
-    tries: int = 0
-    size: int | None = None
-    began: float = 0.0
-    took: float | None = None
-    heard: float = 0.0
-    text: str = ""
-    revision: int = 0
-    matched: bool = False
-    hits: int = 0
-    wait: Wait | None = None
-
-    @property
-    def depth(self) -> int:
-        """How deep the row is nested; a query is at 0."""
-        return 0 if self.parent is None else self.parent.depth + 1
-
-    @property
-    def lineage(self) -> Iterator[CallNode]:
-        """The row, and every row it is under, up to its query."""
-        node: CallNode | None = self
-        while node is not None:
-            yield node
-            node = node.parent
-
-    @property
-    def path(self) -> tuple[int, ...]:
-        """The row's place in the whole tree: sorts as the tree is read."""
-        return (self.place,) if self.parent is None else (*self.parent.path, self.place)
-
-    @property
-    def visible(self) -> bool:
-        """Whether every row that it is under is unfolded."""
-        return self.parent is None or (self.parent.open and self.parent.visible)
-
-    @property
-    def foldable(self) -> bool:
-        """Whether there is something to fold away."""
-        return bool(self.children) or self.kind == "message"
-
-    @property
-    def waited(self) -> float:
-        """How many seconds of its duration it waited for the person; 0 while it runs."""
-        return 0.0 if self.wait is None or self.took is None else self.wait.of(self.took)
-
-    @property
-    def running(self) -> bool:
-        """Whether it has not ended."""
-        return self.mark in {Mark.RUNNING, Mark.WAITING}
-
-    def add(self, child: CallNode) -> None:
-        """Put a row under this one, as the last."""
-        child.parent = self
-        child.place = len(self.children)
-        self.children.append(child)
-
-    def shown(self, *, filtered: bool = False) -> Iterator[CallNode]:
-        """Yield the rows under this one that are unfolded, in order; with `filtered` only those with hits."""
-        if self.open:
-            for child in self.children:
-                if child.hits or not filtered:
-                    yield child
-                    yield from child.shown(filtered=filtered)
-
-    def walk(self) -> Iterator[CallNode]:
-        """Yield all rows under this one."""
-        for child in self.children:
-            yield child
-            yield from child.walk()
-
-    def last_shown(self, *, filtered: bool = False) -> CallNode:
-        """Return the lowest unfolded row under this one, or itself; with `filtered` only of those with hits."""
-        node = self
-        while node.open:
-            below = (child for child in reversed(node.children) if child.hits or not filtered)
-            if (last := next(below, None)) is None:
-                break
-            node = last
-        return node
-
-    def finish(self, finished: ToolCallFinished) -> None:
-        """Update the row when its call has ended."""
-        assert self.record is not None
-        self.record.add(finished)
-        self.mark = Mark[finished.status.upper()]
-        self.took = finished.duration_ms / 1000
-        self.note = _outcome(finished) or (self.note if self.kind == "agent" else "")
-        seen = finished.observation
-        self.size = seen.size if seen is not None else None
-        # The result of a sub-agent is short by design; its own calls show what was truncated.
-        if seen is not None and seen.truncated and not isinstance(seen, SubagentObservation):
-            self.flag = RECOVERED if seen.recovered else LOST
-        if isinstance(seen, CrawlObservation) and self.note:
-            self.argument = ""
-
-
-class CallSource(Protocol):
-    """Where the calls of a trace come from: the session that runs here, or a journal."""
-
-    def now(self, event: Event | None = None) -> float:
-        """Return the time of an event, or that of day, in seconds."""
-
-    def make_record(self, started: ToolCallStarted) -> Record:
-        """Make the record of a call that begins."""
-
-    def end(self, node: CallNode, now: float) -> None:
-        """End a row that has no result."""
-
-
-class LiveCalls:
-    """The calls of a session that runs here; `clock` gives seconds."""
-
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self._clock = clock
-
-    def now(self, event: Event | None = None) -> float:
-        """Return the time of the clock."""
-        return self._clock()
-
-    def make_record(self, started: ToolCallStarted) -> Record:
-        """Make a record that has all of the call."""
-        return CallRecord(started)
-
-    def end(self, node: CallNode, now: float) -> None:
-        """Show how long the row ran."""
-        node.took = max(0.0, now - node.began)
-        node.note = NO_RESULT
-
-
-def query_node(query_id: str, text: str, began: float) -> CallNode:
-    """Make the row of a query."""
-    return CallNode(key=f"query/{query_id}", kind="query", label=clean_line(text) or "Query", began=began)
-
-
-def call_node(started: ToolCallStarted, began: float, record: Record | None = None) -> CallNode:
-    """Make the row of a call; its label and argument are cleaned here."""
-    agent = started.name in {"Agent", "Task"}
-    return CallNode(
-        key=started.tool_use_id,
-        kind="agent" if agent else "call",
-        label=tool_label(started.name, started.input),
-        argument=main_argument(started.name, started.input),
-        record=record or CallRecord(started),
-        began=began,
-        heard=began,
-    )
-
-
-def _outcome(finished: ToolCallFinished) -> str:
-    observation = finished.observation
-    if finished.status == "error":
-        error = observation.error if observation is not None else None
-        return clean_line((error or "failed").strip().partition("\n")[0], 160)
-    if finished.status in {"denied", "cancelled"}:
-        return finished.status
-    if isinstance(observation, CrawlObservation):
-        wanted = observation.pages + observation.failed
-        return f"{observation.pages}/{wanted} pages" if observation.failed else f"{wanted} pages"
-    return ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -333,8 +57,19 @@ class TraceTheme:
                 return self.warning
 
 
-def render_node(node: CallNode, width: int, theme: TraceTheme, *, now: float, tick: int) -> Line:
-    """Render one row: tree, mark, name, argument and outcome; at the right size and time in fixed columns."""
+def render_node(
+    node: CallNode,
+    width: int,
+    theme: TraceTheme,
+    *,
+    now: float,
+    tick: int,
+    waterfall: bool = False,
+) -> list[Line]:
+    """Render one row: tree, mark, name, argument and outcome; at the right numbers in fixed columns.
+
+    A failure's own message that does not fit beside the name has a line of its own.
+    """
     glyph = spinner(tick) if node.mark is Mark.RUNNING else node.mark.glyph
     # Rows without a fold keep the room empty: marks of one depth share a column, to the right of their caller's.
     arrow = f"{UNFOLDED if node.open else FOLDED} " if node.children or node.kind != "call" else "  "
@@ -343,23 +78,29 @@ def render_node(node: CallNode, width: int, theme: TraceTheme, *, now: float, ti
         Segment(" " * indent + arrow, theme.note),
         Segment(f"{glyph} ", theme.of(node.mark)),
     ]
-    right = _numbers(node, width, theme, now)
-    room = width - indent - len(arrow) - 2 - sum(width_of(part.text) for part in right) - 1
-    left += _description(node, max(1, room), theme, now)
-    return spread(left, right, width)
+    columns = columns_of(width, waterfall=waterfall)
+    right = _numbers(node, columns, theme, now)
+    room = max(1, width - indent - len(arrow) - 2 - columns.cells - 1)
+    below: list[Line] = []
+    if node.error and width_of(node.label) + 2 + width_of(node.error) > room:
+        margin = indent + len(arrow) + 2
+        if width - margin >= OTHER_CELLS:
+            below = [[Segment(" " * margin), Segment(tail_cut(node.error, width - margin), theme.bad)]]
+    left += _description(node, room, theme, now, columns, with_error=not below)
+    return [spread(left, right, width), *below]
 
 
-def _description(node: CallNode, room: int, theme: TraceTheme, now: float) -> Line:
-    """Divide the room: the name first, then a problem or else the argument, then the outcome."""
-    note = _note(node, now)
+def _description(
+    node: CallNode, room: int, theme: TraceTheme, now: float, columns: Columns, *, with_error: bool
+) -> Line:
+    """Divide the room: the whole name if possible, then a problem or else the argument, then the outcome."""
+    note = _note(node, now, columns, with_error=with_error)
     if node.kind == "query":
         note_room = min(width_of(note), max(0, room // 2 - 2))
         label = tail_cut(node.label, room - (note_room + 2 if note_room >= LEAST_CELLS else 0))
         line = [Segment(label, theme.query)]
         return line + _part(note, note_room, theme.warning if node.flag else theme.note)
-    others = note or node.argument
-    most = max(room * 3 // 5, room - OTHER_CELLS) if others else room
-    label = middle_cut(node.label, most)
+    label = middle_cut(node.label, room)
     rest = room - width_of(label) - 2
     fine = node.mark in {Mark.SUCCESS, Mark.RUNNING}
     urgent = bool(node.flag) or node.kind == "agent" or not fine
@@ -391,11 +132,16 @@ def _part(text: str, room: int, style: Style) -> Line:
     return [Segment("  "), Segment(tail_cut(text, room), style)]
 
 
-def _note(node: CallNode, now: float) -> str:
+def _note(node: CallNode, now: float, columns: Columns, *, with_error: bool) -> str:
     if node.mark is Mark.WAITING:
         return Mark.WAITING.word
-    waited = f"{duration(node.waited)} waiting for you" if node.waited else ""
-    return " · ".join(part for part in (node.flag, node.note, waited, _quiet(node, now)) if part)
+    waited = duration(node.waited) if node.waited else ""
+    if waited:
+        waited = f"waited {waited}" if columns.bar else f"{waited} waiting for you"
+    error = node.error if with_error else ""
+    used = tokens(node.tokens) if node.tokens and node.kind == "agent" and not columns.tokens else ""
+    parts = (node.flag, error, node.note, used, waited, _quiet(node, now))
+    return " · ".join(part for part in parts if part)
 
 
 def _quiet(node: CallNode, now: float) -> str:
@@ -405,9 +151,25 @@ def _quiet(node: CallNode, now: float) -> str:
     return "" if any(child.running for child in node.children) else f"quiet {_live(now - node.heard)}"
 
 
-def _numbers(node: CallNode, width: int, theme: TraceTheme, now: float) -> Line:
-    if width < 20:
-        return []
+def _numbers(node: CallNode, columns: Columns, theme: TraceTheme, now: float) -> Line:
+    line: Line = []
+    if columns.size:
+        bytes_ = "" if node.size is None or node.kind == "query" else size(node.size)
+        line.append(Segment(f"{bytes_:>{columns.size}}", theme.number))
+    if columns.tokens:
+        used = count(node.tokens) if node.tokens else ""
+        cost = money(node.cost)
+        if cost.startswith("$") and not node.exact:
+            cost = f"~{cost}"
+        line.append(Segment(f"{used:>{columns.tokens}}{cost:>{columns.cost}}", theme.number))
+    if columns.bar:
+        line += bar_of(node, columns, now, theme.note, theme.of(node.mark), theme.warning)
+    if columns.time:
+        line.append(_time(node, columns, theme, now))
+    return line
+
+
+def _time(node: CallNode, columns: Columns, theme: TraceTheme, now: float) -> Segment:
     seconds = node.took if node.took is not None else max(0.0, now - node.began)
     if node.took is None and not node.running:
         text = ""
@@ -419,27 +181,11 @@ def _numbers(node: CallNode, width: int, theme: TraceTheme, now: float) -> Line:
         very = worked > VERY_SLOW
         style = theme.bad if very else theme.warning
         text = (VERY_SLOW_MARK if very else SLOW_MARK) + text
-    line: Line = [Segment(f"{text:>{TIME_CELLS}}", style)]
-    if width >= SIZE_FROM_WIDTH:
-        bytes_ = "" if node.size is None or node.kind == "query" else size(node.size)
-        line.insert(0, Segment(f"{bytes_:>{SIZE_CELLS}}", theme.number))
-    return line
+    return Segment(f"{text:>{columns.time}}", style)
 
 
 def _live(seconds: float) -> str:
     return f"{math.floor(seconds)}s" if seconds < 60 else duration(math.floor(seconds))
-
-
-def message_node(message_id: str) -> CallNode:
-    """Make the row of one message of a sub-agent."""
-    return CallNode(key=f"message/{message_id}", kind="message", label="", mark=Mark.SUCCESS, open=False)
-
-
-def add_text(node: CallNode, event: TextDelta | MessageFinished) -> None:
-    """Add a part of the message, or replace it by the complete text; the text is cleaned here."""
-    text = clean(event.text[:LONGEST_MESSAGE])
-    node.text = text if isinstance(event, MessageFinished) else (node.text + text)[:LONGEST_MESSAGE]
-    node.label = clean_line(node.text[:_LABEL_CHARACTERS])
 
 
 def render_message(node: CallNode, width: int, theme: TraceTheme) -> list[Line]:
@@ -463,6 +209,9 @@ class TraceRows(RowSource[CallNode]):
     Attributes:
         now: the time by the clock of live rows.
         tick: counts the seconds for the spinner.
+        waterfall: whether rows have a waterfall; None leaves that to the width.
+        totals: what each tool and sub-agent did.
+        with_totals: whether a table of that is shown above the rows.
         empty_text: why there is no row.
     """
 
@@ -472,6 +221,9 @@ class TraceRows(RowSource[CallNode]):
         super().__init__()
         self.now: Callable[[], float] = lambda: 0.0
         self.tick = 0
+        self.waterfall: bool | None = None
+        self.totals = Totals()
+        self.with_totals = False
         self.empty_text = ""
         self._theme = TraceTheme()
         self._muted = PLAIN
@@ -485,7 +237,32 @@ class TraceRows(RowSource[CallNode]):
         """Render a row."""
         if entry.kind == "message":
             return render_message(entry, width, self._theme)
-        return [render_node(entry, width, self._theme, now=self.now(), tick=self.tick)]
+        return render_node(
+            entry,
+            width,
+            self._theme,
+            now=self.now(),
+            tick=self.tick,
+            waterfall=self.has_waterfall(width),
+        )
+
+    def has_waterfall(self, width: int) -> bool:
+        """Whether rows of this width have a waterfall."""
+        return width >= WATERFALL_FROM_WIDTH if self.waterfall is None else self.waterfall
+
+    def render_head(self, width: int, height: int) -> Sequence[Line]:
+        """Render the table of totals where it is wanted, and name the columns of a waterfall."""
+        if not self.rows.items:
+            return []
+        theme = self._theme
+        lines: list[Line] = []
+        if self.with_totals:
+            styles = TotalsStyles(self._muted, theme.name, theme.number, theme.bad)
+            lines = render_totals(self.totals, width, height - 1, styles)
+        columns = columns_of(width, waterfall=self.has_waterfall(width))
+        if columns.bar:
+            lines.append(spread([], [Segment(columns.head, self._muted)], width))
+        return lines
 
     def counts_as_new(self, entry: CallNode) -> bool:
         """Count calls, but neither their queries nor the messages between them."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from datetime import datetime
 
 from core.events.types import (
     ApiRetry,
@@ -22,12 +23,14 @@ from core.events.types import (
     SubagentStarted,
     TextDelta,
     ThinkingDelta,
+    TokensSpent,
     ToolCallFinished,
     ToolCallStarted,
 )
-from core.events.units import quantity, tokens
+from core.events.units import quantity
 from core.text import clean_line
-from tui.panes.trace.rows import (
+from tui.panes.trace.calls import (
+    STOPPED,
     CallNode,
     CallSource,
     add_text,
@@ -35,6 +38,7 @@ from tui.panes.trace.rows import (
     message_node,
     query_node,
 )
+from tui.panes.trace.totals import Totals
 from tui.panes.trace.tree_rows import TreeRows
 from tui.render.format import Mark
 from tui.render.wait_time import Wait
@@ -57,10 +61,12 @@ class CallTree:
         live: those that have not ended, in the order they began.
         failures: the calls that failed, in the order they ended.
         count: how many calls there are.
+        totals: what each tool and sub-agent did.
     """
 
-    def __init__(self, rows: TreeRows, source: CallSource) -> None:
+    def __init__(self, rows: TreeRows, source: CallSource, totals: Totals) -> None:
         self.source = source
+        self.totals = totals
         self.by_key: dict[str, CallNode] = {}
         self.live: dict[str, CallNode] = {}
         self.failures: list[CallNode] = []
@@ -93,6 +99,8 @@ class CallTree:
                 self.on_subagent(event)
             case TextDelta() | ThinkingDelta() | MessageFinished():
                 self.on_message(event)
+            case TokensSpent():
+                self.on_tokens_spent(event)
             case PermissionAsked():
                 self.on_permission_asked(event)
             case PermissionAnswered():
@@ -118,10 +126,10 @@ class CallTree:
             node.label = clean_line(event.text) or node.label
             self._rows.changed(node)
         else:
-            self._add_query(event.query_id, event.text)
+            self._add_query(event.query_id, event.text, event.at)
 
-    def _add_query(self, query_id: str, text: str) -> CallNode:
-        node = query_node(query_id, text, self._now)
+    def _add_query(self, query_id: str, text: str, at: datetime) -> CallNode:
+        node = query_node(query_id, text, self._now, at.timestamp())
         newest = node.key
         if newest in self.by_key:
             # An id that was used before: what comes from here on belongs to the new row.
@@ -143,6 +151,9 @@ class CallTree:
         notes = {"success": "", "interrupted": "interrupted"}
         node.took = event.duration_ms / 1000
         node.note = notes.get(event.status, "failed")
+        if event.cost_usd is not None:
+            self.totals.correct(node.cost, event.cost_usd)
+            node.cost, node.exact = event.cost_usd, True
         self.live.pop(node.key, None)
         self._mark(node, marks[event.status])
 
@@ -153,7 +164,9 @@ class CallTree:
             return
         parent = self.by_key.get(event.parent_tool_use_id or "")
         if parent is None or parent.depth >= DEEPEST:
-            parent = self.by_key.get(f"query/{event.query_id}") or self._add_query(event.query_id, "")
+            parent = self.by_key.get(f"query/{event.query_id}") or self._add_query(
+                event.query_id, "", event.at
+            )
         node = call_node(event, self._now, self.source.make_record(event))
         self.by_key[node.key] = node
         self.live[node.key] = node
@@ -168,6 +181,7 @@ class CallTree:
         if node is None or node.record is None or node.record.ended:
             return
         node.finish(event)
+        self.totals.add_call(node)
         self.live.pop(node.key, None)
         if node.mark is Mark.ERROR:
             self.failures.append(node)
@@ -185,8 +199,10 @@ class CallTree:
         node.label = clean_line(event.name) or node.label
         if isinstance(event, SubagentStarted):
             node.argument = clean_line(event.description) or node.argument
-        elif event.usage is not None and event.usage.total:
-            node.note = tokens(event.usage.total)
+        elif event.usage is not None and not node.tokens:
+            node.tokens = event.usage.total
+        if isinstance(event, SubagentFinished) and event.by_person:
+            node.flag = STOPPED
         self._rows.changed(node)
 
     def on_message(self, event: TextDelta | ThinkingDelta | MessageFinished) -> None:
@@ -208,6 +224,16 @@ class CallTree:
             node = self._messages[event.message_id] = message_node(event.message_id)
             add_text(node, event)
             self._rows.add_below(agent, node)
+
+    def on_tokens_spent(self, event: TokensSpent) -> None:
+        """Count the tokens of a message, and what they may have cost."""
+        agent = self.by_key.get(event.parent_tool_use_id or "")
+        self.totals.add_tokens(event, agent)
+        node = agent or self.by_key.get(f"query/{event.query_id}")
+        if node is not None:
+            node.spend(event)
+            for above in node.lineage:
+                self._rows.changed(above)
 
     def on_permission_asked(self, event: PermissionAsked) -> None:
         """Show that a call waits for the person, and count the time."""
@@ -310,7 +336,7 @@ class CallTree:
     def adopt(self, longer: CallTree) -> None:
         """Continue with the rows of a longer tree, which is given up for that."""
         self.by_key, self.live, self.failures = longer.by_key, longer.live, longer.failures
-        self.count, self._retrying = longer.count, longer._retrying
+        self.count, self._retrying, self.totals = longer.count, longer._retrying, longer.totals
         self._permissions, self._messages = longer._permissions, longer._messages
         self._rows.roots = longer._rows.roots
 

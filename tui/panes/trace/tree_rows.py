@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from tui.panes.trace.calls import CallNode
 from tui.panes.trace.filter import TraceFilter
-from tui.panes.trace.rows import CallNode
 from tui.virtual_list.virtual_list import VirtualList
 
 __all__ = ["TreeRows"]
