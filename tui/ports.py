@@ -134,6 +134,9 @@ class SessionPort(Protocol):
     async def start(self) -> None:
         """Connect; failures become events and the state `failed`."""
 
+    async def attach(self, file: Path) -> str:
+        """Copy a file into the session's folder; returns what names it in a query. Raises a `WorkspaceError`."""
+
     def submit(self, text: str) -> None:
         """Run a query now, or queue it behind the running one."""
 

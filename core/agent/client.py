@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import signal
-from collections.abc import AsyncIterator, Awaitable, Collection, Mapping
+from collections.abc import AsyncIterator, Awaitable, Collection, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -111,8 +111,12 @@ class AgentClient:
                 # Its pid may be reused by another process.
                 self._guard.release()
 
-    async def query(self, text: str, message_id: str | None = None) -> None:
-        """Send a person's message; the agent reports `message_id` when it accepts the message.
+    async def query(
+        self, text: str, message_id: str | None = None, blocks: Sequence[Mapping[str, Any]] = ()
+    ) -> None:
+        """Send a person's message with the content `blocks` of its files.
+
+        The agent reports `message_id` when it accepts the message.
 
         Raises:
             AgentUnavailable: the agent is gone.
@@ -120,7 +124,8 @@ class AgentClient:
         import claude_agent_sdk as sdk
 
         try:
-            await self._client.query(text if message_id is None else _one(text, message_id))
+            plain = message_id is None and not blocks
+            await self._client.query(text if plain else _one(text, message_id, blocks))
         except (sdk.ClaudeSDKError, OSError) as error:
             raise AgentUnavailable(f"the agent is gone: {clean(str(error))}{self._last_words()}") from error
 
@@ -295,13 +300,12 @@ async def _await_control(request: Awaitable[object]) -> None:
         raise ConnectionFailed(clean(str(error)) or type(error).__name__) from error
 
 
-async def _one(text: str, message_id: str) -> AsyncIterator[dict[str, Any]]:
-    yield {
-        "type": "user",
-        "message": {"role": "user", "content": text},
-        "parent_tool_use_id": None,
-        "uuid": message_id,
-    }
+async def _one(
+    text: str, message_id: str | None, blocks: Sequence[Mapping[str, Any]]
+) -> AsyncIterator[dict[str, Any]]:
+    content = [*blocks, {"type": "text", "text": text}] if blocks else text
+    message = {"type": "user", "message": {"role": "user", "content": content}, "parent_tool_use_id": None}
+    yield message if message_id is None else message | {"uuid": message_id}
 
 
 def _exit_of(code: int | None) -> str:

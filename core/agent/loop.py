@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
@@ -156,8 +156,16 @@ class AgentLoop:
         """Publish the state of the MCP servers until none is pending any more."""
         await self._servers.watch_startup()
 
-    async def run(self, query_id: str, text: str, *, simple: bool, model: str | None) -> TurnOutcome:
-        """Run one query to its end.
+    async def run(
+        self,
+        query_id: str,
+        text: str,
+        *,
+        simple: bool,
+        model: str | None,
+        blocks: Sequence[Mapping[str, Any]] = (),
+    ) -> TurnOutcome:
+        """Run one query to its end; `blocks` are the content blocks of its files.
 
         Raises:
             AgentUnavailable: the agent is gone, or died during the query.
@@ -173,7 +181,7 @@ class AgentLoop:
         watching = asyncio.create_task(self._silence.watch(query_id))
         try:
             async with self._model(model):
-                await self._client.query(text)
+                await self._client.query(text, blocks=blocks)
                 turn.sent = True
                 result = await turn.done
         except AgentUnavailable as error:
@@ -188,8 +196,8 @@ class AgentLoop:
             self._close_open()
         return self._outcome(turn, result)
 
-    async def steer(self, text: str) -> bool:
-        """Send a message to the running query; returns False if no query can accept it.
+    async def steer(self, text: str, blocks: Sequence[Mapping[str, Any]] = ()) -> bool:
+        """Send a message to the running query, with its files; returns False if no query can accept it.
 
         The agent accepts it at its next step, which `query_steered` reports. Messages that it did not accept before
         the query ended are then in `undelivered`.
@@ -199,7 +207,7 @@ class AgentLoop:
             return False
         message_id = turn.steering.add(text)
         try:
-            await self._client.query(text, message_id)
+            await self._client.query(text, message_id, blocks)
         except AgentUnavailable:
             return turn.steering.accept(message_id) is None
         return True

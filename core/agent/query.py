@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from core.agent.attachments.blocks import Attachment
 from core.agent.classifier import Classification, Classifier
 from core.agent.loop import AgentLoop
 from core.agent.messages.translate import TurnOutcome
@@ -57,8 +58,9 @@ class QueryPath:
         loop: AgentLoop,
         system_prompt: str,
         interrupted: Callable[[], bool],
+        files: Sequence[Attachment] = (),
     ) -> TurnOutcome:
-        """Run one query to its end.
+        """Run one query to its end, with the files that it names.
 
         Raises:
             AgentError: a handler denied it, or the agent failed.
@@ -74,7 +76,11 @@ class QueryPath:
             return TurnOutcome("interrupted")
         simple = decided.decision == "SIMPLE"
         outcome = await loop.run(
-            context.query_id, before.input, simple=simple, model=self._simple_model if simple else None
+            context.query_id,
+            before.input,
+            simple=simple,
+            model=self._simple_model if simple else None,
+            blocks=[each.block for each in files],
         )
         if outcome.status == "error":
             raise TurnFailed(outcome)

@@ -16,7 +16,7 @@ from core.events import types as ev
 from core.events.folder import describe_folder
 from core.events.model_problems import AGENT_CODES, FINAL_CODES, SERVICE, describe_problem
 from core.events.tool_names import tool_name
-from core.events.units import quantity, spent_of, spoken_duration
+from core.events.units import quantity, size, spent_of, spoken_duration
 from core.text import clean, clean_line
 
 __all__ = [
@@ -206,6 +206,20 @@ def _query_received(event: ev.QueryReceived, _hints: Hints) -> Description:
 @_describe.register(ev.QuerySteered)
 def _query_steered(event: ev.QuerySteered, _hints: Hints) -> Description:
     return Description("query", f"Sent to the running query: {clean(event.text)}")
+
+
+def _attached(file: ev.AttachedFile) -> str:
+    facts = []
+    if file.width and file.height:
+        facts.append(f"{file.width:,} × {file.height:,}")
+    if file.pages:
+        facts.append(quantity(file.pages, "page"))
+    return f"{_line(file.path)} ({', '.join([*facts, size(file.size)])})"
+
+
+@_describe.register(ev.FilesAttached)
+def _files_attached(event: ev.FilesAttached, _hints: Hints) -> Description:
+    return Description("query", "Attached: " + ", ".join(map(_attached, event.files)) + ".")
 
 
 @_describe.register(ev.QueryClassified)

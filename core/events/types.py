@@ -22,6 +22,7 @@ __all__ = [
     "AgentSilent",
     "ApiRetry",
     "ArtifactSaved",
+    "AttachedFile",
     "AuthFinished",
     "AuthRequired",
     "BudgetRaised",
@@ -30,6 +31,7 @@ __all__ = [
     "ComplianceFailed",
     "ErrorRaised",
     "Event",
+    "FilesAttached",
     "McpServer",
     "McpStatus",
     "MessageFinished",
@@ -150,6 +152,29 @@ class QuerySteered(Event, frozen=True, kw_only=True):
 
     query_id: str
     text: str
+
+
+class AttachedFile(msgspec.Struct, frozen=True, kw_only=True):
+    """A picture or a PDF file that went to the model; `path` is relative to the workspace.
+
+    `size` in bytes and `sha256` are those of the file, `width` and `height` those of the picture in pixels; a large one
+    is scaled before it is sent. Of a PDF file there are its `pages`.
+    """
+
+    path: str
+    media_type: str
+    size: int
+    sha256: str
+    width: int = 0
+    height: int = 0
+    pages: int = 0
+
+
+class FilesAttached(Event, frozen=True, kw_only=True):
+    """The query, or the message to the running query, goes to the model together with files that its text names."""
+
+    query_id: str
+    files: list[AttachedFile] = []
 
 
 class QueryClassified(Event, frozen=True, kw_only=True):

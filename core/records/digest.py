@@ -335,6 +335,8 @@ def _note_of(event: ev.Event) -> tuple[str, ...] | None:
     match event:
         case ev.QuerySteered():
             return "said", event.text
+        case ev.FilesAttached():
+            return "attached", describe(event).sentence, *(each.path for each in event.files)
         case ev.ArtifactSaved():
             copied = f", copied to {event.copied_to}" if event.copied_to else ""
             return "artifact", f"{describe(event).details[0]}{copied}", event.path

@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from core.agent.assembly import AgentAssembly
+from core.agent.attachments.blocks import Attachment, Attachments
+from core.agent.attachments.copying import attach
 from core.agent.auth.wait import AuthOutcome, AuthWait
 from core.agent.classifier import Classifier
 from core.agent.connection import AgentConnection
@@ -28,6 +30,7 @@ from core.events.types import (
     BudgetReached,
     ErrorRaised,
     Event,
+    FilesAttached,
     QueryFinished,
     QueryReceived,
     SessionFinished,
@@ -91,6 +94,7 @@ class Session:
             died=self._died,
         )
         previous = parts.previous
+        self._attachments = Attachments(self.workspace)
         self._queue = QueryQueue(self.workspace, previous.queue if previous is not None else ())
         self._runner = QueryRunner(self._queue, self._budget, self._run_query)
         self._interrupting = False
@@ -186,6 +190,14 @@ class Session:
             servers.ask()
         self._runner.begin(self._spawn)
 
+    async def attach(self, file: Path) -> str:
+        """Copy a file into the session's folder, and return what names it in the text of a query: `@attachments/...`.
+
+        Raises:
+            WorkspaceError: it cannot be copied.
+        """
+        return await asyncio.to_thread(attach, self.workspace, file)
+
     def submit(self, text: str) -> None:
         """Submit a query: it runs now, or waits behind the queries before it."""
         if text.strip() and not self._finished:
@@ -244,7 +256,14 @@ class Session:
         if self.state is not SessionState.RUNNING:
             self.submit(text)
             return False
-        if self._agent.loop is not None and await self._agent.loop.steer(text):
+        loop = self._agent.loop
+        try:
+            files = await self._attachments.of(text)
+        except AgentError:
+            # As a query of its own, it says what is wrong.
+            loop, files = None, ()
+        if loop is not None and await loop.steer(text, [each.block for each in files]):
+            self._report_files(f"q{self._last_query}", files)
             return True
         self._queue.add_first(text)
         self._runner.wake()
@@ -385,6 +404,7 @@ class Session:
         # Its configuration has keys: it must not remain on the disk, whatever happens next.
         self._assembly.close()
         self._auth.close()
+        self._attachments.close()
         await self._runner.end(_CLOSE_TIMEOUT)
 
     async def _finish(self, reason: str) -> None:
@@ -476,13 +496,20 @@ class Session:
         # What the agent does not know of its model it may have reported only at the end of a query.
         self._assembly.refuse_unpriced()
         self.state = SessionState.RUNNING
+        files = await self._attachments.of(text)
+        self._report_files(context.query_id, files)
         return await self._path.follow(
             text,
             context,
             loop=loop,
             system_prompt=self._assembly.system_prompt or "",
             interrupted=lambda: self._interrupting,
+            files=files,
         )
+
+    def _report_files(self, query_id: str, files: Sequence[Attachment]) -> None:
+        if files:
+            self.bus.publish(FilesAttached(query_id=query_id, files=[each.file for each in files]))
 
     def _stop_at_limit(self) -> None:
         if self._agent.loop is not None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
+from core.agent.attachments.copying import attach
 from core.agent.permissions.rule_set import RuleSet
 from core.bus import Bus
 from core.concurrency.spawn import Spawn
@@ -27,6 +28,7 @@ from core.events.types import (
 )
 from core.provider.models import KnownModel, ModelChoice
 from core.settings.model import PermissionMode, Settings
+from core.storage.workspace import Workspace
 from core.telemetry.tracer import Trace
 from tui.app.app import UaTuiApp
 from tui.app.session_source import LiveSource
@@ -127,6 +129,9 @@ class FakeSession:
             self.fail(self.fail_start)
         else:
             self.state = "idle"
+
+    async def attach(self, file: Path) -> str:
+        return await asyncio.to_thread(attach, Workspace.open(self.workspace.path), file)
 
     def submit(self, text: str) -> None:
         self.submitted.append(text)

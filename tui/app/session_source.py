@@ -80,4 +80,5 @@ class LiveSource(SessionSource):
         host.frame.folder = session.workspace.path
         host.frame.prompt.offer_files(session.workspace.path)
         host.frame.prompt.of_agent = lambda: session.commands
+        host.frame.prompt.attach_file = session.attach
         await session.start()

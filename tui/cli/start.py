@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tui.cli.output import complain
@@ -70,8 +71,11 @@ def start_headless(
     resume: Resume | None = None,
     timeout: float | None = None,
     output_schema: Path | None = None,
+    attach: Sequence[Path] = (),
 ) -> int:
     """Run one query and end; returns the exit code. `timeout` is in seconds, `output_schema` the file of a JSON Schema.
+
+    The files to `attach` go with the query.
 
     Raises:
         SettingsError: the schema cannot be used.
@@ -84,7 +88,13 @@ def start_headless(
     return _without_screen(
         settings,
         lambda: run_headless(
-            settings, query, as_json=as_json, resume=resume, timeout=timeout, output_schema=schema
+            settings,
+            query,
+            as_json=as_json,
+            resume=resume,
+            timeout=timeout,
+            output_schema=schema,
+            attach=attach,
         ),
     )
 

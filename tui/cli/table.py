@@ -76,12 +76,21 @@ def _run(args: argparse.Namespace) -> int:
         resume=resume,
         timeout=args.timeout,
         output_schema=args.output_schema,
+        attach=args.attach,
     )
 
 
 def _add_run(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("query", help="the query; - reads it from standard input")
     parser.add_argument("--json", action="store_true", help="print every event as a JSON line")
+    parser.add_argument(
+        "--attach",
+        metavar="FILE",
+        type=Path,
+        action="append",
+        default=[],
+        help="add a picture or another file",
+    )
     parser.add_argument(
         "--resume", metavar="SESSION", help="resume a past session: its folder, its name, or latest"
     )

@@ -15,12 +15,15 @@ from typing import TYPE_CHECKING, Any, TextIO
 from core.agent.output_schema import NOT_FITTING, REFUSED_SCHEMA
 from core.concurrency.garbage_collection import deferred
 from core.concurrency.race import until
+from core.errors import UniversalAgentError
 from core.events.types import AuthRequired, Event, QueryFinished
 from core.text import clean_line
 from tui.render.events import EventLines
 from tui.terminal.exit_codes import EXIT_FAILED, EXIT_NOT_FITTING, EXIT_TIMEOUT, EXIT_USAGE
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from core.session.resume import Resume
     from core.session.session import Session
     from core.settings.model import Settings
@@ -53,13 +56,16 @@ async def run_headless(
     resume: Resume | None = None,
     timeout: float | None = None,
     output_schema: Mapping[str, Any] | None = None,
+    attach: Sequence[Path] = (),
 ) -> int:
     """Run one query to its end; the exit code is 0, or says why there is no answer (`exit_codes`).
 
     With `resume` it is asked in a past session, whose conversation continues. After `timeout` seconds it is
-    interrupted. With an `output_schema` the answer is JSON that fits this JSON Schema.
+    interrupted. With an `output_schema` the answer is JSON that fits this JSON Schema. The files to
+    `attach` go with the query.
 
     Raises:
+        WorkspaceError: a file cannot be attached.
         ConversationGone: that conversation no longer exists.
         OSError: not everything could be written to standard output.
     """
@@ -78,6 +84,7 @@ async def run_headless(
         resume=resume,
         output_schema=output_schema,
     )
+    query = await _with_files(session, query, attach)
     ended, links, signal_number, timed_out = await _run(session, query, timeout)
     if lines.error is not None:
         raise lines.error
@@ -97,6 +104,15 @@ async def run_headless(
             return EXIT_USAGE
         return EXIT_NOT_FITTING if why.startswith(NOT_FITTING) else EXIT_FAILED
     return 0
+
+
+async def _with_files(session: Session, query: str, files: Sequence[Path]) -> str:
+    """Add files to a query; the session is closed if that fails."""
+    try:
+        return " ".join([*[await session.attach(file) for file in files], query])
+    except UniversalAgentError:
+        await session.close("finished")
+        raise
 
 
 async def _run(

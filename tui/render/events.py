@@ -16,6 +16,7 @@ from core.events.types import (
     ComplianceEnforced,
     ErrorRaised,
     Event,
+    FilesAttached,
     McpServer,
     McpStatus,
     ObserverFinished,
@@ -65,6 +66,7 @@ _SHOWN = (
     | BudgetReached
     | ComplianceEnforced
     | ErrorRaised
+    | FilesAttached
     | PermissionModeChanged
     | PipelineFailed
     | QueryClassified

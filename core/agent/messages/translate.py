@@ -375,6 +375,9 @@ class Translator:
             if message.uuid:
                 yield SteeringAccepted(message.uuid)
             return
+        if message.uuid and any(isinstance(block, sdk.TextBlock) for block in message.content):
+            # A message with files.
+            yield SteeringAccepted(message.uuid)
         results = [block for block in message.content if isinstance(block, sdk.ToolResultBlock)]
         for block in results:
             copy = message.tool_use_result if len(results) == 1 else None

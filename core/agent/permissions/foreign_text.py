@@ -19,6 +19,7 @@ from core.events.codec import from_json
 from core.text import clean_line
 
 __all__ = [
+    "ATTACHED",
     "CRAWLER",
     "FILE",
     "LARGEST_READ",
@@ -68,6 +69,7 @@ class Source:
 PAGE = Source("page", "pages")
 SEARCH = Source("search result", "search results")
 FILE = Source("file", "files")
+ATTACHED = Source("attached file", "attached files")
 REPORT = Source("report of a sub-agent", "reports of sub-agents")
 
 

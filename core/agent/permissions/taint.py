@@ -18,6 +18,7 @@ from typing import Any
 
 from core.agent.permissions.actions import Action, actions_of
 from core.agent.permissions.foreign_text import (
+    ATTACHED,
     CRAWLER,
     FILE,
     OWN_SERVERS,
@@ -38,6 +39,7 @@ from core.errors import WorkspaceError
 from core.events.codec import from_json
 from core.events.types import (
     Event,
+    FilesAttached,
     PermissionAnswered,
     PermissionAsked,
     QueryReceived,
@@ -208,6 +210,9 @@ class Taint:
         match event:
             case QueryReceived() | QuerySteered():
                 self.known.update(addresses_in_text(event.text, bare=True))
+            case FilesAttached():
+                for _ in event.files:
+                    self._note(ATTACHED, event.at)
             case PermissionAsked():
                 actions = actions_of(event.tool_name, event.input)
                 self._asked[event.request_id] = [each for one in actions for each in addresses_of(one) or ()]

@@ -1,9 +1,18 @@
 from __future__ import annotations
 
+import asyncio
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+from PIL import Image
 from textual import events
 from textual.app import App, ComposeResult
 
+from core.agent.attachments.copying import attach
+from core.storage.workspace import Workspace
 from tests.paths import STYLES
+from tui.panes.prompt.attachments import AttachmentBar
 from tui.panes.prompt.history import PromptHistory
 from tui.panes.prompt.pane import PASTE_LIMIT, Prompt
 from tui.theme.themes import DEFAULT_THEME, THEMES
@@ -149,3 +158,84 @@ async def test_a_new_line_stays_in_its_place_among_keys_typed_at_speed() -> None
         await pilot.pause()
         await pilot.press("enter")
         assert app.sent == ["a\nbc\nd"]
+
+
+class DropApp(PromptApp):
+    """A prompt of a session in `folder`; a file is added when the test allows it."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__()
+        self.folder = folder
+        self.may_add = asyncio.Event()
+
+    def on_mount(self) -> None:
+        self.prompt.offer_files(self.folder)
+        self.prompt.attach_file = self.add
+
+    async def add(self, file: Path) -> str:
+        await self.may_add.wait()
+        return await asyncio.to_thread(attach, Workspace.open(self.folder), file)
+
+    async def drop(self, text: str) -> None:
+        self.prompt.post_message(events.Paste(text))
+        await wait_for(lambda: self.prompt.text.endswith(text))
+
+    @property
+    def shown(self) -> list[str]:
+        """The rows of the files."""
+        return ["".join(each.text for each in bar.render_line(y)).rstrip() for bar in self.query(AttachmentBar)
+                for y in range(len(bar.files))]  # fmt: skip
+
+
+async def wait_for(holds: Callable[[], bool]) -> None:
+    # Nothing says when a thread has read the files.
+    while not holds():  # noqa: ASYNC110
+        await asyncio.sleep(0.001)
+
+
+async def test_a_dropped_file_is_added_shown_and_removed(tmp_path: Path) -> None:
+    Image.new("RGB", (40, 20)).save(tmp_path / "My photo.png")
+    (tmp_path / "notes.md").write_text("x")
+    app = DropApp(tmp_path / "session")
+    async with app.run_test(size=(90, 24)) as pilot:
+        app.may_add.set()
+        await pilot.press("s", "e", "e", "space")
+        await app.drop(f"'{tmp_path / 'My photo.png'}' {tmp_path / 'notes.md'}")
+        await wait_for(lambda: any(each.endswith("✕") for each in app.shown))
+        assert app.prompt.text == "see @attachments/my_photo.png @attachments/notes.md "
+        assert app.shown[0].startswith("@ my_photo.png  PNG · 40 × 20 · ")
+        assert app.shown[1] == "@ notes.md  MD · 1B  ✕"
+        # Backspace removes a name, and a click its file; undo restores the path that was pasted.
+        await pilot.press("backspace", "backspace")
+        await wait_for(lambda: len(app.shown) == 1)
+        assert app.prompt.text == "see @attachments/my_photo.png "
+        await pilot.click(AttachmentBar, offset=(3, 0))
+        await wait_for(lambda: not app.shown)
+        assert app.prompt.text == "see "
+        # A file of another session is not sent.
+        app.prompt.put("@attachments/gone.png")
+        await wait_for(lambda: any(app.shown))
+        await pilot.press("enter")
+        assert app.sent == []
+        assert "not in this session" in app.shown[0]
+
+
+async def test_enter_waits_for_what_was_dropped(tmp_path: Path) -> None:
+    (tmp_path / "notes.md").write_text("x")
+    app = DropApp(tmp_path / "session")
+    async with app.run_test() as pilot:
+        await app.drop(str(tmp_path / "notes.md"))
+        await pilot.press("enter")
+        assert app.sent == []
+        app.may_add.set()
+        await wait_for(lambda: bool(app.sent))
+        assert app.sent == ["@attachments/notes.md"]
+        assert app.prompt.text == ""
+        # Whatever else is pasted, or cannot be added, stays as it was pasted.
+        (tmp_path / "large.bin").touch()
+        os.truncate(tmp_path / "large.bin", (32 << 20) + 1)
+        for text in ("/no/such/file", str(tmp_path / "large.bin")):
+            app.prompt.put("")
+            await app.drop(text)
+            await app.workers.wait_for_complete()
+            assert app.prompt.text == text

@@ -18,6 +18,7 @@ from core.events.types import (
     ComplianceFailed,
     ErrorRaised,
     Event,
+    FilesAttached,
     McpServer,
     ModelChosen,
     PathFellBack,
@@ -117,6 +118,7 @@ def message_of(event: Event) -> AppMessage | None:
             | BudgetRaised()
             | SessionFinished()
             | PermissionModeChanged()
+            | FilesAttached()
         ):
             return _message(describe(event))
         case _:

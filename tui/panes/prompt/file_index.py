@@ -9,8 +9,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from core.agent.attachments.mentions import mention_of
 from core.storage.workspace import RECORDS, SAVED_REPORTS
-from core.text import clean_line, is_unsafe
+from core.text import clean_line
 from tui.panes.workspace.scan import Listing, Request, list_folders
 
 __all__ = ["FileIndex", "FoundFile", "search"]
@@ -18,7 +19,6 @@ __all__ = ["FileIndex", "FoundFile", "search"]
 _MOST_FILES = 20_000
 _MOST_FOLDERS = 2_000
 _SHOWN = 400
-_TYPEABLE = re.compile(r"[^\s\"'@()\[\]{},;<>]+")
 
 
 @dataclass(frozen=True)
@@ -38,9 +38,7 @@ class FoundFile:
     @property
     def mention(self) -> str | None:
         """What names the file in a query; None when its name has characters that cannot be in a text."""
-        if is_unsafe(self.path) or not self.path.isprintable() or '"' in self.path:
-            return None
-        return f"@{self.path}" if _TYPEABLE.fullmatch(self.path) else f'@"{self.path}"'
+        return mention_of(self.path)
 
 
 class FileIndex:

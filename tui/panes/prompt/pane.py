@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import re
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
@@ -18,14 +20,19 @@ from textual.widget import Widget
 from textual.widgets import TextArea
 from textual.widgets.text_area import Edit, EditResult
 
+from core.agent.attachments.mentions import Mention, mentions_in
+from core.text import clean_line
 from tui.keys.keymap import keys_of
 from tui.keys.places import KeyPlace, key_binding
+from tui.panes.prompt.attachments import AttachmentBar
 from tui.panes.prompt.completer import Completer
 from tui.panes.prompt.completion import Offer
 from tui.panes.prompt.history import PromptHistory
 from tui.panes.prompt.queue_bar import QueueBar
+from tui.terminal.dropped import dropped_files, may_be_dropped
 from tui.terminal.output_filter import strip_controls
 from tui.widgets.placeholder import ASK
+from tui.widgets.workers import start_job
 
 if TYPE_CHECKING:
     from tui.widgets.command import Command
@@ -43,6 +50,7 @@ class Prompt(TextArea):
 
     Attributes:
         of_agent: returns the names of the agent's own commands, which are sent like queries.
+        attach_file: adds a file of this machine to the session, and returns what names it; None before there is one.
     """
 
     PLACE: ClassVar[KeyPlace] = KeyPlace(
@@ -51,6 +59,7 @@ class Prompt(TextArea):
             ("↑ ↓", "older and newer prompts, at the edges"),
             ("↑ when empty", "take back the last queued query"),
             ("@", "name a file; Tab takes, Esc closes"),
+            ("Backspace after a file", "removes it"),
             ("/ at the start", "run a command"),
         ),
     )
@@ -106,7 +115,12 @@ class Prompt(TextArea):
         self._paused = False
         self._bar: QueueBar | None = None
         self._completer = Completer(self, self._choose)
+        self._files: AttachmentBar | None = None
+        self._folder: Path | None = None
+        self._dropping = 0
+        self._send_when_dropped: bool | None = None
         self.of_agent: Callable[[], Collection[str]] = tuple
+        self.attach_file: Callable[[Path], Awaitable[str]] | None = None
 
     @property
     def value(self) -> str:
@@ -129,6 +143,8 @@ class Prompt(TextArea):
         from tui.panes.prompt.file_index import FileIndex
 
         self._completer.offer_files(FileIndex(folder, saved_reports_of(folder)))
+        self._folder = folder
+        self._show_files()
 
     def show_queue(self, texts: Sequence[str], *, paused: bool = False) -> None:
         """Show the queue above the prompt, oldest first; `paused` when it waits for Enter."""
@@ -159,6 +175,10 @@ class Prompt(TextArea):
 
         With `steer` it is sent to the running query.
         """
+        if self._dropping:
+            # The files that were just dropped belong to what is sent.
+            self._send_when_dropped = steer
+            return
         text = self.value.strip()
         if not text:
             if self._paused:
@@ -174,6 +194,9 @@ class Prompt(TextArea):
             if self.value.startswith("/") and (problem := command_problem(text, commands, self.of_agent())):
                 self.notify(problem, severity="warning", markup=False)
                 return
+        if missing := self._missing_file():
+            self.notify(missing, severity="warning", markup=False)
+            return
         self._completer.hide()
         self._history.add(text)
         self.load_text("")
@@ -301,6 +324,77 @@ class Prompt(TextArea):
         if result := self._replace_via_keyboard(text, *self.selection):
             self.move_cursor(result.end_location)
             self.focus()
+            if text == event.text and self.attach_file is not None and may_be_dropped(text):
+                self._dropping += 1
+                start_job(self, partial(self._attach_dropped, text), "dropped", replacing=False)
+
+    async def _attach_dropped(self, text: str) -> None:
+        """Add the files whose paths were pasted, and write their names in place of the paths."""
+        from core.errors import WorkspaceError
+
+        mentions = []
+        try:
+            for file in await asyncio.to_thread(dropped_files, text):
+                assert self.attach_file is not None
+                mentions.append(await self.attach_file(file))
+        except WorkspaceError as error:
+            self.notify(f"{error}.", severity="warning", markup=False)
+            mentions = []
+        finally:
+            self._dropping -= 1
+        at = self.text.find(text)
+        if mentions and at >= 0:
+            end = at + len(text)
+            space = "" if self.text[end : end + 1].isspace() else " "
+            written = " ".join(mentions) + space
+            self.replace(written, location_of(self.text, at), location_of(self.text, end))
+        if not self._dropping and (steer := self._send_when_dropped) is not None:
+            self._send_when_dropped = None
+            self.action_send(steer=steer)
+
+    def on_text_area_changed(self) -> None:
+        """Show the files that the text names."""
+        self._show_files()
+
+    def _show_files(self) -> None:
+        text = self.text
+        if self._files is None:
+            if "@" not in text:
+                return
+            parent = self.parent
+            assert isinstance(parent, Widget)
+            self._files = AttachmentBar(self.remove_file)
+            parent.mount(self._files, before=self)
+        self._files.show_files_of(text, self._folder)
+
+    def _missing_file(self) -> str:
+        """What is wrong with a file that the text names; empty if nothing is."""
+        files = self._files.files if self._files is not None else ()
+        return next(
+            (f"{clean_line(each.path, 200)} is {each.problem}." for each in files if each.problem), ""
+        )
+
+    def remove_file(self, path: str) -> None:
+        """Remove the name of a file from the text."""
+        for mention in reversed(list(mentions_in(self.text))):
+            if mention.path == path:
+                self._delete_mention(mention)
+
+    def action_delete_left(self) -> None:
+        """Delete the character before the cursor, or the complete name of an added file that ends there."""
+        shown = {each.path for each in self._files.files} if self._files is not None else set()
+        if self.selection.is_empty and shown:
+            for mention in mentions_in(self.text):
+                ends_here = location_of(self.text, mention.end) == self.cursor_location
+                if ends_here and mention.path in shown:
+                    self._delete_mention(mention)
+                    return
+        super().action_delete_left()
+
+    def _delete_mention(self, mention: Mention) -> None:
+        text = self.text
+        end = mention.end + (text[mention.end : mention.end + 1] == " ")
+        self.replace("", location_of(text, mention.start), location_of(text, end))
 
     def _fold(self, text: str) -> str:
         # A text area lays out every character on each key press: a long text must stay out of it.
@@ -309,6 +403,12 @@ class Prompt(TextArea):
         number = len(self._pastes) + 1
         self._pastes[number] = text
         return f"[pasted #{number}: {text.count(chr(10)) + 1:,} lines, {len(text):,} characters]"
+
+
+def location_of(text: str, index: int) -> tuple[int, int]:
+    """The row and the column of a character of a text."""
+    before = text[:index]
+    return before.count("\n"), index - (before.rfind("\n") + 1)
 
 
 def strip_controls_but_lines(text: str) -> str:

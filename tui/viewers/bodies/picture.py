@@ -173,6 +173,27 @@ class PictureBody:
         """
         return self._below_facts(lambda: self._encoded(min(width, MAX_CELLS), canvas, stop), width, theme)
 
+    def thumbnail(
+        self, columns: int, rows: int, canvas: Canvas | None, stop: Stop = NEVER
+    ) -> Picture | list[Row] | None:
+        """Encode the picture alone, as large as fits, for `canvas` or in half blocks; None if it cannot be drawn.
+
+        Raises:
+            Stopped: the flag was set.
+        """
+        cell = canvas.cell if canvas is not None else Cell(1, 2)
+        height = max(1, self._header.height)
+        width = max(1, min(columns, rows * cell.height * self._header.width // (height * cell.width)))
+        try:
+            if canvas is not None:
+                return self._encoded(width, canvas, stop)
+            return _half_blocks(self._scaled(self._fitted(width, cell), stop))
+        except Stopped:
+            raise
+        except Exception:
+            # As in `_below_facts`; a thumbnail needs no reason.
+            return None
+
     def _below_facts(self, draw: Callable[[], Picture | list[Row]], width: int, theme: MarkdownTheme) -> Rows:
         facts: list[Row] = [styled(tail_cut(self._facts, width), "dim"), Content("")]
         try:

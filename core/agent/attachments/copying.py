@@ -1,0 +1,87 @@
+"""Copies a file that a person adds to a query into the session's folder, where the agent may read it."""
+
+from __future__ import annotations
+
+import os
+import stat
+from hashlib import sha256
+from pathlib import Path
+
+from core.agent.attachments.mentions import mention_of
+from core.errors import WorkspaceError
+from core.storage.names import numbered, safe_name
+from core.storage.workspace import Workspace
+from core.text import clean_line
+
+__all__ = ["FOLDER", "LARGEST", "attach"]
+
+FOLDER = "attachments"
+LARGEST = 32 << 20
+"""The maximum size of an added file, in bytes."""
+
+
+def attach(workspace: Workspace, file: Path) -> str:
+    """Copy a file into the session's folder; returns what names it in a query. Call it in a thread.
+
+    Secrets in a text are masked. A file that is in the folder already is named where it is, and one with the same
+    content is not copied twice.
+
+    Raises:
+        WorkspaceError: it is not a regular file, is too large, or cannot be read or written.
+    """
+    inside = _path_inside(workspace, file)
+    if inside is None:
+        inside = _copy(workspace, file.name, _read(file))
+    mention = mention_of(inside)
+    if mention is None:
+        raise WorkspaceError(f"{_shown(file)} cannot be added: its name cannot be typed. Rename it first")
+    return mention
+
+
+def _path_inside(workspace: Workspace, file: Path) -> str | None:
+    try:
+        inside = file.resolve().relative_to(workspace.path.resolve()).as_posix()
+        return inside if workspace.exists(inside) else None
+    except (ValueError, OSError, RuntimeError, WorkspaceError):
+        return None
+
+
+def _read(file: Path) -> bytes:
+    try:
+        # Without blocking, as it may be a pipe that nobody writes to.
+        with os.fdopen(os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as opened:
+            found = os.fstat(opened.fileno())
+            if not stat.S_ISREG(found.st_mode):
+                raise WorkspaceError(f"{_shown(file)} cannot be added: it is not a regular file")
+            data = opened.read(LARGEST + 1)
+    except OSError as error:
+        raise WorkspaceError(
+            f"{_shown(file)} cannot be added: {error.strerror}. Check its path and permissions"
+        ) from error
+    if len(data) > LARGEST:
+        raise WorkspaceError(f"{_shown(file)} cannot be added: it is larger than {LARGEST >> 20} MB")
+    return data
+
+
+def _copy(workspace: Workspace, name: str, data: bytes) -> str:
+    content = _masked(workspace, data)
+    digest = sha256(content).digest()
+    for path in numbered(f"{FOLDER}/{safe_name(name)}"):
+        if not workspace.exists(path):
+            return workspace.write(path, content).path
+        if sha256(workspace.read(path)).digest() == digest:
+            return path
+    raise WorkspaceError(f"{clean_line(name, 200)} cannot be added: too many files have this name")
+
+
+def _masked(workspace: Workspace, data: bytes) -> bytes:
+    """A text without secrets; anything else as it is."""
+    try:
+        text = data.decode()
+    except UnicodeDecodeError:
+        return data
+    return workspace.redactor.redact(text).encode()
+
+
+def _shown(file: Path) -> str:
+    return clean_line(str(file), 300)

@@ -1,0 +1,40 @@
+"""Files named in a query, as `@notes.md` or `@"my notes.md"`: found in a text, and written."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from core.text import is_unsafe
+
+__all__ = ["Mention", "mention_of", "mentions_in"]
+
+_MENTION = re.compile(r"""(?:^|(?<=[\s(\["']))@(?:"([^"\n]+)"|([^\s"@]+))""")
+_PLAIN = re.compile(r"[^\s\"'@()\[\]{},;<>]+")
+_PUNCTUATION = ".,;:!?)]}>'"
+
+
+@dataclass(frozen=True)
+class Mention:
+    """A file named in a text: its path as it is written, and where the name begins and ends."""
+
+    path: str
+    start: int
+    end: int
+
+
+def mentions_in(text: str) -> Iterator[Mention]:
+    """Every name of a file in a text, in order; punctuation at its end is not part of it."""
+    for found in _MENTION.finditer(text):
+        path = found[1] or found[2].rstrip(_PUNCTUATION)
+        if path:
+            end = found.end() if found[1] else found.start(2) + len(path)
+            yield Mention(path, found.start(), end)
+
+
+def mention_of(path: str) -> str | None:
+    """Write the name of a file; None if the path has characters that cannot be in a text."""
+    if is_unsafe(path) or not path.isprintable() or '"' in path:
+        return None
+    return f"@{path}" if _PLAIN.fullmatch(path) and path[-1] not in _PUNCTUATION else f'@"{path}"'

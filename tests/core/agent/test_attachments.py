@@ -1,0 +1,204 @@
+"""Files that a query names: how they are named, copied and prepared for the model."""
+
+from __future__ import annotations
+
+import io
+import os
+import struct
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+from PIL import Image
+from pypdf import PdfWriter
+
+from core.agent.attachments import media
+from core.agent.attachments.blocks import Attachments, is_media
+from core.agent.attachments.copying import LARGEST, attach
+from core.agent.attachments.media import MAX_EDGE, prepare_media
+from core.agent.attachments.mentions import mention_of, mentions_in
+from core.concurrency.conversions import ConversionFailed, TooComplex
+from core.errors import AgentError, WorkspaceError
+from core.redaction.redactor import Redactor
+from core.storage.workspace import Workspace
+
+SECRET = "sk-ant-api03-0123456789abcdef0123456789"
+
+
+class Here:
+    """Prepares files in this process, without the limits of a worker process."""
+
+    problem: Exception | None = None
+
+    def run(self, _task: str, data: bytes, *, seconds: float) -> dict[str, Any]:
+        if self.problem is not None:
+            raise self.problem
+        try:
+            return prepare(data)
+        except Exception as error:
+            raise ConversionFailed(str(error)) from error
+
+    def close(self) -> None:
+        """Nothing is running."""
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Iterator[Workspace]:
+    made = Workspace.open(tmp_path / "session", Redactor([SECRET]))
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def attachments(workspace: Workspace) -> Attachments:
+    made = Attachments(workspace)
+    made._conversions = cast("Any", Here())
+    return made
+
+
+def prepare(data: bytes) -> dict[str, Any]:
+    return prepare_media(cast("Any", None), data)
+
+
+def picture(kind: str, size: tuple[int, int], mode: str = "RGB", **more: Any) -> bytes:
+    target = io.BytesIO()
+    Image.new(mode, size, **({"color": "teal"} if mode == "RGB" else {})).save(target, kind, **more)
+    return target.getvalue()
+
+
+def pdf(pages: int, password: str = "") -> bytes:
+    writer, target = PdfWriter(), io.BytesIO()
+    for _ in range(pages):
+        writer.add_blank_page(9, 9)
+    if password:
+        writer.encrypt(password, algorithm="RC4-40")
+    writer.write(target)
+    return target.getvalue()
+
+
+def bomb(width: int, height: int) -> bytes:
+    """The beginning of a PNG that claims to have so many pixels."""
+    head = b"IHDR" + struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
+    chunks = (head, b"IDAT" + zlib.compress(b"\0" * 100))
+    parts = (struct.pack(">I", len(each) - 4) + each + struct.pack(">I", zlib.crc32(each)) for each in chunks)
+    return b"\x89PNG\r\n\x1a\n" + b"".join(parts)
+
+
+def test_names_of_files_are_found_and_written() -> None:
+    text = 'Compare @a.png, (@b/c.pdf) and @"my notes.md"; not me@example.org or @ alone.'
+    assert [(each.path, text[each.start : each.end]) for each in mentions_in(text)] == [
+        ("a.png", "@a.png"), ("b/c.pdf", "@b/c.pdf"), ("my notes.md", '@"my notes.md"'),
+    ]  # fmt: skip
+    for path in ("a.png", "x y.png", "a,b.png", "end."):
+        mention = mention_of(path)
+        assert [each.path for each in mentions_in(f"See {mention}.")] == [path]
+    assert mention_of('a"b') is None
+    assert mention_of("a\nb") is None
+
+
+def test_a_file_is_copied_once_and_without_secrets(workspace: Workspace, tmp_path: Path) -> None:
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    (folder / "Key File.txt").write_text(f"the key is {SECRET}")
+    (folder / ".env").write_bytes(b"\xff")
+    first = attach(workspace, folder / "Key File.txt")
+    assert first == attach(workspace, folder / "Key File.txt") == "@attachments/key_file.txt"
+    assert SECRET.encode() not in workspace.read("attachments/key_file.txt")
+    (folder / "Key File.txt").write_text("another")
+    assert attach(workspace, folder / "Key File.txt") == "@attachments/key_file-2.txt"
+    # A name that other programs obey is changed; what is in the folder already stays where it is.
+    assert ".env" not in attach(workspace, folder / ".env")
+    assert attach(workspace, workspace.path / first[1:]) == first
+
+
+def test_what_is_no_file_to_add_is_refused(workspace: Workspace, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with (tmp_path / "huge").open("wb") as file:
+        file.truncate(LARGEST + 1)
+    for name, why in (
+        ("pipe", "regular"),
+        ("missing", "No such file"),
+        ("huge", "larger than 32 MB"),
+        (".", "irectory"),
+    ):
+        with pytest.raises(WorkspaceError, match=why):
+            attach(workspace, tmp_path / name)
+
+
+def test_pictures_are_sent_as_they_are_or_within_the_limits(monkeypatch: pytest.MonkeyPatch) -> None:
+    for kind in ("PNG", "JPEG", "GIF", "WEBP"):
+        data = picture(kind, (30, 20))
+        assert prepare(data) == {
+            "media_type": f"image/{kind.lower()}",
+            "data": data,
+            "width": 30,
+            "height": 20,
+        }
+        assert is_media(data[:16])
+    noise = io.BytesIO()
+    Image.effect_noise((200, 200), 90).convert("RGBA").save(noise, "PNG")
+    monkeypatch.setattr(media, "LARGEST_SENT", 9_000)
+    for data, sent_as in (
+        (picture("PNG", (MAX_EDGE + 1, 10)), "image/jpeg"),
+        (picture("PNG", (10, MAX_EDGE + 1), "RGBA"), "image/png"),
+        (picture("BMP", (30, 20)), "image/jpeg"),
+        (picture("TIFF", (30, 20)), "image/jpeg"),
+        (noise.getvalue(), "image/jpeg"),
+    ):
+        prepared = prepare(data)
+        assert prepared["media_type"] == sent_as
+        assert len(prepared["data"]) <= media.LARGEST_SENT
+        with Image.open(io.BytesIO(prepared["data"])) as sent:
+            assert max(sent.size) <= MAX_EDGE
+
+
+def test_what_the_model_would_refuse_is_not_sent() -> None:
+    assert "megapixels" in prepare(bomb(10_000, 10_000))["problem"]
+    assert "megapixels" in prepare(bomb(60_000, 60_000))["problem"]
+    assert "101 pages" in prepare(pdf(101))["problem"]
+    assert "password" in prepare(pdf(1, "x"))["problem"]
+    assert prepare(pdf(2))["pages"] == 2
+    with pytest.raises(OSError, match="truncated"):
+        prepare(picture("PNG", (300, 200))[:-40])
+
+
+async def test_only_files_of_the_session_are_sent(
+    workspace: Workspace, attachments: Attachments, tmp_path: Path
+) -> None:
+    outside = tmp_path / "outside.png"
+    outside.write_bytes(picture("PNG", (3, 2)))
+    workspace.write("chart.png", outside.read_bytes())
+    workspace.write("notes.md", "text")
+    (workspace.path / "link.png").symlink_to(outside)
+    text = f"@chart.png @chart.png @notes.md @link.png @../outside.png @{outside} @journal.jsonl @missing.png"
+    [sent] = await attachments.of(text)
+    assert (sent.file.path, sent.file.width, sent.block["type"]) == ("chart.png", 3, "image")
+    assert await attachments.of("nothing is named") == ()
+
+
+async def test_what_cannot_be_sent_is_named_with_the_reason(
+    workspace: Workspace, attachments: Attachments
+) -> None:
+    workspace.write("torn.png", b"\x89PNG\r\n\x1a\n torn")
+    workspace.write("bomb.png", bomb(60_000, 60_000))
+    workspace.write("fine.png", picture("PNG", (3, 2)))
+    for text, why in (
+        ("@torn.png", "torn.png cannot be sent to the model: it is damaged"),
+        ("@bomb.png", "bomb.png cannot be sent to the model: it has more than 50 megapixels"),
+        ("@attachments/gone.png", "attachments/gone.png is not in this session's folder: add the file again"),
+    ):
+        with pytest.raises(AgentError, match=why):
+            await attachments.of(text)
+    for number in range(21):
+        workspace.write(f"{number}.png", picture("PNG", (3, number + 1)))
+    with pytest.raises(AgentError, match="too many files"):
+        await attachments.of(" ".join(f"@{number}.png" for number in range(21)))
+    Here.problem = TooComplex("it takes longer than 20 s")
+    try:
+        with pytest.raises(AgentError, match="it takes longer than 20 s"):
+            await attachments.of("@fine.png")
+    finally:
+        Here.problem = None
+    attachments.close()

@@ -1,0 +1,82 @@
+"""Files that a query names, with the real agent: what of them reaches the model."""
+
+from __future__ import annotations
+
+import base64
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+from PIL import Image
+from pypdf import PdfWriter
+
+from core.events.types import Event, FilesAttached, QueryFinished, QuerySteered, UntrustedTextRead
+from tests.e2e.test_sessions import of, own_home
+from tests.e2e.test_steering import Model, asked, serving, session_of
+
+__all__ = ["own_home"]
+
+
+def picture(path: Path, size: tuple[int, int], kind: str = "PNG") -> Path:
+    Image.new("RGB", size, "teal").save(path, kind)
+    return path
+
+
+def sent(model: Model, number: int) -> list[dict[str, Any]]:
+    """The pictures and documents of a request's last message of the user."""
+    users = [each["content"] for each in json.loads(model.requests[number]) if each["role"] == "user"]
+    blocks = [block for content in users for block in content if isinstance(block, dict)]
+    return [block for block in blocks if block["type"] in ("image", "document")]
+
+
+async def test_pictures_and_pdf_files_reach_the_model(tmp_path: Path) -> None:
+    model, events = Model(calls=1), list[Event]()
+    writer = PdfWriter()
+    writer.add_blank_page(99, 99)
+    writer.write(tmp_path / "paper.pdf")
+    pdf = (tmp_path / "paper.pdf").read_bytes()
+    with serving(model) as url:
+        async with session_of(tmp_path / "base", url, events) as session:
+            large = await session.attach(picture(tmp_path / "My photo.bmp", (3000, 1500), "BMP"))
+            paper = await session.attach(tmp_path / "paper.pdf")
+            model.may_answer.release(2)
+            session.submit(f"Compare {large} with {paper}.")
+            await session.wait_idle()
+            image, document = sent(model, 0)
+            assert image["source"]["media_type"] == "image/jpeg"
+            shown = Image.open(io.BytesIO(base64.b64decode(image["source"]["data"])))
+            assert shown.size == (2000, 1000)
+            assert base64.b64decode(document["source"]["data"]) == pdf
+            assert document["title"] == "paper.pdf"
+            # Sent to a running query, too.
+            while model.asked.acquire(blocking=False):
+                pass
+            session.submit("Now wait.")
+            await asked(model)
+            small = await session.attach(picture(tmp_path / "small.gif", (8, 6), "GIF"))
+            assert await session.steer(f"and {small}")
+            model.may_answer.release()
+            await asked(model)
+            model.may_answer.release()
+            await session.wait_idle()
+            assert "image/gif" in [
+                each["source"]["media_type"] for each in sent(model, len(model.requests) - 1)
+            ]
+            # What cannot be sent ends its query, which says why, and the next one runs.
+            (tmp_path / "torn.png").write_bytes(b"\x89PNG\r\n\x1a\n torn")
+            requests = len(model.requests)
+            session.submit(await session.attach(tmp_path / "torn.png"))
+            await session.wait_idle()
+            assert len(model.requests) == requests
+    assert [each.text for each in of(events, QuerySteered)] == [f"and {small}"]
+    files = [file for event in of(events, FilesAttached) for file in event.files]
+    assert [(file.media_type, file.width, file.pages) for file in files] == [
+        ("image/jpeg", 3000, 0), ("application/pdf", 0, 1), ("image/gif", 8, 0),
+    ]  # fmt: skip
+    assert (session.workspace.path / files[1].path).read_bytes() == pdf
+    *_, last = of(events, QueryFinished)
+    assert "torn.png cannot be sent to the model: it is damaged" in (last.error or "")
+    # What the files say is not the user's.
+    assert [each.what.split(" since")[0] for each in of(events, UntrustedTextRead)] == ["1 attached file"]
+    assert "paper.pdf" in (session.workspace.path / "transcript.md").read_text(encoding="utf-8")

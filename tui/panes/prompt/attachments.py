@@ -1,0 +1,279 @@
+"""The files that the prompt names, above it: name, format, size, a thumbnail of each picture, and how to remove one."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+from rich.segment import Segment
+from rich.style import Style
+from textual import events
+from textual.geometry import Region
+from textual.strip import Strip
+from textual.widget import Widget
+
+from core.agent.attachments.mentions import mentions_in
+from core.events.units import size
+from core.text import clean_line
+from tui.render.format import middle_cut, tail_cut
+from tui.widgets.workers import start_job
+
+if TYPE_CHECKING:
+    from tui.graphics.image import Picture, PlacedPicture
+    from tui.graphics.store import PictureStore
+    from tui.viewers.bodies.picture import PictureHeader
+    from tui.viewers.document import Row
+
+__all__ = ["AttachmentBar", "NamedFile", "find_files"]
+
+ROWS = 4
+"""The most files that are listed, and the height of a thumbnail."""
+_MOST_COLUMNS = 14
+_TEXT_WIDTH = 34
+_LOWEST_SCREEN = 30
+_HEAD = 64 << 10
+
+
+@dataclass(frozen=True)
+class NamedFile:
+    """A file that a text names: its path as it is written, and what is known of it.
+
+    `header` is that of a picture; `problem` says why it cannot be added.
+    """
+
+    path: str
+    facts: str = ""
+    header: PictureHeader | None = None
+    problem: str = ""
+
+
+def find_files(folder: Path, paths: Sequence[str]) -> list[NamedFile]:
+    """Those of the paths that are files of a session's folder; one in `attachments` that is missing is a problem.
+
+    Call it in a thread.
+    """
+    from core.agent.attachments.copying import FOLDER
+    from core.errors import WorkspaceError
+    from core.storage.files import Root
+    from tui.viewers.bodies.picture import read_header
+
+    found: list[NamedFile] = []
+    for path in paths:
+        try:
+            root = Root(folder)
+            head, bytes_ = root.read(path, _HEAD), size(root.size(path))
+        except WorkspaceError:
+            if path.startswith(f"{FOLDER}/"):
+                found.append(NamedFile(path, problem="not in this session: add it again"))
+            continue
+        header = read_header(head)
+        suffix = Path(path).suffix.removeprefix(".").upper()
+        kind = suffix or "file"
+        if header is not None:
+            kind = f"{header.kind.partition(' ')[0]} · {header.width:,} × {header.height:,}"
+        found.append(NamedFile(path, f"{kind} · {bytes_}", header))
+    return found
+
+
+class _Thumbnail:
+    """A thumbnail of the bar: rows of half blocks, or a picture in the graphics of the terminal."""
+
+    def __init__(self, bar: AttachmentBar, drawn: Picture | Sequence[Row]) -> None:
+        self._bar = bar
+        self._drawn = drawn
+        self.placed: PlacedPicture | None = None
+        self.store: PictureStore | None = None
+
+    @property
+    def columns(self) -> int:
+        """Its width in cells."""
+        if isinstance(self._drawn, Sequence):
+            return max((_strip(row).cell_length for row in self._drawn), default=0)
+        return self._drawn.columns
+
+    def row(self, y: int) -> Strip:
+        """Its part of a row of the bar."""
+        drawn, placed = self._drawn, self.placed
+        if isinstance(drawn, Sequence):
+            return _strip(drawn[y]) if y < len(drawn) else Strip.blank(self.columns)
+        if placed is not None and placed.ready and y < drawn.rows and hasattr(drawn, "png"):
+            from tui.graphics.kitty import row_of
+
+            return row_of(placed.key, y, drawn.columns)
+        return Strip.blank(drawn.columns)
+
+    def remove(self) -> None:
+        """Remove it from the terminal."""
+        if self.store is not None:
+            self.store.remove(self)
+
+    @property
+    def surface(self) -> Widget:
+        """The widget it is in."""
+        return self._bar
+
+    def redraw_picture(self) -> None:
+        """Draw the bar again."""
+        self._bar.refresh()
+
+    @property
+    def picture_region(self) -> tuple[Region, Region] | None:
+        """Where it is on the screen, and what is visible of the bar; None while it is hidden."""
+        left = self._bar.left_of(self) if self._bar.is_on_screen and self._bar.display else None
+        if left is None or isinstance(self._drawn, Sequence):
+            return None
+        visible = self._bar.content_region
+        return Region(visible.x + left, visible.y, self._drawn.columns, self._drawn.rows), visible
+
+
+def _strip(row: Row) -> Strip:
+    assert isinstance(row, Strip)
+    return row
+
+
+class AttachmentBar(Widget):
+    """A row for each file that the prompt names, with the thumbnails at the left if the screen is high enough.
+
+    A click on a row calls `remove` with the path of its file.
+    """
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {
+        "attachment--mark",
+        "attachment--name",
+        "attachment--facts",
+        "attachment--problem",
+    }
+
+    def __init__(self, remove: Callable[[str], None]) -> None:
+        super().__init__()
+        self.display = False
+        self._remove = remove
+        self._folder: Path | None = None
+        self._paths: tuple[str, ...] = ()
+        self._files: Sequence[NamedFile] = ()
+        self._thumbnails: dict[str, _Thumbnail] = {}
+
+    @property
+    def files(self) -> Sequence[NamedFile]:
+        """The files that are shown."""
+        return self._files
+
+    def show_files_of(self, text: str, folder: Path | None) -> None:
+        """Show the files that a text names, as soon as they are read."""
+        paths = tuple(dict.fromkeys(each.path for each in mentions_in(text))) if "@" in text else ()
+        if (paths, folder) == (self._paths, self._folder):
+            return
+        self._paths, self._folder = paths, folder
+        if paths and folder is not None:
+            start_job(self, self._read, "attachments")
+        else:
+            self._show([])
+
+    async def _read(self) -> None:
+        folder, paths = self._folder, self._paths
+        assert folder is not None
+        files = await asyncio.to_thread(find_files, folder, paths)
+        if (folder, paths) != (self._folder, self._paths):
+            return
+        self._show(files)
+        for file in files:
+            if file.header is not None and file.path not in self._thumbnails and self._has_room:
+                await self._draw(folder / file.path, file)
+
+    def _show(self, files: Sequence[NamedFile]) -> None:
+        self._files = files
+        shown = {file.path for file in files}
+        for path in [each for each in self._thumbnails if each not in shown]:
+            self._thumbnails.pop(path).remove()
+        self.display = bool(files)
+        pictures = self._has_room and any(file.header is not None for file in files)
+        self.styles.height = ROWS if pictures else max(1, min(ROWS, len(files)))
+        self.refresh()
+
+    @property
+    def _has_room(self) -> bool:
+        return self.app.size.height >= _LOWEST_SCREEN
+
+    async def _draw(self, path: Path, file: NamedFile) -> None:
+        from tui.graphics.app import HasGraphics
+        from tui.viewers.bodies.picture import PictureBody
+
+        assert file.header is not None
+        if self.app.current_theme.ansi:
+            return
+        store = self.app.graphics.pictures if isinstance(self.app, HasGraphics) else None
+        canvas = store.canvas if store is not None else None
+        body = PictureBody(file.header, None, path)
+        drawn = await asyncio.to_thread(body.thumbnail, _MOST_COLUMNS, ROWS, canvas)
+        if drawn is None or file not in self._files:
+            return
+        thumbnail = self._thumbnails[file.path] = _Thumbnail(self, drawn)
+        if store is not None and not isinstance(drawn, list):
+            thumbnail.placed = store.place(thumbnail, drawn)
+            thumbnail.store = store
+        self.refresh()
+
+    def on_unmount(self) -> None:
+        """Remove the thumbnails from the terminal."""
+        for thumbnail in self._thumbnails.values():
+            thumbnail.remove()
+
+    def left_of(self, wanted: _Thumbnail) -> int | None:
+        """The column of a thumbnail in the bar; None if it has no room."""
+        left = 0
+        for thumbnail in self._in_order():
+            if left + thumbnail.columns + _TEXT_WIDTH > self.content_size.width:
+                break
+            if thumbnail is wanted:
+                return left
+            left += thumbnail.columns + 1
+        return None
+
+    def _in_order(self) -> list[_Thumbnail]:
+        return [self._thumbnails[file.path] for file in self._files if file.path in self._thumbnails]
+
+    def render_line(self, y: int) -> Strip:
+        """Draw a row: its part of the thumbnails, and a file."""
+        width = self.content_size.width
+        strips: list[Strip] = []
+        used = 0
+        for thumbnail in self._in_order():
+            if self.left_of(thumbnail) is None:
+                break
+            strips.append(thumbnail.row(y))
+            strips.append(Strip([Segment(" ")], 1))
+            used += thumbnail.columns + 1
+        strips.append(self._text(y, width - used))
+        base = self.rich_style
+        return Strip.join(strips).apply_style(base).adjust_cell_length(width, base)
+
+    def _text(self, y: int, width: int) -> Strip:
+        if y >= len(self._files):
+            return Strip.blank(max(0, width))
+        file = self._files[y]
+        more = len(self._files) - ROWS
+        remove = f"  +{more}" if more > 0 and y == ROWS - 1 else "  ✕"
+        facts = file.problem or file.facts
+        room = width - 2 - len(remove)
+        name = middle_cut(clean_line(file.path.removeprefix("attachments/"), 200), max(8, min(40, room // 2)))
+        facts = tail_cut(facts, max(0, room - len(name) - 2))
+        mark, muted = self._style("mark"), self._style("facts")
+        segments = [
+            Segment("@ ", mark),
+            Segment(f"{name}  ", self._style("name")),
+            Segment(facts, self._style("problem") if file.problem else muted),
+            Segment(remove, muted),
+        ]
+        return Strip(segments)
+
+    def _style(self, part: str) -> Style:
+        return self.get_component_rich_style(f"attachment--{part}", partial=True)
+
+    def on_click(self, event: events.Click) -> None:
+        """Remove the file of the clicked row."""
+        event.stop()
+        if 0 <= event.y < min(ROWS, len(self._files)):
+            self._remove(self._files[event.y].path)
