@@ -13,6 +13,7 @@ __all__ = [
     "is_encodable",
     "is_unsafe",
     "middle_truncate",
+    "natural_key",
     "without_surrogates",
 ]
 
@@ -26,6 +27,8 @@ _UNSAFE = re.compile(f"[\x00-\x08\x0b-\x1f{_HIDDEN}]")
 _UNSAFE_IN_JSON = re.compile(f"[{_HIDDEN}]")
 _PLAIN_BYTES = bytes(range(0x7F))
 _PIECE = 64 << 10
+# Few enough digits that the value of any text is found at once.
+_NUMBER = re.compile(r"([0-9]{1,18})")
 _BREAKS = str.maketrans("\n\t", "  ")
 
 
@@ -41,6 +44,12 @@ def clean_line(text: str, limit: int = 200) -> str:
     """Clean a text and put it on one line of at most `limit` characters, with an ellipsis if it is cut."""
     line = clean(text.strip()[: 2 * limit + 2]).translate(_BREAKS).rstrip()
     return line if len(line) <= limit else line[: max(limit - 1, 0)].rstrip() + "…"[:limit]
+
+
+def natural_key(text: str) -> tuple[tuple[int | str, ...], str]:
+    """Return the key by which a person sorts names: numbers by their value, letters without regard to case."""
+    parts = _NUMBER.split(text)
+    return tuple(int(part) if at % 2 else part.casefold() for at, part in enumerate(parts)), text
 
 
 def is_unsafe(text: str) -> bool:

@@ -6,7 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.text import clean, clean_line, escape_unsafe, is_unsafe, middle_truncate, without_surrogates
+from core.text import (
+    clean,
+    clean_line,
+    escape_unsafe,
+    is_unsafe,
+    middle_truncate,
+    natural_key,
+    without_surrogates,
+)
 
 any_text = st.text(st.characters(exclude_categories=()), max_size=200)
 
@@ -99,3 +107,17 @@ def test_middle_truncate_shows_how_much_is_missing() -> None:
     assert len(head.strip()) + int(count) + len(tail.strip()) == 1000
     assert cut.startswith("a")
     assert cut.endswith("b")
+
+
+def test_names_are_sorted_as_a_person_sorts_them() -> None:
+    names = ["report10.html", "b", "Report2.html", "report1_10", "report1_9", "2026", "9", "a" + "1" * 5000]
+    assert sorted(names, key=natural_key) == [
+        "9",
+        "2026",
+        "a" + "1" * 5000,
+        "b",
+        "report1_9",
+        "report1_10",
+        "Report2.html",
+        "report10.html",
+    ]

@@ -54,6 +54,32 @@ async def test_files_appear_as_they_are_made_and_are_new_until_seen(session: Pat
         assert app.highlighted[-1] == report
 
 
+async def test_articles_are_listed_by_their_titles_and_numbers_by_their_value(session: Path) -> None:
+    articles = session / "extracted_articles"
+    for number, title in ((1, "Zinc"), (2, "Report \\u201c10\\u201d"), (3, "")):
+        text = f'{{"type":"article",\n"title":"{title}",\n"content":"..."}}'
+        (articles / f"site_example_{number}_df6c390{number}_032151_fogl7pjwl3wd.json").write_text(text)
+    (session / "search_results" / "crawl_site_a_a01771b69633.md").write_text('---\ntitle: "A page"\n---\n')
+    for number in (2, 10, 1):
+        (session / "work_products" / f"report{number}.html").write_text("x")
+    pane = WorkspacePane(session)
+    async with hosted(pane, size=(60, 30)) as (app, pilot):
+        await until(lambda: "  report10.html" in rows(pane))
+        pane.reveal(articles / "x")
+        await until(lambda: "Zinc" in screen_text(app))
+        listed = [row.entry.title for row in pane.tree_view.model.rows.items if row.entry and row.depth]
+        assert listed[:3] == ["Report “10”", "", "Zinc"]
+        assert [row for row in rows(pane) if "report" in row] == [
+            "  report1.html",
+            "  report2.html",
+            "  report10.html",
+        ]
+        assert "A page" in screen_text(app)
+        assert "crawl_site" not in screen_text(app)
+        await pilot.press("slash", *"zin", "enter")
+        await until(lambda: "Zinc" in screen_text(app) and "A page" not in screen_text(app))
+
+
 async def test_a_root_that_comes_later_and_one_that_comes_back_are_watched(tmp_path: Path) -> None:
     root = tmp_path / "root"
     pane = WorkspacePane()

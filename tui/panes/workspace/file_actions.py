@@ -20,7 +20,7 @@ from core.errors import UniversalAgentError, WorkspaceError
 from core.events.units import size
 from core.storage.compression import inner_name
 from core.storage.workspace import RECORDS, REPORT_INDEX
-from core.text import clean_line
+from core.text import clean_line, natural_key
 from tui.keys.places import COPY_FILE, key_binding
 from tui.panes.workspace.folder_tree import Row
 from tui.terminal.copy import copy_text
@@ -301,7 +301,7 @@ def why_not_deleted(place: Place, path: str, *, is_folder: bool) -> str | None:
     name = clean_line(os.path.basename(path), 120)
     try:
         mode = os.lstat(path).st_mode
-        held = sorted(os.listdir(path)) if is_folder and stat.S_ISDIR(mode) else []
+        held = sorted(os.listdir(path), key=natural_key) if is_folder and stat.S_ISDIR(mode) else []
     except OSError as error:
         return f"{name} cannot be deleted: {error.strerror}."
     if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):

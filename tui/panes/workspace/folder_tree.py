@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from core.storage.compression import SUFFIX, inner_name
 from tui.panes.workspace.scan import FileEntry, Listing, Order, Request
+from tui.panes.workspace.titles import title_of
 from tui.virtual_list.source import EntryList
 
 __all__ = ["FOLDER_CAP", "Folder", "FolderTree", "Row", "is_ignored", "matcher"]
@@ -114,6 +115,7 @@ class FolderTree:
             self.newest_first and is_base,
             self._only if is_base else None,
             doubted if doubted is not None and doubted.order is self.order else None,
+            title_of,
         )
 
     def update(self, listing: Listing) -> tuple[list[FileEntry], bool] | None:
@@ -256,7 +258,7 @@ class FolderTree:
             path = f"{folder.path}{os.sep}{entry.name}"
             place = len(rows)
             rows.append(Row(path, entry, depth))
-            matched = match is not None and match(path[start:])
+            matched = match is not None and (match(path[start:]) or bool(entry.title and match(entry.title)))
             if matched:
                 self.matches[path] = place
             inner = self.folders.get(path) if entry.is_folder else None

@@ -18,7 +18,7 @@ from core.text import clean_line
 from tui.panes.workspace.folder_tree import FolderTree, Row
 from tui.panes.workspace.scan import FileEntry, Order
 from tui.panes.workspace.watch import Unseen
-from tui.render.format import middle_cut
+from tui.render.format import middle_cut, tail_cut
 from tui.render.layout import PLAIN, Line, wrap
 from tui.virtual_list.source import RowSource
 
@@ -83,7 +83,7 @@ class FileRows(RowSource[Row]):
             line.append(Segment("  "))
         detail = detail if width >= _NARROW else ""
         room = max(1, width - 2 - (len(detail) + 1 if detail else 0) - len(mark))
-        name = _fitted(clean_line(entry.name, _NAME_CHARACTERS) or "(no name)", room)
+        name = tail_cut(entry.title, room) if entry.title else _fitted(_name_of(entry), room)
         style = dim if entry.is_link or empty else PLAIN
         found = row.key in model.matches
         line.append(Segment(name, style + Style(bold=True, underline=True) if found else style))
@@ -130,6 +130,10 @@ def _when(at_ns: int, now_ns: int) -> str:
     if at.date() == now.date():
         return f"{at:%H:%M}"
     return f"{at.day} {_MONTHS[at.month - 1]}" if at.year == now.year else f"{at.year}"
+
+
+def _name_of(entry: FileEntry) -> str:
+    return clean_line(entry.name, _NAME_CHARACTERS) or "(no name)"
 
 
 def _fitted(name: str, room: int) -> str:

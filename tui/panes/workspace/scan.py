@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import heapq
 import os
 import stat
 import sys
@@ -10,6 +11,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any
+
+from core.text import natural_key
 
 __all__ = ["FileEntry", "Listing", "Order", "Request", "file_time_ns", "list_folder", "list_folders"]
 
@@ -21,13 +24,17 @@ _LINUX_COARSE = 5
 
 @dataclass(frozen=True, slots=True)
 class FileEntry:
-    """A file or folder in a folder. `changed_ns` is when its inode last changed, which no program can set back."""
+    """A file or folder in a folder. `changed_ns` is when its inode last changed, which no program can set back.
+
+    `title` is that of an article, already cleaned; empty for other files.
+    """
 
     name: str
     is_folder: bool
     is_link: bool = False
     size: int = 0
     changed_ns: int = 0
+    title: str = field(default="", compare=False)
 
 
 class Order(Enum):
@@ -44,7 +51,7 @@ class Order(Enum):
         return orders[(orders.index(self) + 1) % len(orders)]
 
     def sort(self, entries: Sequence[FileEntry], *, newest_first: bool = False) -> tuple[FileEntry, ...]:
-        """Put entries in order: names without regard to case, the newest first, the largest first.
+        """Put entries in order: names as a person sorts them, the newest first, the largest first.
 
         `newest_first` reverses names that are dates.
         """
@@ -54,20 +61,23 @@ class Order(Enum):
         self, entries: Sequence[FileEntry], limit: int, *, newest_first: bool = False
     ) -> tuple[FileEntry, ...]:
         """The first `limit` entries in order."""
-        return self.sort(entries, newest_first=newest_first)[:limit]
+        if len(entries) <= limit:
+            return self.sort(entries, newest_first=newest_first)
+        # Sorting all of a hundred thousand names would block the other threads.
+        choose = heapq.nlargest if newest_first and self is Order.NAME else heapq.nsmallest
+        return tuple(choose(limit, entries, key=self._key()))
 
     def _key(self) -> Callable[[FileEntry], Any]:
         match self:
             case Order.NAME:
-                return lambda entry: (not entry.is_folder, entry.name.casefold(), entry.name)
+                return lambda entry: (not entry.is_folder, natural_key(entry.title or entry.name))
             case Order.TIME:
-                return lambda entry: (not entry.is_folder, -entry.changed_ns, entry.name)
+                return lambda entry: (not entry.is_folder, -entry.changed_ns, natural_key(entry.name))
             case Order.SIZE:
                 return lambda entry: (
                     not entry.is_folder,
                     0 if entry.is_folder else -entry.size,
-                    entry.name.casefold(),
-                    entry.name,
+                    natural_key(entry.name),
                 )
 
 
@@ -97,7 +107,8 @@ class Request:
     At most `limit` entries are listed, the first in `order`, and only those that `only` lets through. A folder whose
     stamp is `unless` is not listed again. `before` is a listing that was too early for a stamp: as long as it still
     is, a folder of the same time is not listed again either; after that it is not read entry by entry if it has the
-    same names, and the files that were just written are unchanged.
+    same names, and the files that were just written are unchanged. `title_of` finds the title of a file by its folder,
+    name and time of change.
     """
 
     path: str
@@ -107,6 +118,7 @@ class Request:
     newest_first: bool = False
     only: Callable[[str, bool], bool] | None = None
     before: Listing | None = None
+    title_of: Callable[[str, str, int], str] | None = None
 
 
 def file_time_ns() -> int:
@@ -158,14 +170,25 @@ def _list(request: Request, hidden: bool) -> Listing:
     more = max(0, len(named) - request.limit)
     if more and order is Order.NAME:
         named = list(order.first(named, request.limit, newest_first=newest))
-    entries = order.first(
-        [_entry(path, entry.name, is_folder=entry.is_folder) for entry in named],
-        request.limit,
-        newest_first=newest,
-    )
+    found_entries = [_entry(path, entry.name, is_folder=entry.is_folder) for entry in named]
+    entries = order.first(_titled(found_entries, request), request.limit, newest_first=newest)
     if stamp and _written_at(entries, looked):
         stamp = 0
     return Listing(path, entries, more, stamp=stamp, order=order, touched=touched, listed_at=looked)
+
+
+def _titled(entries: list[FileEntry], request: Request) -> list[FileEntry]:
+    """The entries with the titles of those that have one; of too many entries, none is read."""
+    title_of = request.title_of
+    if title_of is None or len(entries) > request.limit:
+        return entries
+    return [
+        replace(entry, title=title)
+        if not (entry.is_folder or entry.is_link)
+        and (title := title_of(request.path, entry.name, entry.changed_ns))
+        else entry
+        for entry in entries
+    ]
 
 
 def _is_unchanged(before: Listing, request: Request, hidden: bool) -> bool:

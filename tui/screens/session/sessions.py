@@ -20,7 +20,7 @@ from core.errors import JournalError, UniversalAgentError
 from core.events.units import quantity
 from core.history.headline import Summary
 from core.history.index import SessionIndex
-from core.text import clean_line
+from core.text import clean_line, natural_key
 from tui.keys.keymap import keys_of
 from tui.keys.places import KeyPlace, key_binding
 from tui.ports import ScreenHost
@@ -173,7 +173,7 @@ class SessionsScreen(Modal[Path | None]):
             case "most expensive":
                 rows.sort(key=lambda row: -(row.cost or 0.0))
             case "by title":
-                rows.sort(key=lambda row: (not row.heading, row.heading.casefold()))
+                rows.sort(key=lambda row: (not row.heading, natural_key(row.heading)))
             case _:
                 pass
         self._list.show(rows, at)
