@@ -15,6 +15,7 @@ import httpx2
 import pytest
 import pytest_asyncio
 
+from core.demo.composio.tools import REMOTE_TOOLS
 from core.demo.launch import DemoEndpoints, demo_servers
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -151,6 +152,13 @@ async def test_mcp_half_speaks_the_protocol_and_wants_the_key(
     ):
         names = {tool.name for tool in (await client.list_tools()).tools}
         assert {"COMPOSIO_MULTI_EXECUTE_TOOL", "COMPOSIO_MANAGE_CONNECTIONS", "trim_video"} <= names
+        listed = await client.call_tool(
+            "COMPOSIO_GET_TOOL_SCHEMAS", {"tool_slugs": ["GMAIL_SEND_EMAIL", "X"]}
+        )
+        schemas = json.loads(listed.content[0].model_dump()["text"])["data"]
+        assert "recipient_email" in schemas["tool_schemas"]["GMAIL_SEND_EMAIL"]["input_schema"]["properties"]
+        assert schemas["not_found"] == ["X"]
+        assert names == {each.slug for each in REMOTE_TOOLS}
         result = await client.call_tool("COMPOSIO_MANAGE_CONNECTIONS", {"toolkits": ["gmail"]})
         (block,) = result.content
         answer = json.loads(block.model_dump()["text"])

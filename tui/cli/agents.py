@@ -20,6 +20,7 @@ _HEADER = ("NAME", "KIND", "STATE", "TOOLS", "MODEL", "FROM")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command to the parser."""
+    parser.add_argument("--demo", action="store_true", help="those of a session of the demo")
     parser.add_argument("--json", action="store_true", help="print the list as JSON, with descriptions")
 
 
@@ -33,7 +34,7 @@ def run(args: argparse.Namespace) -> int:
     from core.settings.loading import load_settings
     from core.settings.places import Places
 
-    settings, places = load_settings(), Places.of()
+    settings, places = load_settings({"demo": args.demo or None}), Places.of()
     roster = read_roster(settings, places)
     listed = roster_entries(roster, settings, expected_servers(settings, places.cwd))
     if args.json:

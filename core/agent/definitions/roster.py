@@ -25,6 +25,7 @@ from core.connections.toolkit import SERVER as TOOLKIT
 from core.connections.user_servers import UserServer, find_user_servers
 from core.connections.web_reader import SERVER as WEB_READER
 from core.errors import SettingsError
+from core.events.tool_names import tool_name
 from core.events.types import Event, McpServer, McpStatus, SessionStarted
 from core.settings.model import EXTRA_TOOLS, Settings
 from core.settings.places import Places
@@ -115,17 +116,26 @@ def read_roster(settings: Settings, places: Places) -> Roster:
 
 def expected_servers(settings: Settings, folder: Path) -> list[McpServer]:
     """The servers that a session in this folder would have, as known before it is started."""
-    own = find_user_servers(settings, folder)
+    # The demo uses only its own servers.
+    own = [] if settings.demo else find_user_servers(settings, folder)
     names = [TOOLKIT, COMPOSIO, WEB_READER, *(each.name for each in own if isinstance(each, UserServer))]
     off = {
         COMPOSIO: not (settings.composio_api_key or settings.demo),
         WEB_READER: not settings.web_reader_key,
     }
+    tools = {TOOLKIT: list(_TOOLKIT_TOOLS)}
+    if settings.demo:
+        from core.demo.composio.tools import REMOTE_TOOLS
+
+        tools = {
+            TOOLKIT: [*_TOOLKIT_TOOLS, *_WORKBENCH_TOOLS],
+            COMPOSIO: [each.slug for each in REMOTE_TOOLS],
+        }
     return [
         McpServer(
             name=name,
             status="off" if off.get(name) else "unknown",
-            tool_names=list(_TOOLKIT_TOOLS) if name == TOOLKIT else [],
+            tool_names=tools.get(name, []),
         )
         for name in dict.fromkeys(names)
     ]
@@ -194,8 +204,6 @@ class RosterWatch:
     def _new_findings(
         self, definition: SubagentDefinition, servers: Sequence[McpServer]
     ) -> list[ToolFinding]:
-        if definition.source == "shipped":
-            return []
         found = _check_tools(definition, self._settings, servers)
         new = [
             each for each in found if each.is_problem and (definition.origin, each.tool) not in self._reported
@@ -212,7 +220,8 @@ class RosterWatch:
 
 
 _OF_AGENT = frozenset({"claude", "Explore", "general-purpose", "Plan", "statusline-setup"})
-_OF_WORKBENCH = (f"mcp__{TOOLKIT}__workbench_download", f"mcp__{TOOLKIT}__workbench_upload")
+_WORKBENCH_TOOLS = ("workbench_download", "workbench_upload")
+_OF_WORKBENCH = tuple(f"mcp__{TOOLKIT}__{tool}" for tool in _WORKBENCH_TOOLS)
 _TOOLKIT_TOOLS = (
     "crawl_parallel",
     "save_corpus",
@@ -232,13 +241,18 @@ def _check_tools(
 ) -> list[ToolFinding]:
     offered = [*BASE_TOOLS, *settings.extra_tools, *(["Skill"] if settings.skills else [])]
     found = check_tools(definition, offered=offered, can_be_offered=EXTRA_TOOLS, servers=servers)
-    # The toolkit has these only if there is a workbench.
-    return [
-        replace(each, is_problem=False, message="the workbench is off")
-        if each.tool in _OF_WORKBENCH
-        else each
-        for each in found
-    ]
+    return [_remark(each) if _is_expected(each, definition) else each for each in found]
+
+
+def _is_expected(finding: ToolFinding, definition: SubagentDefinition) -> bool:
+    """Whether nobody has to fix anything: the toolkit has some tools only with a workbench, and services differ."""
+    return finding.tool in _OF_WORKBENCH or (finding.is_problem and definition.source == "shipped")
+
+
+def _remark(finding: ToolFinding) -> ToolFinding:
+    off = "the workbench is off"
+    message = off if finding.tool in _OF_WORKBENCH else f"{tool_name(finding.tool).short} is not offered here"
+    return replace(finding, is_problem=False, message=message)
 
 
 def _named(definition: SubagentDefinition, findings: Sequence[ToolFinding]) -> str:

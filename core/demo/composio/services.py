@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from core.demo.composio.accounts import Connections
+from core.demo.composio.tools import EXECUTED_TOOLS
 from core.demo.pace import Pace
 from core.demo.playbook import Library
 from core.demo.press.articles import Article, Catalogue
@@ -92,6 +93,8 @@ class Services:
                 return ToolAnswer(await self._multi_execute(session, arguments))
             case "COMPOSIO_SEARCH_TOOLS":
                 return ToolAnswer(self._envelope(session, self._search_tools(session, arguments)))
+            case "COMPOSIO_GET_TOOL_SCHEMAS":
+                return ToolAnswer(self._envelope(session, _tool_schemas(arguments)))
             case "COMPOSIO_MANAGE_CONNECTIONS":
                 return ToolAnswer(
                     self._envelope(session, self.connections.manage(session.user_id, arguments))
@@ -260,3 +263,16 @@ def _query(arguments: Mapping[str, Any]) -> str:
 def _limit(arguments: Mapping[str, Any], default: int) -> int:
     limit = arguments.get("limit") or arguments.get("num_results")
     return min(limit, default) if isinstance(limit, int) and limit > 0 else default
+
+
+def _tool_schemas(arguments: dict[str, Any]) -> dict[str, Any]:
+    slugs = arguments.get("tool_slugs")
+    wanted = [slug for slug in slugs if isinstance(slug, str)] if isinstance(slugs, list) else []
+    return {
+        "tool_schemas": {
+            slug: {"tool_slug": slug, "input_schema": EXECUTED_TOOLS[slug]}
+            for slug in wanted
+            if slug in EXECUTED_TOOLS
+        },
+        "not_found": [slug for slug in wanted if slug not in EXECUTED_TOOLS],
+    }

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["REMOTE_TOOLS", "RemoteTool"]
+__all__ = ["EXECUTED_TOOLS", "REMOTE_TOOLS", "RemoteTool"]
 
 
 @dataclass(frozen=True)
@@ -26,6 +26,10 @@ def _object(required: tuple[str, ...], **properties: Mapping[str, Any]) -> Mappi
         "properties": {**properties, "session_id": SESSION_ID},
         "required": list(required),
     }
+
+
+def _arguments(**properties: Mapping[str, Any]) -> Mapping[str, Any]:
+    return {"type": "object", "properties": properties, "required": list(properties)}
 
 
 def _text(description: str) -> Mapping[str, Any]:
@@ -55,6 +59,13 @@ REMOTE_TOOLS: tuple[RemoteTool, ...] = (
                 },
             },
         ),
+        read_only=True,
+    ),
+    RemoteTool(
+        "COMPOSIO_GET_TOOL_SCHEMAS",
+        "Get tool schemas",
+        "Get the arguments of tools by their slugs.",
+        _object(("tool_slugs",), tool_slugs={"type": "array", "items": {"type": "string"}}),
         read_only=True,
     ),
     RemoteTool(
@@ -117,3 +128,12 @@ REMOTE_TOOLS: tuple[RemoteTool, ...] = (
         ),
     ),
 )
+
+EXECUTED_TOOLS: Mapping[str, Mapping[str, Any]] = {
+    "COMPOSIO_SEARCH_NEWS": _arguments(query=_text("What to search for.")),
+    "COMPOSIO_SEARCH_WEB": _arguments(query=_text("What to search for.")),
+    "GMAIL_SEND_EMAIL": _arguments(
+        recipient_email=_text("Who gets it."), subject=_text("The subject."), body=_text("The text.")
+    ),
+}
+"""The JSON Schemas of the arguments of tools that are executed by their slugs."""

@@ -69,9 +69,17 @@ def test_no_shipped_subagent_is_wrong_also_without_composio(tmp_path: Path) -> N
     roster = read_roster(Settings(folder=TRUSTED), places(tmp_path))
     (toolkit, *_) = expected_servers(Settings(folder=TRUSTED), tmp_path)
     failed = [replace(toolkit, status="connected"), McpServer(name="composio", status="failed")]
-    for servers in (expected_servers(Settings(folder=TRUSTED), tmp_path), failed):
+    other = [
+        replace(toolkit, status="connected"),
+        McpServer(name="composio", status="connected", tool_names=["X"]),
+    ]
+    demo = Settings(folder=TRUSTED, demo=True)
+    for servers in (expected_servers(Settings(folder=TRUSTED), tmp_path), failed, other):
         for each in roster_entries(roster, Settings(folder=TRUSTED), servers):
             assert each.state == "ready", each
+    # The demo has everything that they name.
+    for each in roster_entries(roster, demo, expected_servers(demo, tmp_path)):
+        assert (each.state, each.notes) == ("ready", ()), each
 
 
 def test_a_session_names_files_at_its_start_and_of_tools_once_the_servers_are_there(

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from textual.pilot import Pilot
 
-from core.events.types import McpServer
+from core.events.types import McpServer, McpStatus
 from core.settings.places import Places
 from tests.trusted import TRUSTED
 from tests.tui.fakes import make_app, make_session
@@ -99,6 +99,18 @@ async def test_what_is_wrong_is_said_of_the_file_under_the_cursor(tmp_path: Path
         assert "all tools of the session" in screen_text(app)
         await pilot.press("end")
         await until(lambda: "ua-tui config set skills house-style" in screen_text(app))
+
+
+async def test_the_tools_are_checked_again_when_a_server_answers(tmp_path: Path) -> None:
+    async with agents(tmp_path) as (app, pilot):
+        await pilot.press("j")
+        await until(lambda: "composio has failed" in screen_text(app))
+        assert app.session is not None
+        answered = McpServer(name="composio", status="connected", tool_names=["COMPOSIO_SEARCH_TOOLS"])
+        app.session.servers.known = [SERVERS[0], answered]  # type: ignore[misc]  # the one of a fake session
+        app.session.bus.publish(McpStatus(servers=[SERVERS[0], answered]))  # type: ignore[attr-defined]  # likewise
+        await until(lambda: "composio has failed" not in screen_text(app))
+        assert "there is no tool Reed" in screen_text(app)
 
 
 def mend() -> None:

@@ -15,7 +15,7 @@ from textual.widgets import OptionList, Static
 from core.agent.definitions.roster import RosterEntry, expected_servers, read_roster, roster_entries
 from core.errors import UniversalAgentError
 from core.events.tool_names import tool_name
-from core.events.types import McpServer
+from core.events.types import Event, McpServer, McpStatus
 from core.events.units import quantity
 from core.settings.model import Settings
 from core.settings.places import Places
@@ -54,6 +54,8 @@ def open_screen(app: ScreenHost) -> None:
 class AgentsScreen(RowScreen[RosterEntry]):
     """Lists the files as they are now; the running session keeps what it read at its start.
 
+    The tools are checked again whenever the session's servers report something.
+
     Args:
         settings: the settings.
         session: returns the session, whose servers provide the tools; None before it starts.
@@ -73,6 +75,8 @@ class AgentsScreen(RowScreen[RosterEntry]):
         self._places = places
         self._setting_problems: tuple[str, ...] = ()
         self._failure = ""
+        self._followed: SessionPort | None = None
+        self._unsubscribe: Callable[[], None] = lambda: None
 
     def compose_details(self) -> ComposeResult:
         """Create the details of the file."""
@@ -82,6 +86,14 @@ class AgentsScreen(RowScreen[RosterEntry]):
         """Read the files."""
         self.query_one(TitleLine).show("Sub-agents and skills", facts="reading …")
         self.action_read()
+
+    def on_unmount(self) -> None:
+        """Stop listening."""
+        self._unsubscribe()
+
+    def _handle_event(self, event: Event) -> None:
+        if isinstance(event, McpStatus) and self.is_mounted:
+            self.action_read()
 
     def action_read(self) -> None:
         """Read the files again."""
@@ -94,6 +106,9 @@ class AgentsScreen(RowScreen[RosterEntry]):
     async def _read(self) -> None:
         session = self._find_session()
         known = session.servers.known if session is not None else ()
+        if session is not None and self._followed is not session:
+            self._unsubscribe()
+            self._followed, self._unsubscribe = session, session.bus.subscribe(self._handle_event)
         try:
             self.rows, self._setting_problems = await asyncio.to_thread(self._read_entries, known)
             self._failure = ""
