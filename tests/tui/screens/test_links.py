@@ -15,7 +15,7 @@ from tui.screens.files.link import LinkScreen
 from tui.screens.files.links import LinksScreen
 from tui.screens.files.viewer import ViewerScreen
 from tui.viewers.document import ListRows
-from tui.viewers.view.links import links_in
+from tui.viewers.view.links import FoundLink, first_from, links_in
 
 TEXT = "\n\n".join(
     [
@@ -39,9 +39,11 @@ async def test_a_link_is_chosen_and_opened_after_asking(tmp_path: Path) -> None:
         await until(lambda: viewer.view.row_count > 100)
         await pilot.press("L")
         await until(lambda: isinstance(app.screen, LinksScreen))
-        await until(partial(shows, app, "the end  end.example/%5Bb%5D?a=1"))
-        assert "bank.example" in screen_text(app)
+        await until(partial(shows, app, "3  the end"))
+        assert "bank.example/login" in screen_text(app)
         assert "not a web link" in screen_text(app)
+        await pilot.press("down", "down")
+        await until(partial(shows, app, "end.example/%5Bb%5D?a=1"))
         await pilot.press("escape")
         assert app.screen is viewer
 
@@ -89,5 +91,32 @@ def test_a_link_broken_over_rows_is_one_and_neighbours_are_two() -> None:
     assert [(link.text, link.url, link.row) for link in found] == [
         ("the bank\N{REPLACEMENT CHARACTER}", "https://a.example", 0),
         ("next", "https://b.example", 1),
-        ("again", "https://b.example", 2),
     ]
+    assert found[1].repeated == (2,)
+    assert [first_from(found, row) for row in (0, 1, 2, 3)] == [0, 1, 1, 1]
+
+
+def test_an_address_takes_the_first_text_that_is_not_an_address() -> None:
+    a = Style(meta={"url": "https://a.example/x"})
+    rows = ListRows([Strip([Segment("https://a.example/x", a), Segment(" and "), Segment("the bank", a)])])
+    assert links_in(rows, NEVER) == [FoundLink("the bank", "https://a.example/x", 0, (0,))]
+
+
+async def test_many_links_are_a_grid_that_what_is_typed_filters() -> None:
+    long = "https://long.example/" + "middle/" * 40 + "end"
+    links = [FoundLink(f"Title {number}", f"https://s{number}.example/p", number) for number in range(1, 12)]
+    links.append(FoundLink("", long, 20))
+    screen = LinksScreen(links, 3)
+    async with hosted(screen=screen, size=(80, 24)) as (app, pilot):
+        await until(partial(shows, app, " 4  Title 4"))
+        assert "12 links" in screen_text(app)
+        assert "s4.example/p" in screen_text(app)
+        await pilot.press(*"long")
+        await until(lambda: "Title" not in screen_text(app))
+        assert "12  long.example/middle/" in screen_text(app)
+        assert screen_text(app).count("middle/end") == 2, "addresses are cut in the middle"
+        await pilot.press("escape", *"11")
+        await until(lambda: "Title 11" in screen_text(app) and "Title 4" not in screen_text(app))
+        await pilot.press("escape", *"title 1", "down", "enter")
+        await until(lambda: app.result == "https://s10.example/p")
+        assert app.screen is not screen

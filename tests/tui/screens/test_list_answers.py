@@ -56,6 +56,7 @@ async def test_each_key_of_the_links_and_a_click() -> None:
             *(([key, "enter"], URLS[2]) for key in ("j", "down")),
             *(([key, "enter"], URLS[0]) for key in ("k", "up")),
             *(([key], None) for key in ("escape", "q")),
+            (["1"], URLS[0]),
         ):
             await app.ask(pilot, LinksScreen(links, 1))
             await pilot.press(*keys)

@@ -1,20 +1,23 @@
-"""The links of a document, to open one of them."""
+"""The links of a document in a grid of number, text and site, to open one of them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import ClassVar
 
+from rich.cells import cell_len
+from textual import events
 from textual.app import ComposeResult
-from textual.binding import BindingType
+from textual.binding import Binding, BindingType
 from textual.content import Content
-from textual.widgets import OptionList
+from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
+from core.events.units import quantity
 from core.text import clean_line
 from tui.keys.keymap import keys_of
 from tui.keys.places import KeyPlace, key_binding
-from tui.render.format import tail_cut
+from tui.render.format import middle_cut, tail_cut
 from tui.terminal.links import browser_link
 from tui.viewers.view.links import FoundLink
 from tui.widgets.choice_list import LetterKeyList
@@ -22,50 +25,179 @@ from tui.widgets.dialog import Box, Dialog, Foot
 
 __all__ = ["LinksScreen"]
 
-_TEXT, _ADDRESS = 32, 60
+_MANY = 10
+_GAP = "  "
+_SITE, _ADDRESS = 28, 400
+_ADDRESS_MIN_WIDTH = 110
+_FILTER = "type to filter by number, text or address"
+_NO_WEB = "not a web link"
 
 
 class LinksScreen(Dialog[str | None]):
-    """Lists links by their text and where they lead; closes with the chosen address, or with None.
+    """Lists links by their text and their site, above the address of the chosen one; closes with it, or with None.
+
+    Ten links and more are filtered by what is typed; fewer are chosen by their number, too.
 
     Args:
         links: the links; their addresses are untrusted.
         at: the index the cursor starts on.
     """
 
-    PLACE: ClassVar[KeyPlace] = KeyPlace("Among links", fixed=(("Enter", "open it (asks first)"),))
-    BINDINGS: ClassVar[list[BindingType]] = [key_binding("screen.back", "escape,q", "close", "back")]
+    PLACE: ClassVar[KeyPlace] = KeyPlace(
+        "Among links",
+        fixed=(
+            ("Enter", "open it (asks first)"),
+            ("1 to 9", "open that link; among ten and more, type to filter"),
+        ),
+    )
+    BINDINGS: ClassVar[list[BindingType]] = [
+        key_binding("screen.back", "escape,q", "close", "back"),
+        Binding("up", "move('cursor_up')", show=False),
+        Binding("down", "move('cursor_down')", show=False),
+        Binding("pageup", "move('page_up')", show=False),
+        Binding("pagedown", "move('page_down')", show=False),
+    ]
 
     def __init__(self, links: Sequence[FoundLink], at: int) -> None:
         super().__init__(requested=True)
         self.links = links
         self._first = at
+        self._shown: list[int] = list(range(len(links)))
+        self._addresses = [_address(link.url) for link in links]
 
     def compose(self) -> ComposeResult:
-        """Create the list and its keys."""
-        with Box("Links"):
-            yield LetterKeyList(*(Option(_row(link)) for link in self.links), id="links-found")
+        """Create the filter, if there are many links, the list, the address and the keys."""
+        with Box(quantity(len(self.links), "link"), "-links"):
+            if len(self.links) >= _MANY:
+                yield Input(placeholder=_FILTER, compact=True, id="links-filter")
+            yield LetterKeyList(id="links-found")
+            yield Static(id="links-address")
             close = keys_of(self.app).shown("screen.back")
-            yield Foot(hint=f"Enter open (asks first)   {close} close")
+            number = "" if len(self.links) >= _MANY else f"   1 to {len(self.links)} open that one"
+            yield Foot(hint=f"Enter open (asks first){number}   {close} close")
 
     def on_mount(self) -> None:
         """Start on the first visible link."""
-        found = self.query_one(OptionList)
-        found.highlighted = self._first
-        found.focus()
+        fields = self.query(Input)
+        (fields.first() if fields else self._list).focus()
+
+    @property
+    def _list(self) -> OptionList:
+        return self.query_one("#links-found", OptionList)
+
+    def on_resize(self) -> None:
+        """Fit the columns to the width."""
+        self.call_after_refresh(self._draw)
+
+    def _draw(self) -> None:
+        if not self.is_mounted:
+            return
+        found = self._list
+        chosen = self._chosen
+        width = found.scrollable_content_region.width
+        found.set_options([Option(row) for row in self._rows(max(20, width))])
+        at = self._first if chosen is None else chosen
+        found.highlighted = self._shown.index(at) if at in self._shown else 0 if self._shown else None
+        self._show_address()
+
+    @property
+    def _chosen(self) -> int | None:
+        at = self._list.highlighted
+        return self._shown[at] if at is not None and at < len(self._shown) else None
+
+    def _rows(self, width: int) -> list[Content]:
+        digits = len(str(len(self.links)))
+        sites = [_site(link.url) for link in self.links]
+        site = min(_SITE, max(map(cell_len, sites), default=0))
+        room = max(8, width - digits - site - 2 * len(_GAP))
+        address = 0
+        if width >= _ADDRESS_MIN_WIDTH:
+            longest = max(cell_len(self._text(number)) for number in range(len(self.links)))
+            narrow = min(longest, room // 2)
+            room, address = narrow, room - narrow - len(_GAP)
+        rows = []
+        for number in self._shown:
+            text = self._text(number)
+            cut = tail_cut(text, room) if self.links[number].text else middle_cut(text, room)
+            parts: list[str | tuple[str, str]] = [
+                (f"{number + 1:>{digits}}{_GAP}", "$text-muted"),
+                cut + " " * (room - cell_len(cut)) + _GAP,
+                (tail_cut(sites[number], site).ljust(site), "$text-muted"),
+            ]
+            if address:
+                parts.append((_GAP + middle_cut(self._addresses[number], address), "$text-muted"))
+            rows.append(Content.assemble(*parts))
+        return rows
+
+    def _text(self, number: int) -> str:
+        return self.links[number].text or self._addresses[number]
+
+    def _show_address(self) -> None:
+        chosen = self._chosen
+        line = self.query_one("#links-address", Static)
+        text = "No link contains this text." if chosen is None else self._addresses[chosen]
+        line.update(Content(middle_cut(text, max(8, 2 * line.content_size.width - 2))))
+
+    def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
+        """Show the address of the chosen link."""
+        event.stop()
+        self._show_address()
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        """Show only the links with this number, or with this text in their text or address."""
+        event.stop()
+        wanted = event.value.strip().casefold()
+        self._shown = [
+            number
+            for number, link in enumerate(self.links)
+            if str(number + 1) == wanted
+            or wanted in link.text.casefold()
+            or wanted in self._addresses[number].casefold()
+        ]
+        if wanted.isdecimal() and 0 < int(wanted) <= len(self.links):
+            self._first = int(wanted) - 1
+            self._list.highlighted = None
+        self._draw()
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """Close with the chosen link."""
+        event.stop()
+        if (chosen := self._chosen) is not None:
+            self.dismiss(self.links[chosen].url)
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         """Close with the chosen link."""
         event.stop()
-        self.dismiss(self.links[event.option_index].url)
+        self.dismiss(self.links[self._shown[event.option_index]].url)
+
+    def on_key(self, event: events.Key) -> None:
+        """Close with the link of a number."""
+        if len(self.links) < _MANY and event.key.isdecimal() and 0 < int(event.key) <= len(self.links):
+            event.stop()
+            self.dismiss(self.links[int(event.key) - 1].url)
+
+    def action_move(self, action: str) -> None:
+        """Move in the list, also while something is typed."""
+        getattr(self._list, f"action_{action}")()
+
+    def action_close(self) -> None:
+        """Clear the filter, then close."""
+        fields = self.query(Input)
+        if fields and fields.first(Input).value:
+            fields.first(Input).value = ""
+        else:
+            self.dismiss(None)
 
 
-def _row(link: FoundLink) -> Content:
-    leads = browser_link(link.url)
+def _site(url: str) -> str:
+    """Return the host as the browser will use it."""
+    leads = browser_link(url)
+    return _NO_WEB if leads is None else leads.host.removeprefix("www.")
+
+
+def _address(url: str) -> str:
+    """Return the address with the host as the browser will use it, on one line."""
+    leads = browser_link(url)
     if leads is None:
-        where = f"not a web link: {link.url}"
-    else:
-        # The host as the browser will use it.
-        where = leads.host + "".join(link.url.partition("://")[2].partition("/")[1:])
-    shown = tail_cut(link.text or "(no text)", _TEXT)
-    return Content.assemble(shown, (f"  {tail_cut(clean_line(where, 400), _ADDRESS)}", "$text-muted"))
+        return clean_line(url, _ADDRESS)
+    return clean_line(leads.host + "".join(url.partition("://")[2].partition("/")[1:]), _ADDRESS)

@@ -46,7 +46,7 @@ from tui.viewers.document import (
     landmarks_in,
     lay_out,
 )
-from tui.viewers.view.links import FoundLink, links_in
+from tui.viewers.view.links import FoundLink, first_from, links_in
 from tui.viewers.view.pictures import DocumentPictures
 from tui.viewers.view.search import PlaceMatches, RowMatches, highlight
 from tui.widgets.workers import start_job
@@ -454,8 +454,7 @@ class DocumentView(ScrollView, can_focus=True):
     async def _choose_link(self) -> None:
         found = await in_thread(partial(links_in, self._rows))
         if len(found) > 1:
-            top = int(self.scroll_offset.y)
-            at = next((i for i, link in enumerate(found) if link.row >= top), len(found) - 1)
+            at = first_from(found, int(self.scroll_offset.y))
             self.post_message(self.LinksFound(found, at, self._follow))
         elif found:
             self._follow(found[0].url)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from textual.strip import Strip
@@ -11,7 +11,7 @@ from core.concurrency.cancellation import Stop
 from core.text import clean_line
 from tui.viewers.document import Rows
 
-__all__ = ["MAX_LINKS", "FoundLink", "links_in"]
+__all__ = ["MAX_LINKS", "FoundLink", "first_from", "links_in"]
 
 MAX_LINKS = 500
 _TEXT = 200
@@ -19,34 +19,57 @@ _TEXT = 200
 
 @dataclass(frozen=True, slots=True)
 class FoundLink:
-    """A link: its text on one line, its untrusted URL, and the row in which it begins."""
+    """A link: its text on one line, its untrusted URL, the row in which it begins, and the rows of its repetitions."""
 
     text: str
     url: str
     row: int
+    repeated: tuple[int, ...] = ()
 
 
 def links_in(rows: Rows, stop: Stop) -> list[FoundLink]:
-    """Return the first 500 links in order; a link that is wrapped into the next row counts once.
+    """Return the first 500 addresses in order, each once and with the first text that is not an address.
+
+    A link that is wrapped into the next row counts once.
 
     Raises:
         Stopped: the flag was set.
     """
-    found: list[FoundLink] = []
+    found: dict[str, FoundLink] = {}
+    for link in _links(rows, stop):
+        # An address that is wrapped has spaces where its rows end.
+        is_address = "".join(link.text.split()) == link.url
+        text = "" if is_address else " ".join(clean_line(link.text, _TEXT).split())
+        before = found.get(link.url)
+        if before is None:
+            if len(found) == MAX_LINKS:
+                break
+            found[link.url] = replace(link, text=text)
+        else:
+            repeated = (*before.repeated, link.row)
+            found[link.url] = replace(before, text=before.text or text, repeated=repeated)
+    return list(found.values())
+
+
+def first_from(links: Sequence[FoundLink], row: int) -> int:
+    """Return the place of the link that comes first from a row on; that of the last link if none does."""
+    places = [
+        (at, place) for place, link in enumerate(links) for at in (link.row, *link.repeated) if at >= row
+    ]
+    return min(places)[1] if places else len(links) - 1
+
+
+def _links(rows: Rows, stop: Stop) -> Iterator[FoundLink]:
     current: FoundLink | None = None
     for row, text, url in _parts(rows, stop):
         if current is not None and (url == current.url or not (url or text.strip())):
             current = replace(current, text=current.text + text)
             continue
         if current is not None:
-            found.append(current)
-        if len(found) == MAX_LINKS:
-            current = None
-            break
+            yield current
         current = FoundLink(text, url, row) if url else None
     if current is not None:
-        found.append(current)
-    return [replace(link, text=" ".join(clean_line(link.text, _TEXT).split())) for link in found]
+        yield current
 
 
 def _parts(rows: Rows, stop: Stop) -> Iterator[tuple[int, str, str]]:
