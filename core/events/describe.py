@@ -14,7 +14,7 @@ from functools import singledispatch
 
 from core.events import types as ev
 from core.events.folder import describe_folder
-from core.events.model_problems import AGENT_CODES, FINAL_CODES, SERVICE, describe_problem
+from core.events.model_problems import AGENT_CODES, CONNECTION_BROKE, FINAL_CODES, SERVICE, describe_problem
 from core.events.tool_names import tool_name
 from core.events.units import quantity, size, spent_of, spoken_duration
 from core.text import clean, clean_line
@@ -135,9 +135,8 @@ def describe_resume(event: ev.SessionStarted) -> str:
 def describe_retry(error: str) -> str:
     """Describe, in a clause, why a request to the model is repeated; `error` is the agent's name for it."""
     if error.startswith(_NO_CONNECTION):
-        server = f"{SERVICE} at {_line(error.removeprefix(_NO_CONNECTION))}"
-        # The agent does not say which.
-        return f"{describe_problem('unreachable', server)}, or did not answer completely"
+        # The agent does not say whether it was reached.
+        return describe_problem("timeout", f"{SERVICE} at {_line(error.removeprefix(_NO_CONNECTION))}")
     if (problem := AGENT_CODES.get(error)) is not None:
         return describe_problem(problem)
     if error.isdigit():
@@ -249,6 +248,8 @@ def _query_finished(event: ev.QueryFinished, hints: Hints) -> Description:
             return Description("query", sentence, Severity.STOPPED, details)
         case "error":
             reason = clean(event.error or "no reason was given").strip()
+            if reason.startswith(CONNECTION_BROKE):
+                return Description("query", reason, Severity.ERROR, details)
             return Description("query", f"The query failed{after}: {reason}", Severity.ERROR, details)
 
 

@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal
 
-__all__ = ["AGENT_CODES", "FINAL_CODES", "SERVICE", "ModelProblem", "describe_problem"]
+__all__ = [
+    "AGENT_CODES",
+    "CONNECTION_BROKE",
+    "CONNECTION_CLOSED",
+    "FINAL_CODES",
+    "SERVICE",
+    "ModelProblem",
+    "describe_problem",
+]
 
 ModelProblem = Literal[
     "nothing_set", "malformed", "refused", "key_missing", "forbidden", "no_credit", "limited", "unknown_model",
@@ -14,6 +22,10 @@ ModelProblem = Literal[
 ]  # fmt: skip
 
 SERVICE = "the model's service"
+CONNECTION_CLOSED = "connection_closed"
+"""Why a request is repeated whose answer broke off."""
+CONNECTION_BROKE = "The connection broke after "
+"""How the reason of a failure begins that is a full sentence: the connection broke during the answer."""
 
 _CLAUSES: Mapping[ModelProblem, str] = {
     "nothing_set": "no API key, token, login or server is configured",
@@ -47,6 +59,7 @@ AGENT_CODES: Mapping[str, ModelProblem] = {
     "server_error": "server_error",
     "invalid_request": "rejected",
     "model_not_found": "unknown_model",
+    CONNECTION_CLOSED: "cut_off",
     "": "timeout",
     "unknown": "timeout",
 }

@@ -213,7 +213,11 @@ class ThinkingDelta(Event, frozen=True, kw_only=True):
 
 
 class MessageFinished(Event, frozen=True, kw_only=True):
-    """An assistant message is complete; `text` is the full message and replaces its deltas."""
+    """An assistant message is complete; `text` is the full message and replaces its deltas.
+
+    If its stream broke off it is `incomplete`. An empty text means that there is no such message any more: the request
+    was repeated, and another message is the answer.
+    """
 
     query_id: str
     message_id: str
@@ -221,6 +225,7 @@ class MessageFinished(Event, frozen=True, kw_only=True):
     usage: Usage | None = None
     stop_reason: str | None = None
     parent_tool_use_id: str | None = None
+    incomplete: bool = False
 
 
 class TokensSpent(Event, frozen=True, kw_only=True):

@@ -11,11 +11,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from core.errors import Advice
-from core.events.model_problems import AGENT_CODES, FINAL_CODES, SERVICE, ModelProblem, describe_problem
+from core.events.model_problems import (
+    AGENT_CODES,
+    CONNECTION_BROKE,
+    FINAL_CODES,
+    SERVICE,
+    ModelProblem,
+    describe_problem,
+)
+from core.events.units import spoken_duration
 from core.provider.request import DEFAULT_URL
 from core.text import clean_line
 
-__all__ = ["AT_LIMIT", "REFUSALS", "advice_for", "describe_failure"]
+__all__ = ["AT_LIMIT", "REFUSALS", "advice_for", "describe_break", "describe_failure"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +127,7 @@ _PATTERNS: tuple[tuple[str, ModelProblem], ...] = (
     (r"API Error: (?P<status>4\d\d.*)", "rejected"),
     (r"API Error: Unable to connect to API: (?P<detail>[^(.]*(?:SSL|certificate)[^(.]*)", "tls"),
     (r"API Error: .*\((?P<status>ECONNRESET|EPIPE)\)", "cut_off"),
+    (r"API Error: Connection lost mid-response", "cut_off"),
     (r"API Error: .*\bECONNREFUSED\b", "not_listening"),
     (r"API Error: .*\b(?:ENOTFOUND|EAI_AGAIN)\b", "no_host"),
     (r"(?:API Error: )?Request timed out(?:.*API_TIMEOUT_MS above (?P<milliseconds>\d+))?", "timeout"),
@@ -159,3 +168,11 @@ def describe_failure(text: str, address: str = DEFAULT_URL) -> str:
                 model=clean_line(groups.get("model", ""), _MAX_STATUS),
             )
     return text
+
+
+def describe_break(after_ms: float, error: str | None) -> str:
+    """Say that the connection broke during an answer, and what to do; `error` is why trying again failed, if known."""
+    sentence = f"{CONNECTION_BROKE}{spoken_duration(after_ms)}; the answer is incomplete"
+    if error is None or error.startswith(describe_problem("cut_off")):
+        return f"{sentence}: {_REMEDIES['cut_off'].remedy}"
+    return f"{sentence}. Trying again failed: {error}"

@@ -184,7 +184,12 @@ class DigestRecorder:
                 if event.text.strip():
                     depth = self._depth(event.parent_tool_use_id)
                     self._answer = clean(event.text)
-                    self._add(f"m{event.seq}", MessageEntry(at=event.at, text=self._answer, depth=depth))
+                    self._add(
+                        f"m{event.seq}",
+                        MessageEntry(
+                            at=event.at, text=self._answer, depth=depth, unfinished=event.incomplete
+                        ),
+                    )
             case ev.SessionStarted():
                 # A resumed session keeps its first start, and has no end any more.
                 first = self._started

@@ -457,8 +457,6 @@ class Session:
             outcome = await self._attempt(text, context)
         except Exception as error:
             outcome = await self._path.recover(text, context, self._assembly.system_prompt, error)
-            if outcome.status == "error" and not (isinstance(error, AgentUnavailable) or outcome.at_limit):
-                self._report("agent", AgentError(outcome.error or ""))
             if isinstance(error, AgentUnavailable):
                 self._fail(error)
         finally:

@@ -34,8 +34,8 @@ TABLE: Mapping[str, tuple[str, str, str]] = {
     "empty": ("of the Messages API (empty body)", "ANTHROPIC_BASE_URL", "the answer is empty"),
     "broken-json": ("of the Messages API (JSON Parse error)", "ANTHROPIC_BASE_URL", "the answer is not JSON"),
     "broken-stream": ("of the Messages API (JSON Parse error)", "ANTHROPIC_BASE_URL", "the answer is not JSON"),
-    "ended-stream": ("the connection was closed (ECONNRESET)", "try again", "disconnected"),
-    "reset": ("the connection was closed (ECONNRESET)", "try again", "closed the connection without an answer"),
+    "ended-stream": ("The connection broke after ", "try again", "disconnected"),
+    "reset": ("The connection broke after ", "try again", "closed the connection without an answer"),
     "silent": ("did not answer (within 1.5 s)", "API_TIMEOUT_MS", "did not answer (within"),
 }  # fmt: skip
 

@@ -66,9 +66,10 @@ class Narrator:
                 self.typed = None
                 self._lines.of(event)
             case MessageFinished(parent_tool_use_id=None) if event.text.strip():
-                self._write_answer(event.text)
+                self._write_answer(event.text, incomplete=event.incomplete)
             case QueryFinished():
                 self.flush()
+                self._write_line(self._lines.of(event))
                 self._end_query(event)
             case ToolCallFinished(status="success"):
                 self._delay(event)
@@ -90,15 +91,16 @@ class Narrator:
         if line:
             self._write(line.removesuffix(":"))
 
-    def _write_answer(self, text: str) -> None:
+    def _write_answer(self, text: str, *, incomplete: bool = False) -> None:
         self._last_answer = text.strip()
+        speaker = "Agent (incomplete): " if incomplete else "Agent: "
         if self._read_aloud:
             # Only this needs the Markdown parser.
             from tui.plain.plain_markdown import unmarked
 
-            self._write("Agent: " + unmarked(self._last_answer))
+            self._write(speaker + unmarked(self._last_answer))
         else:
-            self._write("Agent: " + clean(self._last_answer))
+            self._write(speaker + clean(self._last_answer))
 
     def _end_query(self, event: QueryFinished) -> None:
         if event.text.strip() and event.text.strip() != self._last_answer:

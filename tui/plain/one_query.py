@@ -16,7 +16,8 @@ from core.agent.output_schema import NOT_FITTING, REFUSED_SCHEMA
 from core.concurrency.garbage_collection import deferred
 from core.concurrency.race import until
 from core.errors import UniversalAgentError
-from core.events.types import AuthRequired, Event, QueryFinished
+from core.events.model_problems import CONNECTION_BROKE
+from core.events.types import AuthRequired, Event, MessageFinished, QueryFinished
 from core.text import clean_line
 from tui.render.events import EventLines
 from tui.terminal.exit_codes import EXIT_FAILED, EXIT_NOT_FITTING, EXIT_TIMEOUT, EXIT_USAGE
@@ -76,11 +77,17 @@ async def run_headless(
         settings = replace(settings, classifier="off")
     printer = None if as_json else ProgressPrinter(sys.stderr)
     lines = OutputLines()
+    broken: list[str] = []
+
+    def note_broken(event: Event) -> None:
+        if isinstance(event, MessageFinished) and event.incomplete:
+            broken.append(event.text)
+
     session = await compose_session(
         settings,
         interactive=False,
         on_line=lines.write if as_json else None,
-        subscribers=(printer,) if printer else (),
+        subscribers=(printer, note_broken) if printer else (),
         resume=resume,
         output_schema=output_schema,
     )
@@ -99,7 +106,11 @@ async def run_headless(
         return EXIT_TIMEOUT
     if ended is None or ended.status != "success":
         why = (ended.error if ended else None) or "the query did not finish"
-        sys.stderr.write(f"ua-tui: the query failed: {clean_line(why, 500)}\n")
+        if broken and output_schema is None:
+            sys.stdout.write(broken[-1].rstrip() + "\n")
+            sys.stdout.flush()
+        failed = "" if why.startswith(CONNECTION_BROKE) else "the query failed: "
+        sys.stderr.write(f"ua-tui: {failed}{clean_line(why, 500)}\n")
         if REFUSED_SCHEMA in why:
             return EXIT_USAGE
         return EXIT_NOT_FITTING if why.startswith(NOT_FITTING) else EXIT_FAILED

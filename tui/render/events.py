@@ -94,12 +94,25 @@ class EventLines:
         self._servers = ServerChanges()
         self._questions: dict[str, str] = {}
         self._waits: dict[str, Wait] = {}
+        self._is_answering = False
+        self._failure: ErrorRaised | None = None
 
     def of(self, event: Event) -> str | None:
         """Return the line of an event, or its lines, cleaned and without the last line break."""
         self._measure_waits(event)
         match event:
+            case ErrorRaised(where="agent") if self._is_answering:
+                # If the query fails of it, its end gives the reason.
+                earlier, self._failure = self._failure, event
+                return self._line(describe(earlier)) if earlier is not None else None
+            case QueryFinished():
+                self._is_answering = False
+                failure, self._failure = self._failure, None
+                if failure is None or failure.message == event.error:
+                    return None
+                return self._line(describe(failure))
             case QueryReceived():
+                self._is_answering = True
                 return self._query("›" if self._marks else "You:", event.text)
             case QuerySteered():
                 return self._query("  »" if self._marks else "You, to the running query:", event.text)

@@ -21,6 +21,7 @@ from core.agent.messages.subagents import SubagentTasks
 from core.agent.messages.usage import Prices, Spending, TokenMeter, usage_of
 from core.agent.output_schema import NOT_FITTING
 from core.events.describe import describe_retry
+from core.events.model_problems import CONNECTION_CLOSED
 from core.events.tool_names import tool_name
 from core.events.types import (
     ApiRetry,
@@ -33,7 +34,7 @@ from core.events.types import (
     Usage,
 )
 from core.observation import ToolCall
-from core.provider.error_messages import AT_LIMIT, describe_failure
+from core.provider.error_messages import AT_LIMIT, describe_break, describe_failure
 from core.provider.request import DEFAULT_URL
 from core.redaction.redactor import Redactor
 from core.redaction.stream import StreamRedactor
@@ -114,11 +115,14 @@ class TurnStarted:
 
 @dataclass
 class _OpenMessage:
+    """A message that streams, or whose stream ended before the message did: it is not `complete` then."""
+
     message_id: str
     model: str = ""
     text: list[str] = field(default_factory=list)
     usage: dict[str, Any] = field(default_factory=dict)
     stop_reason: str | None = None
+    complete: bool = False
 
 
 class Translator:
@@ -156,7 +160,12 @@ class Translator:
         self.malformed = MalformedMessages()
         self.last_retry = ""
         self._called: dict[str, str] = {}
+        self._begun = time.monotonic()
         self._open: _OpenMessage | None = None
+        self._broken: _OpenMessage | None = None
+        self._broke_after: float | None = None
+        self._retries = 0
+        self._is_retried = self._is_resumed = self._continues = False
         self._streamed: set[str] = set()
         self._pieces = 0
 
@@ -171,6 +180,10 @@ class Translator:
         self.query = query
         self.last_text = ""
         self.last_retry = ""
+        self._begun = time.monotonic()
+        self._broke_after = None
+        self._retries = 0
+        self._is_retried = self._is_resumed = self._continues = False
 
     def feed(
         self, message: sdk.Message
@@ -238,12 +251,14 @@ class Translator:
             return
         match message.event:
             case {"type": "message_start", "message": dict(started)}:
-                yield from self._close_message()
+                yield from self._end_streams()
                 message_id = str(started.get("id") or f"message_{self.iteration + 1}")
-                model = str(started.get("model") or "")
-                self._open = _OpenMessage(message_id, model, usage=_object(started.get("usage")))
-                self.last_retry = ""
                 self._streamed.add(message_id)
+                model = str(started.get("model") or "")
+                opened = _OpenMessage(message_id, model, usage=_object(started.get("usage")))
+                yield from self._follow_broken(opened)
+                self._open = opened
+                self.last_retry = ""
                 self.iteration += 1
                 self.model = model or self.model
             case {"type": "content_block_start", "index": int(index), "content_block": {"type": "text"}}:
@@ -258,12 +273,42 @@ class Translator:
                 yield from self._end_streams()
             case {"type": "message_delta", "delta": dict(delta), **rest}:
                 if self._open:
+                    self._open.complete = True
                     self._open.stop_reason = _text_or_none(delta.get("stop_reason"))
                     self._open.usage.update(_object(rest.get("usage")))
+            case {"type": "message_stop"} if self._open is not None and not self._open.complete:
+                yield from self._end_streams()
+                self._broken, self._open = self._open, None
+                self._broke_after = time.monotonic() - self._begun
             case {"type": "message_stop"}:
                 yield from self._close_message()
             case _:
                 return
+
+    def _follow_broken(self, opened: _OpenMessage) -> Iterator[Event]:
+        """Let a message take the place of the one that broke off, or continue it, as the command line does."""
+        broken = self._broken or self._open
+        if broken is None:
+            pass
+        elif self._is_retried:
+            # The request was sent again: what came of its first answer counts no more.
+            self._broken = self._open = None
+            yield MessageFinished(query_id=self.query_id, message_id=broken.message_id, text="")
+            yield from self._count_tokens(broken)
+        elif self._is_resumed:
+            self._broken = self._open = None
+            opened.message_id, opened.text = broken.message_id, broken.text
+            yield from self._count_tokens(broken)
+        else:
+            broken.complete = True
+            yield from self._close_message()
+        self._broke_after = None
+        self._continues = broken is not None and self._is_resumed
+        self._is_retried = self._is_resumed = False
+
+    def _count_tokens(self, message: _OpenMessage) -> Iterator[Event]:
+        usage = usage_of(message.usage)
+        yield from self._tokens.of_message(self.query_id, message.message_id, message.model, usage)
 
     def _sanitize(self, text: str) -> str:
         return self._redactor.redact(clean(text))
@@ -284,21 +329,21 @@ class Translator:
     def _close_message(self) -> Iterator[Event]:
         yield from self._thought(self._thinking.end())
         rest = self._answer.end()
-        done, self._open = self._open, None
+        done, self._open, self._broken = self._open or self._broken, None, None
         if done is None:
             return
         done.text.append(rest)
         text = self._redactor.redact("".join(done.text)).strip()
         self.last_text = text or self.last_text
-        usage = usage_of(done.usage)
         yield MessageFinished(
             query_id=self.query_id,
             message_id=done.message_id,
             text=text,
-            usage=usage,
+            usage=usage_of(done.usage),
             stop_reason=done.stop_reason,
+            incomplete=bool(text) and not done.complete,
         )
-        yield from self._tokens.of_message(self.query_id, done.message_id, done.model, usage)
+        yield from self._count_tokens(done)
 
     def _assistant(self, message: sdk.AssistantMessage) -> Iterator[Event]:
         import claude_agent_sdk as sdk
@@ -306,6 +351,8 @@ class Translator:
         parent = self._called.get(message.parent_tool_use_id or "", message.parent_tool_use_id)
         streamed = parent is None and message.message_id in self._streamed
         yield from self._tokens.of_block(self.query_id, message)
+        if message.error is None:
+            self._retries = 0
         for block in message.content:
             match block:
                 case sdk.ToolUseBlock():
@@ -379,6 +426,9 @@ class Translator:
             # A message with files.
             yield SteeringAccepted(message.uuid)
         results = [block for block in message.content if isinstance(block, sdk.ToolResultBlock)]
+        if not results and self._broken is not None and message.parent_tool_use_id is None:
+            # The command line asks the model to continue the answer that broke off.
+            self._is_resumed = True
         for block in results:
             copy = message.tool_use_result if len(results) == 1 else None
             yield RawToolResult(
@@ -395,12 +445,17 @@ class Translator:
                 servers = data.get("mcp_servers")
                 yield from self.update_servers(servers or [])
             case "api_retry":
-                self.last_retry = describe_retry(self._retry_reason(data))
+                reason = self._retry_reason(data)
+                self.last_retry = describe_retry(reason)
+                self._is_retried = True
+                # The command line counts again from 1 after an answer broke off, with the attempts that are left.
+                attempt, most = _int(data.get("attempt"), 1), _int(data.get("max_retries"), 0)
+                self._retries = max(self._retries + 1, attempt)
                 yield ApiRetry(
-                    attempt=_int(data.get("attempt"), 1),
-                    max_attempts=_int(data.get("max_retries"), 0),
+                    attempt=self._retries,
+                    max_attempts=self._retries + max(0, most - attempt),
                     delay_ms=float(_int(data.get("retry_delay_ms"), 0)),
-                    error=self._retry_reason(data),
+                    error=reason,
                 )
             case _:
                 return
@@ -408,11 +463,15 @@ class Translator:
     def _retry_reason(self, data: dict[str, Any]) -> str:
         error = clean(str(data.get("error") or data.get("error_status") or ""))
         if error in {"", "unknown"} and data.get("error_status") is None:
+            if (self._broken or self._open) is not None and not self._is_retried:
+                return CONNECTION_CLOSED
             return f"no connection to {clean(self._server)}"
         return error
 
     def _result(self, message: sdk.ResultMessage) -> TurnOutcome:
         text = self._sanitize(message.result or "").strip()
+        if self._continues:
+            text = self.last_text
         self.prices.measure(message.model_usage)
         aborted = str(message.terminal_reason or "").startswith("aborted")
         status: Literal["success", "error", "interrupted"] = "success"
@@ -420,7 +479,9 @@ class Translator:
         if aborted:
             status = "interrupted"
         elif message.is_error or message.subtype != "success":
-            status, error = "error", _failure(message, text, self._server)
+            status, error = "error", _failure(message, text, self.last_text, self._server)
+            if self._broke_after is not None and error != AT_LIMIT:
+                error = describe_break(self._broke_after * 1000, error)
         elif self._structured and message.structured_output is None:
             status, error = "error", f"{NOT_FITTING}: the model answered with text only"
         return TurnOutcome(
@@ -446,8 +507,8 @@ def _spending(message: sdk.ResultMessage) -> Spending | None:
     return Spending(message.total_cost_usd, _object(message.model_usage))
 
 
-def _failure(message: sdk.ResultMessage, text: str, server: str) -> str | None:
-    """Why the agent ended a query with an error; None if it did not say so."""
+def _failure(message: sdk.ResultMessage, text: str, answer: str, server: str) -> str | None:
+    """Why the agent ended a query with an error; None if it did not say so, but repeats its answer."""
     match message.subtype:
         case "error_max_turns":
             return "the agent reached its limit of turns; raise max_turns to let it continue"
@@ -459,6 +520,8 @@ def _failure(message: sdk.ResultMessage, text: str, server: str) -> str | None:
         case _:
             errors = [clean(str(each)) for each in message.errors or () if each]
             report = "; ".join(each for each in errors if "[ede_diagnostic]" not in each) or text
+            if answer and report.strip() in answer:
+                return None
             if (description := describe_failure(report, server)) != report:
                 log.info("the agent ended with %s", report)
             return description or None

@@ -268,3 +268,85 @@ def test_messages_nobody_knows_are_passed_over() -> None:
         delta("text before any message"),
     ]
     assert fed(translator, *odd) == []
+
+
+def broken(text: str, message_id: str = "m1") -> list[sdk.StreamEvent]:
+    """A message as the command line streams it when its connection breaks: it ends, but was never complete."""
+    return [begin(message_id), delta(text), stream("content_block_stop"), stream("message_stop")]
+
+
+def retry(attempt: int, most: int) -> sdk.SystemMessage:
+    data = {
+        "attempt": attempt,
+        "max_retries": most,
+        "retry_delay_ms": 500,
+        "error_status": None,
+        "error": "unknown",
+    }
+    return sdk.SystemMessage(subtype="api_retry", data=data)
+
+
+FAILED = result(is_error=True, result="API Error: Connection dropped (ECONNRESET). Check the gateway.")
+
+
+def test_the_half_of_an_answer_is_reported_once_and_the_attempts_are_counted_on() -> None:
+    translator = Translator(server="http://127.0.0.1:9")
+    translator.begin("q1", "hello")
+    first = fed(translator, *broken("Half"), retry(1, 3), *broken("Half", "m2"), retry(1, 2), retry(2, 2))
+    retries = [item for item in first if isinstance(item, ApiRetry)]
+    assert [(each.attempt, each.max_attempts) for each in retries] == [(1, 3), (2, 3), (3, 3)]
+    assert [each.error for each in retries] == [
+        "connection_closed",
+        "connection_closed",
+        "no connection to http://127.0.0.1:9",
+    ]
+    # What came of the first attempt is taken back when the second one answers.
+    messages = [(item.message_id, item.text) for item in first if isinstance(item, MessageFinished)]
+    assert messages == [("m1", "")]
+    *last, outcome = fed(translator, FAILED)
+    (half,) = [item for item in last if isinstance(item, MessageFinished)]
+    assert (half.message_id, half.text, half.incomplete) == ("m2", "Half", True)
+    assert isinstance(outcome, TurnOutcome)
+    assert outcome.error is not None
+    assert outcome.error.startswith("The connection broke after ")
+    assert "; the answer is incomplete: try again" in outcome.error
+    # The next query starts to count again.
+    translator.begin("q2", "again")
+    (again,) = fed(translator, retry(1, 10))
+    assert isinstance(again, ApiRetry)
+    assert (again.attempt, again.max_attempts) == (1, 10)
+
+
+def test_an_answer_that_broke_off_and_was_continued_is_one_message() -> None:
+    translator = Translator()
+    translator.begin("q1", "hello")
+    resume = sdk.UserMessage(content=[sdk.TextBlock(text="Your response above was cut off mid-stream.")])
+    ended = stream("message_delta", delta={"stop_reason": "end_turn"}, usage={"output_tokens": 5})
+    items = fed(
+        translator,
+        *broken("The first half "),
+        resume,
+        *[begin("m2"), delta("and the second."), ended, stream("message_stop")],
+        result(result="and the second."),
+    )
+    assert {item.message_id for item in items if isinstance(item, TextDelta)} == {"m1"}
+    (finished,) = [item for item in items if isinstance(item, MessageFinished)]
+    outcome = items[-1]
+    assert isinstance(outcome, TurnOutcome)
+    assert finished.text == outcome.text == "The first half and the second."
+    assert not finished.incomplete
+    assert sum(item.usage.input_tokens for item in items if isinstance(item, TokensSpent)) == 14
+
+
+def test_the_answer_is_never_the_reason_of_a_failure_and_another_reason_is_added_to_the_break() -> None:
+    for text, reason in (
+        ("Half", "try again"),
+        ("API Error: 500 Internal server error", "Trying again failed: "),
+    ):
+        translator = Translator()
+        translator.begin("q1", "hello")
+        *_, outcome = fed(translator, *broken("Half of it"), result(is_error=True, result=text))
+        assert isinstance(outcome, TurnOutcome)
+        assert outcome.error is not None
+        assert "Half" not in outcome.error
+        assert reason in outcome.error

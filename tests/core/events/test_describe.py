@@ -163,7 +163,7 @@ def test_a_server_that_is_retried_says_so() -> None:
         ("server_error", "the model's service is out of order"),
         (
             "no connection to http://127.0.0.1:9",
-            "the model's service at http://127.0.0.1:9 cannot be reached, or did not answer completely",
+            "the model's service at http://127.0.0.1:9 did not answer",
         ),
         ("418", "the model's service answered with HTTP 418"),
         ("", "the model's service did not answer"),

@@ -14,6 +14,7 @@ import pytest
 from core.events.types import (
     ArtifactSaved,
     AuthRequired,
+    ErrorRaised,
     Event,
     MessageFinished,
     ObserverFinished,
@@ -157,6 +158,24 @@ def test_an_answer_is_written_once_and_steers_no_terminal() -> None:
         "Agent: Half",
         "The query failed after 1.5 s: no\N{REPLACEMENT CHARACTER}[m route",
     ]
+
+
+def test_a_failure_gives_its_reason_once_and_the_half_answer_is_marked() -> None:
+    broke, died = "The connection broke after 2.1 s; the answer is incomplete: try again", "the agent died"
+    narrated = Narrated()
+    narrated(
+        QueryReceived(query_id="q1", text="go"),
+        MessageFinished(query_id="q1", message_id="m1", text="Half", incomplete=True),
+        QueryFinished(query_id="q1", status="error", error=broke),
+        QueryReceived(query_id="q2", text="on"),
+        ErrorRaised(where="agent", message="3 messages were malformed"),
+        ErrorRaised(where="agent", message=died),
+        QueryFinished(query_id="q2", status="error", error=died),
+    )
+    assert narrated.lines == [
+        "You: go", "Agent (incomplete): Half", broke,
+        "You: on", "Error: agent: 3 messages were malformed", f"The query failed: {died}",
+    ]  # fmt: skip
 
 
 def test_a_permission_shows_everything_and_is_denied_unless_a_number_says_otherwise() -> None:
