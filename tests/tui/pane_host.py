@@ -58,6 +58,9 @@ class PaneHost(App[None]):
     def on_conversation_pane_link_clicked(self, message: ConversationPane.LinkClicked) -> None:
         follow_link(self, message.url)
 
+    def on_conversation_pane_file_chosen(self, message: ConversationPane.FileChosen) -> None:
+        self.opened.append(message.path)
+
     def on_trace_pane_opened(self, message: TracePane.Opened) -> None:
         self.opened.append(message.tool_use_id)
 

@@ -32,6 +32,7 @@ from core.events.types import (
 )
 from core.observation import CrawlObservation, McpObservation, SubagentObservation, TextContent
 
+KINDS = {"work_products": "work_product", "corpus": "article"}
 QUERY = "Research the latest AI chip news and write a comprehensive report"
 START = datetime(2026, 11, 21, 14, 2, 0, tzinfo=UTC)
 ANSWER = """\
@@ -111,7 +112,12 @@ def _observed(number: int, observer: str, call: str, path: str, items: int) -> l
     return [
         ObserverStarted(run_id=run, observer=observer, tool_use_id=call),
         ArtifactSaved(
-            path=path, kind=observer, size=12_345, sha256="0" * 64, observer=observer, tool_use_id=call
+            path=path,
+            kind=KINDS.get(observer, observer),
+            size=12_345,
+            sha256="0" * 64,
+            observer=observer,
+            tool_use_id=call,
         ),
         ObserverFinished(
             run_id=run,

@@ -97,6 +97,7 @@ class UaTuiApp(BaseApp):
         key_binding("copy", "ctrl+c", "copy_or_quit", "copy the selection; twice: quit", priority=True),
         key_binding("commands", "ctrl+p", "command_palette", "every command by name", priority=True),
         key_binding("restart", "ctrl+r", "restart", "restart the agent after it failed"),
+        key_binding("report.open", "ctrl+o", "open_report", "open the newest report, chart or other result"),
         key_binding("session.mode", "alt+m", "permission_mode", "change the permission mode"),
         key_binding("stop", "escape", "escape", "stop the agent; else toggle prompt and pane"),
         key_binding("help.all", "f1", "help", "every key"),
@@ -420,6 +421,10 @@ class UaTuiApp(BaseApp):
             self.notify("The agent is not running: nothing to stop.", markup=False)
         else:
             self.action_escape()
+
+    def action_open_report(self) -> None:
+        """Show the newest report of the session."""
+        self.frame.open_newest_report()
 
     def action_permission_mode(self) -> None:
         """Change the permission mode, or say why not."""

@@ -33,6 +33,7 @@ def commands_of(app: UaTuiApp) -> tuple[Command, ...]:
             for spec in tab_specs()
         ),
         Command("stop", "Stop the agent", keys("stop"), app.action_stop),
+        Command("report", "Open the newest report", keys("report.open"), app.action_open_report),
         Command("restart", "Restart the agent", keys("restart"), app.action_restart),
         *_screen_commands(app),
         Command(

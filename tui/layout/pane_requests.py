@@ -28,8 +28,17 @@ __all__ = ["PaneRequests"]
 class PaneRequests(Horizontal):
     """Does what one pane requests of another, and opens screens for it; `folder` is that of the session."""
 
-    folder: Path | None = None
+    _folder: Path | None = None
     _open_call: ToolCallScreen | None = None
+
+    @property
+    def folder(self) -> Path | None:
+        """The folder of the session; None before it is known."""
+        return self._folder
+
+    @folder.setter
+    def folder(self, folder: Path) -> None:
+        self._folder = self._conversation.folder = folder
 
     @abstractmethod
     def show(self, name: str) -> None:
@@ -143,6 +152,12 @@ class PaneRequests(Horizontal):
         )
 
     @property
+    def _conversation(self) -> ConversationPane:
+        from tui.panes.conversation.pane import ConversationPane
+
+        return self.query_one("#conversation", ConversationPane)
+
+    @property
     def _workspace(self) -> WorkspacePane:
         from tui.panes.workspace.pane import WorkspacePane
 
@@ -160,6 +175,23 @@ class PaneRequests(Horizontal):
         conversation = self.query_one("#conversation")
         if isinstance(conversation, ConversationPane):
             conversation.action_cursor_end()
+
+    def open_newest_report(self) -> None:
+        """Show the newest report, or else what was finished last; say so if there is nothing yet."""
+        from tui.panes.conversation.pane import ConversationPane
+
+        pane = self.query_one("#conversation")
+        result = pane.dialogue.results.newest() if isinstance(pane, ConversationPane) else None
+        if result is None or self.folder is None:
+            self.notify("This session has no report yet.", markup=False)
+        else:
+            self._view(self.folder / result.path)
+
+    def on_conversation_pane_file_chosen(self, event: ConversationPane.FileChosen) -> None:
+        """Show a file that the conversation names."""
+        event.stop()
+        if self.folder is not None:
+            self._view(self.folder / event.path)
 
     def on_conversation_pane_link_clicked(self, event: ConversationPane.LinkClicked) -> None:
         """Ask before a link of the conversation is opened."""

@@ -50,7 +50,7 @@ class MarkdownTheme:
     """The styles of Markdown; each is combined with the style of the surrounding text."""
 
     text: Style = PLAIN
-    h1: Style = BOLD + UNDERLINE
+    h1: Style = BOLD
     h2: Style = BOLD
     h3: Style = BOLD + ITALIC
     strong: Style = BOLD

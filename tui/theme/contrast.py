@@ -55,6 +55,7 @@ def _legible(items: tuple[tuple[str, str], ...]) -> dict[str, str]:
         "panel": panel,
         "foreground": foreground,
         "foreground-muted": _readable(muted, rows, TEXT),
+        "foreground-machinery": _readable(background.blend(foreground, 0.8), rows, TEXT),
         "foreground-disabled": _readable(background.blend(foreground, 0.45), rows, DIM),
         "block-cursor-background": cursor,
         "block-cursor-foreground": foreground,

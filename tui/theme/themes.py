@@ -14,7 +14,11 @@ from core.settings.theme_names import OWN_THEMES
 __all__ = ["ABOUT", "DEFAULT_THEME", "MISSING", "THEMES", "listed", "readable", "setting_of", "theme_named"]
 
 DEFAULT_THEME = "ua-dark"
-MISSING = {"foreground-disabled": "ansi_bright_black", "surface-active": "ansi_default"}
+MISSING = {
+    "foreground-disabled": "ansi_bright_black",
+    "foreground-machinery": "ansi_default",
+    "surface-active": "ansi_default",
+}
 """Variables that Textual's own 16-colour themes lack."""
 _SCROLLBAR_BACKGROUNDS = ("scrollbar-background", "scrollbar-background-hover", "scrollbar-background-active")
 
@@ -65,6 +69,7 @@ DARK = _theme(
         "border-blurred": "#353b49",
         "foreground-disabled": "#626a7d",
         "text-on-rows": "#a3abbd",
+        "foreground-machinery": "#b4bac7",
         "block-cursor-foreground": "#f2f4f8",
         "block-cursor-background": "#2b3a57",
         "block-cursor-text-style": "none",
@@ -94,6 +99,7 @@ LIGHT = _theme(
         "border-blurred": "#cfd1d4",
         "foreground-disabled": "#7d8493",
         "text-on-rows": "#5c6475",
+        "foreground-machinery": "#454c59",
         "block-cursor-foreground": "#11141a",
         "block-cursor-background": "#dbe6fa",
         "block-cursor-text-style": "none",
@@ -125,6 +131,7 @@ ANSI = _theme(
         "border-blurred": "ansi_bright_black",
         "foreground-disabled": "ansi_bright_black",
         "text-on-rows": "ansi_bright_black",
+        "foreground-machinery": "ansi_default",
         "block-cursor-foreground": "ansi_default",
         "block-cursor-background": "ansi_default",
         "block-cursor-text-style": "bold reverse",

@@ -46,12 +46,12 @@ def focused(app: UaTuiApp) -> str | None:
 async def test_a_key_of_the_whole_screen_works_in_the_prompt_too_and_its_old_one_no_more(
     tmp_path: Path,
 ) -> None:
-    app = app_with(tmp_path, ("pane.maximise", "f9, ctrl+o"), ("show.trace", "f11"), ("next_pane", "f8"))
+    app = app_with(tmp_path, ("pane.maximise", "f9, ctrl+t"), ("show.trace", "f11"), ("next_pane", "f8"))
     async with app.run_test(size=WIDE) as pilot:
         await settled(app, pilot)
         await press(pilot, "f9")
         assert app.frame.maximised
-        await press(pilot, "ctrl+o")
+        await press(pilot, "ctrl+t")
         assert not app.frame.maximised
         await press(pilot, "f11")
         assert focused(app) == "trace"

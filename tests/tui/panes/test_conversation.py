@@ -3,6 +3,7 @@ from __future__ import annotations
 from datetime import UTC
 from typing import Any, Literal
 
+import msgspec
 import pytest
 
 from core.events.continuation import AUTH_COMPLETE
@@ -134,6 +135,30 @@ async def test_an_agent_that_dies_of_a_query_is_reported_once() -> None:
         assert shown.count(died) == shown.count(f"The query failed: {died}") == 2
         assert "ProcessError" not in shown
         assert "stderr" not in shown
+
+
+async def test_the_half_of_an_answer_is_shown_once_and_marked_and_its_failure_once() -> None:
+    broke = "The connection broke after 2.1 s; the answer is incomplete: try again"
+    async with hosted(pane(), 120, 24) as (view, _):
+        for attempt in (1, 2):
+            view.handle_events(
+                [*(asked() if attempt == 1 else []), delta("# Half\n\nof **it**", f"m{attempt}")]
+            )
+            taken_back = written("", f"m{attempt}")
+            view.handle_events(
+                [ApiRetry(attempt=attempt, max_attempts=3, delay_ms=1, error="connection_closed"), taken_back]
+            )
+            assert "of it" not in text_of(view)
+        view.handle_events(
+            [delta("Half", "m3"), msgspec.structs.replace(written("Half", "m3"), incomplete=True)]
+        )
+        view.handle_events([ApiRetry(attempt=3, max_attempts=3, delay_ms=1, error="connection_closed")])
+        assert "attempt 3 of 3" in text_of(view)
+        view.handle_events([QueryFinished(query_id="q", status="error", error=broke)])
+        shown = text_of(view)
+        assert shown.count("Half") == shown.count("⋯ incomplete") == shown.count(broke) == 1
+        assert "attempt 3" not in shown
+        assert "failed" not in shown
 
 
 async def test_a_message_of_the_program_is_not_shown_as_the_persons() -> None:

@@ -111,10 +111,10 @@ async def test_it_shows_what_the_query_does_and_cost() -> None:
         app.truth = "running"
         app.line.follow(lambda: app.truth)
         assert "thinking" in app.shown(STARTED, RECEIVED)
-        assert "direct answer" in app.shown(QueryClassified(query_id="q", decision="SIMPLE", source="rule"))
+        assert "direct" not in app.shown(QueryClassified(query_id="q", decision="SIMPLE", source="rule"))
         assert "writing" in app.shown(TextDelta(query_id="q", message_id="m", text="a"))
         assert "tools" in app.shown(ToolCallStarted(query_id="q", tool_use_id="t", name="n"))
-        assert "agent" in app.shown(PathFellBack(query_id="q", tool_name="n"))
+        assert "agent" not in app.shown(PathFellBack(query_id="q", tool_name="n"))
         assert "retry 2" in app.shown(ApiRetry(attempt=2, max_attempts=10, delay_ms=500))
         usage = Usage(input_tokens=30_000, output_tokens=8_000)
         app.now = 141.0
@@ -188,7 +188,7 @@ async def test_servers_that_are_fine_or_on_their_way_are_no_warning() -> None:
 
 async def test_a_mode_that_was_chosen_is_shown_on_a_small_screen() -> None:
     app = StatusApp()
-    async with app.run_test(size=(80, 5)):
+    async with app.run_test(size=(64, 5)):
         started = SessionStarted(session_id="s", workspace="/w", cwd="/c", version="1")
         assert "perm:" not in app.shown(started, McpStatus(servers=[McpServer(name="a", status="connected")]))
         assert "perm: plan" in app.shown(PermissionModeChanged(previous="default", mode="plan"))
@@ -268,7 +268,7 @@ async def test_a_click_on_a_cell_shows_everything_in_sentences() -> None:
         decided = QueryClassified(
             query_id="q", decision="COMPLEX", source="rule", raw_response="it says “research”"
         )
-        at = app.shown(STARTED, RECEIVED, decided).index("agent")
+        at = app.shown(STARTED, RECEIVED, decided).index("ctx")
         await pilot.pause()
         await pilot.click(StatusLine, offset=(at + 2, 0))
         await pilot.pause()

@@ -166,11 +166,9 @@ def test_money_is_written_alike_whatever_the_limit_is(limit: float, cost: float,
     assert shown_as in laid(facts, 120).content.plain
 
 
-def test_the_reason_for_the_path_is_there_where_there_is_room() -> None:
+def test_the_path_is_in_the_whole_status_only() -> None:
     facts = known(PATH, limit=None)
-    assert "full agent · “research”" in shown(facts, 200)
-    assert "agent" in shown(facts, 120)
-    assert "it says" not in shown(facts, 120)
+    assert "agent" not in shown(facts, 200)
     assert ("Path", "full agent, chosen by a rule: it says “research”") in facts.describe()
 
 

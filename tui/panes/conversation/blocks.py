@@ -11,13 +11,18 @@ from typing import assert_never
 from rich.segment import Segment
 from rich.style import Style
 
-from tui.render.layout import PLAIN, Line, line_width, spread, wrap
+from core.events.units import quantity, size
+from core.text import clean_line
+from tui.panes.conversation.results import Result
+from tui.render.format import middle_cut
+from tui.render.layout import PLAIN, Line, line_width, spread, width_of, wrap
 from tui.render.markdown import MarkdownTheme, render_markdown
 from tui.render.theme import component_classes, read_theme
 
 __all__ = [
     "CONVERSATION_COMPONENTS",
     "Block",
+    "Card",
     "ConversationTheme",
     "Fold",
     "Heading",
@@ -31,6 +36,8 @@ __all__ = [
 ]
 
 CARET = "▍"
+CARD = "◆"
+INCOMPLETE = "⋯ incomplete"
 FOLDED, UNFOLDED = "▸", "▾"
 LIVE_LIMIT = 8_000
 LIVE_ROWS = 30
@@ -72,7 +79,7 @@ class Verbatim(_Base):
 
 @dataclass(slots=True, kw_only=True)
 class Prose(_Base):
-    """A piece of an agent's Markdown; `first` begins a message, `live` is still being written.
+    """A piece of an agent's Markdown; `first` begins a message, `live` is still being written, `incomplete` broke off.
 
     The first `opener` characters of its source reopen a fence of the piece before.
     """
@@ -82,6 +89,7 @@ class Prose(_Base):
     definitions: str = ""
     first: bool = False
     live: bool = False
+    incomplete: bool = False
     indent: int = 0
 
 
@@ -113,7 +121,15 @@ class Notice(_Base):
     details: tuple[str, ...] = ()
 
 
-Block = Heading | Verbatim | Prose | Fold | Notice
+@dataclass(slots=True, kw_only=True)
+class Card(_Base):
+    """A piece of finished work; `hint` is the key that opens it from anywhere."""
+
+    result: Result
+    hint: str = ""
+
+
+Block = Heading | Verbatim | Prose | Fold | Notice | Card
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +147,9 @@ class ConversationTheme:
     good: Style = PLAIN
     warning: Style = PLAIN
     bad: Style = PLAIN
+    card: Style = PLAIN
+    card_mark: Style = PLAIN
+    card_title: Style = PLAIN
     markdown: MarkdownTheme = field(default_factory=MarkdownTheme)
 
     @classmethod
@@ -148,7 +167,7 @@ def gap_after(previous: Block | None, block: Block) -> int:
         return 0
     if isinstance(previous, Heading):
         return 0
-    if isinstance(previous, Notice | Fold) and type(previous) is type(block):
+    if isinstance(previous, Notice | Fold | Card) and type(previous) is type(block):
         return 0
     return 1
 
@@ -167,6 +186,8 @@ def render_block(block: Block, width: int, theme: ConversationTheme) -> list[Lin
             return [*gap, _fold(block, width, theme)]
         case Notice():
             return [*gap, *_notice(block, width, theme)]
+        case Card():
+            return [*gap, *_card(block, width, theme)]
         case _:
             assert_never(block)
 
@@ -176,6 +197,8 @@ def estimate_block(block: Block, width: int) -> int:
     match block:
         case Heading() | Fold() | Notice():
             return block.gap + 1
+        case Card():
+            return block.gap + 2
         case Verbatim():
             return block.gap + block.text.count("\n") + 1 + len(block.text) // width
         case Prose():
@@ -207,6 +230,8 @@ def _prose(block: Prose, width: int, theme: ConversationTheme) -> list[Line]:
     lines = render_markdown(source, width - indent, theme.markdown, definitions=block.definitions)
     if indent:
         lines = [[Segment(" " * indent), *line] for line in lines]
+    if block.incomplete:
+        lines.append([Segment(INCOMPLETE, theme.warning)])
     if block.live:
         caret = Segment(CARET, theme.caret)
         if lines and line_width(lines[-1]) < width:
@@ -247,3 +272,23 @@ def _notice(block: Notice, width: int, theme: ConversationTheme) -> list[Line]:
     for detail in block.details:
         lines.extend(wrap([(detail, theme.app if block.tone is Tone.BAD else PLAIN)], inside))
     return [[Segment(f"{'' if number else block.mark:<2}", mark), *line] for number, line in enumerate(lines)]
+
+
+def _card(block: Card, width: int, theme: ConversationTheme) -> list[Line]:
+    result, opens = block.result, Style(meta={"file": block.result.path})
+    noun = "article" if result.kind == "corpus" else "source"
+    facts = (
+        result.kind.capitalize(),
+        size(result.size),
+        quantity(result.sources, noun) if result.sources else "",
+    )
+    known = " · ".join(fact for fact in facts if fact) + " · "
+    path = middle_cut(clean_line(result.path, 1_000), max(8, width - 3 - width_of(known)))
+    left = [Segment(f" {CARD} ", theme.card_mark + opens), Segment(result.title, theme.card_title + opens)]
+    right = [Segment(f"{block.hint} ", theme.card + theme.facts)] if block.hint else []
+    below = [Segment(f"   {known}", theme.card + theme.facts + opens)]
+    link = [Segment(path, theme.card + theme.markdown.link + opens)]
+    return [
+        spread(left, right, width, theme.card),
+        spread([*below, *link], [], width, theme.card),
+    ]

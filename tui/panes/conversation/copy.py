@@ -10,6 +10,7 @@ from textual.selection import Selection
 
 from tui.panes.conversation.blocks import (
     Block,
+    Card,
     ConversationTheme,
     Fold,
     Heading,
@@ -51,6 +52,8 @@ def text_of_block(block: Block) -> str:
             return block.text
         case Notice():
             return "\n".join((block.text, *block.details))
+        case Card():
+            return f"{block.result.title}\n{block.result.path}"
         case _:
             assert_never(block)
 
@@ -80,6 +83,8 @@ def name_of(blocks: Sequence[Block]) -> str:
             return "Question"
         case Prose():
             return "Answer"
+        case Card():
+            return "Result"
         case Fold(markdown=False):
             return "Thinking"
         case Fold():

@@ -28,10 +28,11 @@ from core.events.types import (
 )
 from core.events.units import duration, quantity
 from core.text import clean
-from tui.panes.conversation.blocks import Heading, Notice, Tone, Verbatim
+from tui.panes.conversation.blocks import Card, Heading, Notice, Tone, Verbatim
 from tui.panes.conversation.folds import Folds
 from tui.panes.conversation.notices import AppMessage, message_of, server_message
 from tui.panes.conversation.page import Page
+from tui.panes.conversation.results import Result, Results
 from tui.panes.conversation.stream import MessageStream
 from tui.render.format import clock
 
@@ -41,6 +42,8 @@ PROGRAM = "ua-tui"
 """Who speaks where the program says something to the agent in the place of the person."""
 
 UNFINISHED = "unfinished"
+MOST_CARDS = 5
+"""Pieces of finished work that a query shows; the workspace has the others."""
 
 
 @dataclass(slots=True)
@@ -63,6 +66,9 @@ class Dialogue:
 
     Attributes:
         folds: thinking and the text of sub-agents.
+        results: the finished work of the session.
+        not_described: the cards whose file was not read yet.
+        key_of_newest: the key that opens the newest report, as it is shown.
     """
 
     def __init__(self, page: Page, zone: tzinfo | None) -> None:
@@ -76,11 +82,23 @@ class Dialogue:
         self._topics: dict[Hashable, Notice] = {}
         self._servers: dict[str, str] = {}
         self._worked: set[str] = set()
+        self.results = Results()
+        self.not_described: list[Card] = []
+        self.key_of_newest = ""
+        self._running = False
+        self._left: dict[str, Result] = {}
+        self._cards: dict[str, Card] = {}
+        self._newest: Card | None = None
 
     # -- events -----------------------------------------------------------------------------------
 
     def handle_event(self, event: Event) -> None:
         """Add or change the blocks that an event is about."""
+        result = self.results.handle_event(event)
+        if result is not None:
+            self._left[result.path] = result
+            if not self._running:
+                self.show_results()
         match event:
             case TextDelta() | ThinkingDelta() | MessageFinished() if event.parent_tool_use_id is not None:
                 self.on_subagent_message(event)
@@ -111,6 +129,9 @@ class Dialogue:
 
     def on_query_received(self, event: QueryReceived) -> None:
         """Add a query, with who asked it."""
+        self._running = True
+        self._left.clear()
+        self._cards.clear()
         group: tuple[str, ...] = ("query", event.query_id)
         if self.page.index_of((*group, "heading")) is not None:
             # An id that was used before: what comes from here on is another answer.
@@ -162,7 +183,6 @@ class Dialogue:
 
     def on_query_finished(self, event: QueryFinished) -> None:
         """Complete the answer and its heading."""
-        self._topics.pop("retry", None)
         turn = self._turns.get(event.query_id)
         if turn is None and event.text:
             turn = self._turn(event.query_id, event.at)
@@ -181,9 +201,55 @@ class Dialogue:
             self._set_path(event.query_id, event.at, "COMPLEX")
         if isinstance(event, QueryFinished):
             self.on_query_finished(event)
+            self._running = False
+            self.show_results()
         message = message_of(event)
         if message is not None:
             self.add_message(message)
+        if isinstance(event, QueryFinished):
+            self._topics.pop("retry", None)
+
+    # -- finished work ----------------------------------------------------------------------------
+
+    def show_results(self) -> None:
+        """Show a card for each piece of finished work that the last query left."""
+        left, self._left = sorted(self._left.values(), key=lambda result: result.rank), {}
+        room = MOST_CARDS - len(self._cards)
+        for result in left:
+            card = self._cards.get(result.path)
+            if card is not None:
+                card.result = result
+                self.page.change(card)
+            elif room > 0:
+                room -= 1
+                key = ("result", next(self._numbers))
+                card = self._cards[result.path] = Card(key=key, group=key, result=result)
+                self.page.add(card)
+                self._show_key(card)
+            else:
+                continue
+            self.not_described.append(card)
+        hidden = sum(result.path not in self._cards for result in left)
+        if hidden:
+            more = f"{quantity(hidden, 'more file')} in the workspace."
+            self.add_message(AppMessage("·", Tone.QUIET, more, topic="more results"))
+            self._topics.pop("more results")
+
+    def _show_key(self, card: Card) -> None:
+        """Show the key that opens the newest report on its card, and on no other one."""
+        if card.result != self.results.newest():
+            return
+        if self._newest is not None:
+            self._newest.hint = ""
+            self.page.change(self._newest)
+        card.hint, self._newest = self.key_of_newest, card
+
+    def describe(self, card: Card, result: Result) -> None:
+        """Show what a file says about itself."""
+        if card.result.tool_use_id == result.tool_use_id:
+            card.result = result
+            self.results.describe(result)
+            self.page.change(card)
 
     # -- the agent's text -------------------------------------------------------------------------
 
@@ -196,9 +262,12 @@ class Dialogue:
     def on_message_finished(self, event: MessageFinished) -> None:
         """Complete a message."""
         if event.text.strip():
-            self._stream(event.query_id, event.message_id, event.at).finish(clean(event.text))
+            stream = self._stream(event.query_id, event.message_id, event.at)
+            stream.finish(clean(event.text))
+            if event.incomplete:
+                stream.mark_incomplete()
         elif event.message_id in self._streams:
-            self._streams[event.message_id].end()
+            self._streams[event.message_id].remove()
         self._streams.pop(event.message_id, None)
         self.folds.end_thought(event)
 

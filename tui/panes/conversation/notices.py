@@ -45,6 +45,7 @@ __all__ = ["AppMessage", "message_of", "server_message"]
 
 _LONGEST = 2_000
 _LONGEST_CAUSE = 400
+_RETRIED = "The request to the model was repeated."
 _TONES = {
     Severity.INFO: Tone.QUIET,
     Severity.STARTED: Tone.QUIET,
@@ -167,4 +168,4 @@ def _end_of_query(event: QueryFinished) -> AppMessage:
         sentence = f"Stopped{after}: spending limit reached. Raise it with /budget."
         return _message(Description("query", sentence, Severity.ERROR))
     same_error = describe(ErrorRaised(where="agent", message=event.error or "")).sentence
-    return _message(describe(event), instead_of=same_error[:_LONGEST].strip())
+    return _message(describe(event), topic="retry", before=_RETRIED, instead_of=same_error[:_LONGEST].strip())

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 from collections.abc import Iterable, Sequence
 from contextlib import nullcontext
 from datetime import tzinfo
+from pathlib import Path
 from typing import ClassVar, Self
 
 from textual import events
@@ -15,16 +17,19 @@ from textual.selection import Selection
 
 from core.concurrency.garbage_collection import deferred
 from core.events.types import Event
+from tui.keys.keymap import keys_of
 from tui.keys.places import SEARCH, KeyPlace, key_binding
-from tui.panes.conversation.blocks import CONVERSATION_COMPONENTS, Block, Fold, Heading
+from tui.panes.conversation.blocks import CONVERSATION_COMPONENTS, Block, Card, Fold, Heading
 from tui.panes.conversation.copy import name_of, selected_text, text_of_answer, text_of_group
 from tui.panes.conversation.dialogue import Dialogue
 from tui.panes.conversation.notices import AppMessage
 from tui.panes.conversation.page import SUGGESTIONS, BlockRows, Page
+from tui.panes.conversation.results import describe_file
 from tui.panes.conversation.search import Search
 from tui.render.markdown import MARKDOWN_COMPONENTS, warm_up
 from tui.terminal.copy import copy_text
 from tui.virtual_list.virtual_list import VirtualList
+from tui.widgets.workers import start_job
 
 __all__ = ["ConversationPane"]
 
@@ -38,6 +43,7 @@ class ConversationPane(VirtualList[Block]):
     Attributes:
         dialogue: turns events into blocks.
         search: finds text, and marks it.
+        folder: the session's folder; None before it is known.
     """
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {
@@ -54,9 +60,9 @@ class ConversationPane(VirtualList[Block]):
         key_binding("find.search", "slash", "find", "search", SEARCH),
         key_binding("find.next", "n", "find_next(1)", "next match", SEARCH),
         key_binding("find.previous", "N", "find_next(-1)", "previous match", SEARCH),
-        key_binding("move.open", "enter", "open", "fold and unfold thinking, sub-agents"),
+        key_binding("move.open", "enter", "open", "open a result; fold and unfold thinking, sub-agents"),
     ]
-    HELP = "The dialogue. Up and down move by message, y copies one, / searches, Enter unfolds, End follows again."
+    HELP = "The dialogue. Up and down move by message, y copies, / searches, Enter opens or unfolds, End follows."
 
     class LinkClicked(Message):
         """A link was clicked or chosen; `url` is untrusted."""
@@ -64,6 +70,13 @@ class ConversationPane(VirtualList[Block]):
         def __init__(self, url: str) -> None:
             super().__init__()
             self.url = url
+
+    class FileChosen(Message):
+        """A file of the session is to be shown; `path` is relative to its folder."""
+
+        def __init__(self, path: str) -> None:
+            super().__init__()
+            self.path = path
 
     class Suggested(Message):
         """A query to try was chosen."""
@@ -83,11 +96,13 @@ class ConversationPane(VirtualList[Block]):
         self.block_source = BlockRows(suggestions)
         super().__init__(self.block_source, id=id)
         self.zone = zone
+        self.folder: Path | None = None
         self.dialogue = Dialogue(Page(self, self.block_source), zone)
         self.search = self.highlighter = Search(self, self.set_open, "Conversation")
 
     def on_mount(self) -> None:
         """Load parser and lexers in a thread, so that the first answer does not wait for them."""
+        self.dialogue.key_of_newest = keys_of(self.app).shown("report.open")
         self.run_worker(warm_up, group="warm-up", thread=True, exit_on_error=False)
 
     # -- events -----------------------------------------------------------------------------------
@@ -101,6 +116,7 @@ class ConversationPane(VirtualList[Block]):
         self.dialogue.folds.show_grown()
         self.update_rows()
         self.search.update()
+        self._describe_results()
 
     def end(self, message: AppMessage | None) -> None:
         """Let nothing look as if it continued, and show a message below."""
@@ -122,7 +138,9 @@ class ConversationPane(VirtualList[Block]):
 
     def twin(self) -> ConversationPane:
         """Make an empty conversation that is on no screen."""
-        return ConversationPane(zone=self.zone)
+        twin = ConversationPane(zone=self.zone)
+        twin.dialogue.key_of_newest = self.dialogue.key_of_newest
+        return twin
 
     def index_in(self, longer: Self, index: int) -> int:
         """Return the index of a block in a longer conversation: both end alike, but keys are counted again."""
@@ -137,11 +155,30 @@ class ConversationPane(VirtualList[Block]):
         self.dialogue.page.move_to(self, self.block_source)
         move_search()
         self.update_rows()
+        self._describe_results()
+
+    # -- finished work ----------------------------------------------------------------------------
+
+    def _describe_results(self) -> None:
+        if self.dialogue.not_described and self.folder is not None and self.is_attached:
+            start_job(self, self._describe_all, "results", replacing=False)
+
+    async def _describe_all(self) -> None:
+        """Read the files of new cards in a thread, and show what they say."""
+        dialogue, folder = self.dialogue, self.folder
+        assert folder is not None
+        while dialogue.not_described:
+            card = dialogue.not_described.pop(0)
+            dialogue.describe(card, await asyncio.to_thread(describe_file, folder, card.result))
+            self.update_rows()
 
     # -- folds ------------------------------------------------------------------------------------
 
     def open_entry(self, entry: Block) -> None:
-        """Fold or unfold thinking and the text of sub-agents."""
+        """Show finished work; fold or unfold thinking and the text of sub-agents."""
+        if isinstance(entry, Card):
+            self.post_message(self.FileChosen(entry.result.path))
+            return
         fold = self.dialogue.folds.fold_of(entry)
         if fold is not None:
             self.set_open(fold, not fold.open)
@@ -154,8 +191,8 @@ class ConversationPane(VirtualList[Block]):
         self.dialogue.folds.set_open(fold, opened)
 
     def click_entry(self, entry: Block, column: int, line: int) -> None:
-        """Fold or unfold by a click on the line of a fold."""
-        if isinstance(entry, Fold) and line == entry.gap:
+        """Show finished work; fold or unfold by a click on the line of a fold."""
+        if (isinstance(entry, Card) and line >= entry.gap) or (isinstance(entry, Fold) and line == entry.gap):
             self.open_entry(entry)
 
     # -- links ------------------------------------------------------------------------------------

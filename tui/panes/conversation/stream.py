@@ -101,6 +101,20 @@ class MessageStream:
                 self._page.change(piece)
         self.end()
 
+    def remove(self) -> None:
+        """Remove the message: it broke off, and another one is the answer."""
+        if self._pieces:
+            start = self._page.index_of(self._pieces[0].key)
+            assert start is not None
+            self._page.splice(start, len(self._pieces), [])
+            self._pieces = []
+
+    def mark_incomplete(self) -> None:
+        """Show that the message broke off."""
+        for piece in self._pieces[-1:]:
+            piece.incomplete = True
+            self._page.change(piece)
+
     def end(self) -> None:
         """Note that nothing more will come."""
         for piece in self._pieces[-1:]:

@@ -1,4 +1,4 @@
-"""The status line: state, time, cost, tokens, context, path, model, permission mode, servers and tracing."""
+"""The status line: state, time, cost, tokens, context, model, permission mode, servers and tracing."""
 
 from __future__ import annotations
 

@@ -67,7 +67,6 @@ _FOLDERS = {
     "partly": ("folder in part", "it is trusted without what decides where data goes: ua-tui trust"),
 }
 """What the line and the whole status say of a folder that is not trusted, by `TrustState`."""
-SHORT_PATHS = {"SIMPLE": "direct", "COMPLEX": "agent"}
 DECIDERS = {
     "rule": "chosen by a rule",
     "model": "chosen by the model",
@@ -76,8 +75,6 @@ DECIDERS = {
 AUTH = "auth"
 WORD_WIDTH = 9
 NAME_WIDTH = 20
-PATH_WIDTH = 38
-SHORT_PATH_WIDTH = 6
 MOST_MARKS = 5
 _RANK = {"": 0, "warning": 1, "spent": 2}
 
@@ -241,7 +238,6 @@ class StatusFacts:
         cells.append(self._money_cell())
         cells.append(cell(f"{short_count(self.tokens.total):>4} tok", 70, "tokens"))
         cells.append(cell(f"ctx {self._share_text():>4}", 60, "context"))
-        cells.append(self._path_cell())
         if self.model:
             cells.append(cell(short_model(self.model), 40, "model"))
         cells.append(self._mode_cell())
@@ -324,12 +320,6 @@ class StatusFacts:
 
     def _digits(self) -> int:
         return 2 if self.limit is None or self.limit >= 0.01 else 4
-
-    def _path_cell(self) -> Cell:
-        parts = (_path_text(self._path), self._why.removeprefix("it says "))
-        wide = clean_line(" · ".join(part for part in parts if part), PATH_WIDTH)
-        short = f"{SHORT_PATHS.get(self._path, ''):<{SHORT_PATH_WIDTH}}"
-        return cell(f"{wide:<{PATH_WIDTH}}", 5, "path", (Content.styled(short, "$text-muted"), 50))
 
     def _mode_cell(self) -> Cell:
         word = MODES.get(self.mode, clean_line(self.mode, 20))

@@ -1,0 +1,133 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from core.events.types import ArtifactSaved, Event, MessageFinished, QueryFinished, QueryReceived
+from tests.tui.app_host import at_work, shown
+from tests.tui.files_host import until
+from tests.tui.pane_host import PaneHost, finished, hosted, rows, started
+from tui.panes.conversation.blocks import Card
+from tui.panes.conversation.pane import ConversationPane
+from tui.panes.conversation.results import Result, Results, describe_file
+from tui.screens.files.viewer import ViewerScreen
+
+REPORT = "work_products/ai-chip-news.html"
+PAGE = """<html><head><title>AI chips &amp; memory</title></head><body><h1>Other</h1>
+<a href="https://a.example/1">one</a> <a href='https://a.example/1/'>again</a> <a href="https://b.example/2">two</a>"""
+
+
+def saved(path: str = REPORT, kind: str = "work_product", **given: Any) -> ArtifactSaved:
+    return ArtifactSaved(path=path, kind=kind, size=10_047, sha256="0", observer="o", **given)
+
+
+def answered(*during: Event, query: str = "q1") -> list[Event]:
+    return [
+        QueryReceived(query_id=query, text="Write it"),
+        *during,
+        MessageFinished(query_id=query, message_id=f"m-{query}", text="It is written."),
+        QueryFinished(query_id=query, status="success"),
+    ]
+
+
+def cards(view: ConversationPane) -> list[Result]:
+    return [block.result for block in view.entries if isinstance(block, Card)]
+
+
+@pytest.mark.parametrize(
+    ("path", "kind", "content", "title", "sources"),
+    [
+        (REPORT, "report", PAGE, "AI chips & memory", 2),
+        ("work_products/note_20261123_033028.md", "report", "in\n\n# The **week**\n<https://a.example>", "The week", 1),
+        ("work_products/plain.txt", "report", "nothing else", "Plain", 0),
+        ("expanded_corpus.json", "corpus", '{\n  "saved_at": "x",\n  "count": 8,\n', "Corpus of articles", 8),
+        ("downloads/monthly_revenue.png", "chart", "\x89PNG", "Monthly revenue", 0),
+        ("work_products/media/clip.mp4", "video", "x", "Clip", 0),
+        ("downloads/table.csv", "data", "a,b", "Table", 0),
+        ("downloads/tool.bin", "file", "x", "Tool", 0),
+        ("work_products/bad.html", "report", "<title>a\x1b]0;b</title>", "a\N{REPLACEMENT CHARACTER}]0;b", 0),
+    ],
+)  # fmt: skip
+def test_a_result_says_what_it_is(
+    tmp_path: Path, path: str, kind: str, content: str, title: str, sources: int
+) -> None:
+    (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+    (tmp_path / path).write_text(content)
+    result = Results().handle_event(saved(path, "corpus" if kind == "corpus" else "download"))
+    assert result is not None
+    described = describe_file(tmp_path, result)
+    assert (described.kind, described.title, described.sources) == (kind, title, sources)
+    assert described.size == (tmp_path / path).stat().st_size
+    # A file that is gone, or a link out of the folder, leaves what the event said.
+    (tmp_path / path).unlink()
+    assert describe_file(tmp_path, result) == result
+
+
+def test_the_newest_report_is_found_and_versions_are_kept() -> None:
+    results = Results()
+    assert results.newest() is None
+    for event in (
+        saved(copied_to="/r/1.html", tool_use_id="t1"),
+        saved("search_results/a.json", "search_results"),
+        saved(copied_to="/r/2.html", tool_use_id="t2"),
+        saved("downloads/chart.png", "download"),
+        started("t3", "mcp__local_toolkit__save_corpus"),
+        finished("t3"),
+    ):
+        results.handle_event(event)
+    newest = results.newest()
+    assert newest is not None
+    assert (newest.path, newest.copies, newest.tool_use_id) == (REPORT, ("/r/1.html", "/r/2.html"), "t2")
+    corpus = results.newest("corpus")
+    assert corpus is not None
+    assert corpus.path == "expanded_corpus.json"
+
+
+async def test_an_answer_ends_in_a_card_that_opens_its_file(tmp_path: Path) -> None:
+    (tmp_path / REPORT).parent.mkdir()
+    (tmp_path / REPORT).write_text(PAGE)
+    view = ConversationPane()
+    host = PaneHost(view)
+    async with host.run_test(size=(80, 24)) as pilot:
+        view.folder = tmp_path
+        view.handle_events(answered(saved()))
+        await until(lambda: cards(view)[0].title == "AI chips & memory")
+        *_, title, facts = [row.strip(" ▌") for row in rows(view) if row.strip(" ▌")]
+        assert title.split() == ["◆", "AI", "chips", "&", "memory", "Ctrl+O"]
+        assert facts == f"Report · 192B · 2 sources · {REPORT}"
+        await pilot.press("enter")
+        await pilot.click(ConversationPane, offset=(12, 8))
+        assert host.opened == [REPORT, REPORT]
+        # What is saved after the end belongs to the same answer; a new version replaces its card.
+        view.handle_events([saved(tool_use_id="t2"), saved("downloads/chart.png", "download")])
+        assert [card.path for card in cards(view)] == [REPORT, "downloads/chart.png"]
+        # A later query shows what it has changed in a card of its own.
+        view.handle_events(answered(saved(), query="q2"))
+        assert [card.path for card in cards(view)] == [REPORT, "downloads/chart.png", REPORT]
+        assert sum("Ctrl+O" in row for row in rows(view)) == 1
+
+
+async def test_a_query_with_many_files_shows_the_most_important_ones() -> None:
+    async with hosted(ConversationPane(), 80, 30) as (view, _):
+        files = [saved(f"downloads/{number}.bin", "download") for number in range(9)]
+        view.handle_events(answered(*files, saved()))
+        assert len(cards(view)) == 5
+        assert cards(view)[0].path == REPORT
+        assert any("5 more files in the workspace." in row for row in rows(view))
+
+
+async def test_a_key_opens_the_newest_report_from_anywhere(tmp_path: Path) -> None:
+    async with at_work(tmp_path) as (session, app, pilot):
+        await pilot.press("ctrl+o")
+        (note,) = [each.message for each in app._notifications]
+        assert note == "This session has no report yet."
+        path = session.workspace.path / REPORT
+        path.parent.mkdir()
+        path.write_text(PAGE)
+        session.bus.publish(saved())
+        session.finish()
+        await shown(app, pilot)
+        await pilot.press("ctrl+o")
+        await until(lambda: isinstance(app.screen, ViewerScreen))

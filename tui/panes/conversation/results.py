@@ -1,0 +1,157 @@
+"""Finished work: what queries leave behind, as the events report it and as the files describe themselves."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path, PurePosixPath
+
+from core.errors import WorkspaceError
+from core.events.types import ArtifactSaved, Event, ToolCallFinished, ToolCallStarted
+from core.storage.files import Root
+from core.text import clean_line
+
+__all__ = ["KINDS", "Result", "Results", "describe_file"]
+
+KINDS: Mapping[str, tuple[str, ...]] = {
+    "report": (".html", ".htm", ".md", ".pdf", ".docx", ".odt", ".rtf", ".tex", ".txt"),
+    "slides": (".pptx", ".odp"),
+    "video": (".mp4", ".webm", ".mov", ".mkv", ".avi"),
+    "chart": (".png", ".svg", ".jpg", ".jpeg", ".webp", ".gif"),
+    "audio": (".mp3", ".wav", ".ogg", ".m4a", ".flac"),
+    "data": (".csv", ".tsv", ".xlsx", ".ods", ".json", ".jsonl", ".parquet"),
+    "corpus": (),
+    "file": (),
+}
+"""The kinds of finished work, the most important first, and the endings of their files."""
+
+_FINISHED = frozenset({"work_product", "download", "image", "video", "audio", "corpus"})
+_CORPUS = "expanded_corpus.json"
+_READ_LIMIT = 1 << 20
+_LONGEST_TITLE = 200
+_STAMP = re.compile(r"[ _-]*\d{8}[ _-]\d{4,6}$")
+_HTML_TITLE = re.compile(r"<(title|h1)\b[^>]{0,300}>(.{1,600}?)</\1", re.IGNORECASE | re.DOTALL)
+_TAG = re.compile(r"<[^>]{0,300}>")
+_MARKDOWN_TITLE = re.compile(r"^#{1,2}[ \t]+(.{1,300})$|^title:[ \t]*(.{1,300})$", re.MULTILINE)
+_ADDRESS = re.compile(r"""(?:href\s*=\s*["']?|\]\(|<|^|\s)(https?://[^\s"'<>)\]#]{1,500})""", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """A piece of finished work.
+
+    Attributes:
+        path: the file, relative to the session's folder.
+        kind: one of `KINDS`.
+        title: as the file says; made from its name until the file was read.
+        size: bytes.
+        sources: how many pages it names or consists of; 0 if there are none or that is unknown.
+        copies: the copy of each version in `SAVED_REPORTS`, the newest last.
+        tool_use_id: the call that made the newest version.
+    """
+
+    path: str
+    kind: str
+    title: str
+    size: int
+    sources: int = 0
+    copies: tuple[str, ...] = ()
+    tool_use_id: str | None = None
+
+    @property
+    def rank(self) -> int:
+        """The place of its kind in `KINDS`."""
+        return list(KINDS).index(self.kind)
+
+
+class Results:
+    """The finished work of a session, from its events; the newest version of each file."""
+
+    def __init__(self) -> None:
+        self._all: dict[str, Result] = {}
+        self._saving: set[str] = set()
+
+    def handle_event(self, event: Event) -> Result | None:
+        """Return the finished work that an event reports, if it does."""
+        match event:
+            case ArtifactSaved() if event.kind in _FINISHED:
+                copies = (event.copied_to,) if event.copied_to else ()
+                kind = event.kind if event.kind in KINDS else _kind_of(event.path)
+                return self._add(event.path, kind, event.size, copies, event.tool_use_id)
+            case ToolCallStarted() if event.name.endswith("__save_corpus"):
+                self._saving.add(event.tool_use_id)
+                return None
+            case ToolCallFinished() if event.tool_use_id in self._saving:
+                self._saving.discard(event.tool_use_id)
+                # The observer reports a corpus only when it adds something to what the tool has saved.
+                is_saved = event.status == "success"
+                return self._add(_CORPUS, "corpus", 0, (), event.tool_use_id) if is_saved else None
+            case _:
+                return None
+
+    def describe(self, result: Result) -> None:
+        """Note what a file says about itself, unless there is a newer version of it."""
+        if result.path in self._all and self._all[result.path].tool_use_id == result.tool_use_id:
+            self._all[result.path] = result
+
+    def newest(self, kind: str = "report") -> Result | None:
+        """Return the newest work of a kind, or else the newest of any."""
+        newest_first = list(reversed(self._all.values()))
+        return next((each for each in newest_first if each.kind == kind), next(iter(newest_first), None))
+
+    def _add(
+        self, path: str, kind: str, size: int, copies: tuple[str, ...], tool_use_id: str | None
+    ) -> Result:
+        before = self._all.pop(path, None)
+        title = before.title if before is not None else _title_of_name(path)
+        earlier = before.copies if before is not None else ()
+        result = Result(path, kind, title, size, copies=(*earlier, *copies), tool_use_id=tool_use_id)
+        self._all[path] = result
+        return result
+
+
+def describe_file(folder: Path, result: Result) -> Result:
+    """Add what the file itself says: its title, its size, and how many sources it names; reads at most 1 MiB."""
+    suffix = PurePosixPath(result.path).suffix.lower()
+    try:
+        root = Root(folder)
+        result = replace(result, size=root.size(result.path))
+        if result.kind not in {"report", "corpus"} or suffix not in {".html", ".htm", ".md", ".txt", ".json"}:
+            return result
+        with root.opened(result.path) as file:
+            text = file.read(_READ_LIMIT).decode("utf-8", "replace")
+    except WorkspaceError:
+        return result
+    if result.kind == "corpus":
+        counted = re.search(r'"count": ?(\d{1,9})\b', text[:4_000])
+        return replace(result, title="Corpus of articles", sources=int(counted[1]) if counted else 0)
+    is_page = suffix in {".html", ".htm"}
+    title = _page_title(text) if is_page else _markdown_title(text)
+    return replace(
+        result,
+        title=clean_line(title, _LONGEST_TITLE) or result.title,
+        sources=len({found.rstrip("/.,;") for found in _ADDRESS.findall(text)}),
+    )
+
+
+def _page_title(text: str) -> str:
+    found = _HTML_TITLE.search(text)
+    return html.unescape(_TAG.sub("", found[2])).strip() if found else ""
+
+
+def _markdown_title(text: str) -> str:
+    found = _MARKDOWN_TITLE.search(text[:20_000])
+    return re.sub(r"[*`]+", "", found[1] or found[2]).strip("# \"'") if found else ""
+
+
+def _kind_of(path: str) -> str:
+    suffix = PurePosixPath(path).suffix.lower()
+    return next((kind for kind, endings in KINDS.items() if suffix in endings), "file")
+
+
+def _title_of_name(path: str) -> str:
+    stem = _STAMP.sub("", PurePosixPath(path).stem)
+    words = " ".join(stem.replace("_", " ").replace("-", " ").split())
+    return clean_line(words[:1].upper() + words[1:] or path, _LONGEST_TITLE)
