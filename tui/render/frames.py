@@ -16,7 +16,7 @@ from tui.render.strips import Pen
 
 __all__ = ["forget_rows", "improve_frames"]
 
-_render_partial_update, _get_renders = Compositor.render_partial_update, Compositor._get_renders
+_render_partial_update = Compositor.render_partial_update
 _changed: WeakKeyDictionary[Compositor, list[Region]] = WeakKeyDictionary()
 """The regions of the partial frame that a compositor is rendering; one below a dialog renders all of its screen."""
 
@@ -34,9 +34,9 @@ _SINGLE_CELLS = re.compile(
 def improve_frames() -> None:
     """Change two methods of Textual's compositor and two of its frames; a second call changes nothing.
 
-    If two far regions change, the compositor asks every widget between them for all of its lines. And a frame sends
-    every piece of a line that was rendered, however little of it differs from what the terminal shows. A frame of the
-    full screen is sent as it is: it follows whatever could have changed the terminal.
+    If two far regions change, the compositor asks every widget between them for all of its lines, and those behind
+    others, too. And a frame sends every piece of a line that was rendered, however little of it differs from what the
+    terminal shows. A frame of the full screen is sent as it is: it follows whatever could have changed the terminal.
     """
     Compositor.render_partial_update = _partial_update  # type: ignore[method-assign, assignment]
     Compositor._get_renders = _renders  # type: ignore[method-assign, assignment]
@@ -62,24 +62,25 @@ def _partial_update(compositor: Compositor) -> ChopsUpdate | None:
 def _renders(
     compositor: Compositor, crop: Region | None = None
 ) -> Iterator[tuple[Region, Region, list[Strip]]]:
-    changed = _changed.get(compositor)
-    if not changed:
-        yield from _get_renders(compositor, crop)
-        return
-    covered: list[Region] = []
-    # From front to back.
+    """Give what is rendered of each widget, from front to back: the lines with cells that nothing in front covers."""
+    missing = [0] * compositor.size.height
+    """The cells of each row that no widget has filled yet, as the bits of a number."""
+    for x, y, width, height in _changed.get(compositor) or [crop or compositor.size.region]:
+        for row in range(max(0, y), min(y + height, len(missing))):
+            missing[row] |= _cells(x, width)
     for widget, (region, clip) in compositor.visible_widgets.items():
         seen = region.intersection(clip)
-        touched = [
-            part
-            for each in changed
-            if (part := seen.intersection(each)) and not any(front.contains_region(part) for front in covered)
-        ]
-        if touched:
-            top, bottom = min(each.y for each in touched), max(each.bottom for each in touched)
-            seen = Region(seen.x, top, seen.width, bottom - top)
-            covered.append(seen)
+        cells = _cells(seen.x, seen.width)
+        rows = [y for y in range(seen.y, min(seen.bottom, len(missing))) if missing[y] & cells]
+        if rows:
+            for y in rows:
+                missing[y] &= ~cells
+            seen = Region(seen.x, rows[0], seen.width, rows[-1] + 1 - rows[0])
             yield region, seen, widget.render_lines(seen.translate(-region.offset))
+
+
+def _cells(x: int, width: int) -> int:
+    return ((1 << max(0, x + width)) - 1) & ~((1 << max(0, x)) - 1)
 
 
 def _full_frame(frame: LayoutUpdate, console: Console) -> str:

@@ -23,6 +23,7 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from tui.keys.places import moving
+from tui.render.framed import framed_lines
 from tui.render.layout import PLAIN, Line
 from tui.virtual_list.cache import LineCache, Rendered
 from tui.virtual_list.heights import Heights
@@ -494,7 +495,7 @@ class VirtualList(ScrollView, Generic[EntryT], can_focus=True):
                 self.vertical_scrollbar._exchange_repaint_regions()
         self._painting = True
         try:
-            return super().render_lines(crop)
+            return framed_lines(self, crop, self.render_line, self._seen_size.width, super().render_lines)
         finally:
             self._painting = False
 

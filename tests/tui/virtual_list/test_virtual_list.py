@@ -205,6 +205,32 @@ async def test_only_changed_rows_are_painted() -> None:
         assert [(region.y, region.height) for region in view.painted] == [(4, 1)]
 
 
+async def test_lines_have_the_edges_that_textual_gives_them() -> None:
+    view = Items()
+
+    def cells(strips: Sequence[Strip]) -> list[list[tuple[str, Style | None]]]:
+        return [[(text, style) for part, style, _ in strip for text in part] for strip in strips]
+
+    async with PaneHost(view).run_test(size=(30, 9)) as pilot:
+        for styles in ({}, {"border": ("round", "red")}, {"padding": (1, 2)}, {"opacity": 0.5}):
+            for name, value in styles.items():
+                setattr(view.styles, name, value)
+            view.add("short", tall(len(view.entries), 3), "a line\nthat breaks", "世界")
+            view.screen.selections = {view: Selection(Offset(0, 2), Offset(3, 3))}
+            await pilot.press("up")
+            await pilot.pause()
+            for crop in (
+                view.region.reset_offset,
+                Region(0, 2, view.region.width, 4),
+                Region(3, 0, 5, view.region.height),
+            ):
+                found = cells(view.render_lines(crop))
+                view._styles_cache.clear()
+                view._painting = True
+                assert found == cells(view._styles_cache.render_widget(view, crop))
+                view._painting = False
+
+
 async def test_a_page_makes_its_rows_once_and_moves_no_style(monkeypatch: pytest.MonkeyPatch) -> None:
     items = Items()
     async with PaneHost(items).run_test(size=(30, 10)) as pilot:
