@@ -84,6 +84,11 @@ class Driven(Child):
         self._times.clear()
         self._without_core.clear()
 
+    @property
+    def written(self) -> int:
+        """How many bytes came since the last `forget`."""
+        return len(self._written)
+
     def came(self, text: str) -> float | None:
         """The moment the first bytes that hold `text` came; None when there were none."""
         place = self._written.find(text.encode())

@@ -3,6 +3,7 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
+from tests.bench.goals import Goal
 from tests.bench.processes import cpu_seconds, resident_mb
 from tests.bench.stall_child import QUERY
 from tests.bench.table import Row, Section, median, quantile
@@ -44,7 +45,7 @@ def on_screen(base: Path, _runs: int) -> Section:
         )
         rows.append(Row("memory at the first frame", first, "MB", None, "resident, this process alone"))
         terminal.watch(3.0)
-        rows.append(Row("memory after the session", resident_mb(terminal.pid), "MB", None, "resident"))
+        rows.append(Goal.MEMORY.row(resident_mb(terminal.pid), "resident, this process alone"))
         before = cpu_seconds(terminal.pid)
         terminal.watch(IDLE_SECONDS)
         after = cpu_seconds(terminal.pid)

@@ -54,6 +54,17 @@ def descendants(pid: int) -> list[int]:
     return found
 
 
+def own_processes(pid: int) -> list[int]:
+    """A process and those below it that run the same interpreter: all that is ours, not the agent's command line."""
+
+    def interpreter(each: int) -> str:
+        with suppress(OSError):
+            return os.readlink(f"/proc/{each}/exe")
+        return ""
+
+    return [pid, *(each for each in descendants(pid) if interpreter(each) == interpreter(pid))]
+
+
 def alive(pid: int) -> bool:
     """Whether a process runs; one that ended and was not waited for does not."""
     try:

@@ -10,10 +10,11 @@ from queue import SimpleQueue
 from typing import Any
 
 from tests.bench.answers import answer, marker
-from tests.bench.child import COLUMNS, ROWS
+from tests.bench.changes import CLEAR, SECONDS, Changes, measure
 from tests.bench.driven import Driven, Taken, probes, reported
-from tests.bench.processes import resident_mb, running_seconds
-from tests.bench.table import Row, Section, median
+from tests.bench.goals import Goal
+from tests.bench.processes import own_processes, resident_mb, running_seconds
+from tests.bench.table import Row, Section, median, quantile
 from tests.e2e.running import environment, program
 from tests.e2e.scripted_model import PIECE, Block, Text, scripted_model
 
@@ -21,21 +22,11 @@ RATE = 150.0
 PIECES = 1_500
 TURNS = 2
 KEY_EVERY = (0.2, 0.4)
-IDLE_SECONDS = 6.0
-SECONDS = 120.0
 REPEATS = 3
-PAUSE = 0.15
-SIZES = ((108, 32), (132, 44), (COLUMNS, ROWS))
-THREE_COLUMNS = ((150, 44), (COLUMNS, ROWS))
 BARE = Path(__file__).parent / "bare_app.py"
 HINT = "anything"
-FOCUS_OUT, FOCUS_IN = "\x1b[O", "\x1b[I"
-CLEAR = "\x15"
+KEYS_AT_REST = 30
 
-KEY_BOUND, LONGEST_KEY_BOUND = 30.0, 150.0
-LAG_BOUND = 300.0
-CHANGE_BOUND = 150.0
-IDLE_BOUND = 0.5
 MEMORY_BOUND = 150.0
 
 
@@ -54,20 +45,20 @@ class Subject:
     other_themes: Sequence[str]
     turns: int
     repeats: int
+    idle_seconds: float
 
 
 @dataclass
 class Figures:
-    """What was measured of one program; milliseconds, shares of a core in percent, and MB."""
+    """What was measured of one program; milliseconds, shares of a core in percent, kB a second, and MB."""
 
+    at_rest: list[Taken] = field(default_factory=list)
     keys: list[Taken] = field(default_factory=list)
     lags: list[float] = field(default_factory=list)
     shares: list[float] = field(default_factory=list)
-    focus: list[Taken] = field(default_factory=list)
-    resize: list[Taken] = field(default_factory=list)
-    columns: list[Taken] = field(default_factory=list)
-    theme: list[Taken] = field(default_factory=list)
-    idle: list[float] = field(default_factory=list)
+    sent: list[float] = field(default_factory=list)
+    changes: Changes = field(default_factory=Changes)
+    idle: float = 0.0
     memory: list[float] = field(default_factory=list)
 
 
@@ -79,10 +70,17 @@ def streaming(base: Path, _runs: int) -> Section:
         themes = ("textual-light", "textual-dark")
         subjects = (
             Subject(
-                [program()], "Conversation", "ready", "/theme\r", ("ua-light", "ua-dark"), TURNS, REPEATS
+                [program()],
+                "Conversation",
+                "ready",
+                "/theme\r",
+                ("ua-light", "ua-dark"),
+                TURNS,
+                REPEATS,
+                60.0,
             ),
-            Subject([*plain, "markdown"], HINT, HINT, "\x14", themes[:1], 1, 1),
-            Subject([*plain, "log"], HINT, HINT, "\x14", themes[:1], 1, 1),
+            Subject([*plain, "markdown"], HINT, HINT, "\x14", themes[:1], 1, 1, 6.0),
+            Subject([*plain, "log"], HINT, HINT, "\x14", themes[:1], 1, 1, 6.0),
         )
         names = ("ours", "markdown", "log")
         found = [
@@ -119,21 +117,30 @@ def _measure(subject: Subject, base: Path, url: str, ended: SimpleQueue[float]) 
         driven.until(subject.ready, SECONDS)
         driven.rest(SECONDS)
         figures.memory.append(resident_mb(driven.pid) or 0.0)
+        _type_at_rest(driven, figures, letters)
         for number in range(1, subject.turns + 1):
             _turn(driven, figures, letters, number, ended)
         figures.memory.append(resident_mb(driven.pid) or 0.0)
-        for _ in range(subject.repeats):
-            figures.focus.append(_focus(driven, next(letters)))
-        for size in SIZES[: subject.repeats]:
-            figures.resize.append(_resize(driven, size, next(letters)))
-        for size in THREE_COLUMNS:
-            figures.columns.append(_resize(driven, size, next(letters)))
-        for theme in subject.other_themes:
-            figures.theme.append(_theme(driven, subject.themes, theme))
-        worked = running_seconds(driven.pid)
-        driven.watch(IDLE_SECONDS)
-        figures.idle.append((running_seconds(driven.pid) - worked) / IDLE_SECONDS * 100)
+        figures.changes = measure(driven, letters, subject.repeats, subject.themes, subject.other_themes)
+        processes = own_processes(driven.pid)
+        worked = sum(map(running_seconds, processes))
+        driven.watch(subject.idle_seconds)
+        worked = sum(map(running_seconds, processes)) - worked
+        figures.idle = worked / subject.idle_seconds * 100
     return figures
+
+
+def _type_at_rest(driven: Driven, figures: Figures, letters: Iterator[str]) -> None:
+    """Type into a program that has nothing else to do."""
+    uneven = random.Random(0)
+    driven.forget()
+    for _ in range(KEYS_AT_REST):
+        driven.watch(uneven.uniform(*KEY_EVERY))
+        letter = next(letters)
+        began = driven.send(letter)
+        figures.at_rest.append(driven.taken(began, driven.until(letter, SECONDS)))
+    driven.send(CLEAR)
+    driven.rest(SECONDS)
 
 
 def _turn(
@@ -145,7 +152,7 @@ def _turn(
     driven.forget()
     driven.send("\r")
     driven.until("What the week brought", SECONDS)
-    began, worked = time.perf_counter(), running_seconds(driven.pid)
+    began, worked, written = time.perf_counter(), running_seconds(driven.pid), driven.written
     uneven = random.Random(number)
     typed: dict[str, float] = {}
     while ended.empty():
@@ -155,7 +162,8 @@ def _turn(
     last = ended.get()
     shown = driven.until(marker(number), 2 * SECONDS)
     figures.shares.append((running_seconds(driven.pid) - worked) / (shown - began) * 100)
-    figures.lags.append(max(0.0, shown - last) * 1_000)
+    figures.sent.append((driven.written - written) / (shown - began) / 1_000)
+    figures.lags.append(max(0.0, shown - last))
     for letter, at in typed.items():
         figures.keys.append(driven.taken(at, driven.until(letter, SECONDS)))
     driven.rest(SECONDS)
@@ -165,127 +173,41 @@ def _turn(
     driven.rest(SECONDS)
 
 
-def _focus(driven: Driven, letter: str) -> Taken:
-    """The focus leaves the terminal and comes back, and a key is typed: until its echo."""
-    driven.watch(PAUSE)
-    driven.forget()
-    began = driven.send(FOCUS_OUT + FOCUS_IN + letter)
-    took = driven.taken(began, driven.until(letter, SECONDS))
-    driven.rest(SECONDS)
-    return took
-
-
-def _resize(driven: Driven, size: tuple[int, int], letter: str) -> Taken:
-    """The terminal gets another size, and a key is typed: until all is painted, the key too."""
-    driven.watch(PAUSE)
-    driven.forget()
-    began = driven.resize(*size)
-    driven.send(letter)
-    driven.until(letter, SECONDS)
-    driven.rest(SECONDS)
-    return driven.taken(began, driven.last())
-
-
-def _theme(driven: Driven, opened_by: str, theme: str) -> Taken:
-    """Another theme is chosen from the list: until all is painted in it."""
-    driven.send(CLEAR)
-    driven.rest(SECONDS)
-    driven.send(opened_by)
-    driven.rest(SECONDS)
-    driven.send(theme)
-    driven.rest(SECONDS)
-    driven.forget()
-    began = driven.send("\r")
-    driven.watch(PAUSE)
-    driven.rest(SECONDS)
-    return driven.taken(began, driven.last())
-
-
 def _rows(ours: Figures, markdown: Figures, log: Figures) -> list[Row]:
-    def row(
-        measure: str, figure: Callable[[Figures], float], unit: str, bound: float | None, reported: str = ""
-    ) -> Row:
-        digits = 0 if unit == "ms" else 1
-        compared = (
+    def compared(figure: Callable[[Figures], float], unit: str, digits: int, reported: str = "") -> str:
+        others = (
             f"Markdown widget {figure(markdown):,.{digits}f}, Log widget {figure(log):,.{digits}f} {unit}"
         )
-        return Row(measure, figure(ours), unit, bound, f"{compared}; {reported}" if reported else compared)
+        return f"{others}; {reported}" if reported else others
 
-    pieces = TURNS * PIECES
+    def goal(goal: Goal, figure: Callable[[Figures], float], digits: int, reported: str = "") -> Row:
+        return goal.row(figure(ours), compared(figure, goal.unit, digits, reported))
+
+    def memory(measure: str, place: int, bound: float | None, reported: str = "") -> Row:
+        def figure(figures: Figures) -> float:
+            return figures.memory[place]
+
+        return Row(measure, figure(ours), "MB", bound, compared(figure, "MB", 1, reported))
+
+    at_rest, bare = (median([key.took for key in each.at_rest]) for each in (ours, log))
     streamed = f"{RATE:.0f} pieces of {PIECE} characters a second"
     return [
-        row(
-            "key to echo, median",
-            _typical,
-            "ms",
-            KEY_BOUND,
-            f"{len(ours.keys)} keys at uneven times, {streamed}",
+        Goal.AT_REST.row(
+            at_rest - bare, f"median of {KEYS_AT_REST} keys {at_rest:.1f}, bare app {bare:.1f} ms"
         ),
-        row(
-            "key to echo, longest",
-            lambda f: _longest(f.keys),
-            "ms",
-            LONGEST_KEY_BOUND,
-            reported([max(ours.keys)]),
-        ),
-        row(
-            "last byte to the end on screen",
-            lambda f: max(f.lags),
-            "ms",
-            LAG_BOUND,
-            f"after {PIECES:,} pieces, longest of {TURNS} turns",
-        ),
-        row("a core while it streams", lambda f: max(f.shares), "%", None, streamed),
-        row("focus out, in and a key", lambda f: _longest(f.focus), "ms", CHANGE_BOUND, reported(ours.focus)),
-        row(
-            "another size, all painted",
-            lambda f: _longest(f.resize),
-            "ms",
-            CHANGE_BOUND,
-            reported(ours.resize),
-        ),
-        row(
-            "the size of three columns, and back",
-            lambda f: _longest(f.columns),
-            "ms",
-            CHANGE_BOUND,
-            reported(ours.columns),
-        ),
-        row(
-            "another theme, all painted",
-            lambda f: _longest(f.theme),
-            "ms",
-            CHANGE_BOUND,
-            reported(ours.theme),
-        ),
-        row(
-            "idle afterwards",
-            lambda f: max(f.idle),
-            "% CPU",
-            IDLE_BOUND,
-            f"over {IDLE_SECONDS:.0f} s, this process alone",
-        ),
-        row(
-            "memory at the first frame",
-            lambda f: f.memory[0],
-            "MB",
-            MEMORY_BOUND,
-            "resident, this process alone",
-        ),
-        row("memory before the first question", lambda f: f.memory[1], "MB", MEMORY_BOUND),
-        row(
-            f"memory after {pieces:,} pieces",
-            lambda f: f.memory[2],
-            "MB",
-            None,
-            f"the widgets after {PIECES:,}",
-        ),
+        goal(Goal.TYPICAL_KEY, lambda f: quantile(_keys(f), 0.5), 0, f"{len(ours.keys)} keys, {streamed}"),
+        goal(Goal.SLOW_KEY, lambda f: quantile(_keys(f), 0.9), 0),
+        goal(Goal.LONGEST_KEY, lambda f: max(_keys(f)), 0, reported([max(ours.keys)])),
+        goal(Goal.PROCESSOR, lambda f: max(f.shares), 1),
+        goal(Goal.SENT, lambda f: max(f.sent), 0),
+        goal(Goal.LAG, lambda f: max(f.lags), 2, f"{PIECES:,} pieces, longest of {TURNS} turns"),
+        goal(Goal.IDLE, lambda f: f.idle, 2, "without the agent's command line"),
+        goal(Goal.AFTER_CHUNKS, lambda f: f.changes.longest, 0, ours.changes.described),
+        memory("memory at the first frame", 0, MEMORY_BOUND, "resident, this process alone"),
+        memory("memory before the first question", 1, MEMORY_BOUND),
+        memory(f"memory after {TURNS * PIECES:,} pieces", 2, None, f"the widgets after {PIECES:,}"),
     ]
 
 
-def _typical(figures: Figures) -> float:
-    return median([key.took for key in figures.keys])
-
-
-def _longest(taken: Sequence[Taken]) -> float:
-    return max(each.took for each in taken)
+def _keys(figures: Figures) -> list[float]:
+    return [key.took for key in figures.keys]
