@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from textual.containers import Horizontal
 
 from core.errors import UniversalAgentError
-from core.events.types import Event
+from core.events.types import ArtifactSaved, Event
 
 if TYPE_CHECKING:
     from tui.panes.conversation.pane import ConversationPane
@@ -29,6 +29,7 @@ class PaneRequests(Horizontal):
     """Does what one pane requests of another, and opens screens for it; `folder` is that of the session."""
 
     _folder: Path | None = None
+    _newest: Path | None = None
     _open_call: ToolCallScreen | None = None
 
     @property
@@ -49,7 +50,12 @@ class PaneRequests(Horizontal):
         """Whether the pane `name` is in sight."""
 
     def handle_events(self, events: Sequence[Event]) -> None:
-        """Tell the tool call that is shown whole what happens meanwhile."""
+        """Preview the newest artifact until a file is selected; tell an open tool call what happens meanwhile."""
+        newest = next((event for event in reversed(events) if isinstance(event, ArtifactSaved)), None)
+        if newest is not None and self.folder is not None:
+            self._newest = self.folder / newest.path
+            if not (self._workspace.has_cursor or self.query_one("#preview").has_focus):
+                self._preview(None)
         if self._open_call is not None:
             self._open_call.handle_events(events)
 
@@ -100,16 +106,22 @@ class PaneRequests(Horizontal):
 
     def on_workspace_pane_highlighted(self, event: WorkspacePane.Highlighted) -> None:
         """Show the beginning of the file under the cursor, if there is room for it."""
+        self._preview(event.path)
+
+    def _preview(self, selected: Path | None) -> None:
+        """Show the beginning of the selected file, of the newest artifact if none is, or what the pane is for."""
         from tui.panes.workspace.preview import PreviewPane
 
         if not self.shows("preview"):
             return
         preview = self.query_one("#preview", PreviewPane)
-        if event.path is None:
+        path = selected or self._newest
+        if path is None:
             preview.clear()
         else:
-            preview.show_path(event.path)
-            self._workspace.previewed(event.path)
+            preview.show_path(path)
+        if selected is not None:
+            self._workspace.previewed(selected)
 
     def on_preview_pane_action_requested(self, event: PreviewPane.ActionRequested) -> None:
         """Do with the file of the preview what the workspace does with it."""

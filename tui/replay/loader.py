@@ -66,6 +66,7 @@ class SessionLoader:
         self._notify = host.notice.show
         self._read_only = read_only
         frame, folder = host.frame, past.workspace.path
+        self._frame = frame
         frame.folder = folder
         self._conversation = frame.query_one("#conversation", ConversationPane)
         self._trace = frame.query_one("#trace", TracePane)
@@ -94,6 +95,7 @@ class SessionLoader:
             self._apply([pane], events)
             # Each renders what it shows: let the screen update in between.
             await asyncio.sleep(0)
+        self._frame.handle_events(events)
         # A part of a session cannot be followed.
         self._end(
             self._conversation,

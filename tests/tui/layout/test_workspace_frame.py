@@ -7,6 +7,7 @@ from textual.pilot import Pilot
 
 from core.events.types import ArtifactSaved, SubagentProgress, ToolCallFinished, ToolCallStarted, Usage
 from core.storage.compression import pack
+from tests.tui.app_host import shown
 from tests.tui.fakes import FakeSession, make_app, make_session
 from tests.tui.files_host import screen_text, until
 from tests.tui.played import QUERY, fixed_bus, played_events
@@ -231,3 +232,18 @@ async def test_the_preview_lets_go_of_the_last_file_when_it_vanishes(tmp_path: P
         report.unlink()
         await until(lambda: preview.path is None)
         await until(lambda: "The file under the cursor" in screen_text(app))
+
+
+async def test_the_preview_shows_the_newest_artifact_until_a_file_is_selected(tmp_path: Path) -> None:
+    app, session = played(tmp_path)
+    async with app.run_test(size=(200, 50)) as pilot:
+        pane = await play(app, session, pilot)
+        preview = app.query_one(PreviewPane)
+        await until(lambda: preview.path == session.workspace.path / REPORT)
+        assert not pane.has_cursor
+        await pilot.press("f5")
+        await until(lambda: cursor(pane) == "ai-chip-news.html")
+        await pilot.press("home")
+        session.bus.publish(ArtifactSaved(path=NEWS, kind="search_results", size=2, sha256="0", observer="o"))
+        await shown(app, pilot)
+        assert preview.path != session.workspace.path / NEWS

@@ -122,6 +122,11 @@ class WorkspacePane(FileActions, Vertical):
         return Path(self._places[0].model.base) if self._places else None
 
     @property
+    def has_cursor(self) -> bool:
+        """Whether the cursor is on a file or folder; it is not before the person was here."""
+        return self.tree_view.cursor is not None
+
+    @property
     def polling(self) -> bool:
         """Whether the system's limits allow no notifications."""
         return self.tree_view.polling
@@ -197,6 +202,8 @@ class WorkspacePane(FileActions, Vertical):
     def _note_saved(self, event: ArtifactSaved) -> None:
         base = self._places[0].model.base
         path = os.path.join(base, event.path)
+        if self.place is self._places[0]:
+            self.tree_view.first_choice = path
         self.tree_view.request_scan({base, os.path.dirname(path)})
         self._note_elsewhere(path)
         if event.copied_to is not None:

@@ -75,6 +75,8 @@ class WorkspaceTree(VirtualList[Row]):
 
     def __init__(self, *, id: str | None = None) -> None:
         self.unseen = Unseen()
+        self.first_choice: str | None = None
+        """The path on which the cursor is placed when the person first comes here."""
         self._files = FileRows(self.unseen)
         super().__init__(self._files, id=id)
         self.highlighter = self
@@ -367,6 +369,9 @@ class WorkspaceTree(VirtualList[Row]):
             self.post_message(self.CursorMoved(row))
 
     def _place_first_cursor(self) -> None:
+        choice, self.first_choice = self.first_choice, None
+        if self.model.cursor is None and choice is not None:
+            self.reveal(choice)
         if self.model.cursor is None and self.entries:
             self.show_entry(self.entries[min(self.bookmark.top[0], len(self.entries) - 1)].key)
 
