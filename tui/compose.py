@@ -164,6 +164,7 @@ async def compose_session(
                 tracer=recording.tracer,
                 subagents=roster.subagents,
                 skills=roster.chosen,
+                custom_commands=roster.commands.definitions,
                 taint=start.previous.taint if start.previous is not None else None,
                 output_schema=output_schema,
             ),

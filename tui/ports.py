@@ -12,6 +12,7 @@ from core.events.types import Event, McpServer
 from core.provider.models import KnownModel, ModelChoice
 
 if TYPE_CHECKING:
+    from core.agent.definitions.commands import CustomCommand
     from core.agent.permissions.rules import Rule
     from core.settings.model import PermissionMode, Settings
     from core.telemetry.tracer import Trace
@@ -106,6 +107,10 @@ class SessionPort(Protocol):
     @property
     def models(self) -> ModelsPort:
         """The choice of the model."""
+
+    @property
+    def custom_commands(self) -> Sequence[CustomCommand]:
+        """The custom commands, which a query may begin with."""
 
     @property
     def commands(self) -> Collection[str]:

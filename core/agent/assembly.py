@@ -13,6 +13,7 @@ from typing import Any, cast
 from uuid import uuid4
 
 from core.agent.auth.wait import IsConnected
+from core.agent.definitions.commands import CustomCommand
 from core.agent.definitions.prompts import SubagentDefinition
 from core.agent.definitions.skills import Skill, install_skills
 from core.agent.environment import CACHE, PrivateFolder, make_private
@@ -66,8 +67,8 @@ class AgentParts:
     where a login is found. `extra_allow` are patterns in addition to those of the settings, of tools that
     reach nothing outside. `conversation` is the id of
     the conversation to resume; None begins a new one. `tracer` has the trace of the session. `subagents` are those the
-    agent may call, by default the shipped ones; `skills` are those it may load. `taint` has what the agent read before,
-    in a session that is resumed.
+    agent may call, by default the shipped ones; `skills` are those it may load. `custom_commands` are those that a
+    query may begin with. `taint` has what the agent read before, in a session that is resumed.
     `output_schema` is the JSON Schema of every answer; None for text. `rule_store` has the rules of the folder and of
     everywhere; None for none.
     """
@@ -86,6 +87,7 @@ class AgentParts:
     tracer: Tracer | None = None
     subagents: tuple[SubagentDefinition, ...] | None = None
     skills: tuple[Skill, ...] = ()
+    custom_commands: tuple[CustomCommand, ...] = ()
     environ: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
     now: Callable[[], datetime] = lambda: datetime.now().astimezone()
     taint: Taint | None = None

@@ -82,6 +82,8 @@ def decide_by_rules(text: str) -> tuple[Decision, str] | None:
         return "SIMPLE", "a greeting"
     if _ARITHMETIC.match(text):
         return "SIMPLE", "arithmetic"
+    if text.startswith("/"):
+        return "COMPLEX", "it is a command"
     if _CONTINUATION.match(text):
         return "COMPLEX", "it continues the conversation"
     if words > _MAX_SIMPLE_WORDS or "\n" in text.strip():

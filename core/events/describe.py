@@ -221,6 +221,23 @@ def _files_attached(event: ev.FilesAttached, _hints: Hints) -> Description:
     return Description("query", "Attached: " + ", ".join(map(_attached, event.files)) + ".")
 
 
+@_describe.register(ev.ContextCompaction)
+def _compaction(event: ev.ContextCompaction, _hints: Hints) -> Description:
+    match event.state:
+        case "started":
+            return Description(
+                "agent", "The conversation is being summarised, to free context.", Severity.STARTED
+            )
+        case "failed":
+            return Description("agent", "The conversation could not be summarised.", Severity.WARNING)
+    sizes = f"from {event.tokens_before:,} tokens" if event.tokens_before else ""
+    if event.tokens_before and event.tokens_after:
+        sizes += f" to {event.tokens_after:,}"
+    why = ", as its context was nearly full" if event.trigger == "auto" else ""
+    words = " ".join(filter(None, ("The conversation was summarised", sizes)))
+    return Description("agent", f"{words}{why}.")
+
+
 @_describe.register(ev.QueryClassified)
 def _query_classified(event: ev.QueryClassified, _hints: Hints) -> Description:
     sentence = f"{PATHS[event.decision]}, chosen {_DECIDED_BY[event.source]}"

@@ -29,6 +29,7 @@ __all__ = [
     "BudgetReached",
     "ComplianceEnforced",
     "ComplianceFailed",
+    "ContextCompaction",
     "ErrorRaised",
     "Event",
     "FilesAttached",
@@ -141,10 +142,11 @@ class SessionStarted(Event, frozen=True, kw_only=True):
 
 
 class QueryReceived(Event, frozen=True, kw_only=True):
-    """A person or a script submitted a query."""
+    """A person or a script submitted a query; `prompt` is what a custom command in it stands for, else empty."""
 
     query_id: str
     text: str
+    prompt: str = ""
 
 
 class QuerySteered(Event, frozen=True, kw_only=True):
@@ -460,6 +462,19 @@ class AgentSilent(Event, frozen=True, kw_only=True):
     name: str = ""
     silent_ms: float = 0.0
     over: bool = False
+
+
+class ContextCompaction(Event, frozen=True, kw_only=True):
+    """The conversation was replaced by a summary, as its context was nearly full (`auto`) or a person asked for it.
+
+    It `started`, and then `finished` or `failed`. At its end there are `tokens_before` and, if known, `tokens_after`.
+    """
+
+    query_id: str
+    state: Literal["started", "finished", "failed"]
+    trigger: str = ""
+    tokens_before: int = 0
+    tokens_after: int = 0
 
 
 class McpServer(msgspec.Struct, frozen=True, kw_only=True):

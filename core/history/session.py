@@ -244,6 +244,7 @@ class PastSession:
     # -- what a past session cannot do --------------------------------------------------------------
 
     commands: tuple[str, ...] = ()
+    custom_commands: tuple[()] = ()
     models = NoModels()
     state = "closed"
     queued: tuple[str, ...] = ()

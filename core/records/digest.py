@@ -43,6 +43,7 @@ _NOTED = (
     | ev.ApiRetry
     | ev.PipelineFailed
     | ev.ErrorRaised
+    | ev.ContextCompaction
 )
 """The events that make a note of their own."""
 

@@ -16,6 +16,7 @@ from core.agent.attachments.copying import attach
 from core.agent.auth.wait import AuthOutcome, AuthWait
 from core.agent.classifier import Classifier
 from core.agent.connection import AgentConnection
+from core.agent.definitions.commands import CustomCommand, expand
 from core.agent.mcp.servers import Servers
 from core.agent.messages.translate import TurnOutcome
 from core.agent.permissions.gate import PermissionReply
@@ -142,6 +143,11 @@ class Session:
         return self._assembly.models
 
     @property
+    def custom_commands(self) -> Sequence[CustomCommand]:
+        """The custom commands of the user, and of a trusted folder: a query may begin with the name of one."""
+        return self._parts.agent.custom_commands
+
+    @property
     def commands(self) -> frozenset[str]:
         """The names of the agent's own slash commands; none before it is connected."""
         return self._assembly.commands
@@ -262,7 +268,7 @@ class Session:
         except AgentError:
             # As a query of its own, it says what is wrong.
             loop, files = None, ()
-        if loop is not None and await loop.steer(text, [each.block for each in files]):
+        if loop is not None and await loop.steer(self._expand(text), [each.block for each in files]):
             self._report_files(f"q{self._last_query}", files)
             return True
         self._queue.add_first(text)
@@ -451,10 +457,15 @@ class Session:
         context = AgentContext(session_id=self.workspace.session_id, query_id=f"q{self._last_query}")
         started = time.monotonic()
         self._interrupting = False
-        self.bus.publish(QueryReceived(query_id=context.query_id, text=clean(text)))
+        prompt = self._expand(text)
+        self.bus.publish(
+            QueryReceived(
+                query_id=context.query_id, text=clean(text), prompt=clean(prompt) if prompt != text else ""
+            )
+        )
         outcome = TurnOutcome("interrupted")
         try:
-            outcome = await self._attempt(text, context)
+            outcome = await self._attempt(text, prompt, context)
         except Exception as error:
             outcome = await self._path.recover(text, context, self._assembly.system_prompt, error)
             if isinstance(error, AgentUnavailable):
@@ -485,7 +496,11 @@ class Session:
             )
         return outcome.status
 
-    async def _attempt(self, text: str, context: AgentContext) -> TurnOutcome:
+    def _expand(self, text: str) -> str:
+        """The prompt of a custom command, or the text itself."""
+        return expand(text, self._parts.agent.custom_commands)
+
+    async def _attempt(self, text: str, prompt: str, context: AgentContext) -> TurnOutcome:
         if not self._agent.is_current:
             self.state = SessionState.STARTING
             await self._connect()
@@ -497,7 +512,7 @@ class Session:
         files = await self._attachments.of(text)
         self._report_files(context.query_id, files)
         return await self._path.follow(
-            text,
+            prompt,
             context,
             loop=loop,
             system_prompt=self._assembly.system_prompt or "",

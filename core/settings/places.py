@@ -23,7 +23,7 @@ from core.settings.sources import (
     without_secrets,
 )
 from core.trust.decisions import FolderDecisions
-from core.trust.files import AGENTS, SKILLS, definition_fingerprints
+from core.trust.files import AGENTS, COMMANDS, SKILLS, definition_fingerprints
 from core.trust.state import Answer, FolderTrust
 
 __all__ = ["USER_FILE", "Places", "Sources", "user_config_dir"]
@@ -144,10 +144,9 @@ class Places:
     @property
     def _has_own_definitions(self) -> bool:
         """Whether the definitions in the folder are the user's own, as in the home folder."""
-        own = {self.home / SKILLS, self.home / AGENTS, self.config_dir / "agents", self.config_dir / "skills"}
-        return any(
-            (self.cwd / each).resolve() in {path.resolve() for path in own} for each in (AGENTS, SKILLS)
-        )
+        kinds = (AGENTS, COMMANDS, SKILLS)
+        own = [path for each in kinds for path in (self.home / each, self.config_dir / Path(each).name)]
+        return any((self.cwd / each).resolve() in {path.resolve() for path in own} for each in kinds)
 
     def _value_of(self, name: str, given: SourcedValue | None) -> Any:
         return self.default(name) if given is None else self.checked(name, given)

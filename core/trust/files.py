@@ -1,4 +1,4 @@
-"""Reads the files of a folder that a session would use besides its settings: sub-agents and skills."""
+"""Reads the files of a folder that a session would use besides its settings: sub-agents, commands and skills."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from pathlib import Path
 
 from core.trust.state import fingerprint
 
-__all__ = ["AGENTS", "SKILLS", "definition_fingerprints", "read_regular"]
+__all__ = ["AGENTS", "COMMANDS", "SKILLS", "definition_fingerprints", "read_regular"]
 
 AGENTS = ".claude/agents"
+COMMANDS = ".claude/commands"
 SKILLS = ".claude/skills"
 
 _MOST_FILES = 2_000
@@ -21,7 +22,7 @@ _DEEPEST = 6
 
 
 def definition_fingerprints(folder: Path, *, skills: bool) -> dict[str, str]:
-    """The fingerprint of each file of the folder's sub-agents and, with `skills`, of its skills.
+    """The fingerprint of each file of the folder's sub-agents and commands and, with `skills`, of its skills.
 
     Links to folders are not entered. Of files beyond the limits there is no fingerprint, so they are never used.
     """
@@ -50,13 +51,14 @@ def read_regular(path: Path, most: int) -> bytes | None:
 
 
 def _files(folder: Path, *, skills: bool) -> Iterator[Path]:
-    try:
-        names = sorted(os.listdir(folder / AGENTS))
-    except OSError:
-        names = []
-    yield from (
-        folder / AGENTS / name for name in names if fnmatchcase(name, "*.md") and not name.startswith(".")
-    )
+    for kind in (AGENTS, COMMANDS):
+        try:
+            names = sorted(os.listdir(folder / kind))
+        except OSError:
+            names = []
+        yield from (
+            folder / kind / name for name in names if fnmatchcase(name, "*.md") and not name.startswith(".")
+        )
     if not skills:
         return
     for at, folders, files in os.walk(folder / SKILLS):

@@ -15,7 +15,7 @@ from core.settings.folder import FolderSettings, HeldBack
 from core.settings.model import SPECS
 from core.settings.sources import SourcedValue
 from core.text import clean_line
-from core.trust.files import AGENTS, SKILLS
+from core.trust.files import AGENTS, COMMANDS, SKILLS
 from core.trust.state import Affects, fingerprint
 from core.trust_question.texts import masked
 
@@ -96,7 +96,7 @@ def setting_changes(written: FolderSettings, held_back: Sequence[HeldBack]) -> I
 
 
 def definition_changes(folder: Path, fingerprints: Mapping[str, str]) -> Iterator[Change]:
-    """The sub-agents and skills in files of the folder, whose content has these fingerprints."""
+    """The sub-agents, commands and skills in files of the folder, whose content has these fingerprints."""
 
     def check(path: Path, data: bytes) -> None:
         if fingerprints.get(path.relative_to(folder).as_posix()) != fingerprint(data):
@@ -108,6 +108,8 @@ def definition_changes(folder: Path, fingerprints: Mapping[str, str]) -> Iterato
             yield Change(
                 "tools", f"the skill {clean_line(Path(file).parent.name, 60)}", "can be loaded", file
             )
+        if file.startswith(f"{COMMANDS}/"):
+            yield Change("tools", f"the command /{clean_line(Path(file).stem, 60)}", "can be sent", file)
         if not file.startswith(f"{AGENTS}/"):
             continue
         shown = clean_line(file, 200)

@@ -11,7 +11,15 @@ from typing import Any
 from PIL import Image
 from pypdf import PdfWriter
 
-from core.events.types import Event, FilesAttached, QueryFinished, QuerySteered, UntrustedTextRead
+from core.events.types import (
+    ContextCompaction,
+    Event,
+    FilesAttached,
+    QueryFinished,
+    QueryReceived,
+    QuerySteered,
+    UntrustedTextRead,
+)
 from tests.e2e.test_sessions import of, own_home
 from tests.e2e.test_steering import Model, asked, serving, session_of
 
@@ -32,6 +40,9 @@ def sent(model: Model, number: int) -> list[dict[str, Any]]:
 
 async def test_pictures_and_pdf_files_reach_the_model(tmp_path: Path) -> None:
     model, events = Model(calls=1), list[Event]()
+    commands = tmp_path / "home/.claude/commands"
+    commands.mkdir(parents=True)
+    (commands / "greet.md").write_text("---\nallowed-tools: Bash(*)\n---\nGreet $1 for $2.")
     writer = PdfWriter()
     writer.add_blank_page(99, 99)
     writer.write(tmp_path / "paper.pdf")
@@ -63,6 +74,14 @@ async def test_pictures_and_pdf_files_reach_the_model(tmp_path: Path) -> None:
             assert "image/gif" in [
                 each["source"]["media_type"] for each in sent(model, len(model.requests) - 1)
             ]
+            model.may_answer.release(20)
+            # A custom command is written out, and the agent summarises the conversation when it is asked to.
+            session.submit("/greet Oslo 'the town'")
+            await session.wait_idle()
+            assert "Greet Oslo for the town." in model.requests[-1]
+            session.submit("/compact keep the names")
+            await session.wait_idle()
+            assert "keep the names" in model.requests[-1]
             # What cannot be sent ends its query, which says why, and the next one runs.
             (tmp_path / "torn.png").write_bytes(b"\x89PNG\r\n\x1a\n torn")
             requests = len(model.requests)
@@ -75,6 +94,11 @@ async def test_pictures_and_pdf_files_reach_the_model(tmp_path: Path) -> None:
         ("image/jpeg", 3000, 0), ("application/pdf", 0, 1), ("image/gif", 8, 0),
     ]  # fmt: skip
     assert (session.workspace.path / files[1].path).read_bytes() == pdf
+    [greeted] = [each for each in of(events, QueryReceived) if each.prompt]
+    assert (greeted.text, greeted.prompt) == ("/greet Oslo 'the town'", "Greet Oslo for the town.")
+    assert [(each.state, each.trigger) for each in of(events, ContextCompaction)] == [
+        ("started", ""), ("finished", "manual"),
+    ]  # fmt: skip
     *_, last = of(events, QueryFinished)
     assert "torn.png cannot be sent to the model: it is damaged" in (last.error or "")
     # What the files say is not the user's.

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Literal
 
 from core.agent.attachments.copying import attach
+from core.agent.definitions.commands import CustomCommand
 from core.agent.permissions.rule_set import RuleSet
 from core.bus import Bus
 from core.concurrency.spawn import Spawn
@@ -100,6 +101,7 @@ class FakeSession:
     interrupts: int = 0
     queue_paused: bool = False
     commands: tuple[str, ...] = ("compact", "mine:tidy")
+    custom_commands: tuple[CustomCommand, ...] = ()
     steered: list[str] = field(default_factory=list)
     stopped_subagents: list[str] = field(default_factory=list)
     deaf: bool = False

@@ -125,6 +125,7 @@ class UaTuiApp(BaseApp):
         self._layout = layout if layout or source.is_read_only else LayoutStore(state_dir)
         self._session: SessionPort | None = None
         self._early_state = "starting"
+        self._commands_read = False
         self._copy_pressed_at = 0.0
         self._pump = EventPump(self.call_later, self._on_handler_failure)
         self._pump.pause()
@@ -259,6 +260,8 @@ class UaTuiApp(BaseApp):
         return_large_blocks()
         with deferred():
             await self.source.open(self)
+        if self._commands_read:
+            self.frame.prompt.offer_commands(self.commands())
         self.queries.send_unsent()
         self.queries.notify_unsent()
         self.status.state = self.state
@@ -268,6 +271,7 @@ class UaTuiApp(BaseApp):
         from tui.panes.prompt.history import history_of
 
         await asyncio.to_thread(read_screen_commands)
+        self._commands_read = True
         # The history knows the secrets to mask from the settings.
         await self.folder_trust.answered.wait()
         history = await asyncio.to_thread(history_of, self.settings, self._state_dir)

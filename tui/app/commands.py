@@ -43,6 +43,7 @@ def commands_of(app: UaTuiApp) -> tuple[Command, ...]:
             app.navigation.open_trace_link,
         ),
         *_pane_commands(app),
+        *_queries(app),
         Command("editor", "Continue in the editor", keys("prompt.edit"), frame.prompt.action_edit_outside),
         Command("maximise", "Maximise the pane", keys("pane.maximise"), frame.action_maximise),
         Command("wider", "Make the pane wider", keys("pane.wider"), partial(frame.action_widen, 1)),
@@ -82,6 +83,24 @@ def _pane_commands(app: UaTuiApp) -> Iterator[Command]:
             run = partial(_run_in_pane, app, spec.name, command.action)
             yield Command(command.name, command.title, shown, run)
     yield Command("follow", "Follow new output", app.keys.shown("move.last"), partial(_follow, app))
+
+
+def _queries(app: UaTuiApp) -> Iterator[Command]:
+    """The commands that are sent as queries; a custom one cannot have the name of another command."""
+    if app.session is not None and "compact" in app.session.commands:
+        yield _query(app, "compact", "Summarise the conversation", "Frees context; add what to keep", "")
+    for each in app.session.custom_commands if app.session is not None else ():
+        about = " · ".join(filter(None, (each.hint, "yours" if each.source == "user" else "of this folder")))
+        yield _query(app, each.name, each.description, about, each.hint)
+
+
+def _query(app: UaTuiApp, name: str, title: str, about: str, arguments: str) -> Command:
+    return Command(name, title, about, partial(_write, app, name), arguments=arguments)
+
+
+def _write(app: UaTuiApp, name: str) -> None:
+    app.frame.show("prompt")
+    app.frame.prompt.put(f"/{name} ")
 
 
 def _run_in_pane(app: UaTuiApp, pane: str, action: str) -> None:

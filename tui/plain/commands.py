@@ -1,4 +1,4 @@
-"""The commands of a session line by line: `/mode` and `/permissions`."""
+"""The commands of a session line by line: `/mode`, `/permissions` and `/commands`."""
 
 from __future__ import annotations
 
@@ -33,8 +33,18 @@ async def run_command(session: Session, line: str) -> list[str] | None:
             return []
         case ["/permissions"]:
             return _rules(session)
+        case ["/commands"]:
+            return _commands(session)
         case _:
             return None
+
+
+def _commands(session: Session) -> list[str]:
+    lines = [
+        clean_line(f"/{each.name} {each.hint}: {each.description}", 300).replace(" :", ":")
+        for each in session.custom_commands
+    ]
+    return lines or ["You have no commands of your own: they are Markdown files in ~/.claude/commands."]
 
 
 def _rules(session: Session) -> list[str]:

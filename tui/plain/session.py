@@ -41,7 +41,9 @@ __all__ = ["run_plain"]
 Asked = PermissionAsked | AuthRequired
 
 _HELP = "Type a query and press Enter. Ctrl+C stops a query, twice it quits; Ctrl+D quits."
-_COMMANDS = "/mode shows and changes the permission mode, /permissions lists the rules."
+_COMMANDS = (
+    "/mode shows and changes the permission mode, /permissions lists the rules, /commands your own commands."
+)
 _QUERY = "You: "
 _ANSWER = "Number of the answer: "
 

@@ -14,6 +14,7 @@ from core.events.types import (
     BudgetRaised,
     BudgetReached,
     ComplianceEnforced,
+    ContextCompaction,
     ErrorRaised,
     Event,
     FilesAttached,
@@ -64,6 +65,7 @@ _SHOWN = (
     | ArtifactSaved
     | BudgetRaised
     | BudgetReached
+    | ContextCompaction
     | ComplianceEnforced
     | ErrorRaised
     | FilesAttached

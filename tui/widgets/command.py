@@ -69,13 +69,23 @@ def _read_spec(source: str, module: str) -> CommandSpec:
 
 @dataclass(frozen=True)
 class Command:
-    """An action with a name: `/name` or one of its aliases in the prompt, `title` and `help` in the palette."""
+    """An action with a name: `/name` or one of its aliases in the prompt, `title` and `help` in the palette.
+
+    With `arguments` the prompt sends `/name` and what follows it as a query, and `run` writes the name into the prompt.
+    They say what may follow; empty if that is nothing in particular.
+    """
 
     name: str
     title: str
     help: str
     run: Callable[[], object]
     aliases: tuple[str, ...] = ()
+    arguments: str | None = None
+
+    @property
+    def is_query(self) -> bool:
+        """Whether it is sent as a query."""
+        return self.arguments is not None
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -101,11 +111,11 @@ def commands_for(typed: str, commands: Iterable[Command]) -> list[Command]:
 
 
 def typed_command(text: str, commands: Sequence[Command]) -> Command | None:
-    """Return the command whose name, after a slash, is the whole text; None if there is none."""
+    """Return the command whose name, after a slash, is the whole text; None if there is none, or it is a query."""
     if not text.startswith("/"):
         return None
     wanted = text[1:].strip().casefold()
-    return next((command for command in commands if wanted in command.names), None)
+    return next((command for command in commands if wanted in command.names and not command.is_query), None)
 
 
 def command_problem(text: str, commands: Sequence[Command], agent_commands: Collection[str]) -> str:
@@ -120,6 +130,8 @@ def command_problem(text: str, commands: Sequence[Command], agent_commands: Coll
     word, more = found[1].casefold(), found[2]
     # Ours wins over a command of the agent with the same name.
     ours = {name for command in commands for name in command.names}
+    if any(command.is_query and word in command.names for command in commands):
+        return ""
     theirs = {
         part for name in agent_commands for part in (name.casefold(), name.casefold().rpartition(":")[2])
     }

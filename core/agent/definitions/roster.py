@@ -1,13 +1,14 @@
-"""Which sub-agents and skills a session has, where each comes from, and its problems."""
+"""Which sub-agents, skills and custom commands a session has, where each comes from, and its problems."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Literal
 
+from core.agent.definitions.commands import CustomCommand, find_commands
 from core.agent.definitions.prompts import Source, SubagentDefinition
 from core.agent.definitions.rules import Rule
 from core.agent.definitions.skills import Skill, chosen_skills, find_skills
@@ -53,12 +54,13 @@ RosterState = Literal["ready", "broken", "left out", "replaced", "off"]
 
 @dataclass(frozen=True)
 class Roster:
-    """What was found for a session: its sub-agents, its skills, and those of them that are switched on."""
+    """What was found for a session: its sub-agents, its skills, those of them that are switched on, its commands."""
 
     found: Found[SubagentDefinition]
     skills: Found[Skill]
     chosen: tuple[Skill, ...] = ()
     not_chosen: tuple[str, ...] = ()
+    commands: Found[CustomCommand] = field(default_factory=Found)
 
     @property
     def subagents(self) -> tuple[SubagentDefinition, ...]:
@@ -73,7 +75,7 @@ class Roster:
     @property
     def problems(self) -> list[str]:
         """The problems of the files and of the setting, each in a sentence."""
-        unusable = [*self.found.unusable, *self.skills.unusable]
+        unusable = [*self.found.unusable, *self.skills.unusable, *self.commands.unusable]
         return [*(each.problem for each in unusable if not each.untrusted), *self.not_chosen]
 
 
@@ -111,6 +113,7 @@ def read_roster(settings: Settings, places: Places) -> Roster:
         skills,
         tuple(chosen),
         tuple(problems),
+        find_commands(where("commands")),
     )
 
 

@@ -25,6 +25,7 @@ from core.events.model_problems import CONNECTION_CLOSED
 from core.events.tool_names import tool_name
 from core.events.types import (
     ApiRetry,
+    ContextCompaction,
     Event,
     McpStatus,
     MessageFinished,
@@ -456,6 +457,19 @@ class Translator:
                     max_attempts=self._retries + max(0, most - attempt),
                     delay_ms=float(_int(data.get("retry_delay_ms"), 0)),
                     error=reason,
+                )
+            case "status" if data.get("status") == "compacting":
+                yield ContextCompaction(query_id=self.query_id, state="started")
+            case "status" if data.get("compact_result") == "failed":
+                yield ContextCompaction(query_id=self.query_id, state="failed")
+            case "compact_boundary":
+                counts = _object(data.get("compact_metadata"))
+                yield ContextCompaction(
+                    query_id=self.query_id,
+                    state="finished",
+                    trigger=clean(str(counts.get("trigger") or "")),
+                    tokens_before=max(0, _int(counts.get("pre_tokens"), 0)),
+                    tokens_after=max(0, _int(counts.get("post_tokens"), 0)),
                 )
             case _:
                 return

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from textual.pilot import Pilot
 
+from core.agent.definitions.commands import CustomCommand
 from core.storage.workspace import SAVED_REPORTS, WORKSPACES
 from tests.tui.app_host import settled
 from tests.tui.fakes import make_app, make_session
@@ -249,6 +250,23 @@ async def test_a_slash_that_is_no_command_is_a_query(tmp_path: Path) -> None:
         await settled(app, pilot)
         await pilot.press(*"/etc", "enter")
         assert session.submitted == ["/etc"]
+
+
+async def test_a_command_that_is_a_query_is_sent_with_its_arguments(tmp_path: Path) -> None:
+    session = make_session(tmp_path)
+    session.custom_commands = (CustomCommand("compare", "Compare", "[two]", "Compare $1", "user", "x.md"),)
+    app = make_app(tmp_path, session)
+    async with app.run_test() as pilot:
+        await settled(app, pilot)
+        listed = {each.name: each.help for each in commands_of(app)}
+        assert listed["compare"] == "[two] · yours"
+        # One that takes arguments waits for them, and another one is sent at once.
+        await pilot.press(*"/compare", "enter")
+        assert app.frame.prompt.text == "/compare "
+        await pilot.press(*"a b", "enter")
+        session.finish()
+        await pilot.press(*"/compact", "enter")
+        assert session.submitted == ["/compare a b", "/compact"]
 
 
 async def test_walking_the_history_offers_nothing(tmp_path: Path) -> None:

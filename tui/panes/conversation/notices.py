@@ -16,6 +16,7 @@ from core.events.types import (
     BudgetReached,
     ComplianceEnforced,
     ComplianceFailed,
+    ContextCompaction,
     ErrorRaised,
     Event,
     FilesAttached,
@@ -106,10 +107,8 @@ def message_of(event: Event) -> AppMessage | None:
             )
         case ApiRetry():
             return _message(describe(event), topic="retry")
-        case BudgetReached():
-            return _message(describe(event), topic="budget")
-        case ModelChosen():
-            return _message(describe(event), topic="model")
+        case BudgetReached() | ModelChosen() | ContextCompaction():
+            return _message(describe(event), topic=event.event_name)
         case PermissionApplied(decision="deny", rule=rule) if rule:
             return _message(describe(event))
         case (

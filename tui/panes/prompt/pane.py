@@ -268,8 +268,11 @@ class Prompt(TextArea):
         self._completer.hide()
 
     def _choose(self, offer: Offer) -> None:
-        if offer.command is not None:
-            self._run_command(offer.command)
+        command = offer.command
+        if command is not None and command.arguments == "" and self.text == offer.written:
+            self.action_send()
+        elif command is not None and not command.is_query:
+            self._run_command(command)
         else:
             self._completer.write(offer)
 

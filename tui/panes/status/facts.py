@@ -17,6 +17,7 @@ from core.events.types import (
     AuthRequired,
     BudgetRaised,
     BudgetReached,
+    ContextCompaction,
     Event,
     McpServer,
     McpStatus,
@@ -145,6 +146,8 @@ class StatusFacts:
                 self._questions.discard(_question_id(event))
             case MessageFinished(parent_tool_use_id=None, usage=usage) if usage is not None:
                 self._context = usage.total
+            case ContextCompaction(state="finished", tokens_after=int(left)) if left:
+                self._context = left
             case TokensSpent():
                 self._live_cost += event.cost_usd or 0.0
                 self._estimated = self._estimated or event.cost_usd is not None

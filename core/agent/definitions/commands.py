@@ -1,0 +1,117 @@
+"""Custom commands: prompts in Markdown files, which a person sends as `/name` with arguments.
+
+The agent's command line sees no settings of the folder or of the user, so the text is written out here. Nothing in such
+a file is run, and no tool is allowed by it.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from core.agent.definitions.front_matter import read_markdown, split_front_matter
+from core.agent.definitions.prompts import Source
+from core.agent.definitions.subagents import DefinitionFolder, Found, UnusableFile, read_definitions
+from core.errors import SettingsError
+from core.text import clean_line
+
+__all__ = ["CustomCommand", "expand", "find_commands"]
+
+_NAME = re.compile(r"[a-z][\w-]{0,63}", re.IGNORECASE)
+_CALL = re.compile(r"/(\S+)(?:\s+(.*))?", re.DOTALL)
+_PLACE = re.compile(r"\$(ARGUMENTS\b|[1-9](?!\d))")
+_LONGEST_DESCRIPTION = 300
+_LONGEST_HINT = 100
+
+
+@dataclass(frozen=True)
+class CustomCommand:
+    """A prompt with a name; `$ARGUMENTS`, `$1` to `$9` in it stand for what follows the name.
+
+    `hint` says what may follow it.
+    """
+
+    name: str
+    description: str
+    hint: str
+    prompt: str
+    source: Source
+    origin: str
+
+
+def find_commands(places: Sequence[DefinitionFolder]) -> Found[CustomCommand]:
+    """Read every custom command; the first of a name counts, and an invalid one is skipped and reported."""
+    given, unusable = read_definitions(places, "*.md", _read)
+    winners: dict[str, CustomCommand] = {}
+    replaced: list[CustomCommand] = []
+    for each in given:
+        winner = winners.setdefault(each.name, each)
+        if winner is each:
+            continue
+        if Path(winner.origin).parent == Path(each.origin).parent:
+            problem = (
+                f"{each.origin}: the command /{each.name} is in {Path(winner.origin).name}, too: rename one"
+            )
+            unusable.append(UnusableFile(each.origin, each.source, f"{problem}. It is left out."))
+        else:
+            replaced.append(each)
+    return Found(tuple(winners.values()), tuple(unusable), tuple(replaced))
+
+
+def _read(path: Path, place: DefinitionFolder, origin: str) -> CustomCommand:
+    name = path.stem
+    if not _NAME.fullmatch(name):
+        raise SettingsError(
+            f"{origin}: a command begins with a letter, and has letters, digits, - and _ only"
+        )
+    text = read_markdown(path, inside=place.bound, check=place.check)
+    fields: Mapping[str, Any] = {}
+    if text.startswith("---\n"):
+        fields, text = split_front_matter(text, origin=origin, what="the file of a command")
+    if not text.strip():
+        raise SettingsError(f"{origin}: the file has no prompt: write one")
+    first = text.strip().partition("\n")[0].lstrip("# ")
+    description = _text(fields, "description", _LONGEST_DESCRIPTION) or clean_line(
+        first, _LONGEST_DESCRIPTION
+    )
+    hint = _text(fields, "argument-hint", _LONGEST_HINT)
+    return CustomCommand(name.casefold(), description, hint, text.strip(), place.source, origin)
+
+
+def _text(fields: Mapping[str, Any], name: str, longest: int) -> str:
+    value = fields.get(name)
+    if isinstance(value, list):
+        # `[file]` without quotes is a list in YAML.
+        value = f"[{' '.join(map(str, value))}]"
+    return "" if value is None else clean_line(str(value), longest)
+
+
+def expand(text: str, commands: Sequence[CustomCommand]) -> str:
+    """The prompt that a text stands for: that of the command it names, with its arguments; else the text itself."""
+    call = _CALL.fullmatch(text.strip())
+    name = call[1].casefold() if call is not None else ""
+    command = next((each for each in commands if each.name == name), None)
+    if command is None or call is None:
+        return text
+    arguments = (call[2] or "").strip()
+    words = _words(arguments)
+
+    def value(place: re.Match[str]) -> str:
+        number = place[1]
+        if number == "ARGUMENTS":
+            return arguments
+        return words[int(number) - 1] if int(number) <= len(words) else ""
+
+    prompt, count = _PLACE.subn(value, command.prompt)
+    return f"{prompt}\n\nARGUMENTS: {arguments}" if arguments and not count else prompt
+
+
+def _words(arguments: str) -> list[str]:
+    try:
+        return shlex.split(arguments)
+    except ValueError:
+        return arguments.split()
