@@ -19,13 +19,15 @@ from textual.widget import Widget
 
 from core.events.types import BudgetReached, ErrorRaised, McpServer, McpStatus
 from tests.tui.app.test_snapshots import played_app, steps
-from tests.tui.files_host import until
+from tests.tui.files_host import hosted, until
 from tests.tui.pictured import Stage
 from tests.tui.screens.test_dialog_snapshots import DIALOGS, listens
+from tui.panes.conversation.pane import ConversationPane
 from tui.panes.prompt.completion import CompletionList
 from tui.screens.files.viewer import ViewerScreen
 from tui.theme.contrast import DIM, TEXT, contrast, legible
 from tui.theme.themes import THEMES, readable
+from tui.viewers.view.document_view import DocumentView
 
 # A colour on its way to another one is none of a theme.
 pytestmark = pytest.mark.usefixtures("still")
@@ -240,3 +242,18 @@ async def test_without_colours_cursor_focus_and_states_are_still_reported(
 def test_the_kinds_of_json_can_be_read_under_the_cursor(theme: Theme, kind: str) -> None:
     ink, ground = Color.parse(getattr(theme, kind)), Color.parse(theme.variables["block-cursor-background"])
     assert contrast(ink, ground) >= TEXT
+
+
+async def test_code_in_16_colours_is_neither_yellow_nor_grey() -> None:
+    """Yellow cannot be read on a bright ground, and some palettes make grey the ground itself."""
+    view, conversation = DocumentView(), ConversationPane()
+    async with hosted(view, conversation, theme="ua-ansi"):
+        for widget in (view, conversation):
+            parts = [
+                name for name in widget.COMPONENT_CLASSES if "code" in name or "document--comment" in name
+            ]
+            assert len(parts) >= 9
+            found = {name: widget.get_component_rich_style(name, partial=True).color for name in parts}
+            assert not [
+                name for name, color in found.items() if color is not None and color.number in {3, 7, 8, 11}
+            ]
