@@ -23,12 +23,13 @@ from core.errors import CredentialsError
 from core.settings.model import Settings
 from tui.app.base_app import BaseApp
 from tui.app.controllers.budget import Budget
+from tui.app.controllers.escape import Escape
 from tui.app.controllers.failures import Failures, error_text
 from tui.app.controllers.folder_trust import FolderTrustQuestion
+from tui.app.controllers.key_hints import KeyHints
 from tui.app.controllers.model_choice import ModelSelection
 from tui.app.controllers.navigation import Navigation
 from tui.app.controllers.permission_mode import PermissionModeSelection
-from tui.app.controllers.prompt_hint import PromptHint
 from tui.app.controllers.queries import Queries
 from tui.app.controllers.questions import Questions
 from tui.app.controllers.setup import NOT_SET_UP, Setup
@@ -39,6 +40,7 @@ from tui.app.main_screen import MainScreen
 from tui.app.open_session import open_read_only
 from tui.graphics.app import AppGraphics
 from tui.keys.keymap import choose_keys
+from tui.keys.ordering import KeyQueue
 from tui.keys.places import key_binding
 from tui.layout.frame import Frame
 from tui.layout.store import LayoutStore
@@ -99,7 +101,7 @@ class UaTuiApp(BaseApp):
         key_binding("restart", "ctrl+r", "restart", "restart the agent after it failed"),
         key_binding("report.open", "ctrl+o", "open_report", "open the newest report, chart or other result"),
         key_binding("session.mode", "alt+m", "permission_mode", "change the permission mode"),
-        key_binding("stop", "escape", "escape", "stop the agent; else toggle prompt and pane"),
+        key_binding("stop", "escape", "escape", "prompt: stop the agent; pane: to the prompt"),
         key_binding("help.all", "f1", "help", "every key"),
         key_binding("help.here", "question_mark", "keys_here", "keys for this pane"),
     ]
@@ -141,7 +143,9 @@ class UaTuiApp(BaseApp):
         self.permission_mode = PermissionModeSelection(self)
         self.questions = Questions(self, self.permission_mode)
         self.navigation = Navigation(self, self.shutdown, lambda folder: open_read_only(self, folder))
-        self.prompt_hint = PromptHint(self)
+        close = self.shutdown.request if source.closes_on_escape else None
+        self.escape = Escape(self, close, self._interrupt)
+        self.key_hints = KeyHints(self, self.escape)
 
     def get_driver_class(self) -> type[Driver]:
         """Read the terminal so that nothing in a paste counts as a key, and write to it even if it is gone."""
@@ -195,7 +199,7 @@ class UaTuiApp(BaseApp):
         await asyncio.to_thread(_import_panes)
         await self.frame.fill()
         self._pump.handlers = self._event_handlers()
-        self.watch(self.screen_stack[0], "focused", self.prompt_hint.update)
+        self.watch(self.screen_stack[0], "focused", self.key_hints.update)
         await self.key_queue.resume()
         self._pump.resume()
         self.spawn(self._open(), "session", "agent")
@@ -216,7 +220,7 @@ class UaTuiApp(BaseApp):
             self.budget,
             *([self.attention] if self.attention is not None else []),
             self.queries,
-            self.prompt_hint,
+            self.key_hints,
         ]
 
     def _on_handler_failure(self, handler: EventHandler) -> None:
@@ -340,6 +344,10 @@ class UaTuiApp(BaseApp):
         """Stop a sub-agent."""
         self.queries.stop_subagent(event.tool_use_id)
 
+    def on_conversation_pane_empty_clicked(self) -> None:
+        """Focus the prompt."""
+        self.frame.show("prompt")
+
     def on_prompt_send_queued(self) -> None:
         """Run the paused queries."""
         self.queries.resume()
@@ -362,6 +370,22 @@ class UaTuiApp(BaseApp):
         """Give an event to the widget it is for; text typed before a dialog could be read is not for it."""
         if not self._typed_ahead.redirect(event):
             await super().deliver_event(event)
+
+    async def on_key(self, event: events.Key) -> None:
+        """Run the binding of a key; text without one is for the prompt."""
+        event.prevent_default()
+        if not await self._check_bindings(event.key):
+            self._typed_ahead.handle_unused(event)
+
+    def on_paste(self, event: events.Paste) -> None:
+        """Give the prompt what was pasted where nothing takes it."""
+        self._typed_ahead.handle_unused(event)
+
+    def on_key_queue_key_followed(self, message: KeyQueue.KeyFollowed) -> None:
+        """Let the next key be delivered, and show the keys of the place to which this one led."""
+        super().on_key_queue_key_followed(message)
+        if self.screen_stack and self.frame.is_filled:
+            self.key_hints.update()
 
     @property
     def _is_typing(self) -> bool:
@@ -394,16 +418,13 @@ class UaTuiApp(BaseApp):
             self._driver.close()
 
     def action_escape(self) -> None:
-        """Stop the agent; else leave the maximised pane, close a session opened from a list, or toggle the prompt."""
-        if self.source.closes_on_escape and not self.frame.maximised:
-            self.shutdown.request()
-        elif self._session is not None and self.state == "running" and not self.source.is_read_only:
+        """In the prompt stop the agent, in a pane go to the prompt."""
+        self.escape.press()
+
+    def _interrupt(self) -> None:
+        if self._session is not None:
             self.spawn(self._session.interrupt(), "interrupt", "agent")
             self.status.handle_events([])
-        elif self.frame.is_zoomed:
-            self.frame.action_maximise()
-        else:
-            self.frame.show("conversation" if self.frame.prompt.has_focus else "prompt")
 
     def open_sessions(self) -> None:
         """Show all sessions."""
@@ -419,12 +440,18 @@ class UaTuiApp(BaseApp):
 
             self.push_screen(StatusScreen(event.rows))
 
+    def action_write(self) -> None:
+        """Close what is above the panes, and focus the prompt."""
+        for screen in reversed(self.screen_stack[1:]):
+            screen.dismiss(None)
+        self.frame.show("prompt")
+
     def action_stop(self) -> None:
         """Stop the agent, or say that it does not run."""
         if self._session is None or self.state != "running":
             self.notify("The agent is not running: nothing to stop.", markup=False)
         else:
-            self.action_escape()
+            self._interrupt()
 
     def action_open_report(self) -> None:
         """Show the newest report of the session."""

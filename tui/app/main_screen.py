@@ -11,7 +11,7 @@ from textual.screen import Screen
 from textual.scrollbar import ScrollBar
 from textual.widget import Widget
 
-from tui.keys.places import ANYWHERE, KeyPlace, key_binding
+from tui.keys.places import ANYWHERE, TO_PROMPT, KeyPlace, key_binding
 from tui.layout.frame import Frame
 from tui.panes.spec import tab_specs
 
@@ -32,6 +32,7 @@ class MainScreen(Screen[None], inherit_bindings=False):
             key_binding(f"show.{spec.name}", spec.keys, f"show('{spec.name}')", f"show {spec.title}", _SHOW)
             for spec in tab_specs()
         ),
+        TO_PROMPT,
     ]
 
     def __init__(self) -> None:

@@ -24,6 +24,7 @@ __all__ = [
     "LINK",
     "MATCHES",
     "SEARCH",
+    "TO_PROMPT",
     "KeyPlace",
     "Lines",
     "bindings_of",
@@ -81,6 +82,9 @@ def key_binding(
 ) -> Binding:
     """Return a binding whose keys can be changed under this name; it is shown in the help, not in a footer."""
     return Binding(keys, action, description, show=False, priority=priority, id=name, group=group)
+
+
+TO_PROMPT = key_binding("screen.prompt", "i", "app.write", "write in the prompt")
 
 
 def moving(

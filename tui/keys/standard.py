@@ -17,6 +17,7 @@ STANDARD: Mapping[str, str] = {
     "show.trace": "2,f3,alt+2",
     "show.observers": "3,f4,alt+3",
     "show.workspace": "4,f5,alt+4",
+    "screen.prompt": "i",
     "pane.maximise": "z",
     "pane.narrower": "less_than_sign",
     "pane.wider": "greater_than_sign",
@@ -156,41 +157,43 @@ TOGETHER = (
     "app.suspend commands copy find.next find.previous find.search help.all help.here message.copy "
     "message.follow move.down move.first move.last move.open move.page_down move.page_up move.up next_pane "
     "pane.higher pane.lower pane.maximise pane.narrower pane.standard pane.wider previous_pane quit "
-    "report.open restart session.mode show.conversation show.observers show.trace show.workspace stop",
+    "report.open restart screen.prompt session.mode show.conversation show.observers show.trace "
+    "show.workspace stop",
     "app.suspend commands copy help.all help.here next_pane pane.higher pane.lower pane.maximise "
     "pane.narrower pane.standard pane.wider previous_pane prompt.edit prompt.new_line prompt.queue "
-    "prompt.send prompt.steer prompt.undo quit report.open restart session.mode show.conversation "
-    "show.observers show.trace show.workspace stop",
+    "prompt.send prompt.steer prompt.undo quit report.open restart screen.prompt session.mode "
+    "show.conversation show.observers show.trace show.workspace stop",
     "app.suspend commands copy find.next find.previous find.search help.all help.here move.down move.first "
     "move.fold move.last move.open move.page_down move.page_up move.unfold move.up next_pane pane.higher "
     "pane.lower pane.maximise pane.narrower pane.standard pane.wider previous_pane quit report.open "
-    "restart session.mode show.conversation show.observers show.trace show.workspace stop subagent.stop "
-    "trace.filter trace.next_failure trace.previous_failure trace.totals trace.waterfall",
+    "restart screen.prompt session.mode show.conversation show.observers show.trace show.workspace stop "
+    "subagent.stop trace.filter trace.next_failure trace.previous_failure trace.totals trace.waterfall",
     "app.suspend call.origin commands copy help.all help.here move.down move.first move.last move.open "
     "move.page_down move.page_up move.up next_pane observers.numbers pane.higher pane.lower pane.maximise "
-    "pane.narrower pane.standard pane.wider previous_pane quit report.open restart session.mode "
-    "show.conversation show.observers show.trace show.workspace stop",
+    "pane.narrower pane.standard pane.wider previous_pane quit report.open restart screen.prompt "
+    "session.mode show.conversation show.observers show.trace show.workspace stop",
     "app.suspend call.origin commands copy file.compare file.copy_path file.copy_text file.delete "
     "file.edit file.open_outside find.next find.previous find.search help.all help.here move.down "
     "move.first move.fold move.last move.open move.page_down move.page_up move.unfold move.up next_pane "
     "pane.higher pane.lower pane.maximise pane.narrower pane.standard pane.wider previous_pane quit "
-    "report.open restart session.mode show.conversation show.observers show.trace show.workspace stop "
-    "workspace.hidden workspace.leave_filter workspace.next_place workspace.previous_place workspace.sort",
+    "report.open restart screen.prompt session.mode show.conversation show.observers show.trace "
+    "show.workspace stop workspace.hidden workspace.leave_filter workspace.next_place "
+    "workspace.previous_place workspace.sort",
     "app.suspend commands copy file.compare file.copy_path file.copy_place file.copy_text file.copy_value "
     "file.delete file.edit file.fold_all file.links file.open_outside file.page_down file.page_up file.raw "
     "file.toggle file.unfold_all help.all help.here move.down move.first move.fold move.last move.open "
     "move.page_down move.page_up move.unfold move.up next_pane pane.higher pane.lower pane.maximise "
     "pane.narrower pane.standard pane.wider previous_pane quit report.open restart results.answer "
-    "results.article session.mode show.conversation show.observers show.trace show.workspace stop "
-    "table.sort table.turn",
+    "results.article screen.prompt session.mode show.conversation show.observers show.trace show.workspace "
+    "stop table.sort table.turn",
     "error.close error.quit error.restart help.all help.here",
     "file.copy_place file.copy_text file.copy_value file.fold_all file.links file.page_down file.page_up "
     "file.raw file.toggle find.next find.previous find.search help.all help.here link.copy link.open "
     "move.down move.first move.last move.open move.page_down move.page_up move.up screen.close "
-    "screen.leave",
+    "screen.leave screen.prompt",
     "help.all help.here screen.back",
     "file.page_down file.page_up file.raw find.search help.all help.here move.down move.first move.last "
-    "move.open move.page_down move.page_up move.up screen.close screen.leave versions.choose "
+    "move.open move.page_down move.page_up move.up screen.close screen.leave screen.prompt versions.choose "
     "versions.everything versions.next versions.previous",
     "delete.confirm delete.keep help.all help.here",
     "help.all help.here screen.back",
@@ -200,30 +203,32 @@ TOGETHER = (
     "file.fold_all file.headings file.links file.open_outside file.page_down file.page_up file.raw "
     "file.reload file.toggle file.unfold_all find.next find.previous find.search help.all help.here "
     "move.down move.first move.fold move.last move.open move.page_down move.page_up move.unfold move.up "
-    "results.answer results.article screen.close screen.leave table.filter table.sort table.turn",
+    "results.answer results.article screen.close screen.leave screen.prompt table.filter table.sort "
+    "table.turn",
     "auth.cancel auth.done help.all help.here link.copy link.open",
     "folder.leave help.all help.here",
     "help.all help.here permission.back permission.deny permission.everywhere permission.folder "
     "permission.once permission.reason permission.session",
     "help.all help.here plan.approve plan.edits plan.keep plan.remark",
     "agents.read help.all help.here move.down move.first move.last move.page_down move.page_up move.up "
-    "screen.back",
+    "screen.back screen.prompt",
     "blacklist.clear blacklist.clear_all help.all help.here screen.back",
     "connections.reconnect connections.switch connections.test help.all help.here move.down move.first "
-    "move.last move.page_down move.page_up move.up screen.back",
+    "move.last move.page_down move.page_up move.up screen.back screen.prompt",
     "help.all help.here move.down move.first move.last move.page_down move.page_up move.up "
-    "permissions.read permissions.remove screen.back",
+    "permissions.read permissions.remove screen.back screen.prompt",
     "budget.leave budget.raise help.all help.here",
     "fresh.begin fresh.quit help.all help.here",
     "help.all help.here skip.back skip.confirm",
     "help.all help.here queue.delete queue.earlier queue.later screen.back",
     "help.all help.here quit.stay quit.stop quit.wait",
     "find.search help.all help.here move.down move.first move.last move.open move.page_down move.page_up "
-    "move.up screen.close screen.leave sessions.delete sessions.rename sessions.resume sessions.sort",
+    "move.up screen.close screen.leave screen.prompt sessions.delete sessions.rename sessions.resume "
+    "sessions.sort",
     "help.all help.here status.close",
     "call.copy_arguments call.copy_result call.page call.text file.copy_place file.copy_value "
     "file.fold_all file.links file.toggle file.unfold_all find.next find.previous find.search help.all "
     "help.here move.down move.first move.fold move.last move.open move.page_down move.page_up move.unfold "
-    "move.up results.answer screen.close screen.leave table.sort table.turn",
+    "move.up results.answer screen.close screen.leave screen.prompt table.sort table.turn",
 )
 """The actions that are active at the same time, for each place that may have the focus."""

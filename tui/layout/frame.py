@@ -126,9 +126,14 @@ class Frame(PaneRequests):
                 await slot.remove()
                 await column.mount(pane, before=place if place < len(column.children) else None)
             self.prompt.placeholder = Content(self.placeholder)
-            if self.screen.focused is None and not self._source.is_read_only:
-                self.screen.set_focus(self.prompt)
+            if self.screen.focused is None:
+                self.show("prompt")
         self.lay_out()
+
+    @property
+    def is_filled(self) -> bool:
+        """Whether the panes and the prompt are in their places: not before the first frame, nor at the very end."""
+        return bool(self.query("#prompt").exclude("Placeholder"))
 
     @property
     def prompt(self) -> Prompt:

@@ -46,7 +46,7 @@ class PastSource(SessionSource):
 
     def make_status(self, settings: Settings) -> StatusLine:
         """Make the status line."""
-        return StatusLine(StatusFacts(), self._status, leads_back=self.closes_on_escape)
+        return StatusLine(StatusFacts(), self._status)
 
     async def open(self, host: SessionHost) -> None:
         """Show the end of the session, then all of it, then what still happens in it."""
@@ -63,8 +63,6 @@ class PastSource(SessionSource):
         )
         await loader.show_end()
         self._show_stats(host)
-        if host.screen.focused is None:
-            host.frame.show("conversation")
         self.end_shown.set()
         host.spawn(self._load_rest(host, loader), "past session", "past")
 

@@ -216,6 +216,23 @@ async def test_a_click_on_something_to_try_writes_it_into_an_empty_prompt(tmp_pa
         assert app.frame.prompt.text == "What is the capital of France?"
 
 
+async def test_a_click_on_the_empty_space_of_the_conversation_focuses_the_prompt(tmp_path: Path) -> None:
+    session = make_session(tmp_path)
+    app = make_app(tmp_path, session)
+    async with app.run_test(size=MEDIUM) as pilot:
+        await settled(app, pilot)
+        await pilot.press("f3")
+        await pilot.click("#conversation", offset=(30, 25))
+        assert focused(app) == "prompt"
+        await pilot.press("x", "enter")
+        session.finish()
+        await shown(app, pilot)
+        await pilot.click("#conversation", offset=(8, 1))
+        assert focused(app) == "conversation"
+        await pilot.click("#conversation", offset=(30, 25))
+        assert focused(app) == "prompt"
+
+
 def lit(app: UaTuiApp) -> str:
     """What of the conversation is under its cursor."""
     pane = app.frame.query_one("#conversation", ConversationPane)

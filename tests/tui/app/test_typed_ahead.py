@@ -25,6 +25,7 @@ from tests.tui.files_host import until
 from tui.app.app import UaTuiApp
 from tui.screens.application.error import ErrorScreen
 from tui.screens.requests.permission import PermissionScreen
+from tui.screens.session.budget import BudgetScreen
 from tui.screens.session.quit import QuitScreen
 from tui.widgets.dialog import QUIET_SECONDS, TYPING_SECONDS, ActiveClock, Dialog
 
@@ -243,3 +244,93 @@ async def test_a_dialog_that_the_person_opened_takes_the_keys(tmp_path: Path) ->
         await pilot.press("z")
         await pilot.pause()
         assert app.frame.prompt.value == "a"
+
+
+@pytest.mark.parametrize("pane", ["conversation", "trace", "observers", "workspace", "preview"])
+async def test_text_that_is_no_key_of_a_pane_goes_to_the_prompt_with_what_follows(
+    tmp_path: Path, pane: str
+) -> None:
+    app = make_app(tmp_path, make_session(tmp_path))
+    async with app.run_test(size=(160, 40)) as pilot:
+        await settled(app, pilot)
+        await pilot.press(*"so ")
+        app.frame.show(pane)
+        await pilot.pause()
+        type_at_once(app, "What does it cost? n")
+        await until(lambda: _holds(app, "so What does it cost? n"))
+        assert app.frame.prompt.has_focus
+        app.frame.show(pane)
+        await pilot.pause()
+        app.post_message(events.Paste("o\nd"))
+        type_at_once(app, "!")
+        await until(lambda: _holds(app, "so What does it cost? no\nd!"))
+
+
+async def test_i_leads_to_the_prompt_from_panes_and_from_full_screen_views(tmp_path: Path) -> None:
+    app = make_app(tmp_path, make_session(tmp_path))
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settled(app, pilot)
+        for pane in ("f2", "f3", "f4", "f5"):
+            await pilot.press(pane, "i")
+            assert app.frame.prompt.has_focus
+        for command in ("agents", "connections", "permissions", "sessions"):
+            next(each for each in app.commands() if each.name == command).run()
+            await until(lambda: len(app.screen_stack) == 2)
+            await pilot.pause()
+            type_at_once(app, "inn")
+            await until(lambda: app.frame.prompt.value.endswith("nn"))
+            assert app.frame.prompt.has_focus
+            app.frame.prompt.put("")
+
+
+@pytest.mark.parametrize(
+    ("keys", "text"),
+    [
+        ("/budget\rhow is it", "how is it"),
+        ("/budget\rraise it", "raise it"),
+        ("/status\rwhat now", "what now"),
+        ("/model\rwhich one", "which one"),
+    ],
+)
+async def test_a_dialog_that_a_key_opened_leaves_a_sentence_to_the_prompt(
+    tmp_path: Path, keys: str, text: str
+) -> None:
+    session = make_session(tmp_path)
+    app = make_app(tmp_path, session)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settled(app, pilot)
+        app.frame.prompt.offer_commands(app.commands())
+        type_at_once(app, keys)
+        await until(lambda: _holds(app, text))
+        await until(lambda: len(app.screen_stack) == 1)
+        assert session.limits == []
+
+
+async def test_a_sentence_whose_first_letter_opens_a_dialog_is_written_with_that_letter(
+    tmp_path: Path,
+) -> None:
+    app = make_app(tmp_path, make_session(tmp_path))
+    async with app.run_test(size=(160, 40)) as pilot:
+        await settled(app, pilot)
+        await pilot.press("f3")
+        type_at_once(app, "?who knows")
+        await until(lambda: _holds(app, "?who knows"))
+        assert len(app.screen_stack) == 1
+
+
+async def test_after_a_pause_a_wrong_key_in_a_dialog_does_nothing_and_a_right_one_is_an_answer(
+    tmp_path: Path,
+) -> None:
+    session = make_session(tmp_path)
+    app = make_app(tmp_path, session)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settled(app, pilot)
+        app.frame.prompt.offer_commands(app.commands())
+        type_at_once(app, "/budget\r")
+        await until(lambda: isinstance(app.screen, BudgetScreen))
+        late = events.Key("x", "x")
+        late.time += 60
+        app.post_message(late)
+        await pilot.press("x", "r", "5", "enter")
+        await until(lambda: session.limits == [5.0])
+        assert app.frame.prompt.value == ""

@@ -55,10 +55,12 @@ async def test_a_key_of_the_whole_screen_works_in_the_prompt_too_and_its_old_one
         assert not app.frame.maximised
         await press(pilot, "f11")
         assert focused(app) == "trace"
-        await press(pilot, "z", "f3", "2", "tab")
-        assert not app.frame.maximised
+        await press(pilot, "f3", "tab")
         assert focused(app) == "trace"
-        await press(pilot, "f8")
+        await press(pilot, "z", "2")
+        assert not app.frame.maximised
+        assert app.frame.prompt.text == "z2"
+        await press(pilot, "f11", "f8")
         assert focused(app) == "observers"
         await press(pilot, "shift+tab")
         assert focused(app) == "trace"
@@ -120,8 +122,11 @@ async def test_what_is_text_is_typed_whatever_keys_are_chosen(tmp_path: Path) ->
         assert app.frame.prompt.text == "xq,U"
         await press(pilot, "f2", "q")
         assert app.frame.maximised
-        await press(pilot, "x", "comma")
+        await press(pilot, "x")
+        assert focused(app) == "prompt"
+        await press(pilot, "f2", "comma")
         assert focused(app) == "trace"
+        assert app.frame.prompt.text == "xq,U"
 
 
 async def test_the_screen_names_the_keys_that_hold(tmp_path: Path) -> None:

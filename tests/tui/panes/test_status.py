@@ -89,6 +89,7 @@ async def test_a_silence_is_counted_until_something_comes() -> None:
     async with app.run_test(size=(80, 5)):
         app.truth = "running"
         app.line.follow(lambda: app.truth)
+        app.line.escape = "stops"
         assert "thinking" in app.shown(STARTED, RECEIVED)
         app.now = 130.0
         assert "no answer 30s" in app.shown(AgentSilent(query_id="q", silent_ms=30_000))

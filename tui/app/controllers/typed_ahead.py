@@ -1,22 +1,25 @@
-"""Text that stays where a person was typing when a dialog opened by itself."""
+"""Text that is typed where nothing takes it, and where a person was typing when a dialog opened."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from textual import events
 from textual.widget import Widget
 
-from tui.widgets.text_field import focused_field
+from tui.widgets.text_field import focused_field, takes_character
 
 if TYPE_CHECKING:
     from tui.app.port import AppPort
+    from tui.widgets.dialog import Dialog
 
 __all__ = ["TypedAhead", "is_text"]
 
 EDITING = frozenset({"backspace", "delete", "left", "right", "home", "end", "ctrl+w", "ctrl+u"})
 BREAKS = frozenset({"enter", "ctrl+j"})
 SENDS = ("prompt.send", "prompt.steer")
+PAUSE_SECONDS = 0.6
+"""Somebody who types a sentence makes no longer pause between two keys; somebody who reads a dialog does."""
 
 
 def is_text(event: events.Event) -> bool:
@@ -25,20 +28,29 @@ def is_text(event: events.Event) -> bool:
 
 
 class TypedAhead:
-    """Gives the field below a dialog what was typed before the dialog could be read.
+    """Gives text to the prompt, or to the field below a dialog, instead of to what has no use for it.
 
-    That is the prompt, or another field that had the focus. Only text and corrections go there. Command keys such as
-    Esc are dropped: their effect would not be visible below the dialog. Nothing is sent either, because it would run
-    while the dialog waits: it may have been meant as an answer, and stays in the field.
+    - In a pane: a character that is no key there goes to the prompt, which gets the focus and what follows.
+    - In a dialog that a key opened: if somebody types on without a pause, and types a character that is no answer, the
+      dialog closes, and the prompt gets all that was typed since that key, which is part of it if it is a character.
+    - In a dialog that opened by itself: the field below, in which the person was typing, gets what was typed before the
+      dialog could be read. Only text and corrections go there. Command keys such as Esc are dropped: their effect would
+      not be visible below the dialog. Nothing is sent either, because it would run while the dialog waits: it may have
+      been meant as an answer, and stays in the field.
     """
 
     def __init__(self, app: AppPort) -> None:
         self._app = app
+        self._last_key: tuple[float, str | None] = (float("-inf"), None)
+        self._opened: Dialog[Any] | None = None
+        self._typed: str | None = None
 
     def redirect(self, event: events.Event) -> bool:
         """Give a key or a paste to the field below if it was meant for that; False if the dialog is to get it."""
         if not isinstance(event, events.Key | events.Paste) or event.is_forwarded:
             return False
+        if isinstance(event, events.Key) and self._note(event):
+            return True
         field = self._field_for(event)
         if field is None:
             return False
@@ -49,6 +61,54 @@ class TypedAhead:
             field.call_later(field.run_action, bindings[0].action)
         else:
             field._forward_event(event)
+        return True
+
+    def handle_unused(self, event: events.Key | events.Paste) -> None:
+        """Handle a key without a binding, or a paste, that no widget has taken."""
+        frame = self._app.frame
+        if not is_text(event) or frame.prompt.disabled:
+            return
+        if len(self._app.screen_stack) == 1:
+            frame.show("prompt")
+            frame.prompt.write(event.text if isinstance(event, events.Paste) else event.character or "")
+        elif isinstance(event, events.Key):
+            self._close_opened()
+
+    def _note(self, event: events.Key) -> bool:
+        """Note a key; returns whether it ended a dialog that was opened in the middle of a sentence."""
+        text = event.character if event.is_printable and event.character is not None else ""
+        (last, opening), screen = self._last_key, self._app.screen
+        in_pane = len(self._app.screen_stack) == 1 and focused_field(screen) is None
+        # A chord such as Ctrl+Q is never pressed in the middle of a sentence.
+        opens = text if in_pane else "" if text or event.key == "enter" else None
+        self._last_key = event.time, opens
+        if screen is not self._opened:
+            self._opened, self._typed = self._requested(), opening
+        if self._typed is None or event.time - last > PAUSE_SECONDS:
+            self._typed = None
+            return False
+        self._typed += text
+        field = focused_field(screen)
+        return bool(text) and field is not None and not takes_character(field, text) and self._close_opened()
+
+    def _requested(self) -> Dialog[Any] | None:
+        """The dialog on top, if the person opened it from the panes."""
+        from tui.widgets.dialog import Dialog
+
+        screen = self._app.screen
+        if isinstance(screen, Dialog) and not screen.is_unrequested and len(self._app.screen_stack) == 2:
+            return screen
+        return None
+
+    def _close_opened(self) -> bool:
+        """Close the dialog that was opened in the middle of a sentence, and write the sentence into the prompt."""
+        dialog, typed = self._opened, self._typed
+        if dialog is None or typed is None or self._app.frame.prompt.disabled or dialog.is_closing:
+            return False
+        self._typed = None
+        dialog.withdraw()
+        self._app.frame.show("prompt")
+        self._app.frame.prompt.write(typed)
         return True
 
     def _field_for(self, event: events.Key | events.Paste) -> Widget | None:

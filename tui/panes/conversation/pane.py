@@ -62,6 +62,14 @@ class ConversationPane(VirtualList[Block]):
         key_binding("find.previous", "N", "find_next(-1)", "previous match", SEARCH),
         key_binding("move.open", "enter", "open", "open a result; fold and unfold thinking, sub-agents"),
     ]
+    key_hints: ClassVar[tuple[tuple[str, str], ...]] = (
+        ("find.search", "search"),
+        ("move.open", "open"),
+        ("message.copy", "copy"),
+        ("message.follow", "open link"),
+        ("move.last", "latest"),
+        ("pane.maximise", "maximise"),
+    )
     HELP = "The dialogue. Up and down move by message, y copies, / searches, Enter opens or unfolds, End follows."
 
     class LinkClicked(Message):
@@ -77,6 +85,9 @@ class ConversationPane(VirtualList[Block]):
         def __init__(self, path: str) -> None:
             super().__init__()
             self.path = path
+
+    class EmptyClicked(Message):
+        """The empty space below the last message was clicked."""
 
     class Suggested(Message):
         """A query to try was chosen."""
@@ -198,7 +209,7 @@ class ConversationPane(VirtualList[Block]):
     # -- links ------------------------------------------------------------------------------------
 
     def on_click(self, event: events.Click) -> None:
-        """Choose the query or open the link that was clicked; a click anywhere else moves the cursor."""
+        """Choose the query or open the link that was clicked; another click on a message moves the cursor."""
         query = event.style.meta.get("query")
         if isinstance(query, str) and not self.entries:
             self.post_message(self.Suggested(query))
@@ -208,6 +219,9 @@ class ConversationPane(VirtualList[Block]):
             event.stop()
             event.prevent_default()
             self.post_message(self.LinkClicked(url))
+        elif self.line_at(event) is None and self.text_selection is None:
+            event.prevent_default()
+            self.post_message(self.EmptyClicked())
         else:
             super().on_click(event)
 
@@ -285,6 +299,11 @@ class ConversationPane(VirtualList[Block]):
     def action_find_next(self, step: int) -> None:
         """Go to the next match, or to the previous one, around the ends."""
         self.search.go_to_match(step)
+
+    @property
+    def escape_clears(self) -> str:
+        """What Esc does while there is a search."""
+        return "clear search" if self.search.active else ""
 
     def check_consume_key(self, key: str, character: str | None) -> bool:
         """Whether a key is text of the search."""

@@ -236,6 +236,12 @@ class ObserversPane(VirtualList[Run]):
         key_binding("call.origin", "p", "call", "the tool call of the run"),
         key_binding("move.open", "enter", "open", "go to the file; why it failed"),
     ]
+    key_hints: ClassVar[tuple[tuple[str, str], ...]] = (
+        ("move.open", "file"),
+        ("call.origin", "tool call"),
+        ("observers.numbers", "statistics"),
+        ("pane.maximise", "maximise"),
+    )
     COMPONENT_CLASSES: ClassVar[set[str]] = set(component_classes(ObserversTheme, "observers-").values())
     HELP = (
         "What was saved from each result. Enter goes to the file, or shows why a run failed; "

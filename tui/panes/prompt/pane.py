@@ -72,6 +72,13 @@ class Prompt(TextArea):
         # Ctrl+Z, which Textual takes for this, stops the program.
         key_binding("prompt.undo", "ctrl+underscore", "undo", "undo"),
     ]
+    key_hints: ClassVar[tuple[tuple[str, str], ...]] = (
+        ("/", "commands"),
+        ("@", "files"),
+        ("next_pane", "panes"),
+        ("prompt.new_line", "new line"),
+        ("prompt.edit", "editor"),
+    )
 
     @dataclass
     class Sent(Message):
@@ -169,6 +176,15 @@ class Prompt(TextArea):
         self._completer.hide()
         self.load_text(self._fold(text))
         self.move_cursor(self.document.end)
+
+    def write(self, text: str) -> None:
+        """Write a text at the cursor, as if it were pasted there."""
+        written = self._fold(strip_controls_but_lines(text))
+        if result := self._replace_via_keyboard(written, *self.selection):
+            self.move_cursor(result.end_location)
+            if written == text and self.attach_file is not None and may_be_dropped(text):
+                self._dropping += 1
+                start_job(self, partial(self._attach_dropped, text), "dropped", replacing=False)
 
     def action_send(self, *, steer: bool = False) -> None:
         """Send what was typed, unless it is blank; a command is run, and an unknown one stays in the prompt.
@@ -323,13 +339,8 @@ class Prompt(TextArea):
     async def _on_paste(self, event: events.Paste) -> None:
         event.stop()
         event.prevent_default()
-        text = self._fold(strip_controls_but_lines(event.text))
-        if result := self._replace_via_keyboard(text, *self.selection):
-            self.move_cursor(result.end_location)
-            self.focus()
-            if text == event.text and self.attach_file is not None and may_be_dropped(text):
-                self._dropping += 1
-                start_job(self, partial(self._attach_dropped, text), "dropped", replacing=False)
+        self.write(event.text)
+        self.focus()
 
     async def _attach_dropped(self, text: str) -> None:
         """Add the files whose paths were pasted, and write their names in place of the paths."""

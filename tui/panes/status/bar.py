@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Protocol
@@ -16,6 +17,7 @@ from textual.widget import Widget
 
 from core.events.types import Event
 from core.telemetry.environment import Exports
+from tui.keys.hints import Hint
 from tui.keys.keymap import keys_of
 from tui.panes.status.facts import StatusFacts
 from tui.panes.status.layout import Cell, Line, lay_out
@@ -27,15 +29,13 @@ __all__ = ["StatusLine", "StatusSource", "traces"]
 
 FRAMES_A_SECOND = 10
 BUSY = ("starting", "running", "stopping")
-ALWAYS, QUITS, STOPS = ("help.all", "keys"), ("quit", "quit"), ("stop", "stops")
-GOES_BACK = ("stop", "back")
-ACTIONS = {
-    STOPS: "app.escape",
-    GOES_BACK: "app.escape",
-    ALWAYS: "app.help",
-    QUITS: "app.quit",
-}
+ALWAYS, QUITS = ("help.all", "keys"), ("quit", "quit")
+ACTIONS = {ALWAYS: "app.help", QUITS: "app.quit"}
 """The action of a click on a key at the right, by the name of the key and its label."""
+PANE_RANKS, AT_REST_RANKS, FREE_SPACE = (61, 48, 42, 28), (56,), 4
+"""The ranks of the keys of a pane, and of those at rest in the prompt; the others only fill free space."""
+STOPS, AT_REST = "stops", "panes"
+"""What Esc does in the prompt while the agent runs, and while it does not."""
 OPENS = {"servers": "connections", "cost": "budget", "tracing": "trace-link"}
 """The command that opens what a cell belongs to; a cell without one opens the complete status."""
 
@@ -64,7 +64,6 @@ class StatusLine(Widget):
     Args:
         facts: what is known before the session starts.
         source: what is shown; the facts by default.
-        leads_back: whether Esc returns to a list of sessions.
     """
 
     class Opened(Message):
@@ -80,20 +79,19 @@ class StatusLine(Widget):
 
     state: reactive[str] = reactive("starting")
     hint: reactive[str] = reactive("")
-    prompt_keys: reactive[str] = reactive("")
-    """The keys that show the prompt while it is not on screen; else empty."""
+    escape: reactive[str] = reactive("")
+    """What Esc does on the panes now; empty if it does nothing."""
+    pane_keys: reactive[tuple[Hint, ...]] = reactive(())
+    """The keys of the pane that has the focus, the most useful ones first."""
 
     def __init__(
         self,
         facts: StatusFacts,
         source: StatusSource | None = None,
-        *,
-        leads_back: bool = False,
     ) -> None:
         super().__init__()
         self.facts = facts
         self._source = source or facts
-        self._leads_back = leads_back
         self._timer: Timer | None = None
         self._frame = 0
         self._drawn = False
@@ -144,27 +142,42 @@ class StatusLine(Widget):
         """Draw the cells that fit, the most important first, and keys at the right."""
         hints = [[self.hint]] if self.hint else self._keys()
         width = self.content_size.width
-        self._line = lay_out(self._source.cells(self.state, self._frame, width), hints, width)
+        cells = self._source.cells(self.state, self._frame, width)
+        self._line = lay_out(cells, hints, width, [] if self.hint or self._is_covered else self._more_keys())
         return self._line.content
 
     def _keys(self) -> list[list[str]]:
-        always, quits, stops = (self._hint_of(*each) for each in (ALWAYS, QUITS, STOPS))
-        if self._leads_back:
-            leave = self._hint_of(*GOES_BACK)
-            return [[always, leave], [leave]]
-        # Below a dialog Esc and the keys of the panes do something else, or nothing.
-        on_top = len(self.app.screen_stack) < 2
-        back = [self._back] if self.prompt_keys and on_top else []
-        if self.state == "running" and on_top:
-            return [[stops, *back, always], [stops, *back]]
-        return [[*back, always], back] if back else [[always, quits], [always]]
+        """The keys at the right: all that are useful, or fewer where there is less room."""
+        always, quits = (self._label(keys_of(self.app).shown(name), word) for name, word in (ALWAYS, QUITS))
+        if self._is_covered:
+            return [[always, quits], [always]]
+        escape = [self._escape] if self.escape else []
+        if self.state == "running" or self.escape == "back":
+            return [[*escape, always], escape or [always]]
+        if self.escape == AT_REST:
+            return [[always, quits], [always]]
+        return [[*escape, always, quits], [*escape, always], escape or [always]]
+
+    def _more_keys(self) -> list[tuple[str, int]]:
+        """The keys of the pane that has the focus, the most useful first, with their ranks."""
+        labels = [self._label(hint.shown, hint.word) for hint in self.pane_keys]
+        ranks: tuple[int, ...] = PANE_RANKS if self.escape != STOPS else ()
+        if self.escape == AT_REST:
+            labels, ranks = [self._escape, *labels], AT_REST_RANKS
+        return list(zip(labels, itertools.chain(ranks, itertools.repeat(FREE_SPACE)), strict=False))
 
     @property
-    def _back(self) -> str:
-        return f"{self.prompt_keys} prompt"
+    def _is_covered(self) -> bool:
+        """Whether there is a dialog or a view above: Esc and the keys of the panes do something else, or nothing."""
+        return len(self.app.screen_stack) > 1
 
-    def _hint_of(self, name: str, word: str) -> str:
-        return f"{keys_of(self.app).shown(name).replace('Ctrl+', '^')} {word}"
+    @property
+    def _escape(self) -> str:
+        return self._label(keys_of(self.app).shown("stop"), self.escape)
+
+    @staticmethod
+    def _label(key: str, word: str) -> str:
+        return f"{key.replace('Ctrl+', '^')} {word}"
 
     # -- details --------------------------------------------------------------------------------
 
@@ -188,10 +201,13 @@ class StatusLine(Widget):
         """Do what the key under the pointer does, or open what the cell there belongs to."""
         offset = event.get_content_offset(self)
         name = self._line.at(offset.x) if offset is not None else ""
-        actions = {self._hint_of(*key): action for key, action in ACTIONS.items()}
-        if self.prompt_keys and name == self._back:
+        shown = keys_of(self.app).shown
+        actions = {self._label(shown(key), word): action for (key, word), action in ACTIONS.items()}
+        pressed = {self._label(hint.shown, hint.word): hint.key for hint in self.pane_keys}
+        pressed[self._escape] = "escape"
+        if name in pressed:
             event.stop()
-            await self.run_action("screen.show('prompt')")
+            self.app.simulate_key(pressed[name])
         elif name in actions:
             event.stop()
             await self.run_action(actions[name])

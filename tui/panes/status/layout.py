@@ -95,20 +95,34 @@ class Line:
         return next((spot.name for spot in self.spots if spot.start <= x < spot.end), "")
 
 
-def lay_out(cells: Sequence[Cell], hints: Sequence[Sequence[str]], width: int) -> Line:
-    """Lay out what fits into `width`, with the keys of the first of `hints` that has room at the right."""
+def lay_out(
+    cells: Sequence[Cell],
+    hints: Sequence[Sequence[str]],
+    width: int,
+    more: Sequence[tuple[str, int]] = (),
+) -> Line:
+    """Lay out what fits into `width`, with the keys of the first of `hints` that has room at the right.
+
+    Before those there are as many of the keys `more` as fit, from the first on; each has a rank, as cells have.
+    The last of `hints`, the shortest one, is for a line without any of them.
+    """
     forms = [0] * len(cells)
     left = list(range(len(cells)))
+    added = len(more)
     while True:
         shown = [cells[at].forms[forms[at]][0] for at in left]
         needed = sum(part.cell_length for part in shown) + len(GAP) * max(0, len(shown) - 1)
-        for hint in hints:
-            keys = GAP.join(hint)
-            room = width - needed - Content(keys).cell_length
+        for hint in hints[:-1] if added and len(hints) > 1 else hints:
+            keys = [*(key for key, _ in more[:added]), *hint]
+            room = width - needed - Content(GAP.join(keys)).cell_length
             if room >= len(GAP):
-                return _line([cells[at].name for at in left], shown, room, hint)
+                return _line([cells[at].name for at in left], shown, room, keys)
         weakest = min(left, key=lambda at: cells[at].forms[forms[at]][1], default=None)
-        if weakest is None or cells[weakest].forms[forms[weakest]][1] >= KEPT:
+        rank = KEPT if weakest is None else cells[weakest].forms[forms[weakest]][1]
+        if added and more[added - 1][1] <= rank:
+            added -= 1
+            continue
+        if weakest is None or rank >= KEPT:
             return _line([cells[at].name for at in left], shown, 0, ())
         if forms[weakest] + 1 < len(cells[weakest].forms):
             forms[weakest] += 1

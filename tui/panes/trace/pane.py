@@ -60,6 +60,13 @@ class TracePane(VirtualList[CallNode]):
         key_binding("trace.totals", "m", "toggle_totals", "totals: time, tokens, cost by tool"),
         key_binding("subagent.stop", "X", "stop_subagent", "stop the sub-agent"),
     ]
+    key_hints: ClassVar[tuple[tuple[str, str], ...]] = (
+        ("move.open", "details"),
+        ("find.search", "filter"),
+        ("trace.next_failure", "next failure"),
+        ("move.fold", "fold"),
+        ("pane.maximise", "maximise"),
+    )
     HELP = (
         "Tool calls. Left and right fold, Enter shows a call in full, e and E go to the next and the previous "
         "failure, f filters. w shows when each call ran, m totals by tool, X stops the sub-agent."
@@ -263,6 +270,11 @@ class TracePane(VirtualList[CallNode]):
     def action_match(self, step: int) -> None:
         """Go to the next match, or to the previous one, around the ends."""
         self.tree_rows.filter.go_to_match(step)
+
+    @property
+    def escape_clears(self) -> str:
+        """What Esc does while there is a filter."""
+        return "clear filter" if self.tree_rows.filter.active else ""
 
     def check_consume_key(self, key: str, character: str | None) -> bool:
         """Whether a key is text of the filter."""

@@ -57,6 +57,16 @@ class WorkspacePane(FileActions, Vertical):
         key_binding("workspace.hidden", "full_stop", "toggle_hidden", "hidden files"),
         key_binding("workspace.leave_filter", "escape", "leave_filter", "clear filter"),
     ]
+    key_hints: ClassVar[tuple[tuple[str, str], ...]] = (
+        ("move.open", "open"),
+        ("find.search", "filter"),
+        ("call.origin", "origin"),
+        ("file.edit", "edit"),
+        ("file.open_outside", "open outside"),
+        ("workspace.sort", "sort"),
+        ("workspace.next_place", "next folder"),
+        ("file.delete", "delete"),
+    )
 
     @dataclass
     class Opened(Message):
@@ -285,6 +295,11 @@ class WorkspacePane(FileActions, Vertical):
         """Go to the next match, or to the one before."""
         if self.place is not None and self.place.model.filtered:
             self.tree_view.show_entry(self.place.model.next_match(by))
+
+    @property
+    def escape_clears(self) -> str:
+        """What Esc does while there is a filter."""
+        return "clear filter" if self.check_action("leave_filter", ()) else ""
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Leave Esc to other actions while there is no filter."""

@@ -53,6 +53,14 @@ class PreviewPane(DocumentView):
         key_binding("file.delete", "d", "file('delete')", "delete (asks first)"),
         key_binding("file.compare", "v", "file('compare')", "compare with another version"),
     ]
+    key_hints: ClassVar[tuple[tuple[str, str], ...]] = (
+        ("file.page_down", "page"),
+        ("file.raw", "raw"),
+        ("file.links", "links"),
+        ("file.copy_text", "copy text"),
+        ("file.edit", "edit"),
+        ("file.open_outside", "open outside"),
+    )
 
     @dataclass
     class ActionRequested(Message):

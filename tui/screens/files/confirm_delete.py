@@ -10,7 +10,7 @@ from textual.content import Content
 from textual.widgets import Static
 
 from tui.keys.places import KeyPlace, key_binding
-from tui.widgets.dialog import Box, Choice, Dialog, Foot
+from tui.widgets.dialog import QUIET_SECONDS, Box, Choice, Dialog, Foot
 
 __all__ = ["DeleteScreen"]
 
@@ -31,7 +31,7 @@ class DeleteScreen(Dialog[bool]):
     ]
 
     def __init__(self, name: str, facts: str) -> None:
-        super().__init__()
+        super().__init__(requested=True, quiet=QUIET_SECONDS)
         self._name_shown = name
         self._facts = facts
 

@@ -10,7 +10,7 @@ from textual.binding import BindingType
 from textual.widgets import Input
 
 from core.text import clean_line
-from tui.keys.places import SEARCH, key_binding
+from tui.keys.places import SEARCH, TO_PROMPT, key_binding
 from tui.screens.files.link import follow_link
 from tui.screens.files.links import LinksScreen
 from tui.terminal.copy import copy_text
@@ -34,6 +34,7 @@ class DocumentScreen(Modal[Answer]):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         key_binding("screen.leave", "escape", "leave", "back"),
+        TO_PROMPT,
         key_binding("screen.close", "q", "close", "back"),
         key_binding("find.search", "slash", "search", "search", SEARCH),
         key_binding("find.next", "n", "match(1)", "next match", SEARCH),

@@ -28,6 +28,7 @@ class TextAnswer(Vertical):
         text: the initial text.
         most: the maximum number of characters; 0 for no limit.
         replaceable: whether the initial text is selected, so that typing replaces it.
+        restrict: a regular expression of what can be typed; None for anything.
     """
 
     class Submitted(Message):
@@ -52,6 +53,7 @@ class TextAnswer(Vertical):
         text: str = "",
         most: int = 0,
         replaceable: bool = False,
+        restrict: str | None = None,
         id: str,
     ) -> None:
         super().__init__(id=id)
@@ -61,12 +63,19 @@ class TextAnswer(Vertical):
         self._text = text
         self._most = most
         self._replaceable = replaceable
+        self._restrict = restrict
         self.display = False
 
     def compose(self) -> ComposeResult:
         """Create the title, the line, its explanation and the answers."""
         yield Static(Content(self._title), classes="title")
-        yield Input(self._text, max_length=self._most, compact=True, select_on_focus=False)
+        yield Input(
+            self._text,
+            max_length=self._most,
+            restrict=self._restrict,
+            compact=True,
+            select_on_focus=False,
+        )
         yield Static(classes="meaning")
         yield Foot(Choice("Enter", self._submit, "submit"), Choice("Esc", "Back", "back"))
 

@@ -15,7 +15,7 @@ from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
 from tui.keys.keymap import Keys, keys_of
-from tui.keys.places import key_binding, moving
+from tui.keys.places import TO_PROMPT, key_binding, moving
 from tui.viewers.view.chrome import KeyLine, TitleLine
 from tui.widgets.choice_list import RowList
 from tui.widgets.modal import Modal
@@ -38,6 +38,7 @@ class RowScreen(Modal[None], Generic[Row]):
     BINDINGS: ClassVar[list[BindingType]] = [
         *moving(page_up="scroll_details(-1)", page_down="scroll_details(1)"),
         key_binding("screen.back", "escape,q", "close", "back"),
+        TO_PROMPT,
     ]
 
     rows: Sequence[Row] = ()

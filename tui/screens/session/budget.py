@@ -99,6 +99,7 @@ class BudgetScreen(Dialog[float | None]):
                 text=f"{wanted:.2f}" if wanted else "",
                 most=_LONGEST,
                 replaceable=True,
+                restrict=r"[\d.,$ ]*",
                 id="amount",
             )
 

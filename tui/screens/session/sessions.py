@@ -22,7 +22,7 @@ from core.history.headline import Summary
 from core.history.index import SessionIndex
 from core.text import clean_line, natural_key
 from tui.keys.keymap import keys_of
-from tui.keys.places import KeyPlace, key_binding
+from tui.keys.places import TO_PROMPT, KeyPlace, key_binding
 from tui.ports import ScreenHost
 from tui.render.format import tail_cut
 from tui.screens.files.confirm_delete import DeleteScreen
@@ -74,6 +74,7 @@ class SessionsScreen(Modal[Path | None]):
         key_binding("find.search", "slash", "search", "search titles, queries, answers"),
         key_binding("screen.leave", "escape", "leave", "back"),
         key_binding("screen.close", "q", "close", "back"),
+        TO_PROMPT,
     ]
 
     def __init__(

@@ -1,4 +1,4 @@
-"""In a pane the screen says which key leads back to the prompt, and that key does."""
+"""The screen says which keys are useful where the focus is, and which one leads back to the prompt."""
 
 from __future__ import annotations
 
@@ -32,16 +32,6 @@ async def test_the_empty_prompt_says_which_key_leads_back_to_it(
         await pilot.pause()
         assert app.frame.prompt.text == "x"
         assert "Ask anything" in shown_text(app)
-        await pilot.press("enter", "f2")
-        await until(lambda: session.state == "running")
-        await pilot.pause()
-        assert "Tab: back to prompt" in screen_text(app)
-        await pilot.press("tab")
-        assert app.frame.prompt.has_focus
-        assert session.interrupts == 0
-        await pilot.press("f4")
-        session.finish()
-        await until(lambda: "Esc: back to prompt" in screen_text(app))
 
 
 async def test_where_the_prompt_is_out_of_sight_the_status_line_says_it(tmp_path: Path) -> None:
@@ -56,12 +46,10 @@ async def test_where_the_prompt_is_out_of_sight_the_status_line_says_it(tmp_path
         assert app.frame.prompt.has_focus
 
 
-@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
-@pytest.mark.parametrize(
-    ("pane", "keys"), [("f3", ["shift+tab"]), ("f4", ["1", "tab"]), ("f5", ["1", "tab"])]
-)
-async def test_while_the_agent_works_the_keys_that_are_named_lead_to_the_prompt_and_stop_nothing(
-    tmp_path: Path, size: tuple[int, int], pane: str, keys: list[str]
+@pytest.mark.parametrize("size", [(80, 24), (200, 50)])
+@pytest.mark.parametrize("pane", ["f2", "f3", "f4", "f5"])
+async def test_while_the_agent_works_esc_leads_from_a_pane_to_the_prompt_and_stops_it_only_there(
+    tmp_path: Path, size: tuple[int, int], pane: str
 ) -> None:
     session = make_session(tmp_path)
     app = make_app(tmp_path, session)
@@ -70,13 +58,70 @@ async def test_while_the_agent_works_the_keys_that_are_named_lead_to_the_prompt_
         await pilot.press("x", "enter")
         await until(lambda: session.state == "running")
         await pilot.press(pane)
-        named = " ".join({"shift+tab": "Shift+Tab", "tab": "Tab"}.get(key, key) for key in keys)
-        words = f"{named} prompt" if size[0] < 100 else f"{named}: back"
-        await until(lambda: words in screen_text(app))
-        assert "Esc stops" in screen_text(app)
-        await pilot.press(*keys)
+        await until(lambda: "Esc prompt" in screen_text(app))
+        assert "Esc stops" not in screen_text(app)
+        await pilot.press("escape")
         assert app.frame.prompt.has_focus
         assert session.interrupts == 0
+        await until(lambda: "Esc stops" in screen_text(app))
+        await pilot.press("escape")
+        await until(lambda: session.interrupts == 1)
+
+
+async def test_the_status_line_names_what_esc_does_in_each_place(tmp_path: Path) -> None:
+    app = make_app(tmp_path, make_session(tmp_path))
+    async with app.run_test(size=(200, 50)) as pilot:
+        await settled(app, pilot)
+        await until(lambda: "Esc panes" in screen_text(app))
+        await pilot.press("f3", "f")
+        await until(lambda: "Esc clear filter" in screen_text(app))
+        await pilot.press("escape")
+        await until(lambda: "Esc prompt" in screen_text(app))
+        await pilot.press("f2", "slash")
+        await until(lambda: "Esc clear search" in screen_text(app))
+        await pilot.press("escape", "f5", "slash")
+        await until(lambda: "Esc clear filter" in screen_text(app))
+        await pilot.press("escape", "z")
+        await until(lambda: "Esc prompt" in screen_text(app))
+        await pilot.press("escape")
+        assert (app.frame.prompt.has_focus, app.frame.maximised) == (True, False)
+
+
+@pytest.mark.parametrize(
+    ("pane", "all_of_them"),
+    [
+        ("f2", "/ search  Enter open  y copy  o open link"),
+        ("f3", "Enter details  / filter  e next failure  ← fold"),
+        ("f4", "Enter file  p tool call  m statistics"),
+        ("f5", "Enter open  / filter  p origin  e edit"),
+    ],
+)
+async def test_free_space_of_the_status_line_shows_the_keys_of_the_pane_the_most_useful_first(
+    tmp_path: Path, pane: str, all_of_them: str
+) -> None:
+    app = make_app(tmp_path, make_session(tmp_path))
+    async with app.run_test(size=(200, 50)) as pilot:
+        await settled(app, pilot)
+        await pilot.press(pane)
+        await until(lambda: all_of_them in screen_text(app))
+        for width in (140, 80):
+            await pilot.resize_terminal(width, 24)
+            await pilot.pause()
+            line = screen_text(app).splitlines()[-1]
+            assert "Esc prompt" in line
+            assert all_of_them.split("  ", maxsplit=1)[0] in line
+        assert all_of_them not in line
+
+
+async def test_a_click_on_a_key_of_the_pane_does_what_the_key_does(tmp_path: Path) -> None:
+    app = make_app(tmp_path, make_session(tmp_path))
+    async with app.run_test(size=(200, 50)) as pilot:
+        await settled(app, pilot)
+        await pilot.press("f3")
+        await until(lambda: "/ filter" in screen_text(app))
+        line = screen_text(app).splitlines()[-1]
+        await pilot.click("StatusLine", offset=(line.index("/ filter") + 2, 0))
+        await until(lambda: "Esc clear filter" in screen_text(app))
 
 
 async def test_below_a_screen_of_its_own_esc_is_not_said_to_stop_the_agent(tmp_path: Path) -> None:

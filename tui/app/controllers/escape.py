@@ -1,0 +1,70 @@
+"""The key Esc on the panes: one meaning in each place, which the status line names."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tui.panes.status.bar import AT_REST, STOPS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tui.app.port import AppPort
+
+__all__ = ["Escape"]
+
+
+class Escape:
+    """Finds out what Esc does, and does it.
+
+    In the prompt it stops the agent, and at rest leads to the conversation; in a pane it leads to the prompt. What a
+    widget does with Esc itself, such as clearing its filter, comes before.
+
+    Args:
+        app: has the panes and the session.
+        close: closes a session that was opened from a list; None if it was not.
+        stop: stops the agent.
+    """
+
+    def __init__(self, app: AppPort, close: Callable[[], None] | None, stop: Callable[[], None]) -> None:
+        self._app = app
+        self._close = close
+        self._stop = stop
+
+    @property
+    def word(self) -> str:
+        """What Esc does now, in a word or two; empty if it does nothing."""
+        return self._meaning()[0]
+
+    def press(self) -> None:
+        """Do it."""
+        self._meaning()[1]()
+
+    def _meaning(self) -> tuple[str, Callable[[], None]]:
+        frame = self._app.frame
+        focused, prompt = frame.screen.focused, frame.prompt
+        if prompt.disabled:
+            if frame.is_zoomed:
+                return "all panes", frame.action_maximise
+            if self._close is not None:
+                return "back", self._close
+            if frame.active == "conversation":
+                return "", _nothing
+            return "conversation", lambda: frame.show("conversation")
+        if focused is not None and focused is not prompt:
+            return "prompt", self._to_prompt
+        if self._app.state == "running":
+            return STOPS, self._stop
+        if frame.is_zoomed:
+            return "all panes", frame.action_maximise
+        return AT_REST, lambda: frame.show("conversation")
+
+    def _to_prompt(self) -> None:
+        frame = self._app.frame
+        if frame.is_zoomed:
+            frame.action_maximise()
+        frame.show("prompt")
+
+
+def _nothing() -> None:
+    """Do nothing."""
