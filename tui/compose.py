@@ -55,6 +55,7 @@ from core.web_reader.retry_policy import ReaderPolicy
 from observers.base import Observer, ObserverContext
 from observers.catalogue import default_observers
 from observers.compliance import check_subagent
+from observers.execution.artifact_watch import ArtifactWatch
 from observers.execution.offload import ResultOffload
 from observers.execution.runner import ObserverRunner
 from observers.plugins import load_failure_events
@@ -133,6 +134,9 @@ async def compose_session(
         worker = _start_worker(workspace, stack)
         runner = _start_observers(observers, roster.rules, workspace, bus, worker, stack)
         runner.start(lambda work: spawn(work, "observer", "observers"))
+        artifacts = ArtifactWatch(workspace, bus.publish)
+        bus.subscribe(artifacts.handle_event)
+        artifacts.start(spawn)
         _clean_up_later(settings, bus, stack)
         private = PrivateFolder()
         stack.callback(private.remove)
@@ -143,6 +147,7 @@ async def compose_session(
 
         async def drain() -> list[str]:
             lost = await runner.drain()
+            await artifacts.finish()
             await recording.flush()
             return lost
 

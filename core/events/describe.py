@@ -438,6 +438,12 @@ def _artifact_saved(event: ev.ArtifactSaved, _hints: Hints) -> Description:
     return Description("artifact", f"Saved: {_line(event.path)}{copied}", Severity.SUCCESS, (details,))
 
 
+@_describe.register(ev.ArtifactChanged)
+def _artifact_changed(event: ev.ArtifactChanged, _hints: Hints) -> Description:
+    details = f"{clean_line(event.kind)}, {event.size} bytes"
+    return Description("artifact", f"Changed: {_line(event.path)}", details=(details,))
+
+
 # Questions
 
 

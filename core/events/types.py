@@ -354,6 +354,15 @@ class ArtifactSaved(Event, frozen=True, kw_only=True):
     copied_to: str | None = None
 
 
+class ArtifactChanged(Event, frozen=True, kw_only=True):
+    """A file that was saved changed afterwards; `path` is relative to the workspace."""
+
+    path: str
+    kind: str
+    size: int
+    sha256: str
+
+
 class PermissionApplied(Event, frozen=True, kw_only=True):
     """A rule or the permission mode decided a call without a question. `origin` says where the rule comes from."""
 

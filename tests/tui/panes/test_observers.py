@@ -3,6 +3,7 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from core.events.types import (
+    ArtifactChanged,
     ArtifactSaved,
     ComplianceEnforced,
     ComplianceFailed,
@@ -100,6 +101,9 @@ async def test_copies_to_the_saved_reports_are_shown_whichever_event_comes_first
         view.handle_events([saved("b.html", "products", "u", copied="SAVED_REPORTS/b.html")])
         assert "report.html → SAVED_REPORTS" in shown(view)[0]
         assert "b.html → SAVED_REPORTS" in shown(view)[1]
+        view.handle_events([ArtifactChanged(path=path, kind="work_product", size=3, sha256="0")])
+        assert "report.html → SAVED_REPORTS · changed" in shown(view)[0]
+        assert "changed" not in shown(view)[1]
 
 
 async def test_a_broken_rule_and_its_enforcement_are_one_row() -> None:

@@ -14,6 +14,7 @@ from textual.message import Message
 
 from core.events.tool_names import tool_label
 from core.events.types import (
+    ArtifactChanged,
     ArtifactSaved,
     ComplianceEnforced,
     ComplianceFailed,
@@ -55,6 +56,7 @@ class Run:
     mark: Mark = Mark.RUNNING
     artifacts: list[str] = field(default_factory=list)
     copied: bool = False
+    changed: bool = False
     what: str = AT_WORK
     counts: str = ""
     cause: str = ""
@@ -135,7 +137,11 @@ def render_run(run: Run, width: int, theme: ObserversTheme, names: int = NAME_CE
     if counts:
         right.insert(0, Segment(counts, theme.counts))
         room -= width_of(counts) + 1
-    what = run.what + (" → SAVED_REPORTS" if run.copied and room > width_of(run.what) + 16 else "")
+    suffixes = (" → SAVED_REPORTS" if run.copied else "", " · changed" if run.changed else "")
+    what = run.what
+    for suffix in suffixes:
+        if suffix and room > width_of(what) + width_of(suffix):
+            what += suffix
     cut = tail_cut if failed or run.observer == "compliance" else middle_cut
     style = theme.bad if failed else theme.quiet if run.quiet else theme.what
     left.append(Segment(cut(what, max(1, room)), style))
@@ -289,6 +295,8 @@ class ObserversPane(VirtualList[Run]):
                 self._on_observer_finished(event)
             case ArtifactSaved():
                 self._on_artifact_saved(event)
+            case ArtifactChanged():
+                self._on_artifact_changed(event)
             case ComplianceFailed() | ComplianceEnforced():
                 self._on_compliance(event)
             case _:
@@ -302,6 +310,11 @@ class ObserversPane(VirtualList[Run]):
             run = self._known.latest.get((event.observer, event.tool_use_id))
             if run is not None and event.path in run.artifacts:
                 self._change(run, copied=True)
+
+    def _on_artifact_changed(self, event: ArtifactChanged) -> None:
+        runs = (run for run in reversed(self._known.runs.values()) if event.path in run.artifacts)
+        if (run := next(runs, None)) is not None:
+            self._change(run, changed=True)
 
     def _run(self, event: ObserverStarted | ObserverFinished) -> Run:
         run = self._known.runs.get(event.run_id)
@@ -367,8 +380,9 @@ class ObserversPane(VirtualList[Run]):
                 self._change(run)
         self.update_rows()
 
-    def _change(self, run: Run, *, copied: bool = False) -> None:
+    def _change(self, run: Run, *, copied: bool = False, changed: bool = False) -> None:
         run.copied = run.copied or copied
+        run.changed = run.changed or changed
         run.revision += 1
         self.touch(run.key)
 

@@ -158,7 +158,7 @@ def _numbers(node: CallNode, columns: Columns, theme: TraceTheme, now: float) ->
         line.append(Segment(f"{bytes_:>{columns.size}}", theme.number))
     if columns.tokens:
         used = count(node.tokens) if node.tokens else ""
-        cost = money(node.cost)
+        cost = money(node.cost) or ("?" if node.tokens else "")
         if cost.startswith("$") and not node.exact:
             cost = f"~{cost}"
         line.append(Segment(f"{used:>{columns.tokens}}{cost:>{columns.cost}}", theme.number))

@@ -127,7 +127,7 @@ def _line(name: str, total: Total, cells: int, columns: Mapping[str, int], style
         "time": duration(total.seconds) if total.calls and total.seconds else "",
         "results": size(total.bytes) if total.bytes else "",
         "tokens": count(total.tokens) if total.tokens else "",
-        "cost": money(total.cost),
+        "cost": money(total.cost) or ("?" if total.tokens else ""),
     }
     for column, wide in columns.items():
         style = styles.bad if column == "failed" and total.failed else styles.number

@@ -14,7 +14,7 @@ from textual.binding import BindingType
 from textual.content import Content, Span
 from textual.message import Message
 
-from core.events.types import ArtifactSaved, Event
+from core.events.types import ArtifactChanged, ArtifactSaved, Event
 from core.events.units import quantity, size
 from core.storage.compression import inner_name
 from core.text import clean_line
@@ -145,7 +145,8 @@ class PreviewPane(DocumentView):
         # An artifact that is saved again may be compressed now, or no longer.
         shown = inner_name(self.path.as_posix())
         if any(
-            isinstance(event, ArtifactSaved) and shown.endswith(f"/{inner_name(event.path)}")
+            isinstance(event, ArtifactSaved | ArtifactChanged)
+            and shown.endswith(f"/{inner_name(event.path)}")
             for event in events
         ):
             self.show_path(self.path)

@@ -1,0 +1,132 @@
+"""Reports that a saved artifact changed afterwards, whoever changed it: an observer, the agent, or a person's editor.
+
+The files are looked at every two seconds. A change is reported when the file is at rest, so an editor that writes a
+temporary file and renames it makes one report, and a file that is written all the time makes none until it is.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import os
+from collections.abc import Awaitable, Callable, Iterator
+from dataclasses import dataclass
+
+from core.concurrency.spawn import Handle, Spawn
+from core.errors import WorkspaceError
+from core.events.types import ArtifactChanged, ArtifactSaved, Event
+from core.storage.workspace import Workspace
+
+__all__ = ["ArtifactWatch"]
+
+_PAUSE = 2.0
+_MOST_FILES = 200
+_LARGEST = 256 << 20
+# A file that changed often has to rest for longer, in looks.
+_LONGEST_REST = 30
+
+
+@dataclass(slots=True)
+class _Artifact:
+    """What is known of a file: its latest reported digest, the state with it, and the state at the last look."""
+
+    path: str
+    kind: str
+    sha256: str
+    checked: tuple[int, int, int] | None = None
+    seen: tuple[int, int, int] | None = None
+    rested: int = 0
+    changes: int = 0
+
+
+class ArtifactWatch:
+    """Watches the newest artifacts of a session; a subscriber of the bus.
+
+    Args:
+        workspace: where the artifacts are.
+        publish: publishes `artifact_changed`.
+        pause: waits between two looks.
+    """
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        publish: Callable[[Event], object],
+        pause: Callable[[], Awaitable[None]] = lambda: asyncio.sleep(_PAUSE),
+    ) -> None:
+        self._workspace = workspace
+        self._publish = publish
+        self._pause = pause
+        self._known: dict[str, _Artifact] = {}
+        self._handle: Handle | None = None
+
+    def handle_event(self, event: Event) -> None:
+        """Watch an artifact that was saved."""
+        if isinstance(event, ArtifactSaved):
+            self._known.pop(event.path, None)
+            self._known[event.path] = _Artifact(event.path, event.kind, event.sha256)
+            if len(self._known) > _MOST_FILES:
+                del self._known[next(iter(self._known))]
+
+    def start(self, spawn: Spawn) -> None:
+        """Begin to watch, in a task made by `spawn`."""
+        self._handle = spawn(self._watch(), "artifacts", "observers")
+
+    async def finish(self) -> None:
+        """Stop watching, and report what changed since the last look."""
+        if self._handle is not None:
+            self._handle.cancel()
+        await self.look(final=True)
+
+    async def look(self, *, final: bool = False) -> None:
+        """Report the files that changed and are at rest; in the `final` look all that changed."""
+        if not self._known:
+            return
+        for change in await asyncio.to_thread(lambda: list(self._changes(final=final))):
+            self._publish(change)
+
+    async def _watch(self) -> None:
+        while True:
+            await self._pause()
+            await self.look()
+
+    def _changes(self, *, final: bool) -> Iterator[ArtifactChanged]:
+        for artifact in list(self._known.values()):
+            path, state = artifact.path, self._state_of(artifact.path)
+            if state is None:
+                # An artifact that is written again may be compressed now, or no longer.
+                path = self._workspace.artifact_path(path)
+                state = self._state_of(path)
+            if state is None:
+                continue
+            artifact.path = path
+            if state == artifact.checked:
+                continue
+            artifact.rested = artifact.rested + 1 if state == artifact.seen else 0
+            artifact.seen = state
+            if not final and artifact.rested < min(_LONGEST_REST, 1 + artifact.changes):
+                continue
+            if (change := self._compare(artifact, path)) is not None:
+                yield change
+
+    def _state_of(self, path: str) -> tuple[int, int, int] | None:
+        # This is asked of every file at every look, so it must be quick; what is read is opened without links.
+        try:
+            found = os.stat(f"{self._workspace.path}/{path}", follow_symlinks=False)
+        except OSError:
+            return None
+        return found.st_ino, found.st_size, found.st_mtime_ns
+
+    def _compare(self, artifact: _Artifact, path: str) -> ArtifactChanged | None:
+        try:
+            with self._workspace.root.opened(path) as file:
+                size = os.fstat(file.fileno()).st_size
+                digest = hashlib.file_digest(file, "sha256").hexdigest() if size <= _LARGEST else ""
+        except (OSError, WorkspaceError):
+            return None
+        artifact.checked = artifact.seen
+        if digest in (artifact.sha256, ""):
+            return None
+        artifact.sha256 = digest
+        artifact.changes += 1
+        return ArtifactChanged(path=path, kind=artifact.kind, size=size, sha256=digest)
