@@ -69,6 +69,7 @@ STANDARD: Mapping[str, str] = {
     "file.fold_all": "F",
     "file.page_down": "space,ctrl+f",
     "file.page_up": "b,ctrl+b",
+    "picture.width": "w",
     "file.links": "L",
     "table.sort": "s",
     "table.turn": "S",
@@ -183,18 +184,18 @@ TOGETHER = (
     "file.delete file.edit file.fold_all file.links file.open_outside file.page_down file.page_up file.raw "
     "file.toggle file.unfold_all help.all help.here move.down move.first move.fold move.last move.open "
     "move.page_down move.page_up move.unfold move.up next_pane pane.higher pane.lower pane.maximise "
-    "pane.narrower pane.standard pane.wider previous_pane quit report.open restart results.answer "
-    "results.article screen.prompt session.mode show.conversation show.observers show.trace show.workspace "
-    "stop table.sort table.turn",
+    "pane.narrower pane.standard pane.wider picture.width previous_pane quit report.open restart "
+    "results.answer results.article screen.prompt session.mode show.conversation show.observers show.trace "
+    "show.workspace stop table.sort table.turn",
     "error.close error.quit error.restart help.all help.here",
     "file.copy_place file.copy_text file.copy_value file.fold_all file.links file.page_down file.page_up "
     "file.raw file.toggle find.next find.previous find.search help.all help.here link.copy link.open "
-    "move.down move.first move.last move.open move.page_down move.page_up move.up screen.close "
-    "screen.leave screen.prompt",
+    "move.down move.first move.last move.open move.page_down move.page_up move.up picture.width "
+    "screen.close screen.leave screen.prompt",
     "help.all help.here screen.back",
     "file.page_down file.page_up file.raw find.search help.all help.here move.down move.first move.last "
-    "move.open move.page_down move.page_up move.up screen.close screen.leave screen.prompt versions.choose "
-    "versions.everything versions.next versions.previous",
+    "move.open move.page_down move.page_up move.up picture.width screen.close screen.leave screen.prompt "
+    "versions.choose versions.everything versions.next versions.previous",
     "delete.confirm delete.keep help.all help.here",
     "help.all help.here screen.back",
     "help.all help.here screen.back",
@@ -203,8 +204,8 @@ TOGETHER = (
     "file.fold_all file.headings file.links file.open_outside file.page_down file.page_up file.raw "
     "file.reload file.toggle file.unfold_all find.next find.previous find.search help.all help.here "
     "move.down move.first move.fold move.last move.open move.page_down move.page_up move.unfold move.up "
-    "results.answer results.article screen.close screen.leave screen.prompt table.filter table.sort "
-    "table.turn",
+    "picture.width results.answer results.article screen.close screen.leave screen.prompt table.filter "
+    "table.sort table.turn",
     "auth.cancel auth.done help.all help.here link.copy link.open",
     "folder.leave help.all help.here",
     "help.all help.here permission.back permission.deny permission.everywhere permission.folder "
@@ -229,6 +230,6 @@ TOGETHER = (
     "call.copy_arguments call.copy_result call.page call.text file.copy_place file.copy_value "
     "file.fold_all file.links file.toggle file.unfold_all find.next find.previous find.search help.all "
     "help.here move.down move.first move.fold move.last move.open move.page_down move.page_up move.unfold "
-    "move.up results.answer screen.close screen.leave screen.prompt table.sort table.turn",
+    "move.up picture.width results.answer screen.close screen.leave screen.prompt table.sort table.turn",
 )
 """The actions that are active at the same time, for each place that may have the focus."""

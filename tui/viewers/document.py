@@ -27,6 +27,7 @@ __all__ = [
     "Rows",
     "SearchableRows",
     "Stoppable",
+    "Text",
     "find_in",
     "find_row_by_row",
     "joined",
@@ -146,6 +147,13 @@ class Stoppable(Body, Protocol):
         ...
 
 
+@runtime_checkable
+class Text(Body, Protocol):
+    """A body of lines of text."""
+
+    lines: list[str]
+
+
 @dataclass(frozen=True, slots=True)
 class Document:
     """A file as a viewer shows it.
@@ -182,6 +190,11 @@ class Document:
         if self.packed is None:
             return size(self.size)
         return f"{self.path.suffix.removeprefix('.').lower()}, {size(self.packed)} → {size(self.size)}"
+
+    @property
+    def is_text(self) -> bool:
+        """Whether the content is text, which can be read raw and edited."""
+        return isinstance(self.raw, Text)
 
     @property
     def best(self) -> Body:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 
@@ -10,12 +11,15 @@ from core.concurrency.cancellation import NEVER, Stop
 from core.concurrency.conversions import ConversionFailed
 from core.errors import WorkspaceError
 from core.storage.compression import inner_name
-from tui.viewers.reader import decode, looks_binary, open_regular, read_piece
+from core.text import clean_line
+from tui.viewers.reader import FileUnviewable, decode, looks_binary, open_regular, read_piece
 from tui.viewers.safe_html import LARGEST, write_browser_copy
 
-__all__ = ["NotExportable", "Target", "outside_target", "text_of"]
+__all__ = ["NotExportable", "Target", "outside_target", "text_of", "why_not_edited"]
 
 _MAX_COPIED = 1 << 20
+_CHECKED = 8192
+_NAME = 120
 _HTML = frozenset({".html", ".htm"})
 # Formats that other programs show and do not run. SVG is missing, as a browser runs its scripts.
 _HARMLESS = frozenset(
@@ -36,6 +40,28 @@ class Target:
 
     path: Path
     sanitised: bool
+
+
+def why_not_edited(path: Path) -> str | None:
+    """Return why a file cannot be edited, in a sentence; None if it can. An editor destroys what is not text."""
+    name = clean_line(path.name, _NAME)
+    try:
+        mode = os.lstat(path).st_mode
+    except OSError as error:
+        return f"{name} cannot be opened: {error.strerror}."
+    if stat.S_ISDIR(mode):
+        return "A folder cannot be edited: choose a file in it."
+    if not stat.S_ISREG(mode):
+        return f"{name} is not a regular file and cannot be edited."
+    if inner_name(path.name) != path.name:
+        return f"{name} is compressed and cannot be edited. Press Enter to view it."
+    try:
+        head = read_piece(path, _CHECKED).data
+    except FileUnviewable as error:
+        return str(error)
+    if looks_binary(head) or head.startswith(b"%PDF-"):
+        return f"{name} is not text and cannot be edited. Press o to open it in another program."
+    return None
 
 
 def text_of(path: Path) -> str:

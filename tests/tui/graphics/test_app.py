@@ -135,11 +135,9 @@ async def test_viewer_and_preview_have_each_their_own(
             await until(lambda: in_viewer(app))
             assert len(sent.live) == 2
             before = len(sent.commands)
-            await pilot.press("m")
-            await until(lambda: len(sent.live) == 1)
-            await pilot.press("m")
-            await until(lambda: in_viewer(app))
-            assert len(sent.commands) > before
+            await pilot.press("w")
+            await until(lambda: len(sent.commands) > before and in_viewer(app))
+            await until(lambda: len(sent.live) == 2)
             await pilot.press("escape")
             await until(lambda: len(sent.live) == 1 and not isinstance(app.screen, ViewerScreen))
             assert placeholders(preview)

@@ -179,6 +179,8 @@ async def test_e_opens_the_editor_and_says_plainly_when_there_is_none(
     notes = session / "notes.md"
     notes.write_text("a")
     (session / "packed.json.zst").write_bytes(pack(b"{}"))
+    (session / "film.mp4").write_bytes(b"\0\0\0\x18ftypisom" + bytes(range(256)))
+    (session / "paper.pdf").write_bytes(b"%PDF-1.4\nall of it is text")
     editor = tmp_path / "my editor.py"
     editor.write_text("import sys; open(sys.argv[1], 'a').write('edited'); sys.exit(len(sys.argv) - 2)")
     pane = WorkspacePane(session)
@@ -201,6 +203,8 @@ async def test_e_opens_the_editor_and_says_plainly_when_there_is_none(
             (session / "run.log", "a record of this session"),
             (session / "work_products", "A folder cannot be edited"),
             (session / "packed.json.zst", "is compressed"),
+            (session / "film.mp4", "film.mp4 is not text and cannot be edited."),
+            (session / "paper.pdf", "is not text"),
         ):
             await go_to(pane, path)
             await pilot.press("e")

@@ -9,6 +9,7 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import pytest
+from PIL import Image
 from textual.content import Content
 
 from core.concurrency.cancellation import Stop, Stopped
@@ -428,6 +429,41 @@ async def test_a_missing_editor_is_reported_plainly(tmp_path: Path, monkeypatch:
         await ready(app)
         await pilot.press("e")
         await until(partial(_shown_text, app, "'no-such-editor-here' in $VISUAL was not found"))
+
+
+async def test_what_is_not_text_is_neither_edited_nor_shown_raw(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("VISUAL", "no-editor-may-be-started")
+    film = write(tmp_path, "film.mp4", b"\0\0\0\x18ftypisom\0\0\2\0isomiso2" + bytes(range(256)) * 20)
+    async with hosted(screen=ViewerScreen(film, tmp_path), size=(120, 30)) as (app, pilot):
+        await ready(app)
+        await until(partial(_shows, app, "copy path"))
+        hints = screen_text(app).splitlines()[-1]
+        assert not any(hint in hints for hint in ("m raw", "e edit", "copy text", "versions"))
+        await pilot.press("e", "m")
+        await until(lambda: len(app.shown_text) == 2 or "no raw form" in screen_text(app))
+        shown = " ".join([*app.shown_text, screen_text(app)])
+        assert "film.mp4 is not text and cannot be edited. Press o to open it in another program." in shown
+        assert "no-editor" not in shown
+
+
+async def test_a_picture_fits_both_ways_and_a_key_shows_its_full_width(tmp_path: Path) -> None:
+    path = tmp_path / "tall.png"
+    Image.new("RGB", (300, 900), "teal").save(path)
+    async with hosted(screen=ViewerScreen(path, tmp_path), size=(120, 30)) as (app, pilot):
+        view = app.screen.query_one(DocumentView)
+        await until(lambda: view.row_count > 2)
+        height = view.scrollable_content_region.height
+        assert height - 2 <= view.row_count <= height
+        await pilot.press("w")
+        await until(lambda: view.row_count > 2 * height)
+        assert "w whole" in screen_text(app)
+        assert "▀" * 100 in screen_text(app)
+        await pilot.press("w")
+        await until(lambda: view.row_count <= height)
+        await pilot.resize_terminal(120, 20)
+        await until(lambda: 2 < view.row_count <= height - 10)
 
 
 async def test_a_large_table_shows_its_beginning_and_then_all_of_it(tmp_path: Path) -> None:

@@ -18,7 +18,6 @@ from textual.widget import Widget
 
 from core.errors import UniversalAgentError, WorkspaceError
 from core.events.units import size
-from core.storage.compression import inner_name
 from core.storage.workspace import RECORDS, REPORT_INDEX
 from core.text import clean_line, natural_key
 from tui.keys.places import COPY_FILE, key_binding
@@ -165,8 +164,9 @@ class FileActions(Widget):
     # -- other programs ---------------------------------------------------------------------------
 
     def action_edit(self) -> None:
-        """Open the file under the cursor in the person's editor."""
+        """Open the file under the cursor in the person's editor, if it is text."""
         from tui.terminal.programs import EDITOR, NoProgram, command_of, edit
+        from tui.viewers.export import why_not_edited
 
         here = self._here()
         if here is None:
@@ -174,7 +174,7 @@ class FileActions(Widget):
         place, row = here
         path = Path(row.path)
         name = clean_line(path.name, _NAME)
-        why = why_kept(place, row.path) or _not_for_editors(path)
+        why = why_kept(place, row.path) or why_not_edited(path)
         if why is not None:
             self._report(why, warning=True)
             return
@@ -257,22 +257,6 @@ async def copy_file(widget: Widget, path: Path) -> None:
         widget.notify(str(error), markup=False, severity="warning")
     else:
         copy_text(widget, text, "Text")
-
-
-def _not_for_editors(path: Path) -> str | None:
-    """Why a path cannot be edited; None when it can."""
-    name = clean_line(path.name, _NAME)
-    try:
-        mode = os.lstat(path).st_mode
-    except OSError as error:
-        return f"{name} cannot be opened: {error.strerror}."
-    if stat.S_ISDIR(mode):
-        return "A folder cannot be edited: choose a file in it."
-    if not stat.S_ISREG(mode):
-        return f"{name} is not a regular file and cannot be edited."
-    if inner_name(path.name) != path.name:
-        return f"{name} is compressed. Press Enter to view it."
-    return None
 
 
 class ProtectedFile(WorkspaceError):

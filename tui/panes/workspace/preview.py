@@ -91,7 +91,9 @@ class PreviewPane(DocumentView):
     def action_toggle_raw(self) -> None:
         """Switch between the rendered form and the source."""
         document = self.document
-        if document is not None and document.rendered is not None:
+        if document is not None and not document.is_text:
+            self.notify("This file is not text, so it has no raw form.", markup=False)
+        elif document is not None and document.rendered is not None:
             self._raw = not self._raw
             self.show(document.raw if self._raw else document.rendered, place=self.place)
 

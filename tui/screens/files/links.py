@@ -8,7 +8,7 @@ from typing import ClassVar
 from rich.cells import cell_len
 from textual import events
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.content import Content
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
@@ -50,13 +50,7 @@ class LinksScreen(Dialog[str | None]):
             ("1 to 9", "open that link; among ten and more, type to filter"),
         ),
     )
-    BINDINGS: ClassVar[list[BindingType]] = [
-        key_binding("screen.back", "escape,q", "close", "back"),
-        Binding("up", "move('cursor_up')", show=False),
-        Binding("down", "move('cursor_down')", show=False),
-        Binding("pageup", "move('page_up')", show=False),
-        Binding("pagedown", "move('page_down')", show=False),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = [key_binding("screen.back", "escape,q", "close", "back")]
 
     def __init__(self, links: Sequence[FoundLink], at: int) -> None:
         super().__init__(requested=True)
@@ -176,9 +170,11 @@ class LinksScreen(Dialog[str | None]):
             event.stop()
             self.dismiss(self.links[int(event.key) - 1].url)
 
-    def action_move(self, action: str) -> None:
-        """Move in the list, also while something is typed."""
-        getattr(self._list, f"action_{action}")()
+    def action_scroll_box(self, rows: int) -> None:
+        """Move in the list instead, also while something is typed."""
+        if self._shown:
+            at = (self._list.highlighted or 0) + rows
+            self._list.highlighted = max(0, min(at, len(self._shown) - 1))
 
     def action_close(self) -> None:
         """Clear the filter, then close."""

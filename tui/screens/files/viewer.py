@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import stat
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -19,7 +18,6 @@ from textual.widgets import Input, OptionList, Static
 from core.concurrency.cancellation import in_thread
 from core.errors import UniversalAgentError
 from core.events.units import size
-from core.storage.compression import inner_name
 from core.storage.files import Root
 from core.storage.workspace import RECORDS
 from core.text import clean_line
@@ -36,7 +34,7 @@ from tui.viewers.bodies.text import TextBody
 from tui.viewers.contract import FULL_LIMIT, PREVIEW_LIMIT
 from tui.viewers.cursor_body import BodyCommand, CursorBody, OpenArticle
 from tui.viewers.document import Body, Document
-from tui.viewers.export import text_of
+from tui.viewers.export import text_of, why_not_edited
 from tui.viewers.open_outside import open_outside
 from tui.viewers.reader import FileUnviewable
 from tui.viewers.registry import load, load_page
@@ -359,7 +357,7 @@ class ViewerScreen(DocumentScreen[None]):
         keys = [("Esc", "close", "screen.close")]
         document = self.document
         if document is not None:
-            if document.rendered is not None:
+            if document.rendered is not None and document.is_text:
                 keys.append(("m", "rendered" if self.raw else "raw", "screen.toggle_raw"))
             keys.append(("/", "search", "screen.search"))
             if self.view.matches[1]:
@@ -368,13 +366,16 @@ class ViewerScreen(DocumentScreen[None]):
                 keys += [(key.key, key.label, f"screen.command({key.command!r})") for key in cursor_body.keys]
             if len(self.view.landmarks) >= LEAST_HEADINGS:
                 keys.append(("t", "headings", "screen.headings"))
-            if cursor_body is None and isinstance(document.raw, TextBody):
+            if self.view.has_picture:
+                keys.append(("w", "whole" if self.view.full_width else "full width", "screen.full_width"))
+            if cursor_body is None and document.is_text:
                 keys.append(("v", "versions", "screen.compare"))
             keys.append(("o", "open", "screen.open_outside"))
-            if not self.read_only:
+            if document.is_text and document.packed is None and not self.read_only:
                 keys.append(("e", "edit", "screen.edit"))
             keys.append(("y", "copy path", "screen.copy_path"))
-            keys.append(("Y", "copy text", "screen.copy_text"))
+            if document.is_text:
+                keys.append(("Y", "copy text", "screen.copy_text"))
             if not self.read_only:
                 keys.append(("d", "delete", "screen.delete"))
         keys.append(("?", "keys", "app.keys_here"))
@@ -402,8 +403,16 @@ class ViewerScreen(DocumentScreen[None]):
         if self.document is None or self.document.rendered is None:
             self.notify("This file has no rendered form.", markup=False)
             return
+        if not self.document.is_text:
+            self.notify("This file is not text, so it has no raw form.", markup=False)
+            return
         self.raw = not self.raw
         self._show(self.document, self.view.place)
+
+    def action_full_width(self) -> None:
+        """Show a picture in the full width, or the whole picture, as a click on the key does."""
+        self.view.action_full_width()
+        self.update_chrome()
 
     def action_reload(self) -> None:
         """Read the file again."""
@@ -458,7 +467,7 @@ class ViewerScreen(DocumentScreen[None]):
         """Open the file in the person's editor, then read it again."""
         from tui.terminal.programs import EDITOR, NoProgram, command_of, edit
 
-        why = self._protection("changed") or _not_for_editors(self.path)
+        why = self._protection("changed") or why_not_edited(self.path)
         if why is not None:
             self.warn(why)
             return
@@ -543,15 +552,3 @@ def _joined(first: Body, second: Body) -> Body | None:
             return HexBody(first.data + second.data, first.offset)
         case _:
             return None
-
-
-def _not_for_editors(path: Path) -> str | None:
-    try:
-        mode = os.lstat(path).st_mode
-    except OSError:
-        return "This file no longer exists."
-    if not stat.S_ISREG(mode):
-        return "This is not a regular file, so it can't be edited."
-    if inner_name(path.name) != path.name:
-        return "This file is compressed, so it can't be edited."
-    return None

@@ -31,11 +31,15 @@ from tui.viewers.reader import FileUnviewable, open_regular
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-__all__ = ["Drawable", "PictureBody", "PictureHeader", "PictureRows", "Pictured", "read_header"]
+__all__ = ["Drawable", "Fitted", "PictureBody", "PictureHeader", "PictureRows", "Pictured", "read_header"]
 
 _TASK = "tui.viewers.picture_pixels:scale_picture"
 _SECONDS = 10.0
 _MAX_ROWS = 60
+_MIN_ROWS = 3
+# Kitty has no names for more rows of a picture.
+_MOST_ROWS = MAX_CELLS
+_FACTS = 2
 _MIN_ALPHA = 128
 # More pixels than this are not visible and take long to send. Kitty scales the picture to its cells; Sixel does not.
 _MAX_KITTY_PIXELS = 1_200_000
@@ -131,6 +135,18 @@ class PictureRows:
         return (0, len(self.facts))
 
 
+@runtime_checkable
+class Fitted(Protocol):
+    """A body with pictures, which are laid out for the height of the view, too."""
+
+    def fit_to(self, rows: int | None) -> bool:
+        """Draw pictures at most this many rows high from the next layout on, or in the full width of the view.
+
+        Returns False if that changes nothing, as there is no picture.
+        """
+        ...
+
+
 class PictureBody:
     """A picture below a line of its properties.
 
@@ -149,7 +165,13 @@ class PictureBody:
         self._header = header
         self._data = data
         self._path = path
+        self._rows: int | None = _MAX_ROWS
         self._facts = f"{caption} · {header.description}" if caption else header.description
+
+    def fit_to(self, rows: int | None) -> bool:
+        """Draw the picture with its properties at most this many rows high, or in the full width."""
+        before, self._rows = self._rows, None if rows is None else max(_MIN_ROWS, rows - _FACTS)
+        return self._rows != before
 
     def lay_out(self, width: int, theme: MarkdownTheme) -> Rows:
         """Decode the picture and scale it to the width, in half blocks."""
@@ -216,13 +238,14 @@ class PictureBody:
         return " Press o to open it in another program." if self._path is not None else ""
 
     def _fitted(self, width: int, cell: Cell) -> tuple[int, int]:
-        """The size in pixels for at most `width` by `_MAX_ROWS` cells; never larger than the picture itself."""
+        """The size in pixels for at most `width` cells and the rows to fit; never larger than the picture itself."""
         columns, lines = self._header.width, self._header.height
         if not columns or not lines:
             raise _NotDrawn("The picture is not drawn because its size was not found.")
         if columns * lines > MAX_PIXELS:
             raise _NotDrawn(f"The picture has too many pixels to be drawn.{self._hint}")
-        scale = min(width * cell.width / columns, _MAX_ROWS * cell.height / lines, 1.0)
+        rows = min(_MOST_ROWS, self._rows or _MOST_ROWS)
+        scale = min(width * cell.width / columns, rows * cell.height / lines, 1.0)
         return max(1, round(columns * scale)), max(1, round(lines * scale))
 
     def _encoded(self, width: int, canvas: Canvas, stop: Stop) -> Picture:

@@ -19,7 +19,7 @@ from tui.render.format import tail_cut
 from tui.render.markdown import MarkdownTheme
 from tui.viewers.bodies.json_tree import JsonTree
 from tui.viewers.bodies.markdown import MarkdownBody
-from tui.viewers.bodies.picture import Drawable, PictureRows
+from tui.viewers.bodies.picture import Drawable, Fitted, PictureRows
 from tui.viewers.bodies.text import TextBody
 from tui.viewers.cursor_body import (
     BackgroundWork,
@@ -291,6 +291,13 @@ class SectionsBody:
             number, part = titles.index(title), other._spot.part
             there = part < len(self.sections[number].parts)
             self._spot = _Spot(number, part, other._spot.offset) if there else _Spot(number, HEADING, 0)
+
+    def fit_to(self, rows: int | None) -> bool:
+        """Draw every picture at most this many rows high, or in the full width."""
+        bodies = (part.body for section in self.sections for part in section.parts)
+        # Each is fitted, also after one whose size has changed.
+        changed = [body.fit_to(rows) for body in bodies if isinstance(body, Fitted)]
+        return any(changed)
 
     def lay_out(self, width: int, theme: MarkdownTheme) -> SectionRows:
         """Lay out every part, including those of folded sections, as these are searched too."""

@@ -24,7 +24,7 @@ from textual.style import Style as VisualStyle
 from core.concurrency.cancellation import in_thread
 from tui.keys.places import key_binding, moving
 from tui.render.markdown import MARKDOWN_COMPONENTS, MarkdownTheme
-from tui.viewers.bodies.picture import Drawable
+from tui.viewers.bodies.picture import Drawable, Fitted, PictureBody
 from tui.viewers.bodies.text import TextBody
 from tui.viewers.cursor_body import (
     BackgroundWork,
@@ -91,6 +91,7 @@ class DocumentView(ScrollView, can_focus=True):
         key_binding("file.fold_all", "F", "command('fold_all')", "fold all", _FOLD_ALL),
         key_binding("file.page_down", "space,ctrl+f", "page_down", "page down", _PAGE),
         key_binding("file.page_up", "b,ctrl+b", "page_up", "page up", _PAGE),
+        key_binding("picture.width", "w", "full_width", "a picture in full width, or whole"),
         key_binding("file.links", "L", "links", "choose a link (asks first)"),
         key_binding("table.sort", "s", "command('sort')", "sort", _SORT),
         key_binding("table.turn", "S", "command('turn')", "reverse the order", _SORT),
@@ -176,6 +177,7 @@ class DocumentView(ScrollView, can_focus=True):
         self._to_end = False
         self._unfinished = False
         self._is_first = True
+        self.full_width = False
         self._marked_row = -1
         self._pictures = DocumentPictures(self, self._redraw)
 
@@ -219,6 +221,7 @@ class DocumentView(ScrollView, can_focus=True):
     def show(self, body: Body, *, place: float = 0.0, unfinished: bool = False) -> None:
         """Show a body from its top, or from a place between 0 and 1; `unfinished` if more of it may follow."""
         self._set_body(body)
+        self.full_width = False
         # A request for the end that came before everything was available applies to what follows.
         to_end = self._to_end and (self._is_first or self._unfinished)
         self._unfinished = unfinished
@@ -256,12 +259,30 @@ class DocumentView(ScrollView, can_focus=True):
     def _content_width(self) -> int:
         return max(1, self.scrollable_content_region.width)
 
+    @property
+    def has_picture(self) -> bool:
+        """Whether the body is a picture."""
+        return isinstance(self._body, PictureBody)
+
+    def action_full_width(self) -> None:
+        """Show pictures in the full width, or whole."""
+        self.full_width = not self.full_width
+        if self._fit():
+            self._lay_out_again()
+
+    def _fit(self) -> bool:
+        """Fit pictures to the view; returns whether that changes their size."""
+        if not isinstance(self._body, Fitted):
+            return False
+        return self._body.fit_to(None if self.full_width else self.scrollable_content_region.height)
+
     def _start_layout(self) -> None:
         if self.is_mounted and self.size.width:
             start_job(self, self._lay_out, "layout")
 
     async def _lay_out(self) -> None:
         body, width, theme = self._body, self._content_width(), self._read_theme()
+        self._fit()
         self._width, self._theme = width, theme
         if isinstance(body, Progressive) and not len(self._rows) and self._place is None:
             first = await asyncio.to_thread(body.first_rows, width, theme)
@@ -298,7 +319,7 @@ class DocumentView(ScrollView, can_focus=True):
             self.post_message(self.CursorMoved(self))
 
     def _on_resize(self, event: events.Resize) -> None:
-        if self._content_width() != self._width:
+        if self._content_width() != self._width or self._fit():
             self._lay_out_again()
         elif self._laid_out is not self._body:
             # A longer form of the body is being laid out: the reader stays at the same row.
