@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from functools import partial
 from typing import Any
@@ -13,6 +13,7 @@ from core.concurrency.threads import apart
 from core.connections.base import WITHOUT_TOOLS, Connection, Expiry, RemoteSession
 from core.connections.composio.errors import advice_for, late_failure
 from core.connections.composio.native import Modifier, native_provider, native_server
+from core.connections.composio.process import SdkProcess
 from core.connections.composio.sdk import delete_session, import_sdk, sdk_calls, sdk_client, sdk_http
 from core.errors import Advice, ConnectionFailed
 from core.settings.model import Settings
@@ -21,6 +22,11 @@ from core.telemetry.http import OnRequest
 __all__ = ["SERVER", "open_composio", "try_composio"]
 
 SERVER = "composio"
+_Opened = tuple[str, str, dict[str, str]]
+"""The id of a session, the address of its server, and the headers for it."""
+_Ask = Callable[..., Any]
+"""Runs a function below with the settings and the report of requests."""
+
 _DEADLINE = 45.0
 _TIMEOUT = 20.0
 _ASK_TIMEOUT = 6.0
@@ -37,12 +43,17 @@ _OVER = re.compile(
 
 
 async def open_composio(
-    settings: Settings, modifiers: Sequence[Modifier] = (), on_request: OnRequest | None = None
+    settings: Settings,
+    modifiers: Sequence[Modifier] = (),
+    on_request: OnRequest | None = None,
+    *,
+    own_process: bool = True,
 ) -> Connection:
     """Open a tool-router session; without a key the connection is empty and its note says so.
 
-    The SDK is imported in a thread, as it takes seconds. `modifiers` see calls and schemas only in the mode `native`.
-    `on_request` is called with every request that this program makes to the service.
+    The SDK takes seconds to import, and much memory: in the mode `mcp` it has a process of its own, unless
+    `own_process` is False. `modifiers` see calls and schemas only in the mode `native`. `on_request` is called with
+    every request that is made to the service.
 
     Raises:
         ConnectionFailed: the key was rejected, or the service could not be reached or gave an invalid answer.
@@ -51,7 +62,9 @@ async def open_composio(
         return Connection(note=advice_for("no_key", settings).sentence)
     try:
         try:
-            return await apart(partial(_open, settings, modifiers, on_request), _DEADLINE)
+            if settings.composio_mode == "native":
+                return await _open_native(settings, modifiers, on_request)
+            return await _open_remote(settings, on_request, own_process=own_process)
         except TimeoutError:
             raise late_failure(settings, _DEADLINE) from None
     except ConnectionFailed as failure:
@@ -75,36 +88,72 @@ async def try_composio(settings: Settings, *, within: float) -> None:
         raise late_failure(settings, within) from None
 
 
-def _open(settings: Settings, modifiers: Sequence[Modifier], on_request: OnRequest | None) -> Connection:
-    native = settings.composio_mode == "native"
-    with ExitStack() as stack, sdk_calls(settings):
-        http = stack.enter_context(sdk_http(_CALL_TIMEOUT if native else _TIMEOUT, on_request))
-        provider = {"provider": native_provider()} if native else {}
-        session = _create(settings, http, max_retries=1, **provider)
-        session_id, url = str(session.session_id), str(session.mcp.url)
-        headers = {str(name): str(value) for name, value in dict(session.mcp.headers or {}).items()}
-        server: dict[str, Any] = {"type": "http", "url": url, "headers": headers}
-        if native:
-            server = native_server(session, provider["provider"], modifiers)
-        parts = urlsplit(url)
+async def _open_native(
+    settings: Settings, modifiers: Sequence[Modifier], on_request: OnRequest | None
+) -> Connection:
+    """Open a session whose tools are called through this process, which has the SDK for that."""
 
-        async def is_connected(toolkit: str) -> bool:
-            return await apart(partial(_is_connected, settings, session_id, on_request, toolkit))
+    def work() -> Connection:
+        with ExitStack() as stack, sdk_calls(settings):
+            http = stack.enter_context(sdk_http(_CALL_TIMEOUT, on_request))
+            provider = native_provider()
+            session = _create(settings, http, max_retries=1, provider=provider)
+            server = native_server(session, provider, modifiers)
+            ask = _in_this_process(settings, on_request)
+            return _connection(_described(session), server, settings, ask, stack.pop_all().close)
 
-        async def is_over() -> bool:
-            return await apart(partial(_is_over, settings, session_id, on_request))
+    return await apart(work, _DEADLINE)
 
-        return Connection(
-            servers={SERVER: server},
-            url=url,
-            secrets=(settings.composio_api_key or "", *headers.values()),
-            is_connected=is_connected,
-            expiry=Expiry(matches=lambda text: _OVER.search(text[:10_000]) is not None, is_over=is_over),
-            # The headers are for this origin, so the session's files are there, too.
-            remote=RemoteSession(f"{parts.scheme}://{parts.netloc}", session_id, headers),
-            # In the mode `mcp` only the session's address is needed; the agent makes the calls.
-            close=stack.pop_all().close if native else None,
-        )
+
+async def _open_remote(settings: Settings, on_request: OnRequest | None, *, own_process: bool) -> Connection:
+    """Open a session whose address is all that is needed: the agent makes the calls."""
+    process = SdkProcess(settings, on_request)
+    ask = process.call if own_process else _in_this_process(settings, on_request)
+    try:
+        opened = await apart(partial(ask, _create_session), _DEADLINE)
+    except BaseException:
+        process.close()
+        raise
+    _, url, headers = opened
+    return _connection(opened, {"type": "http", "url": url, "headers": headers}, settings, ask, process.close)
+
+
+def _in_this_process(settings: Settings, on_request: OnRequest | None) -> _Ask:
+    return lambda function, *args: function(settings, on_request, *args)
+
+
+def _connection(
+    opened: _Opened, server: dict[str, Any], settings: Settings, ask: _Ask, close: Callable[[], None]
+) -> Connection:
+    session_id, url, headers = opened
+    parts = urlsplit(url)
+
+    async def is_connected(toolkit: str) -> bool:
+        return bool(await apart(partial(ask, _is_connected, session_id, toolkit)))
+
+    async def is_over() -> bool:
+        return bool(await apart(partial(ask, _is_over, session_id)))
+
+    return Connection(
+        servers={SERVER: server},
+        url=url,
+        secrets=(settings.composio_api_key or "", *headers.values()),
+        is_connected=is_connected,
+        expiry=Expiry(matches=lambda text: _OVER.search(text[:10_000]) is not None, is_over=is_over),
+        # The headers are for this origin, so the session's files are there, too.
+        remote=RemoteSession(f"{parts.scheme}://{parts.netloc}", session_id, headers),
+        close=close,
+    )
+
+
+def _create_session(settings: Settings, on_request: OnRequest | None) -> _Opened:
+    with sdk_calls(settings), sdk_http(_TIMEOUT, on_request) as http:
+        return _described(_create(settings, http, max_retries=1))
+
+
+def _described(session: Any) -> _Opened:
+    headers = {str(name): str(value) for name, value in dict(session.mcp.headers or {}).items()}
+    return str(session.session_id), str(session.mcp.url), headers
 
 
 def _try(settings: Settings, within: float) -> None:
@@ -112,7 +161,7 @@ def _try(settings: Settings, within: float) -> None:
         delete_session(_create(settings, http, max_retries=0))
 
 
-def _is_connected(settings: Settings, session_id: str, on_request: OnRequest | None, toolkit: str) -> bool:
+def _is_connected(settings: Settings, on_request: OnRequest | None, session_id: str, toolkit: str) -> bool:
     with sdk_calls(settings), sdk_http(_ASK_TIMEOUT, on_request) as http:
         found = sdk_client(settings, http).use(session_id).toolkits(toolkits=[toolkit])
     # A service that ignores the filter returns every toolkit.
@@ -120,7 +169,7 @@ def _is_connected(settings: Settings, session_id: str, on_request: OnRequest | N
     return any(state is not None and state.is_active for state in states)
 
 
-def _is_over(settings: Settings, session_id: str, on_request: OnRequest | None) -> bool:
+def _is_over(settings: Settings, on_request: OnRequest | None, session_id: str) -> bool:
     try:
         with sdk_calls(settings), sdk_http(_ASK_TIMEOUT, on_request) as http:
             sdk_client(settings, http).use(session_id)

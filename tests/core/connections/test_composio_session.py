@@ -6,6 +6,7 @@ import asyncio
 import json
 import threading
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import pytest
@@ -16,6 +17,8 @@ from core.errors import ConnectionFailed
 from core.settings.model import Settings
 from core.telemetry.http import ServiceRequest
 from tests.composio_server import HTML, KEY, Fault, StandIn, stand_in
+
+open_here = partial(composio.open_composio, own_process=False)
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +46,7 @@ def service(server: StandIn) -> Iterator[StandIn]:
 async def test_a_session_has_the_toolkits_of_the_settings(
     service: StandIn, asked: dict[str, Any], sent: dict[str, Any] | None
 ) -> None:
-    connection = await composio.open_composio(service.settings(**asked))
+    connection = await open_here(service.settings(**asked))
     assert connection.remote is not None
     session = service.composio._sessions[connection.remote.session_id]
     assert session.settings.get("toolkits") == sent
@@ -71,7 +74,7 @@ async def test_what_fails_is_reported_with_the_remedy(
     fault.headers.setdefault("retry-after", "0")
     service.faults.append(fault)
     with pytest.raises(ConnectionFailed) as reported:
-        await composio.open_composio(service.settings())
+        await open_here(service.settings())
     assert reported.value.code == code
     assert words in str(reported.value)
     assert "the session continues without its tools" in str(reported.value)
@@ -80,7 +83,7 @@ async def test_what_fails_is_reported_with_the_remedy(
 
 async def test_a_wrong_key_is_reported_and_not_repeated(service: StandIn) -> None:
     with pytest.raises(ConnectionFailed, match="rejected the key") as reported:
-        await composio.open_composio(service.settings(composio_api_key="ak_wrong0123456789"))
+        await open_here(service.settings(composio_api_key="ak_wrong0123456789"))
     assert reported.value.code == "http_401"
     assert "ak_wrong" not in str(reported.value)
 
@@ -90,18 +93,18 @@ async def test_a_server_that_is_away_is_reported() -> None:
     with pytest.raises(
         ConnectionFailed, match=r"could not be reached .* check the network and COMPOSIO_BASE_URL"
     ):
-        await composio.open_composio(settings)
+        await open_here(settings)
 
 
 async def test_a_short_wait_that_is_asked_for_is_kept(service: StandIn) -> None:
     service.faults.append(Fault("session$", 429, headers={"retry-after": "0"}, times=1))
-    connection = await composio.open_composio(service.settings())
+    connection = await open_here(service.settings())
     assert connection.url is not None
     assert service.asked("POST .*session$") == 2
 
 
 async def test_a_session_that_is_over_is_known(service: StandIn) -> None:
-    expiry = (await composio.open_composio(service.settings())).expiry
+    expiry = (await open_here(service.settings())).expiry
     assert expiry is not None
     assert not await expiry.is_over()
     service.drop_sessions()
@@ -115,16 +118,32 @@ async def test_a_session_that_is_over_is_known(service: StandIn) -> None:
     assert not expiry.matches("Mail msg_1 not found")
 
 
-async def test_every_request_is_known_by_its_route_and_by_how_it_went(service: StandIn) -> None:
+async def test_a_session_needs_no_sdk_in_this_process(service: StandIn) -> None:
     reported: list[ServiceRequest] = []
     connection = await composio.open_composio(service.settings(), on_request=reported.append)
+    assert connection.expiry is not None
+    assert connection.close is not None
+    assert not await connection.expiry.is_over()
+    service.drop_sessions()
+    assert await connection.expiry.is_over()
+    service.faults.append(Fault("GET .*session/", 500, headers={"x-should-retry": "false"}))
+    with pytest.raises(ConnectionFailed, match="failed") as failed:
+        await connection.expiry.is_over()
+    assert failed.value.code == "http_500"
+    assert [request.method for request in reported] == ["POST", "GET", "GET", "GET"]
+    connection.close()
+
+
+async def test_every_request_is_known_by_its_route_and_by_how_it_went(service: StandIn) -> None:
+    reported: list[ServiceRequest] = []
+    connection = await open_here(service.settings(), on_request=reported.append)
     assert connection.is_connected is not None
     assert connection.expiry is not None
     service.drop_sessions()
     assert await connection.expiry.is_over()
     refused = service.settings(composio_base_url="http://127.0.0.1:9/")
     with pytest.raises(ConnectionFailed):
-        await composio.open_composio(refused, on_request=reported.append)
+        await open_here(refused, on_request=reported.append)
     created, asked, *unreached = reported
     session = "/api/v3.1/tool_router/session"
     assert (created.method, created.route, created.status) == ("POST", session, 201)
