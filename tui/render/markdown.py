@@ -1,7 +1,8 @@
 """Renders Markdown as lines of styled segments: a pure function of source, width and theme.
 
 Nothing in the source can control the terminal or the program: HTML is shown as text, the URL of a link is segment
-metadata (`meta["url"]`) and never a terminal hyperlink, and pictures are shown as their captions.
+metadata (`meta["url"]`, of a file `meta["file"]`) and never a terminal hyperlink, and pictures are shown as their
+captions.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
+from urllib.parse import unquote
 
 from markdown_it.token import Token
 from rich.cells import chop_cells
@@ -17,6 +19,7 @@ from rich.segment import Segment
 from rich.style import Style
 
 from core.text import clean
+from tui.render.file_names import FindFile, no_file, with_files
 from tui.render.highlight import CodeTheme, highlight
 from tui.render.layout import PLAIN, Line, Piece, line_width, merge, plain, width_of, wrap
 from tui.render.markdown_parser import parse_markdown
@@ -85,19 +88,22 @@ class Heading(NamedTuple):
     text: str
 
 
-def render_markdown(source: str, width: int, theme: MarkdownTheme, *, definitions: str = "") -> list[Line]:
+def render_markdown(
+    source: str, width: int, theme: MarkdownTheme, *, definitions: str = "", find_file: FindFile = no_file
+) -> list[Line]:
     """Render Markdown as lines of at most `width` cells, without a blank line at either end.
 
-    `definitions` are link definitions from other parts of the text that contains `source`.
+    `definitions` are link definitions from other parts of the text that contains `source`. A file that `find_file`
+    finds becomes a link to it.
     """
-    return render_with_headings(source, width, theme, definitions=definitions)[0]
+    return render_with_headings(source, width, theme, definitions=definitions, find_file=find_file)[0]
 
 
 def render_with_headings(
-    source: str, width: int, theme: MarkdownTheme, *, definitions: str = ""
+    source: str, width: int, theme: MarkdownTheme, *, definitions: str = "", find_file: FindFile = no_file
 ) -> tuple[list[Line], list[Heading]]:
     """Render Markdown as `render_markdown` does, and return its headings, too."""
-    renderer = _Renderer(theme)
+    renderer = _Renderer(theme, find_file=find_file)
     lines = renderer.blocks(parse_markdown(source, definitions), max(1, width))
     while lines and not lines[-1]:
         lines.pop()
@@ -131,8 +137,11 @@ def _prefixed(lines: list[Line], first: Line, rest: Line) -> list[Line]:
 
 
 class _Renderer:
-    def __init__(self, theme: MarkdownTheme, units: list[Unit] | None = None) -> None:
+    def __init__(
+        self, theme: MarkdownTheme, units: list[Unit] | None = None, find_file: FindFile = no_file
+    ) -> None:
         self._theme = theme
+        self._find_file = find_file
         self.units = units
         self.headings: list[Heading] = []
 
@@ -242,7 +251,8 @@ class _Renderer:
         lines: list[Line] = []
         text = clean(token.content).rstrip("\n").expandtabs(4)
         self._note_code(token, text, inside)
-        for line in _hard_lines(highlight(text, clean(language), theme), inside):
+        code = highlight(text, clean(language), theme)
+        for line in _hard_lines([each for piece in code for each in self._with_files(*piece)], inside):
             fill = " " * (inside - line_width(line))
             lines.append(merge([Segment(margin, theme.text), *line, Segment(fill + margin, theme.text)]))
         return lines
@@ -313,12 +323,12 @@ class _Renderer:
                 case "hardbreak":
                     pieces.append(("\n", style))
                 case "code_inline":
-                    pieces.append((clean(token.content), style + theme.code))
+                    pieces += self._with_files(clean(token.content), style + theme.code)
                 case "strong_open" | "em_open" | "s_open":
                     styles.append(style + over[token.type])
                 case "link_open":
                     linked += 1
-                    styles.append(style + theme.link + _url(str(token.attrs.get("href", ""))))
+                    styles.append(style + theme.link + self._target(str(token.attrs.get("href", ""))))
                 case "link_close":
                     linked -= 1
                     styles.pop()
@@ -334,15 +344,25 @@ class _Renderer:
     def _text(self, content: str, style: Style, pieces: list[Piece], *, bare: bool) -> None:
         # The parser has decoded entities, and the result is as untrusted as the source.
         text = clean(content)
-        if not bare or "://" not in text:
+        if not bare:
             pieces.append((text, style))
+            return
+        if "://" not in text:
+            pieces += self._with_files(text, style)
             return
         position = 0
         for found in _BARE_URL.finditer(text):
-            pieces.append((text[position : found.start()], style))
+            pieces += self._with_files(text[position : found.start()], style)
             pieces.append((found.group(), style + self._theme.link + _url(found.group())))
             position = found.end()
-        pieces.append((text[position:], style))
+        pieces += self._with_files(text[position:], style)
+
+    def _with_files(self, text: str, style: Style) -> list[Piece]:
+        return with_files(text, style, self._theme.link, self._find_file)
+
+    def _target(self, address: str) -> Style:
+        path = self._find_file(unquote(address)) if address and "://" not in address else None
+        return Style(meta={"file": path}) if path is not None else _url(address)
 
 
 def _url(address: str) -> Style:

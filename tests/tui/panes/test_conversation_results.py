@@ -5,11 +5,12 @@ from typing import Any
 
 import pytest
 
-from core.events.types import ArtifactSaved, Event, MessageFinished, QueryFinished, QueryReceived
+from core.events.types import ArtifactSaved, ErrorRaised, Event, MessageFinished, QueryFinished, QueryReceived
 from tests.tui.app_host import at_work, shown
 from tests.tui.files_host import until
 from tests.tui.pane_host import PaneHost, finished, hosted, rows, started
 from tui.panes.conversation.blocks import Card
+from tui.panes.conversation.file_links import FileLinks
 from tui.panes.conversation.pane import ConversationPane
 from tui.panes.conversation.results import Result, Results, describe_file
 from tui.screens.files.viewer import ViewerScreen
@@ -131,3 +132,84 @@ async def test_a_key_opens_the_newest_report_from_anywhere(tmp_path: Path) -> No
         await shown(app, pilot)
         await pilot.press("ctrl+o")
         await until(lambda: isinstance(app.screen, ViewerScreen))
+
+
+def session_folder(base: Path) -> Path:
+    folder = base / "AGENT_RUN_WORKSPACES" / "session_1"
+    for path in (REPORT, "search_results/crawl_a.md", "downloads/monthly revenue.png", "big.json.zst"):
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_text("x")
+    (base / "SAVED_REPORTS").mkdir()
+    (base / "SAVED_REPORTS" / "old_1.html").write_text("x")
+    (base / "secret.txt").write_text("x")
+    (folder / "out.txt").symlink_to(base / "secret.txt")
+    (folder / "away").symlink_to(base)
+    return folder
+
+
+def test_only_files_of_the_session_and_its_reports_are_found(tmp_path: Path) -> None:
+    links = FileLinks()
+    assert links.find(REPORT) is None
+    links.folder = folder = session_folder(tmp_path)
+    report, old = str(folder / REPORT), str(tmp_path / "SAVED_REPORTS" / "old_1.html")
+    for word in (REPORT, f"./{REPORT}", report, "ai-chip-news.html"):
+        assert links.find(word) == report
+    assert links.find("old_1.html") == links.find("SAVED_REPORTS/old_1.html") == links.find(old) == old
+    assert links.find("big.json") == str(folder / "big.json")
+    for word in (
+        "out.txt",
+        "away/secret.txt",
+        "../../secret.txt",
+        "/etc/passwd",
+        "work_products",
+        "a\0.b",
+        "3.5",
+        "",
+    ):
+        assert links.find(word) is None
+    # A file that comes later is found once there was work that may have made it.
+    (folder / "late.md").write_text("x")
+    assert links.find("crawl_a.md") is links.find("new.md") is None
+    links.handle_event(saved("search_results/crawl_a.md"))
+    assert links.find("crawl_a.md") == str(folder / "search_results/crawl_a.md")
+    assert links.find("late.md") == str(folder / "late.md")
+
+
+async def test_each_file_that_the_conversation_names_is_a_link(tmp_path: Path) -> None:
+    view = ConversationPane()
+    host = PaneHost(view)
+    folder = session_folder(tmp_path)
+    text = (
+        f"See `{REPORT}`, ai-chip-news.html; [the chart](downloads/monthly%20revenue.png), not e.g. away.html.\n\n"
+        f"| file |\n|---|\n| crawl: search_results/crawl_a.md |\n\n```\n{REPORT}\n```\n\nhttps://x.example/{REPORT}"
+    )
+    async with host.run_test(size=(100, 40)) as pilot:
+        view.folder = folder
+        question = QueryReceived(query_id="q1", text=f"Read {REPORT}")
+        failed = ErrorRaised(where="observers", message=f"{REPORT}: it broke")
+        view.handle_events([question, MessageFinished(query_id="q1", message_id="m", text=text), failed])
+        metas = [
+            (segment.text, segment.style.meta)
+            for y in range(view.size.height)
+            for segment in view.render_line(y)
+            if segment.style is not None and segment.style.meta
+        ]
+        files = [(text, meta["file"]) for text, meta in metas if "file" in meta]
+        report, crawl = str(folder / REPORT), str(folder / "search_results/crawl_a.md")
+        assert files == [
+            (REPORT, report), (REPORT, report), ("ai-chip-news.html", report),
+            ("the chart", str(folder / "downloads/monthly revenue.png")), ("search_results/crawl_a.md", crawl),
+            (REPORT, report), (REPORT, report),
+        ]  # fmt: skip
+        assert [meta["url"] for _, meta in metas if "url" in meta] == [f"https://x.example/{REPORT}"]
+        await pilot.click(ConversationPane, offset=(12, 2))
+        await pilot.press("home", "o")
+        await pilot.pause()
+        assert host.opened == [report, report]
+        # What is named before it exists becomes a link at the end of the query.
+        view.handle_events([MessageFinished(query_id="q1", message_id="o", text="Then none.md")])
+        (folder / "none.md").write_text("x")
+        view.handle_events([finished("t1"), QueryFinished(query_id="q1", status="success")])
+        await pilot.press("end", "o")
+        await pilot.pause()
+        assert host.opened[-1] == str(folder / "none.md")

@@ -70,7 +70,7 @@ def test_a_retry_says_what_happened_and_a_refusal_that_it_is_none(*, marks: bool
 
     assert "The model's service accepts no more requests for now" in shown_text("rate_limit")
     assert "ttempt 1 of 10" in shown_text("rate_limit")
-    assert "The model's service at http://127.0.0.1:9 cannot be reached" in shown_text(
+    assert "The model's service at http://127.0.0.1:9 did not answer" in shown_text(
         "no connection to http://127.0.0.1:9"
     )
     refused = shown_text("authentication_failed")

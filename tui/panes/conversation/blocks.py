@@ -14,6 +14,7 @@ from rich.style import Style
 from core.events.units import quantity, size
 from core.text import clean_line
 from tui.panes.conversation.results import Result
+from tui.render.file_names import FindFile, no_file, with_files
 from tui.render.format import middle_cut
 from tui.render.layout import PLAIN, Line, line_width, spread, width_of, wrap
 from tui.render.markdown import MarkdownTheme, render_markdown
@@ -172,20 +173,22 @@ def gap_after(previous: Block | None, block: Block) -> int:
     return 1
 
 
-def render_block(block: Block, width: int, theme: ConversationTheme) -> list[Line]:
-    """Render a block, the blank lines before it included."""
+def render_block(
+    block: Block, width: int, theme: ConversationTheme, find_file: FindFile = no_file
+) -> list[Line]:
+    """Render a block, the blank lines before it included; a file that `find_file` finds becomes a link to it."""
     gap: list[Line] = [[] for _ in range(block.gap)]
     match block:
         case Heading():
             return [*gap, _heading(block, width, theme)]
         case Verbatim():
-            return [*gap, *_verbatim(block, width, theme)]
+            return [*gap, *_verbatim(block, width, theme, find_file)]
         case Prose():
-            return [*gap, *_prose(block, width, theme)]
+            return [*gap, *_prose(block, width, theme, find_file)]
         case Fold():
             return [*gap, _fold(block, width, theme)]
         case Notice():
-            return [*gap, *_notice(block, width, theme)]
+            return [*gap, *_notice(block, width, theme, find_file)]
         case Card():
             return [*gap, *_card(block, width, theme)]
         case _:
@@ -212,22 +215,26 @@ def _heading(block: Heading, width: int, theme: ConversationTheme) -> Line:
     return spread([Segment(block.speaker, name)], [Segment(block.facts, theme.facts)], width)
 
 
-def _verbatim(block: Verbatim, width: int, theme: ConversationTheme) -> list[Line]:
+def _verbatim(block: Verbatim, width: int, theme: ConversationTheme, find_file: FindFile) -> list[Line]:
+    link = theme.markdown.link
     if block.quiet:
-        return [[Segment("  "), *line] for line in wrap([(block.text, theme.thinking)], max(1, width - 2))]
+        pieces = with_files(block.text, theme.thinking, link, find_file)
+        return [[Segment("  "), *line] for line in wrap(pieces, max(1, width - 2))]
     inside = max(1, width - 2) if width > 4 else width
     margin = " " * ((width - inside) // 2)
     lines: list[Line] = []
-    for line in wrap([(block.text, theme.you_text)], inside):
+    for line in wrap(with_files(block.text, theme.you_text, link, find_file), inside):
         fill = " " * max(0, inside - line_width(line))
         lines.append([Segment(margin, theme.you_text), *line, Segment(fill + margin, theme.you_text)])
     return lines
 
 
-def _prose(block: Prose, width: int, theme: ConversationTheme) -> list[Line]:
+def _prose(block: Prose, width: int, theme: ConversationTheme, find_file: FindFile) -> list[Line]:
     indent = block.indent if width > block.indent + 4 else 0
     source = _abridged(block.source) if block.live else block.source
-    lines = render_markdown(source, width - indent, theme.markdown, definitions=block.definitions)
+    lines = render_markdown(
+        source, width - indent, theme.markdown, definitions=block.definitions, find_file=find_file
+    )
     if indent:
         lines = [[Segment(" " * indent), *line] for line in lines]
     if block.incomplete:
@@ -254,7 +261,7 @@ def _fold(block: Fold, width: int, theme: ConversationTheme) -> Line:
     return spread(left, [Segment(block.summary, theme.facts)], width)
 
 
-def _notice(block: Notice, width: int, theme: ConversationTheme) -> list[Line]:
+def _notice(block: Notice, width: int, theme: ConversationTheme, find_file: FindFile) -> list[Line]:
     match block.tone:
         case Tone.QUIET:
             mark = theme.app
@@ -268,9 +275,11 @@ def _notice(block: Notice, width: int, theme: ConversationTheme) -> list[Line]:
             assert_never(block.tone)
     text = mark if block.tone in {Tone.BAD, Tone.WAITING} else theme.app
     inside = max(1, width - 2)
-    lines = wrap([(block.text, text)], inside)
+    link = theme.markdown.link
+    lines = wrap(with_files(block.text, text, link, find_file), inside)
     for detail in block.details:
-        lines.extend(wrap([(detail, theme.app if block.tone is Tone.BAD else PLAIN)], inside))
+        style = theme.app if block.tone is Tone.BAD else PLAIN
+        lines.extend(wrap(with_files(detail, style, link, find_file), inside))
     return [[Segment(f"{'' if number else block.mark:<2}", mark), *line] for number, line in enumerate(lines)]
 
 

@@ -18,6 +18,7 @@ from tui.panes.conversation.blocks import (
     gap_after,
     render_block,
 )
+from tui.panes.conversation.file_links import FileLinks
 from tui.render.layout import PLAIN, Line, wrap
 from tui.virtual_list.source import RowSource
 from tui.virtual_list.virtual_list import VirtualList
@@ -38,6 +39,7 @@ class BlockRows(RowSource[Block]):
     Attributes:
         suggestions: queries to try, shown while there is no block.
         suggested: the index of the one under the cursor.
+        files: finds the files that blocks name.
         deferred: notices that are shown below the queries to try, and above the first block once it comes.
     """
 
@@ -46,6 +48,7 @@ class BlockRows(RowSource[Block]):
         self.suggestions = suggestions[:MOST_SUGGESTED]
         self.suggested = 0
         self.deferred: list[Notice] = []
+        self.files = FileLinks()
         self._theme = ConversationTheme()
         self._palette: Mapping[str, Any] = {}
 
@@ -56,7 +59,7 @@ class BlockRows(RowSource[Block]):
 
     def render(self, entry: Block, width: int) -> Sequence[Line]:
         """Render a block."""
-        return render_block(entry, width, self._theme)
+        return render_block(entry, width, self._theme, self.files.find)
 
     def estimate(self, entry: Block, width: int) -> int:
         """Guess the height of a block."""

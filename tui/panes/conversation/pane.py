@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from datetime import tzinfo
 from pathlib import Path
@@ -16,7 +16,7 @@ from textual.message import Message
 from textual.selection import Selection
 
 from core.concurrency.garbage_collection import deferred
-from core.events.types import Event
+from core.events.types import Event, QueryFinished
 from tui.keys.keymap import keys_of
 from tui.keys.places import SEARCH, KeyPlace, key_binding
 from tui.panes.conversation.blocks import CONVERSATION_COMPONENTS, Block, Card, Fold, Heading
@@ -43,7 +43,6 @@ class ConversationPane(VirtualList[Block]):
     Attributes:
         dialogue: turns events into blocks.
         search: finds text, and marks it.
-        folder: the session's folder; None before it is known.
     """
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {
@@ -80,7 +79,7 @@ class ConversationPane(VirtualList[Block]):
             self.url = url
 
     class FileChosen(Message):
-        """A file of the session is to be shown; `path` is relative to its folder."""
+        """A file is to be shown; `path` is absolute, or relative to the session's folder."""
 
         def __init__(self, path: str) -> None:
             super().__init__()
@@ -107,7 +106,6 @@ class ConversationPane(VirtualList[Block]):
         self.block_source = BlockRows(suggestions)
         super().__init__(self.block_source, id=id)
         self.zone = zone
-        self.folder: Path | None = None
         self.dialogue = Dialogue(Page(self, self.block_source), zone)
         self.search = self.highlighter = Search(self, self.set_open, "Conversation")
 
@@ -120,10 +118,16 @@ class ConversationPane(VirtualList[Block]):
 
     def handle_events(self, events: Sequence[Event]) -> None:
         """Handle a batch of events in order, and paint once."""
+        files = self.block_source.files
         # A long session that is opened makes objects that stay: the collector need never visit them.
         with deferred() if len(events) >= A_SESSION else nullcontext():
             for event in events:
                 self.dialogue.handle_event(event)
+                files.handle_event(event)
+        if files.changed and any(isinstance(event, QueryFinished) for event in events):
+            # What was named before it existed is a link now.
+            files.changed = False
+            self.touch_all()
         self.dialogue.folds.show_grown()
         self.update_rows()
         self.search.update()
@@ -168,6 +172,17 @@ class ConversationPane(VirtualList[Block]):
         self.update_rows()
         self._describe_results()
 
+    # -- files ------------------------------------------------------------------------------------
+
+    @property
+    def folder(self) -> Path | None:
+        """The session's folder; None before it is known."""
+        return self.block_source.files.folder
+
+    @folder.setter
+    def folder(self, folder: Path) -> None:
+        self.block_source.files.folder = folder
+
     # -- finished work ----------------------------------------------------------------------------
 
     def _describe_results(self) -> None:
@@ -209,21 +224,30 @@ class ConversationPane(VirtualList[Block]):
     # -- links ------------------------------------------------------------------------------------
 
     def on_click(self, event: events.Click) -> None:
-        """Choose the query or open the link that was clicked; another click on a message moves the cursor."""
+        """Choose the query, or open the link or file that was clicked; another click on a message moves the cursor."""
         query = event.style.meta.get("query")
         if isinstance(query, str) and not self.entries:
             self.post_message(self.Suggested(query))
             return
-        url = event.style.meta.get("url")
-        if isinstance(url, str) and url and event.chain == 1:
+        link = self._link_of(event.style.meta)
+        if link is not None and event.chain == 1:
             event.stop()
             event.prevent_default()
-            self.post_message(self.LinkClicked(url))
+            self.post_message(link)
         elif self.line_at(event) is None and self.text_selection is None:
             event.prevent_default()
             self.post_message(self.EmptyClicked())
         else:
             super().on_click(event)
+
+    def _link_of(self, meta: Mapping[str, object]) -> LinkClicked | FileChosen | None:
+        match meta:
+            case {"url": str(url)} if url:
+                return self.LinkClicked(url)
+            case {"file": str(path)}:
+                return self.FileChosen(path)
+            case _:
+                return None
 
     def action_follow(self) -> None:
         """Open the first link of the message under the cursor, if it has one."""
@@ -233,9 +257,9 @@ class ConversationPane(VirtualList[Block]):
         for index in range(first, last + 1):
             for strip in self.rendered(index).strips:
                 for _, style, _ in strip:
-                    url = style.meta.get("url") if style is not None else None
-                    if isinstance(url, str) and url:
-                        self.post_message(self.LinkClicked(url))
+                    link = self._link_of(style.meta) if style is not None else None
+                    if link is not None:
+                        self.post_message(link)
                         return
         self.notify("This message has no link.", markup=False)
 

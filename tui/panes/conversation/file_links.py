@@ -1,0 +1,84 @@
+"""Which words of a conversation are files of the session: looked up once, and again only after work was done."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from pathlib import Path, PurePosixPath
+
+from core.events.types import ArtifactSaved, Event, ToolCallFinished
+from core.storage.workspace import saved_reports_of
+
+__all__ = ["FileLinks"]
+
+_FOLDERS = ("work_products", "work_products/media", "downloads")
+"""Where a file may be that is named without its folder."""
+_MOST_KNOWN = 5_000
+
+
+class FileLinks:
+    """Finds the files of a session, and its saved reports, by their paths or names.
+
+    Attributes:
+        folder: the session's folder; nothing is found before it is known.
+        changed: whether files may have come since this was last set to False.
+    """
+
+    def __init__(self) -> None:
+        self.folder: Path | None = None
+        self.changed = False
+        self._names: dict[str, str] = {}
+        self._known: dict[str, str] = {}
+        self._missing: set[str] = set()
+
+    def handle_event(self, event: Event) -> None:
+        """Note that there may be new files."""
+        match event:
+            case ArtifactSaved():
+                self._names[PurePosixPath(event.path).name] = event.path
+                if event.copied_to:
+                    self._names.setdefault(PurePosixPath(event.copied_to).name, event.copied_to)
+            case ToolCallFinished():
+                pass
+            case _:
+                return
+        self._missing.clear()
+        self.changed = True
+
+    def find(self, word: str) -> str | None:
+        """Return the absolute path of the file that `word` names; None if it names none."""
+        if self.folder is None or word in self._missing:
+            return None
+        found = self._known.get(word) or self._look(word, self.folder)
+        if found is None:
+            self._missing.add(word)
+        elif len(self._known) < _MOST_KNOWN:
+            self._known[word] = found
+        return found
+
+    def _look(self, word: str, folder: Path) -> str | None:
+        saved = saved_reports_of(folder)
+        roots = [os.fspath(root) for root in (folder, saved) if root is not None]
+        if "/" in word:
+            # Reports are named with their folder, which is beside the sessions.
+            candidates = [os.path.join(base, word) for base in (roots[0], os.path.dirname(roots[-1]))]
+        else:
+            known = self._names.get(word, word)
+            candidates = [
+                os.path.join(folder, known),
+                *(os.path.join(roots[0], each, word) for each in _FOLDERS),
+            ]
+            candidates.append(os.path.join(roots[-1], word))
+        paths = map(os.path.normpath, candidates)
+        return next((path for path in paths if _is_file(path) and _is_inside(path, roots)), None)
+
+
+def _is_file(path: str) -> bool:
+    """Whether there is a file, or the compressed form of one that was large."""
+    return any(os.path.isfile(form) and not os.path.islink(form) for form in (path, f"{path}.zst"))
+
+
+def _is_inside(path: str, roots: Iterable[str]) -> bool:
+    """Whether a file is in one of the folders, wherever links on the way to it lead."""
+    real = os.path.realpath(path)
+    return any(real.startswith(os.path.realpath(root) + os.sep) for root in roots)
