@@ -12,7 +12,7 @@ from core.concurrency.conversions import ConversionFailed
 from core.errors import WorkspaceError
 from core.storage.compression import inner_name
 from core.text import clean_line
-from tui.viewers.reader import FileUnviewable, decode, looks_binary, open_regular, read_piece
+from tui.viewers.reader import BINARY_SUFFIXES, FileUnviewable, decode, looks_binary, open_regular, read_piece
 from tui.viewers.safe_html import LARGEST, write_browser_copy
 
 __all__ = ["NotExportable", "Target", "outside_target", "text_of", "why_not_edited"]
@@ -22,11 +22,8 @@ _CHECKED = 8192
 _NAME = 120
 _HTML = frozenset({".html", ".htm"})
 # Formats that other programs show and do not run. SVG is missing, as a browser runs its scripts.
-_HARMLESS = frozenset(
-    {".png", ".jpg", ".jpeg", ".gif", ".webp", ".bmp", ".tif", ".tiff", ".avif", ".heic", ".ico"}
-    | {".mp4", ".webm", ".mkv", ".mov", ".avi", ".mp3", ".ogg", ".opus", ".wav", ".flac", ".m4a"}
-    | {".pdf", ".epub", ".docx", ".xlsx", ".pptx", ".odt", ".ods", ".odp", ".rtf"}
-    | {".txt", ".log", ".md", ".csv", ".tsv", ".json", ".jsonl", ".yaml", ".yml", ".toml"}
+_HARMLESS = BINARY_SUFFIXES | frozenset(
+    {".rtf"} | {".txt", ".log", ".md", ".csv", ".tsv", ".json", ".jsonl", ".yaml", ".yml", ".toml"}
 )
 
 

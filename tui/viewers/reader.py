@@ -12,8 +12,22 @@ from core.errors import WorkspaceError
 from core.storage.compression import LARGEST, SUFFIX, SUFFIXES, Unpacked, inner_name
 from core.text import clean
 
-__all__ = ["FileUnviewable", "Piece", "decode", "looks_binary", "open_regular", "read_piece"]
+__all__ = [
+    "BINARY_SUFFIXES",
+    "FileUnviewable",
+    "Piece",
+    "decode",
+    "looks_binary",
+    "open_regular",
+    "read_piece",
+]
 
+BINARY_SUFFIXES = frozenset(
+    {".png", ".jpg", ".jpeg", ".gif", ".webp", ".bmp", ".tif", ".tiff", ".avif", ".heic", ".ico"}
+    | {".mp4", ".webm", ".mkv", ".mov", ".avi", ".mp3", ".ogg", ".opus", ".wav", ".flac", ".m4a"}
+    | {".pdf", ".epub", ".docx", ".xlsx", ".pptx", ".odt", ".ods", ".odp"}
+)
+"""The suffixes of common formats that are not text, in lower case."""
 _BOMS = (("utf-8-sig", b"\xef\xbb\xbf"), ("utf-16", b"\xff\xfe"), ("utf-16", b"\xfe\xff"))
 _TEXT_CONTROLS = frozenset(b"\t\n\r\f\x08\x1b")
 _CHECKED = 8192

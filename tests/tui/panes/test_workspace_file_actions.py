@@ -209,6 +209,7 @@ async def test_e_opens_the_editor_and_says_plainly_when_there_is_none(
             await go_to(pane, path)
             await pilot.press("e")
             assert why in app.shown_text[-1]
+            assert ("file.edit" in dict(pane.key_hints)) == (path.suffix not in {".mp4", ".pdf"})
         await go_to(pane, notes)
         notes.unlink()
         await pilot.press("e")

@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import ClassVar
 
 from textual.app import ComposeResult
@@ -32,6 +32,7 @@ from tui.panes.workspace.file_actions import FileActions
 from tui.panes.workspace.locations import Place, PlaceTabs, Tab, place_of, places_of
 from tui.panes.workspace.provenance import Origins
 from tui.panes.workspace.tree import WorkspaceTree
+from tui.viewers.reader import BINARY_SUFFIXES
 
 __all__ = ["WorkspacePane"]
 
@@ -57,16 +58,6 @@ class WorkspacePane(FileActions, Vertical):
         key_binding("workspace.hidden", "full_stop", "toggle_hidden", "hidden files"),
         key_binding("workspace.leave_filter", "escape", "leave_filter", "clear filter"),
     ]
-    key_hints: ClassVar[tuple[tuple[str, str], ...]] = (
-        ("move.open", "open"),
-        ("find.search", "filter"),
-        ("call.origin", "origin"),
-        ("file.edit", "edit"),
-        ("file.open_outside", "open outside"),
-        ("workspace.sort", "sort"),
-        ("workspace.next_place", "next folder"),
-        ("file.delete", "delete"),
-    )
 
     @dataclass
     class Opened(Message):
@@ -79,6 +70,22 @@ class WorkspacePane(FileActions, Vertical):
         """The cursor came to a file or folder, or to nothing when none is left."""
 
         path: Path | None
+
+    @property
+    def key_hints(self) -> tuple[tuple[str, str], ...]:
+        """The most useful keys; editing is offered for what may be text."""
+        row = self.tree_view.cursor
+        is_text = row is None or PurePath(row.path).suffix.lower() not in BINARY_SUFFIXES
+        return (
+            ("move.open", "open"),
+            ("find.search", "filter"),
+            ("call.origin", "origin"),
+            *((("file.edit", "edit"),) if is_text else ()),
+            ("file.open_outside", "open outside"),
+            ("workspace.sort", "sort"),
+            ("workspace.next_place", "next folder"),
+            ("file.delete", "delete"),
+        )
 
     def __init__(
         self,

@@ -53,14 +53,6 @@ class PreviewPane(DocumentView):
         key_binding("file.delete", "d", "file('delete')", "delete (asks first)"),
         key_binding("file.compare", "v", "file('compare')", "compare with another version"),
     ]
-    key_hints: ClassVar[tuple[tuple[str, str], ...]] = (
-        ("file.page_down", "page"),
-        ("file.raw", "raw"),
-        ("file.links", "links"),
-        ("file.copy_text", "copy text"),
-        ("file.edit", "edit"),
-        ("file.open_outside", "open outside"),
-    )
 
     @dataclass
     class ActionRequested(Message):
@@ -82,6 +74,19 @@ class PreviewPane(DocumentView):
         self.path: Path | None = None
         self.document: Document | None = None
         self._raw = False
+
+    @property
+    def key_hints(self) -> tuple[tuple[str, str], ...]:
+        """The most useful keys; the raw form, the text and editing are offered for text."""
+        is_text = self.document is not None and self.document.is_text
+        form = ("file.raw", "raw") if is_text else ("picture.width", "full width")
+        return (
+            ("file.page_down", "page"),
+            *((form,) if is_text or self.has_picture else ()),
+            ("file.links", "links"),
+            *((("file.copy_text", "copy text"), ("file.edit", "edit")) if is_text else ()),
+            ("file.open_outside", "open outside"),
+        )
 
     def on_mount(self) -> None:
         """Show what this pane is for."""
