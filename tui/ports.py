@@ -13,6 +13,7 @@ from core.provider.models import KnownModel, ModelChoice
 
 if TYPE_CHECKING:
     from core.agent.definitions.commands import CustomCommand
+    from core.agent.messages.context_usage import ContextUsage
     from core.agent.permissions.rules import Rule
     from core.settings.model import PermissionMode, Settings
     from core.telemetry.tracer import Trace
@@ -163,6 +164,9 @@ class SessionPort(Protocol):
 
     def raise_budget(self, limit_usd: float) -> None:
         """Raise the spending limit, in US dollars. Raises a `SettingsError` if that much is spent already."""
+
+    async def context_usage(self) -> ContextUsage | None:
+        """What fills the context; None before the agent is connected. Raises a `ConnectionFailed`."""
 
     async def interrupt(self) -> None:
         """Stop the running query."""

@@ -28,6 +28,7 @@ log = logging.getLogger(__name__)
 
 _CONNECT_DEADLINE = 45.0
 _DISCONNECT_DEADLINE = 9.0
+_CONTEXT_DEADLINE = 15.0
 _DID_NOT_STOP = "the agent's process did not react when it was asked to stop, and was ended"
 
 
@@ -167,6 +168,18 @@ class AgentClient:
             self._remembering.request()
         status = await self._client.get_mcp_status()
         return [dict(raw) for raw in status.get("mcpServers", [])]
+
+    async def context_usage(self) -> dict[str, Any]:
+        """What fills the context now, as the agent counts it.
+
+        Raises:
+            ConnectionFailed: it did not answer.
+        """
+        try:
+            return dict(await asyncio.wait_for(self._client.get_context_usage(), _CONTEXT_DEADLINE))
+        except Exception as error:
+            # The SDK raises bare exceptions for refusals and for late answers.
+            raise ConnectionFailed(clean(str(error)) or "it did not answer in time") from error
 
     async def models(self) -> list[Any]:
         """The models that the agent listed when it was connected; empty if it listed none."""

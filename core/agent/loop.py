@@ -17,6 +17,7 @@ from core.agent.auth.links import find_auth_link
 from core.agent.client import AgentClient
 from core.agent.hooks import AgentHooks
 from core.agent.mcp.servers import Servers
+from core.agent.messages.context_usage import ContextUsage, read_context_usage
 from core.agent.messages.result_storage import ResultStore
 from core.agent.messages.silence import SilenceWatch
 from core.agent.messages.translate import (
@@ -244,6 +245,14 @@ class AgentLoop:
             tasks.note_stopped(tool_use_id, stopped=False)
             raise
         return bool(running)
+
+    async def context_usage(self) -> ContextUsage:
+        """What fills the context now.
+
+        Raises:
+            ConnectionFailed: the agent did not answer.
+        """
+        return read_context_usage(await self._client.context_usage())
 
     async def set_plan_mode(self, *, on: bool) -> None:
         """Tell the agent whether it only plans; what may run is decided by the hooks in any case."""

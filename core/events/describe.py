@@ -27,6 +27,7 @@ __all__ = [
     "Hints",
     "Severity",
     "describe",
+    "describe_plan",
     "describe_resume",
     "describe_retry",
     "describe_server",
@@ -236,6 +237,38 @@ def _compaction(event: ev.ContextCompaction, _hints: Hints) -> Description:
     why = ", as its context was nearly full" if event.trigger == "auto" else ""
     words = " ".join(filter(None, ("The conversation was summarised", sizes)))
     return Description("agent", f"{words}{why}.")
+
+
+_PLAN_LIMITS = {
+    "five_hour": "the limit for five hours",
+    "seven_day": "the limit for a week",
+    "seven_day_opus": "the limit of Opus for a week",
+    "seven_day_sonnet": "the limit of Sonnet for a week",
+    "overage": "the extra usage",
+}
+
+
+def describe_plan(event: ev.PlanLimit) -> str:
+    """Describe how much of a limit of the user's plan is used, as a clause."""
+    limit = _PLAN_LIMITS.get(event.kind, f"the limit {_line(event.kind)}" if event.kind else "the limit")
+    used = f"{event.utilization:.0%} of {limit} is used" if event.utilization is not None else limit
+    if event.status == "rejected":
+        used = f"{limit} is reached"
+    elif event.utilization is None:
+        used = (
+            f"{limit} is nearly reached" if event.status == "allowed_warning" else f"{limit} is not reached"
+        )
+    if event.resets_at is None:
+        return used
+    at, now = event.resets_at.astimezone(), event.at.astimezone()
+    day = "" if at.date() == now.date() else f" on {at:%d %B}"
+    return f"{used}; it resets at {at:%H:%M}{day}"
+
+
+@_describe.register(ev.PlanLimit)
+def _plan_limit(event: ev.PlanLimit, _hints: Hints) -> Description:
+    severity = Severity.WARNING if event.is_near else Severity.INFO
+    return Description("model", f"Your plan: {describe_plan(event)}.", severity)
 
 
 @_describe.register(ev.QueryClassified)

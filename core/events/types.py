@@ -45,6 +45,7 @@ __all__ = [
     "PermissionAsked",
     "PermissionModeChanged",
     "PipelineFailed",
+    "PlanLimit",
     "QueryClassified",
     "QueryFinished",
     "QueryReceived",
@@ -484,6 +485,24 @@ class ContextCompaction(Event, frozen=True, kw_only=True):
     trigger: str = ""
     tokens_before: int = 0
     tokens_after: int = 0
+
+
+class PlanLimit(Event, frozen=True, kw_only=True):
+    """How much of a limit of the user's plan at the model's service is used; reported when that changes its `status`.
+
+    `allowed_warning` is near the limit and `rejected` beyond it. `kind` is the limit, such as `five_hour`,
+    `utilization` the share that is used (0 to 1), and `resets_at` when it begins again.
+    """
+
+    status: str
+    kind: str = ""
+    utilization: float | None = None
+    resets_at: datetime | None = None
+
+    @property
+    def is_near(self) -> bool:
+        """Whether the limit is nearly or completely used."""
+        return self.status in ("allowed_warning", "rejected")
 
 
 class McpServer(msgspec.Struct, frozen=True, kw_only=True):

@@ -273,7 +273,7 @@ class PastSession:
         self._refuse()
 
     submit = resume_queue = raise_budget = answer_permission = finish_auth = _refuse
-    steer = restart = attach = _refuse_later
+    steer = restart = attach = context_usage = _refuse_later
 
     @property
     def permission_mode(self) -> str:

@@ -34,6 +34,8 @@ class TokenCount:
     """
 
     done: int = 0
+    _read: int = 0
+    _cached: int = 0
     _spent: int = 0
     _messages: int = 0
 
@@ -42,11 +44,18 @@ class TokenCount:
         """All tokens, with those of a query that is running or was cut off."""
         return self.done + max(self._spent, self._messages)
 
+    @property
+    def cached_share(self) -> float | None:
+        """The share of the tokens that the model read which came from the cache, 0 to 1; None if none were read."""
+        return self._cached / self._read if self._read else None
+
     def add(self, event: Event) -> None:
         """Count the tokens of one event."""
         match event:
-            case TokensSpent():
-                self._spent += event.usage.total
+            case TokensSpent(usage=usage):
+                self._spent += usage.total
+                self._read += usage.total - usage.output_tokens
+                self._cached += usage.cache_read_input_tokens
             case MessageFinished(usage=Usage() as usage):
                 self._messages += usage.total
             case QueryFinished():

@@ -18,6 +18,7 @@ from core.agent.classifier import Classifier
 from core.agent.connection import AgentConnection
 from core.agent.definitions.commands import CustomCommand, expand
 from core.agent.mcp.servers import Servers
+from core.agent.messages.context_usage import ContextUsage
 from core.agent.messages.translate import TurnOutcome
 from core.agent.permissions.gate import PermissionReply
 from core.agent.permissions.rule_set import RuleSet
@@ -300,6 +301,15 @@ class Session:
         self._budget.raise_to(limit_usd)
         if self._queue.ready:
             self._runner.wake()
+
+    async def context_usage(self) -> ContextUsage | None:
+        """What fills the context of the conversation; None before the agent is connected.
+
+        Raises:
+            ConnectionFailed: the agent did not answer.
+        """
+        loop = self._agent.loop
+        return await loop.context_usage() if loop is not None and loop.is_alive else None
 
     async def wait_idle(self) -> None:
         """Wait until no query runs, and none waits except in a paused queue."""

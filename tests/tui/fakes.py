@@ -10,6 +10,7 @@ from typing import Literal
 
 from core.agent.attachments.copying import attach
 from core.agent.definitions.commands import CustomCommand
+from core.agent.messages.context_usage import ContextUsage
 from core.agent.permissions.rule_set import RuleSet
 from core.bus import Bus
 from core.concurrency.spawn import Spawn
@@ -102,6 +103,7 @@ class FakeSession:
     queue_paused: bool = False
     commands: tuple[str, ...] = ("compact", "mine:tidy")
     custom_commands: tuple[CustomCommand, ...] = ()
+    usage: ContextUsage | None = None
     steered: list[str] = field(default_factory=list)
     stopped_subagents: list[str] = field(default_factory=list)
     deaf: bool = False
@@ -131,6 +133,9 @@ class FakeSession:
             self.fail(self.fail_start)
         else:
             self.state = "idle"
+
+    async def context_usage(self) -> ContextUsage | None:
+        return self.usage
 
     async def attach(self, file: Path) -> str:
         return await asyncio.to_thread(attach, Workspace.open(self.workspace.path), file)

@@ -26,6 +26,7 @@ from core.events.types import (
     PermissionAsked,
     PermissionModeChanged,
     PipelineFailed,
+    PlanLimit,
     QueryClassified,
     QueryFinished,
     QueryReceived,
@@ -71,6 +72,7 @@ _SHOWN = (
     | FilesAttached
     | PermissionModeChanged
     | PipelineFailed
+    | PlanLimit
     | QueryClassified
     | SessionStarted
     | SubagentFinished
@@ -113,6 +115,8 @@ class EventLines:
                 if failure is None or failure.message == event.error:
                     return None
                 return self._line(describe(failure))
+            case PlanLimit(is_near=False):
+                return None
             case QueryReceived():
                 self._is_answering = True
                 return self._query("›" if self._marks else "You:", event.text)

@@ -29,6 +29,7 @@ from core.events.types import (
     Event,
     McpStatus,
     MessageFinished,
+    PlanLimit,
     TextDelta,
     ThinkingDelta,
     ToolCallStarted,
@@ -39,7 +40,7 @@ from core.provider.error_messages import AT_LIMIT, describe_break, describe_fail
 from core.provider.request import DEFAULT_URL
 from core.redaction.redactor import Redactor
 from core.redaction.stream import StreamRedactor
-from core.text import clean
+from core.text import clean, clean_line
 
 if TYPE_CHECKING:
     import claude_agent_sdk as sdk
@@ -57,6 +58,8 @@ __all__ = [
 log = logging.getLogger(__name__)
 
 _HIGHEST = 1 << 53
+_MOST_USED = 100
+_LAST_RESET = 1 << 33
 
 
 @dataclass(frozen=True)
@@ -205,6 +208,8 @@ class Translator:
                 yield from self.tasks.feed_update(message)
             case sdk.SystemMessage():
                 yield from self._system(message)
+            case sdk.RateLimitEvent(rate_limit_info=info):
+                yield _plan_limit(info)
             case sdk.ResultMessage():
                 yield from self._close_message()
                 yield self._result(message)
@@ -519,6 +524,16 @@ def _spending(message: sdk.ResultMessage) -> Spending | None:
     if message.total_cost_usd is None:
         return None
     return Spending(message.total_cost_usd, _object(message.model_usage))
+
+
+def _plan_limit(info: sdk.RateLimitInfo) -> PlanLimit:
+    used, reset = info.utilization, _int(info.resets_at, 0)
+    return PlanLimit(
+        status=clean_line(str(info.status), 40),
+        kind=clean_line(str(info.rate_limit_type or ""), 40),
+        utilization=float(used) if isinstance(used, int | float) and 0 <= used <= _MOST_USED else None,
+        resets_at=datetime.fromtimestamp(reset, UTC) if 0 < reset < _LAST_RESET else None,
+    )
 
 
 def _failure(message: sdk.ResultMessage, text: str, answer: str, server: str) -> str | None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Any
 
 import claude_agent_sdk as sdk
@@ -12,12 +13,15 @@ from core.agent.messages.translate import (
     TurnOutcome,
     TurnStarted,
 )
+from core.events.describe import Severity, describe
 from core.events.types import (
     ApiRetry,
+    ContextCompaction,
     Event,
     McpServer,
     McpStatus,
     MessageFinished,
+    PlanLimit,
     SubagentFinished,
     SubagentStarted,
     TextDelta,
@@ -350,3 +354,47 @@ def test_the_answer_is_never_the_reason_of_a_failure_and_another_reason_is_added
         assert outcome.error is not None
         assert "Half" not in outcome.error
         assert reason in outcome.error
+
+
+def test_a_summarised_conversation_and_the_limits_of_the_plan_are_reported() -> None:
+    def system(subtype: str, **data: Any) -> sdk.SystemMessage:
+        return sdk.SystemMessage(subtype=subtype, data=data)
+
+    def limit(**info: Any) -> sdk.RateLimitEvent:
+        return sdk.RateLimitEvent(sdk.RateLimitInfo(**info), uuid="u", session_id="s")
+
+    started, failed, done, odd = fed(
+        Translator(),
+        system("status", status="requesting"),
+        system("status", status="compacting"),
+        system("status", status=None, compact_result="success"),
+        system("status", status=None, compact_result="failed"),
+        system(
+            "compact_boundary", compact_metadata={"trigger": "auto", "pre_tokens": 9000, "post_tokens": 800}
+        ),
+        system("compact_boundary", compact_metadata="?"),
+    )
+    assert (started, failed) == (
+        ContextCompaction(query_id="", state="started"),
+        ContextCompaction(query_id="", state="failed"),
+    )
+    assert done == ContextCompaction(
+        query_id="", state="finished", trigger="auto", tokens_before=9000, tokens_after=800
+    )
+    assert odd == ContextCompaction(query_id="", state="finished")
+    near, reached, wrong = fed(
+        Translator(),
+        limit(status="allowed_warning", resets_at=1795411316, rate_limit_type="five_hour", utilization=0.91),
+        limit(status="rejected", rate_limit_type="seven_day"),
+        limit(status="allowed\x1b", resets_at=10**30, utilization=float("nan")),
+    )
+    assert isinstance(near, PlanLimit)
+    assert near.resets_at == datetime(2026, 11, 23, 5, 21, 56, tzinfo=UTC)
+    assert describe(near).sentence.startswith(
+        "Your plan: 91% of the limit for five hours is used; it resets at "
+    )
+    assert isinstance(reached, PlanLimit)
+    assert describe(reached).sentence == "Your plan: the limit for a week is reached."
+    assert isinstance(wrong, PlanLimit)
+    assert (wrong.utilization, wrong.resets_at) == (None, None)
+    assert describe(wrong).severity is Severity.INFO

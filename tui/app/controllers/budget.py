@@ -58,6 +58,7 @@ class Budget:
             facts.spent,
             facts.limit,
             unpriced=tuple(facts.all_unpriced),
+            cached=facts.tokens.cached_share,
             running=self._app.state in ("running", "stopping"),
             waiting=len(self._queries.waiting),
             requested=requested,

@@ -28,6 +28,7 @@ from core.events.types import (
     PermissionAsked,
     PermissionModeChanged,
     PipelineFailed,
+    PlanLimit,
     QueryFinished,
     ServerTrustAnswered,
     ServerTrustAsked,
@@ -107,7 +108,9 @@ def message_of(event: Event) -> AppMessage | None:
             )
         case ApiRetry():
             return _message(describe(event), topic="retry")
-        case BudgetReached() | ModelChosen() | ContextCompaction():
+        case PlanLimit(is_near=False):
+            return None
+        case BudgetReached() | ModelChosen() | ContextCompaction() | PlanLimit():
             return _message(describe(event), topic=event.event_name)
         case PermissionApplied(decision="deny", rule=rule) if rule:
             return _message(describe(event))

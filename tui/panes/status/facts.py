@@ -27,6 +27,7 @@ from core.events.types import (
     PermissionAnswered,
     PermissionAsked,
     PermissionModeChanged,
+    PlanLimit,
     QueryClassified,
     QueryFinished,
     QueryReceived,
@@ -120,6 +121,7 @@ class StatusFacts:
     _estimated: bool = False
     _live_unpriced: dict[str, None] = field(default_factory=dict)
     _context: int = 0
+    _plan: PlanLimit | None = None
     _level: str = ""
     _tracing_failed: str = ""
     _untrusted: str = ""
@@ -140,14 +142,14 @@ class StatusFacts:
         """Update the facts that an event is about."""
         self.tokens.add(event)
         match event:
+            case ContextCompaction() | PlanLimit():
+                self._on_model(event)
             case PermissionAsked() | AuthRequired():
                 self._questions.add(_question_id(event))
             case PermissionAnswered() | AuthFinished():
                 self._questions.discard(_question_id(event))
             case MessageFinished(parent_tool_use_id=None, usage=usage) if usage is not None:
                 self._context = usage.total
-            case ContextCompaction(state="finished", tokens_after=int(left)) if left:
-                self._context = left
             case TokensSpent():
                 self._live_cost += event.cost_usd or 0.0
                 self._estimated = self._estimated or event.cost_usd is not None
@@ -172,6 +174,14 @@ class StatusFacts:
                 self._tracing_failed = clean_line(event.error, 300)
             case _:
                 self._on_work(event)
+
+    def _on_model(self, event: ContextCompaction | PlanLimit) -> None:
+        """Update what the model's service reports by itself."""
+        match event:
+            case ContextCompaction():
+                self._context = event.tokens_after or self._context
+            case PlanLimit():
+                self._plan = event
 
     def _on_work(self, event: Event) -> None:
         """Update what the running query does, and on which path."""
@@ -378,7 +388,11 @@ class StatusFacts:
             rows.append(("Read", f"{self._untrusted}: what can carry data out asks"))
         rows.append(("Path", self._describe_path()))
         rows.append(("Context", self._describe_context()))
-        rows.append(("Tokens", f"{self.tokens.total:,}, including sub-agents and cached tokens"))
+        rows.append(("Tokens", f"{self.tokens.total:,}, including sub-agents{self._describe_cached()}"))
+        if self._plan is not None:
+            from core.events.describe import describe_plan
+
+            rows.append(("Plan", describe_plan(self._plan)))
         rows.append(("Cost", self._describe_cost()))
         for server in self.servers:
             state = clean_line(server.status, 40)
@@ -407,6 +421,10 @@ class StatusFacts:
             unknown = "is unknown (setting context_window)" if self.all_unpriced else "is not known yet"
             return f"{self._context:,} tokens; the model's context window {unknown}"
         return f"{self._context:,} of {self.window:,} tokens, {self._share_text()}"
+
+    def _describe_cached(self) -> str:
+        share = self.tokens.cached_share
+        return "" if share is None else f"; {share:.0%} of what the model read came from the cache"
 
     def _describe_cost(self) -> str:
         digits = self._digits()

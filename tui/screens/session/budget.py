@@ -45,6 +45,7 @@ class BudgetScreen(Dialog[float | None]):
         spent_usd: the cost of the session so far.
         limit_usd: the limit; None for no limit.
         unpriced: the models of the session whose price is unknown.
+        cached: the share of what the model read that came from the cache, which costs less; None if unknown.
         running: whether a query runs, to which a new limit does not apply.
         waiting: the number of queued queries.
         requested: whether the person opened it; otherwise it appears because the limit is reached.
@@ -63,6 +64,7 @@ class BudgetScreen(Dialog[float | None]):
         limit_usd: float | None,
         *,
         unpriced: tuple[str, ...] = (),
+        cached: float | None = None,
         running: bool = False,
         waiting: int = 0,
         requested: bool = False,
@@ -71,6 +73,7 @@ class BudgetScreen(Dialog[float | None]):
         self._spent = spent_usd
         self._limit = limit_usd
         self._unpriced = clean_line(", ".join(unpriced), 100)
+        self._cached = cached
         self._works = running
         self._queued = waiting
 
@@ -111,6 +114,8 @@ class BudgetScreen(Dialog[float | None]):
         if self._unpriced:
             total = f"{spent} and an unknown part" if self._spent else "unknown"
         rows = [("Spent", total), ("Limit", limit)]
+        if self._cached is not None:
+            rows.append(("Cached", f"{self._cached:.0%} of what the model read"))
         if self._queued:
             rows.append(("Queued", quantity(self._queued, "query", "queries")))
         return rows

@@ -1,0 +1,91 @@
+"""What fills the context of a conversation, as the command line counts it: the prompts, the tools, the messages."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from core.text import clean_line
+
+__all__ = ["ContextPart", "ContextUsage", "read_context_usage"]
+
+_NAMES = {
+    "system_prompt": "System prompt",
+    "system_tools": "The agent's own tools",
+    "mcp_tools": "Tools of MCP servers",
+    "mcp_instructions": "Instructions of MCP servers",
+    "custom_agents": "Sub-agents",
+    "skills": "Skills",
+    "memory_files": "Memory files",
+    "messages": "Messages",
+    "autocompact_buffer": "Reserved for a summary",
+    "free_space": "Free",
+}
+_MESSAGES = {
+    "toolResultTokens": "results of tools",
+    "toolCallTokens": "calls",
+    "assistantMessageTokens": "answers",
+    "userMessageTokens": "queries",
+}
+_HIGHEST = 1 << 53
+
+
+@dataclass(frozen=True)
+class ContextPart:
+    """A part of the context, in tokens; `details` are its own parts, the largest first."""
+
+    name: str
+    tokens: int
+    is_used: bool = True
+    details: tuple[tuple[str, int], ...] = ()
+
+
+@dataclass(frozen=True)
+class ContextUsage:
+    """What fills the context: `total` tokens of `window`, which is a guess if the model is not known."""
+
+    model: str
+    total: int
+    window: int
+    parts: tuple[ContextPart, ...]
+    is_guess: bool = False
+
+
+def read_context_usage(raw: Mapping[str, Any]) -> ContextUsage:
+    """Read the command line's answer; what is missing or malformed counts as nothing."""
+    servers: Counter[str] = Counter()
+    for tool in _objects(raw.get("mcpTools")):
+        servers[clean_line(str(tool.get("serverName") or "?"), 40)] += _count(tool.get("tokens"))
+    breakdown = raw.get("messageBreakdown")
+    messages = Counter(
+        {name: _count(breakdown.get(key)) for key, name in _MESSAGES.items()}
+        if isinstance(breakdown, dict)
+        else {}
+    )
+    details = {"mcp_tools": servers, "messages": messages}
+    parts = [
+        ContextPart(
+            _NAMES.get(key := str(each.get("id") or ""), clean_line(str(each.get("name") or key), 40)),
+            _count(each.get("tokens")),
+            each.get("kind") == "used",
+            tuple((name, count) for name, count in details.get(key, Counter()).most_common(4) if count),
+        )
+        for each in _objects(raw.get("categories"))
+    ]
+    return ContextUsage(
+        model=clean_line(str(raw.get("model") or ""), 60),
+        total=_count(raw.get("totalTokens")),
+        window=_count(raw.get("rawMaxTokens")) or _count(raw.get("maxTokens")),
+        parts=tuple(part for part in parts if part.tokens),
+        is_guess=raw.get("autocompactSource") == "unknown-model",
+    )
+
+
+def _objects(value: Any) -> list[Mapping[str, Any]]:
+    return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
+
+
+def _count(value: Any) -> int:
+    return value if isinstance(value, int) and 0 <= value < _HIGHEST else 0

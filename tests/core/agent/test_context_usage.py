@@ -1,0 +1,42 @@
+"""What fills the context: read from the command line's answer, whatever it has."""
+
+from __future__ import annotations
+
+from core.agent.messages.context_usage import ContextPart, read_context_usage
+
+
+def test_the_parts_are_named_and_the_largest_of_their_own_parts_are_listed() -> None:
+    usage = read_context_usage(
+        {
+            "categories": [
+                {"id": "mcp_tools", "name": "MCP tools", "tokens": 90, "kind": "used"},
+                {"id": "messages", "name": "Messages", "tokens": 20, "kind": "used"},
+                {"id": "new_part", "name": "New\x1b part", "tokens": 5, "kind": "used"},
+                {"id": "skills", "name": "Skills", "tokens": 0, "kind": "used"},
+                {"id": "free_space", "name": "Free space", "tokens": 885, "kind": "free"},
+            ],
+            "totalTokens": 115,
+            "maxTokens": 900,
+            "rawMaxTokens": 1000,
+            "model": "some-model",
+            "autocompactSource": "unknown-model",
+            "mcpTools": [{"serverName": name, "tokens": tokens} for name, tokens in (("a", 30), ("b", 40), ("a", 20))],
+            "messageBreakdown": {"toolResultTokens": 15, "userMessageTokens": 5, "toolCallTokens": 0},
+        }
+    )  # fmt: skip
+    assert (usage.model, usage.total, usage.window, usage.is_guess) == ("some-model", 115, 1000, True)
+    mcp, messages, new, free = usage.parts
+    assert mcp == ContextPart("Tools of MCP servers", 90, details=(("a", 50), ("b", 40)))
+    assert messages.details == (("results of tools", 15), ("queries", 5))
+    assert "\x1b" not in new.name
+    assert (free.name, free.is_used) == ("Free", False)
+
+
+def test_anything_else_is_nothing() -> None:
+    for raw in (
+        {},
+        {"categories": "x", "mcpTools": [1], "messageBreakdown": [], "totalTokens": "many"},
+        {"categories": [{"tokens": -1}, None, {"tokens": 1.5}], "mcpTools": None, "rawMaxTokens": -3},
+    ):
+        usage = read_context_usage(raw)
+        assert (usage.total, usage.window, usage.parts) == (0, 0, ())

@@ -1,0 +1,93 @@
+"""What fills the model's context: a bar for each part, and what the largest parts consist of."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.content import Content
+from textual.widgets import Static
+
+from core.errors import UniversalAgentError
+from core.events.units import count
+from core.text import clean_line
+from tui.keys.places import KeyPlace, key_binding
+from tui.ports import ScreenHost, SessionPort
+from tui.widgets.command import CommandSpec
+from tui.widgets.dialog import Box, Choice, Dialog, Foot
+from tui.widgets.workers import start_job
+
+if TYPE_CHECKING:
+    from core.agent.messages.context_usage import ContextUsage
+
+__all__ = ["COMMAND", "ContextScreen", "describe_usage", "open_screen"]
+
+COMMAND = CommandSpec("context", "Context", "What fills it", order=81)
+
+_BAR = 20
+_NAME = 28
+
+
+def open_screen(app: ScreenHost) -> None:
+    """Show what fills the context."""
+    app.push_screen(ContextScreen(app.session))
+
+
+class ContextScreen(Dialog[None]):
+    """Asks the agent what fills the context, and shows it."""
+
+    PLACE: ClassVar[KeyPlace] = KeyPlace("What fills the context")
+    FIRST = "close"
+    BINDINGS: ClassVar[list[BindingType]] = [key_binding("context.close", "escape,q", "close", "back")]
+
+    def __init__(self, session: SessionPort | None) -> None:
+        super().__init__(requested=True)
+        self._session = session
+        self._shown = Static(Content("Asking the agent…"))
+
+    def compose(self) -> ComposeResult:
+        """Create the rows."""
+        with Box("Context"):
+            yield self._shown
+            yield Foot(Choice("Esc", "Close", "close"))
+
+    def on_mount(self) -> None:
+        """Ask the agent."""
+        start_job(self, self._ask, "context")
+
+    async def _ask(self) -> None:
+        try:
+            usage = await self._session.context_usage() if self._session is not None else None
+        except UniversalAgentError as error:
+            self._shown.update(
+                Content(f"The agent did not say what fills the context: {clean_line(str(error), 300)}")
+            )
+            return
+        if usage is None:
+            self._shown.update(Content("The agent is not connected: there is no context yet."))
+        else:
+            self._shown.update(describe_usage(usage))
+
+
+def describe_usage(usage: ContextUsage) -> Content:
+    """The parts of the context as lines: name, tokens, share, and a bar."""
+    window = max(1, usage.window)
+    share = f" ({round(100 * usage.total / window)}%)" if not usage.is_guess else ""
+    of = f"{usage.window:,} tokens" if not usage.is_guess else "an unknown number of tokens"
+    lines = [Content(f"{usage.total:,} of {of}{share} · {usage.model or 'the default model'}"), Content("")]
+    for part in usage.parts:
+        if usage.is_guess and not part.is_used:
+            continue
+        filled = round(_BAR * part.tokens / window)
+        style = "$accent" if part.is_used else "$foreground-muted"
+        figures = f"{count(part.tokens):>6}"
+        if not usage.is_guess:
+            figures += f" {100 * part.tokens / window:5.1f}%  "
+        bar = ("█" * filled or "▏") if not usage.is_guess else ""
+        lines.append(Content.assemble(part.name.ljust(_NAME), figures, (bar, style)))
+        if part.details:
+            details = " · ".join(f"{name} {count(tokens)}" for name, tokens in part.details)
+            lines.append(Content.styled(f"  {details}", "$foreground-muted"))
+    hint = "/compact summarises the conversation, to free context."
+    return Content("\n").join([*lines, Content(""), Content.styled(hint, "$foreground-muted")])
