@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from itertools import zip_longest
+from math import ceil
 from typing import ClassVar, Generic, NamedTuple, Protocol, Self, TypeVar
 
 from rich.segment import Segment
@@ -18,6 +19,7 @@ from textual.binding import BindingType
 from textual.content import Content
 from textual.geometry import Region, Size
 from textual.scroll_view import ScrollView
+from textual.scrollbar import ScrollBar
 from textual.selection import Selection
 from textual.strip import Strip
 from textual.widget import Widget
@@ -122,6 +124,7 @@ class VirtualList(ScrollView, Generic[EntryT], can_focus=True):
         self._painted: list[Strip] = []
         self._painted_size = Size(0, 0)
         self._painting = False
+        self._drawn_bar: list[Segment] = []
         self._palette: dict[str, Style] = {}
         self._palette_stale = True
         self._base = PLAIN
@@ -404,6 +407,8 @@ class VirtualList(ScrollView, Generic[EntryT], can_focus=True):
         index, offset = self._top
         # The scroll bar measures against the entire list, head included.
         extent = Size(area.width, self.heights.total + len(self._head) if self.entries else 0)
+        bar = self.vertical_scrollbar if self.show_vertical_scrollbar else None
+        is_bar_dirty = bar is not None and bool(bar._repaint_regions)
         self._placing = True
         try:
             if extent != self.virtual_size:
@@ -413,6 +418,11 @@ class VirtualList(ScrollView, Generic[EntryT], can_focus=True):
             self.scroll_y = self.scroll_target_y = self.heights.before(index) + offset
         finally:
             self._placing = False
+        if bar is not None and self.show_vertical_scrollbar:
+            before, self._drawn_bar = self._drawn_bar, _drawn(bar)
+            if before == self._drawn_bar and not is_bar_dirty:
+                # Textual paints all of it for every new line, though few move it by an eighth of a cell.
+                bar._exchange_repaint_regions()
         self._repaint()
         self._show_new_below()
 
@@ -813,6 +823,17 @@ class VirtualList(ScrollView, Generic[EntryT], can_focus=True):
         offset = event.get_content_offset(self)
         y = -1 if offset is None else offset.y - len(self._head)
         return self._lines[y] if 0 <= y < len(self._lines) else None
+
+
+def _drawn(bar: ScrollBar) -> list[Segment]:
+    """What a scroll bar shows, apart from its colors."""
+    is_needed = bar.window_size < bar.window_virtual_size
+    return bar.renderer.render_bar(
+        size=bar.size.height,
+        virtual_size=ceil(bar.window_virtual_size),
+        window_size=ceil(bar.window_size) if is_needed else 0,
+        position=bar.position,
+    ).segments
 
 
 def _paint_selected(strip: Strip, span: tuple[int, int], style: Style) -> Strip:

@@ -231,6 +231,29 @@ async def test_lines_have_the_edges_that_textual_gives_them() -> None:
                 view._painting = False
 
 
+async def test_the_scroll_bar_is_painted_when_it_moves_and_only_then() -> None:
+    view = Items()
+    async with PaneHost(view).run_test(size=(30, 9)) as pilot:
+        view.add(tall(0, 400))
+        await pilot.pause()
+        bar, painted = view.vertical_scrollbar, 0
+        shown = [strip.text for strip in bar.render_lines(bar.size.region)]
+        for number in range(1, 60):
+            view.add(f"line {number}")
+            if bar._repaint_regions:
+                painted += 1
+                shown = [strip.text for strip in bar.render_lines(bar.size.region)]
+                bar._exchange_repaint_regions()
+            bar._styles_cache.clear()
+            bar._dirty_regions.add(bar.size.region)
+            assert shown == [strip.text for strip in bar.render_lines(bar.size.region)]
+        assert 0 < painted < 20
+        # What made it dirty before is painted.
+        bar.refresh()
+        view.add("one more")
+        assert bar._repaint_regions
+
+
 async def test_a_page_makes_its_rows_once_and_moves_no_style(monkeypatch: pytest.MonkeyPatch) -> None:
     items = Items()
     async with PaneHost(items).run_test(size=(30, 10)) as pilot:
