@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import math
+
 __all__ = [
     "count",
     "duration",
+    "live_duration",
     "milliseconds",
     "money",
     "quantity",
@@ -59,6 +62,12 @@ def _scaled(value: float, units: str) -> str:
         return str(round(value))
     number = f"{value:.1f}" if value < 9.95 else f"{value:.0f}"
     return number.removesuffix(".0") + units[unit - 1]
+
+
+def live_duration(seconds: float) -> str:
+    """Write the duration of what still runs, without a fraction that changes all the time: `9s`, `2m 04s`."""
+    whole = math.floor(max(0.0, seconds))
+    return f"{whole}s" if whole < 60 else duration(whole)
 
 
 def size(bytes_: int) -> str:

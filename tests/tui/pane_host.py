@@ -64,6 +64,9 @@ class PaneHost(App[None]):
     def on_trace_pane_opened(self, message: TracePane.Opened) -> None:
         self.opened.append(message.tool_use_id)
 
+    def on_conversation_pane_stop_requested(self, message: ConversationPane.StopRequested) -> None:
+        self.opened.append(f"stop {message.tool_use_id}")
+
     def on_trace_pane_stop_requested(self, message: TracePane.StopRequested) -> None:
         self.opened.append(f"stop {message.tool_use_id}")
 

@@ -340,6 +340,10 @@ class UaTuiApp(BaseApp):
             self.frame.prompt.put(event.query)
         self.frame.show("prompt")
 
+    def on_conversation_pane_stop_requested(self, event: ConversationPane.StopRequested) -> None:
+        """Stop a sub-agent."""
+        self.queries.stop_subagent(event.tool_use_id)
+
     def on_trace_pane_stop_requested(self, event: TracePane.StopRequested) -> None:
         """Stop a sub-agent."""
         self.queries.stop_subagent(event.tool_use_id)

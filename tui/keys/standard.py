@@ -30,6 +30,7 @@ STANDARD: Mapping[str, str] = {
     "find.next": "n",
     "find.previous": "N",
     "move.open": "enter",
+    "subagent.stop": "X",
     "move.up": "up,k",
     "move.down": "down,j",
     "move.page_up": "pageup",
@@ -49,7 +50,6 @@ STANDARD: Mapping[str, str] = {
     "trace.previous_failure": "E",
     "trace.waterfall": "w",
     "trace.totals": "m",
-    "subagent.stop": "X",
     "observers.numbers": "m",
     "call.origin": "p",
     "workspace.sort": "s",
@@ -160,7 +160,7 @@ TOGETHER = (
     "message.follow move.down move.first move.last move.open move.page_down move.page_up move.up next_pane "
     "pane.higher pane.lower pane.maximise pane.narrower pane.standard pane.wider previous_pane quit "
     "report.open restart screen.prompt session.mode show.conversation show.observers show.trace "
-    "show.workspace stop",
+    "show.workspace stop subagent.stop",
     "app.suspend commands copy help.all help.here next_pane pane.higher pane.lower pane.maximise "
     "pane.narrower pane.standard pane.wider previous_pane prompt.edit prompt.new_line prompt.queue "
     "prompt.send prompt.steer prompt.undo quit report.open restart screen.prompt session.mode "

@@ -281,31 +281,81 @@ async def test_thinking_is_one_line_until_it_is_unfolded() -> None:
         assert "let me see" in text_of(view)
 
 
+def works(call: str = "a", name: str = "report-creation-expert", task: str = "Write it") -> list[Event]:
+    return [
+        started(call, "Agent", subagent_type=name),
+        SubagentStarted(task_id=f"k{call}", tool_use_id=call, name=name, description=task, at=at(0)),
+    ]
+
+
 async def test_a_subagents_text_is_folded_under_its_name() -> None:
     async with hosted(pane(), 80, 40) as (view, pilot):
-        view.handle_events(
-            [
-                *asked(),
-                started("a", "Agent", subagent_type="report-creation-expert"),
-                SubagentStarted(
-                    task_id="k", tool_use_id="a", name="report-creation-expert", description="Write it"
-                ),
-                delta("I read **ten** articles.", "s1", "a"),
-            ]
-        )
-        assert "▸ report-creation-expert: Write it" in text_of(view)
-        assert "running · 1 message" in text_of(view)
-        assert "articles" not in text_of(view)
+        view.handle_events([*asked(), *works(), delta("I read **ten** articles.", "s1", "a")])
+        assert "▸ ⠹ report-creation-expert: Write it  “I read **ten** articles." in text_of(view)
+        assert "read ten" not in text_of(view)
         await pilot.press("end", "enter")
         assert "I read ten articles." in text_of(view)
         view.handle_events([delta("\n\nThen I wrote.", "s1", "a"), written("Done.", "s2", "a")])
         assert "Then I wrote." in text_of(view)
         assert text_of(view).endswith("Done.")
-        view.handle_events(
-            [SubagentFinished(task_id="k", tool_use_id="a", name="report-creation-expert"), written("Back.")]
-        )
-        assert "done · 2 messages" in text_of(view)
+        end = SubagentFinished(task_id="ka", tool_use_id="a", name="report-creation-expert", at=at(75))
+        view.handle_events([end, finished("a"), written("Back.")])
+        line = next(row for row in text_of(view).splitlines() if "report-creation-expert" in row)
+        assert line.strip().startswith("▾ ✓ report-creation-expert: Write it  Done.")
+        assert line.endswith("done · 1m 15s")
         assert text_of(view).endswith("Back.")
+
+
+async def test_a_working_subagent_shows_its_call_its_last_line_and_its_time_in_one_row() -> None:
+    now = at(0).timestamp()
+    view = ConversationPane(zone=UTC, clock=lambda: now)
+    async with PaneHost(view).run_test(size=(100, 30)) as pilot:
+        view.handle_events([*asked(), *works(), *works("b", "data-analyst", "Count")])
+        assert view._timer is not None
+        assert view._timer._active.is_set()
+        now += 12.7
+        view._advance()
+        first, second = (row.strip(" ▌") for row in rows(view) if "▸" in row)
+        assert first.startswith("▸ ⠙ report-creation-expert: Write it")
+        assert first.endswith(" 12s")
+        assert second.startswith("▸ ⠙ data-analyst: Count")
+        view.handle_events([written("# Plan\n\nI read all of them first.", "m1", "a")])
+        view.handle_events(
+            [started("c1", "Read", "a", path="x.md"), started("c2", "Grep", "a", pattern="chip")]
+        )
+        (row,) = (row for row in rows(view) if "report-creation-expert" in row)
+        assert "Grep chip · +1 · “I read all of them first." in row
+        view.handle_events([finished("c2"), finished("c1")])
+        (row,) = (row for row in rows(view) if "report-creation-expert" in row)
+        assert "Write it  “I read all of them first." in row
+        # Where it is narrow, what it does is worth more than its task.
+        await pilot.resize_terminal(58, 30)
+        view.handle_events([started("c3", "Read", "a", path="x.md")])
+        (row,) = (row for row in rows(view) if "report-creation-expert" in row)
+        assert "report-creation-expert  Read x.md" in row
+        stop = SubagentFinished(
+            task_id="kb", tool_use_id="b", name="data-analyst", status="cancelled", by_person=True, at=at(5)
+        )
+        end = SubagentFinished(task_id="ka", tool_use_id="a", name="report-creation-expert", at=at(20))
+        view.handle_events([stop, end, finished("a"), finished("b", "cancelled")])
+        assert not view._timer._active.is_set()
+        first, second = (row.strip(" ▌") for row in rows(view) if "▸" in row)
+        assert first.startswith("▸ ✓ report-creation-expert")
+        assert first.endswith("done · 3 calls · 20.0s")
+        assert second.startswith("▸ ⊘ data-analyst: Count")
+        assert second.endswith("stopped by you · 5.0s")
+
+
+async def test_x_stops_the_subagent_under_the_cursor_or_the_only_one() -> None:
+    view = pane()
+    host = PaneHost(view)
+    async with host.run_test(size=(80, 30)) as pilot:
+        view.handle_events([*asked(), *works()])
+        await pilot.press("home", "X")
+        view.handle_events(works("b"))
+        await pilot.press("X", "end", "X")
+        await pilot.pause()
+        assert host.opened == ["stop a", "stop b"]
 
 
 @pytest.mark.parametrize(

@@ -122,7 +122,7 @@ async def test_a_match_in_the_name_of_a_fold_leaves_it_folded() -> None:
         view.handle_events(
             [
                 SubagentStarted(task_id="k", tool_use_id="t", name="expert", description="Chip report"),
-                written("About chips.", "s", "t"),
+                written("About chips.\n\nAll is read.", "s", "t"),
                 written("Back.", "b"),
             ]
         )

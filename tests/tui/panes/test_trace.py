@@ -213,7 +213,7 @@ async def test_slow_calls_are_marked_while_they_run_and_afterwards() -> None:
 
 
 async def test_a_result_that_was_cut_says_whether_the_rest_is_lost() -> None:
-    async with hosted(pane(), 60, 20) as (view, _):
+    async with hosted(pane(), 66, 20) as (view, _):
         view.handle_events([asked()])
         for call, recovered in (("t1", True), ("t2", False)):
             seen = McpObservation(
@@ -229,7 +229,7 @@ async def test_a_result_that_was_cut_says_whether_the_rest_is_lost() -> None:
             )
         done = ObserverFinished(run_id="r", observer="search", tool_use_id="t1", status="saved", items=25)
         view.handle_events([done])
-        assert "truncated, recovered · 25 i" in shown(view)[1]
+        assert "truncated, recovered · 25 items" in shown(view)[1]
         assert "truncated, rest lost" in shown(view)[2]
 
 

@@ -15,7 +15,7 @@ from core.events.units import quantity, size
 from core.text import clean_line
 from tui.panes.conversation.results import Result
 from tui.render.file_names import FindFile, no_file, with_files
-from tui.render.format import middle_cut
+from tui.render.format import middle_cut, tail_cut
 from tui.render.layout import PLAIN, Line, line_width, spread, width_of, wrap
 from tui.render.markdown import MarkdownTheme, render_markdown
 from tui.render.theme import component_classes, read_theme
@@ -41,6 +41,8 @@ CARD = "◆"
 INCOMPLETE = "⋯ incomplete"
 FOLDED, UNFOLDED = "▸", "▾"
 LIVE_LIMIT = 8_000
+LEAST_ACTIVITY = 24
+"""Cells below which the line of a sub-agent leaves its task out, for what it does."""
 LIVE_ROWS = 30
 
 
@@ -96,10 +98,18 @@ class Prose(_Base):
 
 @dataclass(slots=True, kw_only=True)
 class Fold(_Base):
-    """One line for a folded text: thinking, or the messages of a sub-agent."""
+    """One line for a folded text: thinking, or the messages of a sub-agent with what it does.
+
+    `mark` and `tone` are the state of a sub-agent, `name` its title for a short line, and `activity` its current call
+    and the last line that it wrote.
+    """
 
     title: str
     summary: str = ""
+    name: str = ""
+    mark: str = ""
+    tone: Tone = Tone.QUIET
+    activity: str = ""
     open: bool = False
     markdown: bool = True
     began: datetime | None = None
@@ -110,6 +120,11 @@ class Fold(_Base):
     def text(self) -> str:
         """The folded text."""
         return "\n\n".join(text for parts in self.messages.values() if (text := "".join(parts).strip()))
+
+    def cut_row(self, row: str) -> str:
+        """Return the drawn row up to the end of the title: what follows are states, not text."""
+        shown = self.title if self.title in row else self.name
+        return row[: row.find(shown) + len(shown)]
 
 
 @dataclass(slots=True, kw_only=True)
@@ -257,22 +272,36 @@ def _abridged(source: str) -> str:
 
 
 def _fold(block: Fold, width: int, theme: ConversationTheme) -> Line:
-    left = [Segment(f"{UNFOLDED if block.open else FOLDED} {block.title}", theme.fold)]
-    return spread(left, [Segment(block.summary, theme.facts)], width)
+    line: Line = [Segment(f"{UNFOLDED if block.open else FOLDED} ", theme.fold)]
+    if block.mark:
+        line.append(Segment(f"{block.mark} ", _mark_style(block.tone, theme)))
+    room = width - line_width(line) - width_of(block.summary) - 2
+    title = block.title
+    if block.activity and block.name and room - width_of(title) - 2 < LEAST_ACTIVITY:
+        title = block.name
+    line.append(Segment(title, theme.fold))
+    room -= width_of(title) + 2
+    if block.activity and room >= LEAST_ACTIVITY // 2:
+        line.append(Segment(f"  {tail_cut(block.activity, room)}", theme.facts))
+    return spread(line, [Segment(block.summary, theme.facts)], width)
+
+
+def _mark_style(tone: Tone, theme: ConversationTheme) -> Style:
+    match tone:
+        case Tone.QUIET:
+            return theme.app
+        case Tone.GOOD:
+            return theme.good
+        case Tone.WARNING | Tone.WAITING:
+            return theme.warning
+        case Tone.BAD:
+            return theme.bad
+        case _:
+            assert_never(tone)
 
 
 def _notice(block: Notice, width: int, theme: ConversationTheme, find_file: FindFile) -> list[Line]:
-    match block.tone:
-        case Tone.QUIET:
-            mark = theme.app
-        case Tone.GOOD:
-            mark = theme.good
-        case Tone.WARNING | Tone.WAITING:
-            mark = theme.warning
-        case Tone.BAD:
-            mark = theme.bad
-        case _:
-            assert_never(block.tone)
+    mark = _mark_style(block.tone, theme)
     text = mark if block.tone in {Tone.BAD, Tone.WAITING} else theme.app
     inside = max(1, width - 2)
     link = theme.markdown.link

@@ -102,7 +102,7 @@ def part_of_block(
     """
     if isinstance(block, Fold):
         # Who selects the line of a fold means its title, not the text it hides.
-        rows = [row[: row.find(block.title) + len(block.title)] for row in rows]
+        rows = [block.cut_row(row) for row in rows]
         units, source = [Unit(block.gap, block.gap + 1, (0, 1), block.title)], block.title
     else:
         source = block.source if isinstance(block, Prose) else text_of_block(block)

@@ -116,12 +116,8 @@ class Dialogue:
                 self._set_path(event.query_id, event.at, event.decision)
             case ToolCallStarted():
                 self.on_call_started(event)
-            case SubagentStarted():
-                self.folds.begin_subagent(event)
-            case SubagentFinished():
-                self.folds.end_subagent(event.tool_use_id, event.status)
-            case ToolCallFinished() if event.tool_use_id in self.folds:
-                self.folds.end_subagent(event.tool_use_id, event.status)
+            case SubagentStarted() | SubagentFinished() | ToolCallFinished():
+                self.folds.handle_event(event)
             case McpStatus():
                 self.on_servers(event)
             case _:
@@ -180,6 +176,7 @@ class Dialogue:
         self._show_facts(turn)
         if event.name in {"Agent", "Task"}:
             self.folds.name_subagent(event.tool_use_id, tool_label(event.name, event.input))
+        self.folds.begin_call(event)
 
     def on_query_finished(self, event: QueryFinished) -> None:
         """Complete the answer and its heading."""

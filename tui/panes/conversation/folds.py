@@ -3,22 +3,69 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
+from dataclasses import dataclass, field
+from datetime import datetime
 
-from core.events.types import MessageFinished, SubagentStarted, TextDelta, ThinkingDelta
+from core.events.tool_names import main_argument, tool_label
+from core.events.types import (
+    MessageFinished,
+    SubagentFinished,
+    SubagentStarted,
+    TextDelta,
+    ThinkingDelta,
+    ToolCallFinished,
+    ToolCallStarted,
+)
 from core.events.units import count as scaled
-from core.events.units import duration, quantity
+from core.events.units import duration, live_duration, quantity
 from core.text import clean, clean_line
-from tui.panes.conversation.blocks import Block, Fold, Prose, Verbatim
+from tui.panes.conversation.blocks import Block, Fold, Prose, Tone, Verbatim
 from tui.panes.conversation.page import Page
 from tui.panes.conversation.stream import pieces_of
+from tui.render.format import Mark
 
 __all__ = ["Folds"]
 
 SHORTEST_SHOWN = 0.1
 """Seconds; no duration is shown for shorter thinking."""
 
-_AT_WORK = "running"
+STOPPED = "stopped by you"
 _ENDS = {"success": "done", "error": "failed"}
+_MARKS = {"success": (Mark.SUCCESS, Tone.GOOD), "error": (Mark.ERROR, Tone.BAD)}
+_LONGEST_LINE = 160
+_LONGEST_TAIL = 2_000
+
+
+@dataclass(slots=True)
+class _Work:
+    """What a sub-agent that runs does: its calls that have not ended, and the lines that it wrote."""
+
+    fold: Fold
+    began: datetime
+    calls: int = 0
+    running: dict[str, str] = field(default_factory=dict)
+    text: str = ""
+    first_line: str = ""
+    last_line: str = ""
+
+    @property
+    def activity(self) -> str:
+        """Its newest call that runs, how many others do, and the last line that it wrote."""
+        call = next(reversed(self.running.values()), "")
+        others = f"+{len(self.running) - 1}" if len(self.running) > 1 else ""
+        said = f"“{self.last_line}" if self.last_line else ""
+        return " · ".join(part for part in (call, others, said) if part)
+
+    def read(self, event: TextDelta | MessageFinished) -> None:
+        """Note the first and the last line of the message that it wrote or writes."""
+        complete = isinstance(event, MessageFinished)
+        self.text = event.text if complete else (self.text + event.text)[-_LONGEST_TAIL:]
+        lines = [line for line in self.text.strip().splitlines() if line.strip()]
+        if lines:
+            self.last_line = clean_line(lines[-1], _LONGEST_LINE).lstrip("#*>- ")
+        if lines and complete:
+            self.text = ""
+            self.first_line = clean_line(lines[0], _LONGEST_LINE).lstrip("#*>- ")
 
 
 class Folds:
@@ -35,6 +82,21 @@ class Folds:
         self._folds: dict[str, Fold] = {}
         self._agents: dict[str, str] = {}
         self._grown: dict[Hashable, Fold] = {}
+        self._work: dict[str, _Work] = {}
+        self._calls: dict[str, _Work] = {}
+
+    @property
+    def working(self) -> bool:
+        """Whether a sub-agent runs."""
+        return bool(self._work)
+
+    def stoppable(self, block: Block | None) -> Fold | None:
+        """The fold of the sub-agent that a block is about, if that runs, or of the only one that does."""
+        fold = self.fold_of(block) if block is not None else None
+        work = self._work.get(str(fold.key)) if fold is not None else None
+        if work is None and len(self._work) == 1:
+            work = next(iter(self._work.values()))
+        return None if work is None else work.fold
 
     def fold_of(self, block: Block) -> Fold | None:
         """The fold that a block is, or is the text of; None when it belongs to no fold."""
@@ -75,10 +137,53 @@ class Folds:
         """Set the name of the sub-agent of a tool call, cleaned already."""
         self._agents[call] = title
 
+    def handle_event(self, event: SubagentStarted | SubagentFinished | ToolCallFinished) -> None:
+        """Begin or end a sub-agent, or a call of one."""
+        match event:
+            case SubagentStarted():
+                self.begin_subagent(event)
+            case SubagentFinished():
+                status = STOPPED if event.by_person else event.status
+                self.end_subagent(event.tool_use_id, status, event.at)
+            case ToolCallFinished() if event.tool_use_id in self:
+                self.end_subagent(event.tool_use_id, event.status, event.at)
+            case ToolCallFinished():
+                self.end_call(event.tool_use_id)
+
     def begin_subagent(self, event: SubagentStarted) -> None:
         """Show that a sub-agent works, and on what."""
         self.name_subagent(event.tool_use_id, clean_line(event.name))
-        self._of_subagent(event.tool_use_id, clean_line(event.description, 80))
+        self._of_subagent(event.tool_use_id, event.at, clean_line(event.description, 80))
+
+    def begin_call(self, event: ToolCallStarted) -> None:
+        """Show the current call of a sub-agent."""
+        work = self._work.get(event.parent_tool_use_id or "")
+        if work is None:
+            return
+        work.calls += 1
+        argument = main_argument(event.name, event.input)
+        label = clean_line(f"{tool_label(event.name, event.input)} {argument}", _LONGEST_LINE)
+        work.running[event.tool_use_id] = label
+        self._calls[event.tool_use_id] = work
+        self._show_work(work)
+
+    def end_call(self, tool_use_id: str) -> None:
+        """Show what a sub-agent does after a call."""
+        work = self._calls.pop(tool_use_id, None)
+        if work is not None:
+            work.running.pop(tool_use_id, None)
+            self._show_work(work)
+
+    def tick(self, now: datetime, spinner: str) -> None:
+        """Show how long each sub-agent has been working."""
+        for work in self._work.values():
+            work.fold.mark = spinner
+            work.fold.summary = live_duration((now - work.began).total_seconds())
+            self._page.change(work.fold)
+
+    def _show_work(self, work: _Work) -> None:
+        work.fold.activity = work.activity
+        self._page.change(work.fold)
 
     def add_subagent_text(self, event: TextDelta | MessageFinished) -> None:
         """Add to the text of a sub-agent."""
@@ -88,31 +193,44 @@ class Folds:
         if isinstance(event, MessageFinished):
             if not text.strip():
                 return
-            self._of_subagent(call).messages[event.message_id] = [text]
+            self._of_subagent(call, event.at).messages[event.message_id] = [text]
         else:
-            self._of_subagent(call).messages.setdefault(event.message_id, []).append(text)
-        self._sum_up(self._folds[call])
+            self._of_subagent(call, event.at).messages.setdefault(event.message_id, []).append(text)
+        fold = self._folds[call]
+        if (work := self._work.get(call)) is not None:
+            work.read(event)
+            fold.activity = work.activity
+        self._note_grown(fold)
 
-    def end_subagent(self, call: str, status: str) -> None:
-        """Show how the work of a sub-agent ended, if it has a fold."""
-        fold = self._folds.get(call)
-        if fold is not None:
-            fold.summary = f"{_ENDS.get(status, status)} · {_amount(fold)}"
-            self._page.change(fold)
+    def end_subagent(self, call: str, status: str, at: datetime | None = None) -> None:
+        """Show how the work of a sub-agent ended and what it wrote last, if it has a fold and has not ended."""
+        work = self._work.pop(call, None)
+        if work is None:
+            return
+        for running in work.running:
+            self._calls.pop(running, None)
+        seconds = (at - work.began).total_seconds() if at is not None else 0.0
+        facts = [_ENDS.get(status, status)]
+        facts += [quantity(work.calls, "call")] if work.calls else []
+        facts += [duration(seconds)] if seconds >= SHORTEST_SHOWN else []
+        # What it worked on tells finished ones apart.
+        work.fold.name = ""
+        mark, work.fold.tone = _MARKS.get(status, (Mark.CANCELLED, Tone.WARNING))
+        work.fold.mark, work.fold.summary, work.fold.activity = mark.glyph, " · ".join(facts), work.first_line
+        self._page.change(work.fold)
 
     def end_subagents(self, status: str) -> None:
         """Show the same end for all sub-agents that still look as if they ran."""
-        for key, fold in self._folds.items():
-            if fold.markdown and fold.summary.startswith(_AT_WORK):
-                self.end_subagent(key, status)
+        for call in list(self._work):
+            self.end_subagent(call, status)
 
-    def _of_subagent(self, call: str, description: str = "") -> Fold:
+    def _of_subagent(self, call: str, at: datetime, description: str = "") -> Fold:
         fold = self._folds.get(call)
         if fold is None:
-            title = self._agents.get(call, "sub-agent")
-            if description:
-                title = f"{title}: {description}"
-            fold = Fold(key=call, group=call, title=title, summary=_AT_WORK)
+            name = self._agents.get(call, "sub-agent")
+            title = f"{name}: {description}" if description else name
+            fold = Fold(key=call, group=call, title=title, name=name, mark=Mark.RUNNING.glyph)
+            self._work[call] = _Work(fold, at)
             self._add(call, fold)
         return fold
 
@@ -142,7 +260,11 @@ class Folds:
         self._page.add(fold)
 
     def _sum_up(self, fold: Fold) -> None:
-        fold.summary = _amount(fold) if not fold.markdown else f"{_AT_WORK} · {_amount(fold)}"
+        size = sum(len(part) for parts in fold.messages.values() for part in parts)
+        fold.summary = " · ".join(fact for fact in (f"{scaled(size)} characters", fold.took) if fact)
+        self._note_grown(fold)
+
+    def _note_grown(self, fold: Fold) -> None:
         self._page.change(fold)
         if fold.open:
             self._grown[fold.key] = fold
@@ -176,12 +298,3 @@ class Folds:
 
 def _thinking(message_id: str) -> str:
     return f"thinking/{message_id}"
-
-
-def _amount(fold: Fold) -> str:
-    size = sum(len(part) for parts in fold.messages.values() for part in parts)
-    characters = f"{scaled(size)} characters"
-    if not fold.markdown:
-        return " · ".join(fact for fact in (characters, fold.took) if fact)
-    messages = len(fold.messages)
-    return f"{quantity(messages, 'message')}, {characters}" if messages else "no text yet"

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-from collections.abc import Iterable, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
-from datetime import tzinfo
+from datetime import UTC, datetime, tzinfo
 from pathlib import Path
 from typing import ClassVar, Self
 
@@ -14,6 +15,7 @@ from textual import events
 from textual.binding import BindingType
 from textual.message import Message
 from textual.selection import Selection
+from textual.timer import Timer
 
 from core.concurrency.garbage_collection import deferred
 from core.events.types import Event, QueryFinished
@@ -26,6 +28,7 @@ from tui.panes.conversation.notices import AppMessage
 from tui.panes.conversation.page import SUGGESTIONS, BlockRows, Page
 from tui.panes.conversation.results import describe_file
 from tui.panes.conversation.search import Search
+from tui.render.format import spinner
 from tui.render.markdown import MARKDOWN_COMPONENTS, warm_up
 from tui.terminal.copy import copy_text
 from tui.virtual_list.virtual_list import VirtualList
@@ -33,6 +36,7 @@ from tui.widgets.workers import start_job
 
 __all__ = ["ConversationPane"]
 
+TICK = 1.0
 A_SESSION = 2_000
 """Events in one batch: more than a living session ever brings at once."""
 
@@ -60,6 +64,7 @@ class ConversationPane(VirtualList[Block]):
         key_binding("find.next", "n", "find_next(1)", "next match", SEARCH),
         key_binding("find.previous", "N", "find_next(-1)", "previous match", SEARCH),
         key_binding("move.open", "enter", "open", "open a result; fold and unfold thinking, sub-agents"),
+        key_binding("subagent.stop", "X", "stop_subagent", "stop the sub-agent"),
     ]
     key_hints: ClassVar[tuple[tuple[str, str], ...]] = (
         ("find.search", "search"),
@@ -70,6 +75,13 @@ class ConversationPane(VirtualList[Block]):
         ("pane.maximise", "maximise"),
     )
     HELP = "The dialogue. Up and down move by message, y copies, / searches, Enter opens or unfolds, End follows."
+
+    class StopRequested(Message):
+        """A sub-agent is to be stopped, by the call that started it."""
+
+        def __init__(self, tool_use_id: str) -> None:
+            super().__init__()
+            self.tool_use_id = tool_use_id
 
     class LinkClicked(Message):
         """A link was clicked or chosen; `url` is untrusted."""
@@ -101,17 +113,26 @@ class ConversationPane(VirtualList[Block]):
         id: str | None = None,
         zone: tzinfo | None = None,
         suggestions: Sequence[str] = SUGGESTIONS,
+        clock: Callable[[], float] = time.time,
     ) -> None:
-        """Make an empty conversation; times are shown in `zone`, or else in that of this machine."""
+        """Make an empty conversation; times are shown in `zone`, or else in that of this machine.
+
+        `clock` gives the time of day in seconds, for what runs.
+        """
         self.block_source = BlockRows(suggestions)
         super().__init__(self.block_source, id=id)
         self.zone = zone
+        self._clock = clock
+        self._ticks = 0
+        self._timer: Timer | None = None
         self.dialogue = Dialogue(Page(self, self.block_source), zone)
         self.search = self.highlighter = Search(self, self.set_open, "Conversation")
 
     def on_mount(self) -> None:
-        """Load parser and lexers in a thread, so that the first answer does not wait for them."""
+        """Set up the one timer, and load parser and lexers in a thread: the first answer must not wait for them."""
         self.dialogue.key_of_newest = keys_of(self.app).shown("report.open")
+        self._timer = self.set_interval(TICK, self._advance, pause=True)
+        self._run_timer()
         self.run_worker(warm_up, group="warm-up", thread=True, exit_on_error=False)
 
     # -- events -----------------------------------------------------------------------------------
@@ -129,9 +150,23 @@ class ConversationPane(VirtualList[Block]):
             files.changed = False
             self.touch_all()
         self.dialogue.folds.show_grown()
+        self._run_timer()
         self.update_rows()
         self.search.update()
         self._describe_results()
+
+    def _run_timer(self) -> None:
+        """Let the time of sub-agents pass only while some work."""
+        if self._timer is not None:
+            if self.dialogue.folds.working:
+                self._timer.resume()
+            else:
+                self._timer.pause()
+
+    def _advance(self) -> None:
+        self._ticks += 1
+        self.dialogue.folds.tick(datetime.fromtimestamp(self._clock(), UTC), spinner(self._ticks))
+        self.update_rows()
 
     def end(self, message: AppMessage | None) -> None:
         """Let nothing look as if it continued, and show a message below."""
@@ -169,6 +204,7 @@ class ConversationPane(VirtualList[Block]):
         self.dialogue = longer.dialogue
         self.dialogue.page.move_to(self, self.block_source)
         move_search()
+        self._run_timer()
         self.update_rows()
         self._describe_results()
 
@@ -211,6 +247,14 @@ class ConversationPane(VirtualList[Block]):
             self.show_entry(fold.key)
             self.update_rows()
             self.search.update()
+
+    def action_stop_subagent(self) -> None:
+        """Stop the sub-agent under the cursor, or the only one that runs."""
+        fold = self.dialogue.folds.stoppable(self.cursor)
+        if fold is None:
+            self.notify("Move to the sub-agent that is to be stopped.", markup=False)
+        else:
+            self.post_message(self.StopRequested(str(fold.key)))
 
     def set_open(self, fold: Fold, opened: bool) -> None:
         """Show or hide the text of a fold."""

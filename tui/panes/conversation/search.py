@@ -133,7 +133,7 @@ class Findings:
         if isinstance(block, Heading):
             return []
         if isinstance(block, Fold):
-            rows = [row[: row.find(block.title) + len(block.title)] for row in rows]
+            rows = [block.cut_row(row) for row in rows]
         return drawn_matches(self._plain, rows)
 
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from rich.segment import Segment
 from rich.style import Style
 
-from core.events.units import count, duration, money, size, tokens
+from core.events.units import count, duration, live_duration, money, size, tokens
 from tui.panes.trace.calls import CallNode
 from tui.panes.trace.totals import Totals, TotalsStyles, render_totals
 from tui.panes.trace.waterfall import WATERFALL_FROM_WIDTH, Columns, bar_of, columns_of
@@ -24,6 +23,7 @@ SLOW, VERY_SLOW = 10.0, 60.0
 QUIET = 5.0
 SLOW_MARK, VERY_SLOW_MARK = "!", "!!"
 OTHER_CELLS = 12
+SEPARATOR = " · "
 LEAST_CELLS = 5
 FOLDED, UNFOLDED = "▸", "▾"
 _MARK = "“ "
@@ -127,6 +127,8 @@ def _short_path(text: str, room: int) -> str:
 
 
 def _part(text: str, room: int, style: Style) -> Line:
+    while SEPARATOR in text and width_of(text) > room:
+        text = text.rpartition(SEPARATOR)[0]
     if not text or room < min(width_of(text), LEAST_CELLS):
         return []
     return [Segment("  "), Segment(tail_cut(text, room), style)]
@@ -141,14 +143,14 @@ def _note(node: CallNode, now: float, columns: Columns, *, with_error: bool) -> 
     error = node.error if with_error else ""
     used = tokens(node.tokens) if node.tokens and node.kind == "agent" and not columns.tokens else ""
     parts = (node.flag, error, node.note, used, waited, _quiet(node, now))
-    return " · ".join(part for part in parts if part)
+    return SEPARATOR.join(part for part in parts if part)
 
 
 def _quiet(node: CallNode, now: float) -> str:
     """Say how long a sub-agent gave no sign of life; a call of it that runs shows its own time."""
     if node.kind != "agent" or node.mark is not Mark.RUNNING or now - node.heard < QUIET:
         return ""
-    return "" if any(child.running for child in node.children) else f"quiet {_live(now - node.heard)}"
+    return "" if any(child.running for child in node.children) else f"quiet {live_duration(now - node.heard)}"
 
 
 def _numbers(node: CallNode, columns: Columns, theme: TraceTheme, now: float) -> Line:
@@ -174,7 +176,7 @@ def _time(node: CallNode, columns: Columns, theme: TraceTheme, now: float) -> Se
     if node.took is None and not node.running:
         text = ""
     else:
-        text = duration(seconds) if node.took is not None else _live(seconds)
+        text = duration(seconds) if node.took is not None else live_duration(seconds)
     style = theme.number
     if node.kind == "call" and (worked := seconds - node.waited) > SLOW:
         # The mark also works without colours.
@@ -182,10 +184,6 @@ def _time(node: CallNode, columns: Columns, theme: TraceTheme, now: float) -> Se
         style = theme.bad if very else theme.warning
         text = (VERY_SLOW_MARK if very else SLOW_MARK) + text
     return Segment(f"{text:>{columns.time}}", style)
-
-
-def _live(seconds: float) -> str:
-    return f"{math.floor(seconds)}s" if seconds < 60 else duration(math.floor(seconds))
 
 
 def render_message(node: CallNode, width: int, theme: TraceTheme) -> list[Line]:
