@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-__all__ = ["Chunk", "blocks_of", "definitions", "split_long", "split_stable"]
+__all__ = ["Chunk", "blocks_of", "closed", "definitions", "split_long", "split_stable"]
 
 CHUNK_TARGET = 1_500
 CHUNK_LIMIT = 8_000
@@ -15,6 +15,11 @@ _ITEM = re.compile(r" {0,3}(?:[-+*]|\d{1,9}[.)])(?:[ \t]|$)")
 _MAYBE_ITEM = re.compile(r" {0,3}(?:[-+*]|\d{1,9}[.)]?)?$")
 _LINES = re.compile(r"[^\n]*\n|[^\n]+")
 _DEFINITION = re.compile(r"^ {0,3}\[[^\]\n]{1,200}\]:[ \t]*\S+.*$", re.MULTILINE)
+
+
+_OPEN_LINK = re.compile(r"!?\[([^\[\]\n]{0,300})(?:\]\([^()\n]{0,2000})?$")
+_CODE = re.compile(r"(`+)(?:(?!\1).)*\1", re.DOTALL)
+_TABLE_HEAD = re.compile(r"(\|[^\n]*\|)[ \t]*(?:\n\|?[ \t:|-]*)?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +90,34 @@ class _Scanner:
         opened = _FENCE.match(re.sub(r"^[ \t]*(?:(?:[-+*]|\d{1,9}[.)])[ \t]+)*", "", text))
         if opened is not None:
             self.fence = _Fence(opened.group(1), text.strip())
+
+
+def closed(source: str) -> str:
+    """Close what is open at the end of Markdown that breaks off, so that it looks as the full text will.
+
+    Code and strong text get their end, an unfinished link is shown as its text, and the head of a table is a table.
+    """
+    scanner = _Scanner()
+    start = position = 0
+    for line in _LINES.findall(source):
+        if scanner.begins_block(line, complete=True):
+            start = position
+        position += len(line)
+    done, tail = source[:start], source[start:]
+    if scanner.fence is not None:
+        return source
+    if (head := _TABLE_HEAD.fullmatch(tail)) is not None:
+        return f"{done}{head[1]}\n{'|---' * (head[1].count('|') - 1)}|"
+    tail = _OPEN_LINK.sub(r"\1", tail)
+    plain = _CODE.sub("", tail)
+    for mark in ("`", "**", "~~"):
+        if plain.count(mark) % 2:
+            last = tail.rfind(mark)
+            following = tail[last + len(mark) :]
+            if not following:
+                return done + tail[:last]
+            return f"{done}{tail.rstrip()}{mark}" if not following[0].isspace() else done + tail
+    return done + tail
 
 
 def split_stable(source: str) -> int:

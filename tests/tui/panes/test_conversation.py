@@ -150,7 +150,7 @@ async def test_the_half_of_an_answer_is_shown_once_and_marked_and_its_failure_on
             )
             assert "of it" not in text_of(view)
         view.handle_events(
-            [delta("Half", "m3"), msgspec.structs.replace(written("Half", "m3"), incomplete=True)]
+            [delta("Half", "m3"), msgspec.structs.replace(written("**Half", "m3"), incomplete=True)]
         )
         view.handle_events([ApiRetry(attempt=3, max_attempts=3, delay_ms=1, error="connection_closed")])
         assert "attempt 3 of 3" in text_of(view)

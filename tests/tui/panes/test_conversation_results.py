@@ -115,7 +115,7 @@ async def test_a_query_with_many_files_shows_the_most_important_ones() -> None:
         files = [saved(f"downloads/{number}.bin", "download") for number in range(9)]
         view.handle_events(answered(*files, saved()))
         assert len(cards(view)) == 5
-        assert cards(view)[0].path == REPORT
+        assert cards(view)[-1].path == REPORT
         assert any("5 more files in the workspace." in row for row in rows(view))
 
 

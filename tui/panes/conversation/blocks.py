@@ -18,6 +18,7 @@ from tui.render.file_names import FindFile, no_file, with_files
 from tui.render.format import middle_cut, tail_cut
 from tui.render.layout import PLAIN, Line, line_width, spread, width_of, wrap
 from tui.render.markdown import MarkdownTheme, render_markdown
+from tui.render.markdown_stream import closed
 from tui.render.theme import component_classes, read_theme
 
 __all__ = [
@@ -247,6 +248,8 @@ def _verbatim(block: Verbatim, width: int, theme: ConversationTheme, find_file: 
 def _prose(block: Prose, width: int, theme: ConversationTheme, find_file: FindFile) -> list[Line]:
     indent = block.indent if width > block.indent + 4 else 0
     source = _abridged(block.source) if block.live else block.source
+    if block.live or block.incomplete:
+        source = closed(source)
     lines = render_markdown(
         source, width - indent, theme.markdown, definitions=block.definitions, find_file=find_file
     )

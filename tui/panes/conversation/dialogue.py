@@ -211,6 +211,8 @@ class Dialogue:
     def show_results(self) -> None:
         """Show a card for each piece of finished work that the last query left."""
         left, self._left = sorted(self._left.values(), key=lambda result: result.rank), {}
+        # The most important one comes last, where the cursor is: Enter opens it.
+        left = [*reversed(left[:MOST_CARDS]), *left[MOST_CARDS:]]
         room = MOST_CARDS - len(self._cards)
         for result in left:
             card = self._cards.get(result.path)
