@@ -20,6 +20,7 @@ from core.concurrency.cancellation import Stop, in_thread
 from core.errors import FetchRefused
 from core.text import clean_line, middle_truncate
 from core.toolkit.articles import visible
+from core.toolkit.html_text import separate
 
 if TYPE_CHECKING:
     from core.concurrency.conversions import Conversions
@@ -44,6 +45,9 @@ SECONDS_TO_EXTRACT = 20.0
 SECONDS_TO_CONVERT = 10.0
 HTML_TYPES = frozenset({"text/html", "application/xhtml+xml"})
 CHROME_SELECTORS = ["nav", "footer", "header nav", "aside", "script", "style", "noscript", "template", "form"]
+# trafilatura drops white space between the blocks of some elements, and removes characters without width.
+_MARK = "\u241f"
+_SUPERFLUOUS = re.compile(rf"(?:(?<=\s)|(?<=\[)|^){_MARK}|{_MARK}(?=\s|\]|$)", re.MULTILINE)
 _TITLE = re.compile(r"<title[^<>]{0,200}>(.{1,2000}?)</title\s*>", re.IGNORECASE | re.DOTALL)
 
 
@@ -131,7 +135,7 @@ def extract_html(html: str, url: str) -> Extracted:
         from trafilatura import bare_extraction
 
         document: Any = bare_extraction(
-            html,
+            separate(html.replace(_MARK, ""), _MARK),
             url=url,
             with_metadata=True,
             include_comments=False,
@@ -145,12 +149,17 @@ def extract_html(html: str, url: str) -> Extracted:
     if document is None or not (document.text or "").strip():
         return _convert_page(html, url)
     return Extracted(
-        text=document.text,
-        title=document.title or _title_of(html),
-        author=document.author,
-        site=document.sitename or document.hostname,
+        text=_spaced(document.text),
+        title=_spaced(document.title) or _title_of(html),
+        author=_spaced(document.author) or None,
+        site=_spaced(document.sitename) or document.hostname,
         date=document.date,
     )
+
+
+def _spaced(text: str | None) -> str:
+    """Return a text with spaces instead of marks; a mark beside white space is removed."""
+    return _SUPERFLUOUS.sub("", text or "").replace(_MARK, " ")
 
 
 def _convert_page(html: str, url: str) -> Extracted:
@@ -160,7 +169,7 @@ def _convert_page(html: str, url: str) -> Extracted:
         extract_metadata=False, skip_images=True, base_url=url, exclude_selectors=CHROME_SELECTORS
     )
     try:
-        text = convert(html, options).content or ""
+        text = convert(separate(html), options).content or ""
     except Exception as error:
         raise NotReadable("the page could not be read as HTML") from error
     return Extracted(text=text, title=_title_of(html))

@@ -6,6 +6,7 @@ import html
 import re
 from typing import Any
 
+from core.toolkit.html_text import BLOCKS, separate
 from observers.decoding.truncated_json import CUT_OFF
 
 __all__ = ["one_line", "plain_text", "plain_texts", "plain_value"]
@@ -22,7 +23,9 @@ _ELEMENTS = (
 # Texts of several rows are joined by NUL, which no tag reaches across.
 _JOINT = "\0"
 _TAG = re.compile(rf"</?(?:{_ELEMENTS})(?:[ \t\r\n\f\v][^<>\0]*)?/?>", re.IGNORECASE | re.DOTALL)
-_BREAKING_TAG = re.compile(r"</?(?:br|p|div|li|tr|h[1-6])(?:[ \t\r\n\f\v][^<>\0]*)?/?>", re.IGNORECASE)
+_BREAKING = "|".join(sorted(BLOCKS - {"td", "th", "button", "caption", "option"}))
+_BREAKING_TAG = re.compile(rf"</?(?:{_BREAKING})(?:[ \t\r\n\f\v][^<>\0]*)?/?>", re.IGNORECASE)
+_SIBLINGS = "><"
 # Those that most texts with tags have no others than, and what is left in their place.
 _COMMON_TAGS = {
     f"<{slash}{name}>": "\n" if name in ("br", "p") else ""
@@ -60,7 +63,8 @@ def plain_text(text: str) -> str:
 def _without_tags(text: str) -> str:
     """The text without its tags; those that break a line become a line break."""
     count, plain, tags = text.count("<"), text, _COMMON_TAGS.copy()
-    while count > 0 and (start := plain.find("<")) >= 0:
+    # Texts of siblings are only known to be apart as long as their tags are there.
+    while _SIBLINGS not in text and count > 0 and (start := plain.find("<")) >= 0:
         tag = plain[start : plain.find(">", start) + 1]
         if (left := tags.pop(tag, None)) is None:
             break
@@ -71,6 +75,7 @@ def _without_tags(text: str) -> str:
         return plain
     if "<!--" in text:
         text = _JOINT.join(map(_without_comments, text.split(_JOINT)))
+    text = _JOINT.join(map(separate, text.split(_JOINT)))
     return _TAG.sub("", _BREAKING_TAG.sub("\n", text))
 
 

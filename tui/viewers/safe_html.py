@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from core.concurrency.cancellation import NEVER, Stop
 from core.text import clean
+from core.toolkit.html_text import separate
 from tui.viewers.conversion import conversions
 
 if TYPE_CHECKING:
@@ -44,6 +45,9 @@ _DROPPED = frozenset(
 )
 _STYLE = re.compile(r"<style[^>]*>.*?</style>", re.IGNORECASE | re.DOTALL)
 _FETCHES = re.compile(r"url\s*\(|@import|image-set|src\s*\(|\\", re.IGNORECASE)
+_SECTIONS = frozenset(
+    {"address", "button", "dialog", "fieldset", "label", "legend", "main", "search", "section"}
+)
 _PAGE_TAGS = frozenset({"style", "html", "body", "section", "main"})
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 
@@ -83,8 +87,8 @@ def to_markdown(source: str) -> str:
     from html_to_markdown import ConversionOptions, convert
 
     safe = nh3.clean(
-        source,
-        tags=nh3.ALLOWED_TAGS - {"area", "map"},
+        separate(source),
+        tags=(nh3.ALLOWED_TAGS | _SECTIONS) - {"area", "map"},
         clean_content_tags=set(_DROPPED),
         attributes={"a": {"href"}, "img": {"alt"}, "ol": {"start"}, "td": {"colspan"}, "th": {"colspan"}},
         url_schemes={"http", "https", "mailto"},

@@ -345,7 +345,7 @@ class TestJson:
         row = lines(tree)[tree.cursor]
         assert row.endswith(f"{len(long):,} characters")
         assert tree.execute(BodyCommand("copy")) == CopyText("value", long)
-        assert tree.execute(BodyCommand("copy_place")) == CopyText("path in the document", '["a b"].t[0]')
+        assert tree.execute(BodyCommand("copy_place")) == CopyText("key path", '["a b"].t[0]')
         detail = tree.detail()
         assert detail is not None
         assert lines(detail)[:3] == ['["a b"].t[0]', "a line", "of text [/b] a line"]

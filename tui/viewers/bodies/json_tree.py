@@ -181,7 +181,7 @@ class JsonTree:
             KeyHint("E", "unfold all", "unfold_all"),
             KeyHint("F", "fold all", "fold_all"),
             KeyHint("c", "copy value", "copy"),
-            KeyHint("p", "copy path", "copy_place"),
+            KeyHint("p", "copy key path", "copy_place"),
         )
 
     @property
@@ -229,7 +229,7 @@ class JsonTree:
                 text = text_of(branch.values[place], _MAX_COPIED)
                 return CopyText("value", text) if text is not None else False
             case "copy_place":
-                return CopyText("path in the document", self.path_text((*branch.path, place)))
+                return CopyText("key path", self.path_text((*branch.path, place)))
             case _:
                 return False
 

@@ -61,7 +61,7 @@ _FOLD_ALL = Binding.Group("in a tree: unfold all, fold all")
 _PAGE = Binding.Group("a page down, up")
 _SORT = Binding.Group("in a table: sort, reverse")
 _RESULT = Binding.Group("of a result: the article; the answer")
-_COPY = Binding.Group("copy the value or cell, its path")
+_COPY = Binding.Group("copy the value or cell, its key path")
 
 
 class DocumentView(ScrollView, can_focus=True):
@@ -98,7 +98,7 @@ class DocumentView(ScrollView, can_focus=True):
         key_binding("results.article", "a", "command('article')", "article", _RESULT),
         key_binding("results.answer", "A", "command('answer')", "answer", _RESULT),
         key_binding("file.copy_value", "c", "command('copy')", "copy the value", _COPY),
-        key_binding("file.copy_place", "p", "command('copy_place')", "copy its path", _COPY),
+        key_binding("file.copy_place", "p", "command('copy_place')", "copy its key path", _COPY),
     ]
 
     ALLOW_SELECT = False

@@ -1,0 +1,162 @@
+"""Keeps the texts of adjacent HTML elements apart, where converters and a removal of the tags would join them.
+
+A browser puts block elements, table cells and lines into different places, and style sheets do so with links and spans.
+"""
+
+from __future__ import annotations
+
+import re
+
+__all__ = ["BLOCKS", "separate"]
+
+BLOCKS = frozenset(
+    {
+        "address",
+        "article",
+        "aside",
+        "blockquote",
+        "body",
+        "br",
+        "button",
+        "caption",
+        "center",
+        "dd",
+        "details",
+    }
+    | {
+        "dialog",
+        "dir",
+        "div",
+        "dl",
+        "dt",
+        "fieldset",
+        "figcaption",
+        "figure",
+        "footer",
+        "form",
+        "header",
+        "hr",
+    }
+    | {
+        "h1",
+        "h2",
+        "h3",
+        "h4",
+        "h5",
+        "h6",
+        "hgroup",
+        "iframe",
+        "legend",
+        "li",
+        "main",
+        "menu",
+        "nav",
+        "object",
+    }
+    | {
+        "ol",
+        "optgroup",
+        "option",
+        "p",
+        "pre",
+        "search",
+        "section",
+        "select",
+        "summary",
+        "table",
+        "tbody",
+        "td",
+    }
+    | {"tfoot", "th", "thead", "tr", "ul", "video"}
+)
+"""The elements that a browser shows in a place of their own."""
+_JOINING = frozenset({"sub", "sup", "code", "kbd", "samp", "var", "wbr", "bdi", "bdo", "ruby", "rt", "rp"})
+_LITERAL = frozenset({"pre", "code", "kbd", "samp", "textarea", "script", "style", "title"})
+_STYLED_APART = frozenset({"a", "span", "cite", "time", "small", "label", "abbr", "data", "output"})
+_TAG = re.compile(r"<(/?)([A-Za-z][^\s<>/\0]*)[^<>\0]*>")
+_ENDS = ".!?…:"
+_CLOSING = "\"'”’»)]"
+_NEAR = 2
+
+
+def separate(html: str, space: str = " ") -> str:
+    """Put a space between texts that only tags stand between, if a browser would show them apart.
+
+    The time is in proportion to the length of the text.
+    """
+    parts: list[str] = []
+    run = _Run()
+    before = ""
+    literal = 0
+    done = 0
+    for match in _TAG.finditer(html):
+        text = html[done : match.start()]
+        if text:
+            parts += run.tags if literal or not run.separates(before, text) else run.with_space(space)
+            parts.append(text)
+            before, run = text[-_NEAR:], _Run()
+        slash, name = match[1], match[2].lower()
+        if name in _LITERAL:
+            literal = max(0, literal - 1) if slash else literal + 1
+        run.add(match[0], name, is_end=bool(slash))
+        done = match.end()
+    text = html[done:]
+    parts += run.with_space(space) if text and not literal and run.separates(before, text) else run.tags
+    parts.append(text)
+    return "".join(parts)
+
+
+class _Run:
+    """Tags without a text between them."""
+
+    __slots__ = (
+        "_first_is_end",
+        "_has_link_end",
+        "_has_next_link",
+        "_last_is_end",
+        "_names",
+        "_spot",
+        "tags",
+    )
+
+    def __init__(self) -> None:
+        self.tags: list[str] = []
+        self._names: set[str] = set()
+        self._spot = 0
+        self._first_is_end = self._last_is_end = self._has_link_end = self._has_next_link = False
+
+    def add(self, tag: str, name: str, *, is_end: bool) -> None:
+        """Add the next tag."""
+        if not self.tags:
+            self._first_is_end = is_end
+        self._last_is_end = is_end
+        self.tags.append(tag)
+        if name == "a":
+            self._has_next_link = self._has_next_link or (self._has_link_end and not is_end)
+            self._has_link_end = self._has_link_end or is_end
+        # White space between two blocks is dropped; at the edge of an emphasis it would be part of that.
+        if name in BLOCKS or (is_end and self._names.isdisjoint(BLOCKS)):
+            self._spot = len(self.tags)
+        self._names.add(name)
+
+    def with_space(self, space: str) -> list[str]:
+        """Return the tags with a space where it belongs to neither text."""
+        return [*self.tags[: self._spot], space, *self.tags[self._spot :]]
+
+    def separates(self, before: str, after: str) -> bool:
+        """Whether a browser shows these texts apart, and nothing else separates them."""
+        if not before or not self.tags or before[-1].isspace() or after[0].isspace():
+            return False
+        if not self._names.isdisjoint(BLOCKS):
+            return True
+        if not self._names.isdisjoint(_JOINING):
+            return False
+        if self._has_next_link:
+            return True
+        if not after[0].isupper():
+            return False
+        end = before[-1] if before[-1] not in _CLOSING else before[0]
+        if end in _ENDS:
+            return True
+        are_siblings = self._first_is_end and not self._last_is_end and self._names <= _STYLED_APART
+        return are_siblings and (end.islower() or end.isdigit())

@@ -1,0 +1,68 @@
+from __future__ import annotations
+
+import pytest
+
+from core.toolkit.extract import extract_html
+from core.toolkit.html_text import separate
+from observers.search.sanitise import plain_text, plain_texts
+from tui.viewers.safe_html import to_markdown
+
+APART = (
+    "<div>we have.</div><div>Dagny</div>",
+    "<section>we have.</section><section>Dagny</section>",
+    "<table><tr><td>we have.</td><td>Dagny</td></tr></table>",
+    "<table><tr><td><div>we have.</div><div>Dagny</div></td><td>x</td></tr></table>",
+    "<p>we have.<br>Dagny</p>",
+    "<ul><li>we have.</li><li>Dagny</li></ul>",
+    "<ul><li><div>we have.</div><div>Dagny</div></li></ul>",
+    "<blockquote>we have.<cite>Dagny</cite></blockquote>",
+    "<blockquote>we have.</blockquote><address>Dagny</address>",
+    "<dl><dt>we have.</dt><dd>Dagny</dd></dl>",
+    "<p><span>we have.</span><span>Dagny</span></p>",
+    "<p><span>we have</span><span>Dagny</span></p>",
+    "<p>we <a href='https://a.example/1'>have</a><a href='https://a.example/2'>Dagny</a></p>",
+    "<a href='https://a.example/1'><h3>we have.</h3><span>Dagny</span></a>",
+)
+TOGETHER = (
+    ("<p>wor<b>d</b>s</p>", "words"),
+    ("<p>H<sub>2</sub>O</p>", "H2O"),
+    ("<p><span>T</span>he</p>", "The"),
+    ("<p>un<em>believ</em>able</p>", "unbelievable"),
+)
+LONG = "<p>" + "The text of the article is long enough to be found. " * 8 + "</p>"
+
+
+def _text(markdown: str) -> str:
+    for mark in ("*", "<sub>", "</sub>"):
+        markdown = markdown.replace(mark, "")
+    return markdown
+
+
+@pytest.mark.parametrize("html", APART)
+def test_what_a_browser_shows_apart_is_never_joined(html: str) -> None:
+    page = f"<html><body><article><h1>T</h1>{LONG}{html}{LONG}</article></body></html>"
+    for text in (to_markdown(html), plain_text(html), extract_html(page, "https://a.example/").text):
+        assert "haveDagny" not in text
+        assert "have.Dagny" not in text
+        assert "\u241f" not in text
+    assert plain_texts([html, html], one_line=False) == [plain_text(html)] * 2
+
+
+@pytest.mark.parametrize(("html", "text"), TOGETHER)
+def test_parts_of_a_word_stay_together(html: str, text: str) -> None:
+    page = f"<html><body><article><h1>T</h1>{LONG}{html}{LONG}</article></body></html>"
+    assert _text(to_markdown(html)) == text
+    assert plain_text(html) == text
+    assert text in _text(extract_html(page, "https://a.example/").text)
+
+
+def test_code_and_white_space_stay_as_they_are() -> None:
+    code = "<pre><span>a.</span><span>B</span><br>c</pre> <p>x</p> <p>y</p>"
+    assert separate(code) == code
+    assert separate("no tags.At all < 3 and > 2") == "no tags.At all < 3 and > 2"
+    assert separate("") == ""
+
+
+def test_the_space_belongs_to_neither_emphasis() -> None:
+    assert to_markdown("<b>we have.</b><em>Dagny</em>") == "**we have.** *Dagny*"
+    assert separate("x<br/>y<td>z") == "x<br/> y<td> z"
