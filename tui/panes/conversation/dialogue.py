@@ -30,7 +30,7 @@ from core.events.units import duration, quantity
 from core.text import clean
 from tui.panes.conversation.blocks import Card, Heading, Notice, Tone, Verbatim
 from tui.panes.conversation.folds import Folds
-from tui.panes.conversation.notices import AppMessage, message_of, server_message
+from tui.panes.conversation.notices import RETRIED, AppMessage, message_of, server_message
 from tui.panes.conversation.page import Page
 from tui.panes.conversation.results import Result, Results
 from tui.panes.conversation.stream import MessageStream
@@ -204,7 +204,14 @@ class Dialogue:
         if message is not None:
             self.add_message(message)
         if isinstance(event, QueryFinished):
-            self._topics.pop("retry", None)
+            self._end_retry()
+
+    def _end_retry(self) -> None:
+        """Note in a few words that the request was repeated: what comes next is the answer, or why there is none."""
+        notice = self._topics.pop("retry", None)
+        if notice is not None:
+            notice.mark, notice.tone, notice.text, notice.details = "·", Tone.QUIET, RETRIED, ()
+            self.page.change(notice)
 
     # -- finished work ----------------------------------------------------------------------------
 
@@ -254,7 +261,7 @@ class Dialogue:
 
     def on_text(self, event: TextDelta) -> None:
         """Add a part of a message that is being written."""
-        self._topics.pop("retry", None)
+        self._end_retry()
         self.folds.end_thought(event)
         self._stream(event.query_id, event.message_id, event.at).write(clean(event.text))
 

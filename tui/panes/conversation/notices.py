@@ -43,11 +43,11 @@ from tui.panes.conversation.blocks import Tone
 from tui.render.agent_failures import informative_causes
 from tui.render.events import MARKS
 
-__all__ = ["AppMessage", "message_of", "server_message"]
+__all__ = ["RETRIED", "AppMessage", "message_of", "server_message"]
 
 _LONGEST = 2_000
 _LONGEST_CAUSE = 400
-_RETRIED = "The request to the model was repeated."
+RETRIED = "The request to the model was repeated."
 _TONES = {
     Severity.INFO: Tone.QUIET,
     Severity.STARTED: Tone.QUIET,
@@ -170,4 +170,4 @@ def _end_of_query(event: QueryFinished) -> AppMessage:
         sentence = f"Stopped{after}: spending limit reached. Raise it with /budget."
         return _message(Description("query", sentence, Severity.ERROR))
     same_error = describe(ErrorRaised(where="agent", message=event.error or "")).sentence
-    return _message(describe(event), topic="retry", before=_RETRIED, instead_of=same_error[:_LONGEST].strip())
+    return _message(describe(event), topic="retry", before=RETRIED, instead_of=same_error[:_LONGEST].strip())
