@@ -498,7 +498,7 @@ class UaTuiApp(BaseApp):
             self.call_later(self.action_quit)
             return
         self._copy_pressed_at = now
-        message = f"Nothing is selected. Press {self.keys.shown('copy')} again to quit."
+        message = f"Nothing is selected: press {self.keys.shown('copy')} again to quit."
         self.notify(message, markup=False, timeout=AGAIN_SECONDS)
 
     async def action_quit(self) -> None:

@@ -36,4 +36,4 @@ def open_read_only(app: App[Any], folder: Path) -> None:
     except OSError as error:
         raise NoProgram(f"The session cannot be opened: {error.strerror or error}.") from error
     if code:
-        raise NoProgram(f"`ua-tui open` ended with code {code}; run it in a shell to see why: {folder}.")
+        raise NoProgram(f"`ua-tui open` ended with code {code}: run it in a shell to see why.")

@@ -42,4 +42,4 @@ async def _browse(app: App[Any], url: str) -> None:
 
 
 def _notify_unopened(app: App[Any], why: str) -> None:
-    app.notify(f"{why} Copy the link instead.", markup=False, severity="warning")
+    app.notify(f"{why.rstrip('.')}: copy the link instead.", markup=False, severity="warning")

@@ -90,7 +90,7 @@ class Copied:
                 return f"{what} sent to the terminal (OSC 52), {UNCONFIRMED}"
             case "tmux":
                 state = "is in tmux's buffer (read back)" if self.checked else "was sent to tmux"
-                return f"{what} {state}; tmux passes it to the terminal (OSC 52), {UNCONFIRMED}"
+                return f"{what} {state}, and was sent to the terminal (OSC 52)"
             case _ if self.checked:
                 return f"{what} copied with {self.route} (read back)"
             case _:

@@ -81,7 +81,7 @@ def opener(path: Path, environment: Mapping[str, str], platform: str = sys.platf
     name = "open" if platform == "darwin" else "xdg-open"
     found = find_program(name, environment.get("PATH", os.defpath))
     if found is None:
-        raise NoDesktop(_with_path(f"{name} was not found. Install it, or open the file yourself.", path))
+        raise NoDesktop(_with_path(f"{name} was not found, so open the file yourself", path))
     return found
 
 
@@ -121,4 +121,4 @@ def start(path: Path, environment: Mapping[str, str], platform: str = sys.platfo
 
 
 def _with_path(why: str, path: Path) -> str:
-    return f"{why} The file is {clean_line(os.fspath(path), 1000)}"
+    return f"{why.rstrip('.')}: {clean_line(os.fspath(path), 1000)}"

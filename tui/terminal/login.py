@@ -23,7 +23,7 @@ def command_to_log_in(settings: Settings) -> Sequence[str]:
     """
     program = claude_program(settings)
     if program is None:
-        raise NoProgram("The Claude command line was not found. Reinstall claude-agent-sdk, or set cli_path.")
+        raise NoProgram("The Claude command line was not found: set cli_path to it.")
     return login_command(program)
 
 

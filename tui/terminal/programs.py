@@ -57,16 +57,16 @@ def command_of(program: Program, environment: Mapping[str, str]) -> list[str]:
         try:
             command = shlex.split(value)
         except ValueError as error:
-            message = f"${variable} is invalid: {error}. Set it to the command of {program.one}."
+            message = f"${variable} is invalid ({error}): set it to the command of {program.one}."
             raise NoProgram(message) from error
         if shutil.which(command[0], path=search) is None:
-            message = f"The {program.name} '{clean_line(command[0], 80)}' in ${variable} was not found."
-            raise NoProgram(f"{message} Set ${variable} to one that is installed.")
+            message = f"The {program.name} '{clean_line(command[0], 80)}' in ${variable} was not found"
+            raise NoProgram(f"{message}: set ${variable} to one that is installed.")
         return command
     for usual in program.usual:
         if (found := shutil.which(usual, path=search)) is not None:
             return [found]
-    raise NoProgram(f"No {program.name} found. Set ${program.variables[-1]} to its command.")
+    raise NoProgram(f"No {program.name} found: set ${program.variables[-1]} to its command.")
 
 
 def edit(app: App[object], path: Path, command: Sequence[str]) -> int:
@@ -96,5 +96,5 @@ def _run_suspended(
         message = f"{program.one.capitalize()} needs a terminal, and there is none here."
         raise NoProgram(message) from error
     except OSError as error:
-        message = f"The {program.name} '{clean_line(command[0], 80)}' cannot be started: {error.strerror}."
-        raise NoProgram(f"{message} Set ${program.variables[-1]} to another one.") from error
+        message = f"The {program.name} '{clean_line(command[0], 80)}' cannot be started ({error.strerror})"
+        raise NoProgram(f"{message}: set ${program.variables[-1]} to another one.") from error

@@ -53,6 +53,4 @@ def _check_browser(path: Path) -> None:
     from tui.terminal.desktop import NoDesktop
 
     if (why := why_no_browser(os.environ)) is not None:
-        raise NoDesktop(
-            f"{why} A copy without scripts and remote content is {clean_line(os.fspath(path), 1000)}"
-        )
+        raise NoDesktop(f"{why.rstrip('.')}: a copy without scripts is {clean_line(os.fspath(path), 1000)}")

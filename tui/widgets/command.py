@@ -15,7 +15,7 @@ from pathlib import Path
 __all__ = ["Command", "CommandSpec", "command_problem", "commands_for", "declared_commands", "typed_command"]
 
 _WORD = re.compile(r"/([^\W\d_][\w:-]*)(\s.*)?")
-_SEND_ANYWAY = "Put a space before it to send it to the agent."
+_SEND_ANYWAY = "(a space before it sends it)"
 _MOST_SUGGESTED = 3
 _DECLARATION = "\nCOMMAND = CommandSpec("
 
@@ -136,12 +136,12 @@ def command_problem(text: str, commands: Sequence[Command], agent_commands: Coll
         part for name in agent_commands for part in (name.casefold(), name.casefold().rpartition(":")[2])
     }
     if more is not None:
-        return f"/{word} takes no arguments. {_SEND_ANYWAY}" if word in ours else ""
+        return f"/{word} takes no arguments {_SEND_ANYWAY}." if word in ours else ""
     if word in theirs or os.path.lexists(f"/{found[1]}"):
         return ""
     if not commands:
         return "Commands are not ready yet: press Enter again."
     near = difflib.get_close_matches(word, sorted(ours | theirs), _MOST_SUGGESTED)
     shown = ", ".join(f"/{name}" for name in near)
-    hint = f" Did you mean {shown}?" if near else " Type / to list the commands."
-    return f"Unknown command /{word}.{hint} {_SEND_ANYWAY}"
+    hint = f"did you mean {shown}?" if near else "type / to list the commands."
+    return f"Unknown command /{word} {_SEND_ANYWAY}: {hint}"

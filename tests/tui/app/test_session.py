@@ -75,7 +75,7 @@ async def test_one_sub_agent_is_stopped_and_problems_are_reported(
         monkeypatch.setattr(session, "stop_subagent", refuse)
         app.queries.stop_subagent("toolu_1")
         await settled(app, pilot)
-        assert notes == ["The sub-agent could not be stopped: no such task. Esc stops the query."]
+        assert notes == ["The sub-agent was not stopped (no such task): Esc stops the query."]
 
 
 async def test_sending_queueing_and_steering_go_to_what_was_sent(tmp_path: Path) -> None:

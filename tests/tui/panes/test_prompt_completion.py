@@ -316,7 +316,7 @@ def test_a_slip_names_what_is_near_and_how_it_is_sent_all_the_same() -> None:
         reported = command_problem(text, made, ("compact",))
         assert near in reported
         assert "space before it" in reported
-    assert "Type / to list" in command_problem("/zzzz", made, ())
+    assert "type / to list" in command_problem("/zzzz", made, ())
     assert typed_command("/MCP", made) is made[1]
     assert [each.name for each in commands_for("serv", made)] == ["connections"]
 

@@ -17,10 +17,14 @@ IN_NAMESPACE = ("unshare", "--user", "--map-root-user", "sh", "-ec")
 PROGRAM = """
     import asyncio, sys
     from pathlib import Path
+    from types import SimpleNamespace
     from tests.tui.files_host import hosted, until
     from tests.tui.tree_host import rows
     from tui.panes.workspace import tree
     from tui.panes.workspace.pane import WorkspacePane
+
+    logged = []
+    tree._log = SimpleNamespace(warning=lambda form, *values: logged.append(form % values))
 
     async def main(root):
         tree.SWEEP_SECONDS = 3_600.0
@@ -34,7 +38,7 @@ PROGRAM = """
             if sys.argv[2] == "0":
                 pane.set_root(root / "first")
                 await until(lambda: pane.polling)
-            print(*app.shown_text, sep="\\n")
+            print(*app.shown_text, *logged, sep="\\n")
 
     asyncio.run(main(Path(sys.argv[1])))
 """
@@ -71,6 +75,7 @@ def test_a_limit_is_reported_once_and_the_tree_is_still_updated(
         env={**os.environ, "PYTHONPATH": str(PROJECT)},
     )
     assert done.returncode == 0, done.stderr[-2_000:]
-    (message,) = done.stdout.splitlines()
+    shown, message = done.stdout.splitlines()
+    assert shown == "Changes of files are checked for once a second: run.log says why."
     assert message.startswith(f"The system allows {what}, so changes of files are checked for once a second.")
     assert "sudo sysctl fs.inotify.max_user_" in message

@@ -646,7 +646,7 @@ async def test_a_call_is_read_in_the_pager_of_the_person(
         monkeypatch.setenv("PAGER", "no-such-pager -x")
         await pilot.press("P")
         await until(lambda: len(app.shown_text) == 2)
-        assert app.shown_text[-1].startswith("The pager 'no-such-pager' in $PAGER was not found.")
+        assert app.shown_text[-1].startswith("The pager 'no-such-pager' in $PAGER was not found: set $PAGER")
 
 
 def test_a_pager_is_found_or_asked_for(tmp_path: Path) -> None:

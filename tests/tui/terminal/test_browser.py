@@ -59,7 +59,7 @@ async def test_the_browser_is_asked_in_a_thread(monkeypatch: pytest.MonkeyPatch)
         await until(lambda: asked == [(URL, False)])
         assert app.reported == []
         browse(app, URL)
-        await until(lambda: app.reported == ["No browser could be started. Copy the link instead."])
+        await until(lambda: app.reported == ["No browser could be started: copy the link instead."])
 
 
 async def test_without_a_desktop_nothing_is_started(monkeypatch: pytest.MonkeyPatch) -> None:

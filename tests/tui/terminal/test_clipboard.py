@@ -156,9 +156,9 @@ async def test_tmux_is_asked_where_its_client_sits(tmp_path: Path) -> None:
     copied = await Clipboard(environment, platform="linux").copy("x")
     assert (copied.route, copied.checked) == ("tmux", True)
     assert not (tmp_path / "ran").exists()
-    assert copied.describe("Text") == (
-        "Text is in tmux's buffer (read back); tmux passes it to the terminal (OSC 52), "
-        "which does not confirm it"
+    assert (
+        copied.describe("Text")
+        == "Text is in tmux's buffer (read back), and was sent to the terminal (OSC 52)"
     )
 
 

@@ -84,7 +84,7 @@ class Queries:
             self._app.notify("This sub-agent does not run.", markup=False)
         except ConnectionFailed as error:
             stop = self._app.keys.shown("stop")
-            message = f"The sub-agent could not be stopped: {error}. {stop} stops the query."
+            message = f"The sub-agent was not stopped ({error}): {stop} stops the query."
             self._app.notify(message, severity="warning", markup=False)
 
     def resume(self) -> None:
@@ -132,7 +132,7 @@ class Queries:
             ("The query at the prompt was", "it") if count == 1 else (f"{count} queries were", "them")
         )
         send = self._app.keys.shown("prompt.send")
-        message = f"{what} never sent: {send} in the empty prompt sends {them}, ↑ takes {them} back."
+        message = f"{what} never sent: {send} in the empty prompt sends {them}."
         self._app.notify(message, severity="warning", timeout=_NOTE_SECONDS, markup=False)
 
     def store_unsent(self) -> None:

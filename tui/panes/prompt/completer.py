@@ -113,7 +113,7 @@ class Completer:
             return
         if offer.written is None:
             self._area.notify(
-                "The name of this file has characters that cannot be typed. Rename it first.",
+                "The name of this file has characters that cannot be typed: rename it first.",
                 severity="warning",
                 markup=False,
             )

@@ -184,7 +184,7 @@ class FileActions(Widget):
             self._report(str(error), warning=True)
             return
         if code:
-            self._report(f"The editor exited with code {code}. {name} may not be saved.", warning=True)
+            self._report(f"The editor exited with code {code}: {name} may not be saved.", warning=True)
         self.tree_view.mark_seen(row.path)
         self.tree_view.rescan()
         self.tree_view.report_cursor_again()

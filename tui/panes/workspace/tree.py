@@ -238,7 +238,8 @@ class WorkspaceTree(VirtualList[Row]):
         if not self._advised:
             self._advised = True
             _log.warning("%s", advice)
-            self.notify(advice, markup=False, severity="warning")
+            message = "Changes of files are checked for once a second: run.log says why."
+            self.notify(message, markup=False, severity="warning")
 
     def _sweep_again(self) -> None:
         # Kernels lose events of folders made in quick succession: check twice more after the last one.

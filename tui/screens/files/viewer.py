@@ -477,7 +477,7 @@ class ViewerScreen(DocumentScreen[None]):
             self.warn(str(error))
             return
         if code:
-            self.warn(f"The editor exited with code {code}. The file may not be saved.")
+            self.warn(f"The editor exited with code {code}: the file may not be saved.")
         self.action_reload()
 
     def action_compare(self) -> None:

@@ -133,7 +133,7 @@ class AuthScreen(Dialog[Outcome | None]):
         if not self.accepts_answers:
             return
         if self._link is None:
-            self.notify("Only http and https links can be opened. Copy the link instead.", markup=False)
+            self.notify("Only http and https links can be opened: copy the link instead.", markup=False)
             return
         self.app.open_url(self._link.url)
         self.notify(f"Opening {self._link.host} in the browser", markup=False)

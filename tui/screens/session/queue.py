@@ -98,7 +98,7 @@ class QueueScreen(Dialog[str | None]):
     def _replace(self, wanted: Sequence[str], at: int) -> bool:
         changed = self._change(self._texts, wanted)
         if not changed:
-            self.warn("The queue has changed in the meantime. Check it again.")
+            self.warn("The queue has changed in the meantime: check it again.")
         self._show(at)
         return changed
 

@@ -245,7 +245,7 @@ class SessionsScreen(Modal[Path | None]):
         if chosen.name == self._current:
             self.warn("This is the current session.")
         elif chosen.state == "running":
-            self.warn("This session is running in another program. Quit that program first.")
+            self.warn("This session is running in another program: quit that program first.")
         elif chosen.state == "corrupt":
             self.warn(f"This session can't be resumed: {chosen.why}.")
         else:

@@ -228,7 +228,7 @@ class LoginPage(MessagePage):
         try:
             code = self._log_in(self.app, self._settings)
         except NoProgram as error:
-            self.notify(f"{error} Run the command in another terminal, then check again.", markup=False)
+            self.notify(f"{str(error).rstrip('.')}: run the command in another terminal.", markup=False)
             return False
         if code:
             self.notify(f"The command exited with code {code}.", markup=False)

@@ -341,9 +341,7 @@ class ToolCallScreen(DocumentScreen[str | None]):
     async def _copy_result(self) -> None:
         what = "Answer" if is_agent(self.started) else "Result"
         if self._whole is not None and self._whole.size > 4 * MOST_COPIED:
-            self.warn(
-                f"{what} not copied: it is too long for a clipboard. Press P to read it, or Tab to go to its file."
-            )
+            self.warn(f"{what} not copied: it is too long (P reads it, Tab goes to its file).")
             return
         copy_text(self, await asyncio.to_thread(result_text, self.ended), what)
 
