@@ -123,7 +123,7 @@ def list_settings(places: Places) -> list[SettingListing]:
                 variables=ENVIRONMENT.get(name, ()),
                 data=_data(name, value),
                 without=spec.unset,
-                gathered=bool(spec.table),
+                gathered=bool(spec.table) or spec.adds_up,
             )
         )
     return listed
@@ -228,7 +228,7 @@ def _warning(name: str, file: SettingsFile, places: Places) -> str:
         held_back = next((each for each in sources.held_back if each.name == name), None)
         if held_back is not None and held_back.given.path == file.path:
             return f"It has no effect: {held_back.reason}."
-        if holds is not None and holds.path != file.path:
+        if holds is not None and holds.path != file.path and not SPECS[name].adds_up:
             return f"{holds.origin} wins over it: remove it there for this to apply."
         load_from(places)
     except SettingsError as error:

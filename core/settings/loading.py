@@ -59,6 +59,7 @@ def load_from(
     layers = sources.layers
     found: dict[str, Any] = {name: places.default(name) for name in ("workspace_base", "claude_config_dir")}
     set_in: dict[str, Place] = {}
+    rule_places: dict[tuple[str, str], Place] = {}
     for layer in reversed(layers):
         for name, given in layer.items():
             set_in[name] = given.place
@@ -67,10 +68,20 @@ def load_from(
                 found["keys"] = (*found.get("keys", ()), *choices)
             elif name == "mcp_servers":
                 found[name] = (given, *found.get(name, ()))
+            elif SPECS[name].adds_up:
+                texts = places.checked(name, given)
+                rule_places |= {(name, text): given.place for text in texts}
+                found[name] = tuple(dict.fromkeys((*texts, *found.get(name, ()))))
             else:
                 found[name] = places.checked(name, given)
     _refuse_redirected_secrets(layers)
-    settings = Settings(**found, folder=sources.trust, options=dict(overrides or {}), places=set_in)
+    settings = Settings(
+        **found,
+        folder=sources.trust,
+        options=dict(overrides or {}),
+        places=set_in,
+        rule_places=rule_places,
+    )
     if settings.permission_mode == "bypassPermissions" and not settings.dangerously_skip_permissions:
         raise SettingsError(
             "permission_mode is bypassPermissions, which runs every tool without asking: "

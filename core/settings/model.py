@@ -2,9 +2,9 @@
 
 Each setting is read from the command line, the environment (`UA_<NAME>`, then the names that other tools use), the
 `.env` and the `ua-tui.toml` of the current folder, and the user's own `config.toml`; the first source that has it wins.
-An empty value means the default, and hides later sources. The files of a folder have no effect, apart from the look,
-until the user trusts the folder, and then the user's own file wins over them where data goes and about what may run
-(`folder.py`).
+An empty value means the default, and hides later sources. Rules that ask or deny add up. The files of a folder have no
+effect, apart from the look, until the user trusts the folder, and then the user's own file wins over them where data
+goes and about what may run (`folder.py`).
 """
 
 from __future__ import annotations
@@ -105,10 +105,12 @@ class Settings:
     """Run every tool without asking; the only way to the mode bypassPermissions."""
     allow: Annotated[tuple[str, ...], Spec(values.patterns, user_only=True, affects="tools")] = ()
     """Rules for tool calls that run without asking, separated by commas; docs/permissions.md has their grammar."""
-    ask: Annotated[tuple[str, ...], Spec(values.patterns, user_only=True, affects="tools")] = ()
-    """Rules for tool calls that ask each time, in every mode; they beat allow."""
-    deny: Annotated[tuple[str, ...], Spec(values.patterns, user_only=True, affects="tools")] = ()
-    """Rules for tool calls that never run, in every mode; they beat ask and allow."""
+    ask: Annotated[tuple[str, ...], Spec(values.patterns, user_only=True, affects="tools", adds_up=True)] = ()
+    """Rules for tool calls that ask each time, in every mode; they beat allow. Those of all places count."""
+    deny: Annotated[
+        tuple[str, ...], Spec(values.patterns, user_only=True, affects="tools", adds_up=True)
+    ] = ()
+    """Rules for tool calls that never run, in every mode; they beat ask and allow. Those of all places count."""
     extra_tools: Annotated[
         tuple[str, ...], Spec(values.subset(*EXTRA_TOOLS), user_only=True, affects="tools")
     ] = ()
@@ -238,6 +240,8 @@ class Settings:
     """What was given by name when the settings were read; not a setting."""
     places: Mapping[str, Place] = field(default_factory=dict, compare=False)
     """The kind of place that each setting comes from, if it is not the default; not a setting."""
+    rule_places: Mapping[tuple[str, str], Place] = field(default_factory=dict, compare=False)
+    """The kind of place that each rule of a setting with several places comes from; not a setting."""
 
     def __repr__(self) -> str:
         shown = (f"{name}={getattr(self, name)!r}" for name, spec in SPECS.items() if not spec.secret)

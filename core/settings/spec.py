@@ -25,6 +25,7 @@ class Spec:
         secret: its value is never shown.
         user_only: the files of a folder may not set it.
         unset: what is meant when it has no value.
+        adds_up: the values of all places count, and not only that of the first one.
         table: how it is written if it is a table in a settings file; it has no variables then.
     """
 
@@ -36,6 +37,7 @@ class Spec:
     secret: bool = False
     user_only: bool = False
     unset: str = "none"
+    adds_up: bool = False
     table: str = ""
 
     @property

@@ -34,8 +34,9 @@ def rules_of(settings: Settings, demo: Iterable[str] = ()) -> Iterator[Rule]:
         "deny": settings.deny,
     }
     for effect, texts in given.items():
-        origin = _ORIGINS.get(settings.places.get(effect), "config.toml")
-        yield from (Rule(effect, text, origin) for text in texts)
+        for text in texts:
+            place = settings.rule_places.get((effect, text), settings.places.get(effect))
+            yield Rule(effect, text, _ORIGINS.get(place, "config.toml"))
     yield from (Rule("allow", text, "demo") for text in demo)
 
 

@@ -69,12 +69,16 @@ def test_each_source_beats_the_ones_after_it(folders: Folders) -> None:
 
 def test_rules_say_where_they_come_from(folders: Folders) -> None:
     (folders.config_dir / USER_FILE).write_text('ask = ["Read"]\ndeny = ["Grep"]\nallow = ["Glob"]')
-    settings = folders.load({"allow": ("Read",)}, {"UA_ASK": "Bash"})
-    assert {rule.text: rule.origin for rule in rules_of(settings)} == {
-        "Read": "option",
-        "Bash": "environment",
-        "Grep": "config.toml",
-    }
+    settings = folders.load({"allow": ("Read",)}, {"UA_ASK": "Bash", "UA_DENY": "Grep, Write"})
+    # Rules that ask or deny add up; a rule in two places comes from the first.
+    assert [(rule.effect, rule.text, rule.origin) for rule in rules_of(settings)] == [
+        ("allow", "Read", "option"),
+        ("ask", "Bash", "environment"),
+        ("ask", "Read", "config.toml"),
+        ("deny", "Grep", "environment"),
+        ("deny", "Write", "environment"),
+    ]
+    assert folders.load(environ={"UA_DENY": ""}).deny == ("Grep",)
 
 
 def test_messages_name_the_options_that_there_are(folders: Folders) -> None:
