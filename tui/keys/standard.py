@@ -24,6 +24,7 @@ STANDARD: Mapping[str, str] = {
     "pane.lower": "minus",
     "pane.higher": "plus,equals_sign",
     "pane.standard": "0",
+    "pane.link": "C",
     "message.copy": "y",
     "message.follow": "o",
     "find.search": "slash",
@@ -158,36 +159,37 @@ STANDARD: Mapping[str, str] = {
 TOGETHER = (
     "app.suspend commands copy find.next find.previous find.search help.all help.here message.copy "
     "message.follow move.down move.first move.last move.open move.page_down move.page_up move.up next_pane "
-    "pane.higher pane.lower pane.maximise pane.narrower pane.standard pane.wider previous_pane quit "
-    "report.open restart screen.prompt session.mode show.conversation show.observers show.trace "
+    "pane.higher pane.link pane.lower pane.maximise pane.narrower pane.standard pane.wider previous_pane "
+    "quit report.open restart screen.prompt session.mode show.conversation show.observers show.trace "
     "show.workspace stop subagent.stop",
-    "app.suspend commands copy help.all help.here next_pane pane.higher pane.lower pane.maximise "
+    "app.suspend commands copy help.all help.here next_pane pane.higher pane.link pane.lower pane.maximise "
     "pane.narrower pane.standard pane.wider previous_pane prompt.edit prompt.new_line prompt.queue "
     "prompt.send prompt.steer prompt.undo quit report.open restart screen.prompt session.mode "
     "show.conversation show.observers show.trace show.workspace stop",
     "app.suspend commands copy find.next find.previous find.search help.all help.here move.down move.first "
     "move.fold move.last move.open move.page_down move.page_up move.unfold move.up next_pane pane.higher "
-    "pane.lower pane.maximise pane.narrower pane.standard pane.wider previous_pane quit report.open "
-    "restart screen.prompt session.mode show.conversation show.observers show.trace show.workspace stop "
-    "subagent.stop trace.filter trace.next_failure trace.previous_failure trace.totals trace.waterfall",
+    "pane.link pane.lower pane.maximise pane.narrower pane.standard pane.wider previous_pane quit "
+    "report.open restart screen.prompt session.mode show.conversation show.observers show.trace "
+    "show.workspace stop subagent.stop trace.filter trace.next_failure trace.previous_failure trace.totals "
+    "trace.waterfall",
     "app.suspend call.origin commands copy help.all help.here move.down move.first move.last move.open "
-    "move.page_down move.page_up move.up next_pane observers.numbers pane.higher pane.lower pane.maximise "
-    "pane.narrower pane.standard pane.wider previous_pane quit report.open restart screen.prompt "
-    "session.mode show.conversation show.observers show.trace show.workspace stop",
+    "move.page_down move.page_up move.up next_pane observers.numbers pane.higher pane.link pane.lower "
+    "pane.maximise pane.narrower pane.standard pane.wider previous_pane quit report.open restart "
+    "screen.prompt session.mode show.conversation show.observers show.trace show.workspace stop",
     "app.suspend call.origin commands copy file.compare file.copy_path file.copy_text file.delete "
     "file.edit file.open_outside find.next find.previous find.search help.all help.here move.down "
     "move.first move.fold move.last move.open move.page_down move.page_up move.unfold move.up next_pane "
-    "pane.higher pane.lower pane.maximise pane.narrower pane.standard pane.wider previous_pane quit "
-    "report.open restart screen.prompt session.mode show.conversation show.observers show.trace "
+    "pane.higher pane.link pane.lower pane.maximise pane.narrower pane.standard pane.wider previous_pane "
+    "quit report.open restart screen.prompt session.mode show.conversation show.observers show.trace "
     "show.workspace stop workspace.hidden workspace.leave_filter workspace.next_place "
     "workspace.previous_place workspace.sort",
     "app.suspend commands copy file.compare file.copy_path file.copy_place file.copy_text file.copy_value "
     "file.delete file.edit file.fold_all file.links file.open_outside file.page_down file.page_up file.raw "
     "file.toggle file.unfold_all help.all help.here move.down move.first move.fold move.last move.open "
-    "move.page_down move.page_up move.unfold move.up next_pane pane.higher pane.lower pane.maximise "
-    "pane.narrower pane.standard pane.wider picture.width previous_pane quit report.open restart "
-    "results.answer results.article screen.prompt session.mode show.conversation show.observers show.trace "
-    "show.workspace stop table.sort table.turn",
+    "move.page_down move.page_up move.unfold move.up next_pane pane.higher pane.link pane.lower "
+    "pane.maximise pane.narrower pane.standard pane.wider picture.width previous_pane quit report.open "
+    "restart results.answer results.article screen.prompt session.mode show.conversation show.observers "
+    "show.trace show.workspace stop table.sort table.turn",
     "error.close error.quit error.restart help.all help.here",
     "file.copy_place file.copy_text file.copy_value file.fold_all file.links file.page_down file.page_up "
     "file.raw file.toggle find.next find.previous find.search help.all help.here link.copy link.open "

@@ -32,6 +32,7 @@ from tui.panes.spec import column_specs, pane_specs, side_specs, tab_specs
 from tui.widgets.placeholder import Placeholder
 
 if TYPE_CHECKING:
+    from tui.panes.moment import CursorMoved
     from tui.panes.prompt.pane import Prompt
 
 __all__ = ["BREAKPOINTS", "Frame", "Pane", "SessionSource"]
@@ -87,6 +88,7 @@ class Frame(PaneRequests):
         key_binding("pane.lower", "minus", "heighten(-1)", "lower", _HEIGHT),
         key_binding("pane.higher", "plus,equals_sign", "heighten(1)", "higher", _HEIGHT),
         key_binding("pane.standard", "0", "reset_sizes", "standard sizes of all panes"),
+        key_binding("pane.link", "C", "link", "conversation and trace: link their cursors"),
     ]
 
     def __init__(self, width: int, source: SessionSource, layout: LayoutStore | None = None) -> None:
@@ -254,6 +256,24 @@ class Frame(PaneRequests):
     def action_heighten(self, steps: int) -> None:
         """Make the pane one is in higher, or lower."""
         self._resize(lines=steps * LINES_A_STEP)
+
+    def action_link(self) -> None:
+        """Let the cursors of conversation and trace follow each other, or not."""
+        linked = self.splits.link()
+        words = "follow each other" if linked else "move separately"
+        self.notify(f"The cursors of conversation and trace {words}.", markup=False)
+
+    def on_cursor_moved(self, event: CursorMoved) -> None:
+        """Move the cursor of the other pane to the same moment."""
+        event.stop()
+        if self.splits.linked:
+            from tui.panes.conversation.pane import ConversationPane
+            from tui.panes.trace.pane import TracePane
+
+            if event.pane == "trace":
+                self.query_one("#conversation", ConversationPane).show_moment(event.at, event.call)
+            else:
+                self.query_one("#trace", TracePane).show_moment(event.at, event.call)
 
     def action_reset_sizes(self) -> None:
         """Give every pane its standard size."""

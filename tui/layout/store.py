@@ -21,16 +21,18 @@ log = logging.getLogger(__name__)
 
 
 class Layout(msgspec.Struct, frozen=True):
-    """The user's layout: the sizes of the panes, and which of them is at the side."""
+    """The user's layout: the sizes of the panes, which of them is at the side, and whether cursors are linked."""
 
     sizes: Proportions = Proportions()
     side: str = "trace"
+    linked: bool = False
 
 
 class _Stored(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
     format: int
     sizes: Proportions
     side: str = "trace"
+    linked: bool = False
 
 
 class LayoutStore:
@@ -78,7 +80,7 @@ class LayoutStore:
         except (msgspec.DecodeError, ValueError) as error:
             why = str(error)
         else:
-            return Layout(stored.sizes, stored.side)
+            return Layout(stored.sizes, stored.side, stored.linked)
         self.problem = (
             f"The sizes of the panes in {path} cannot be used: {why}. The standard sizes are shown, "
             "and changing a size rewrites the file."
@@ -91,7 +93,8 @@ class LayoutStore:
 
         try:
             root = Root(self.folder, create=True)
-            root.write(LAYOUT_FILE, msgspec.json.encode(_Stored(_FORMAT, layout.sizes, layout.side)) + b"\n")
+            stored = _Stored(_FORMAT, layout.sizes, layout.side, layout.linked)
+            root.write(LAYOUT_FILE, msgspec.json.encode(stored) + b"\n")
         except (UniversalAgentError, OSError) as error:
             log.warning("the sizes of the panes cannot be saved: %s", error)
             return f"The sizes of the panes cannot be saved: {error}."

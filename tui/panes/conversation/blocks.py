@@ -61,6 +61,7 @@ class Tone(Enum):
 class _Base:
     key: Hashable
     group: Hashable = None
+    at: float = 0.0
     revision: int = 0
     gap: int = 0
 

@@ -94,6 +94,7 @@ class Dialogue:
 
     def handle_event(self, event: Event) -> None:
         """Add or change the blocks that an event is about."""
+        self.page.at = event.at.timestamp()
         result = self.results.handle_event(event)
         if result is not None:
             self._left[result.path] = result

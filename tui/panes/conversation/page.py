@@ -112,11 +112,15 @@ class Page:
     Args:
         view: the list.
         rows: its source.
+
+    Attributes:
+        at: when what is added happened, in seconds of the time of day.
     """
 
     def __init__(self, view: VirtualList[Block], rows: BlockRows) -> None:
         self._view = view
         self._rows = rows
+        self.at = 0.0
 
     def move_to(self, view: VirtualList[Block], rows: BlockRows) -> None:
         """Continue in another list, which has adopted the blocks."""
@@ -143,12 +147,14 @@ class Page:
             self.add(notice)
         blocks = self.blocks
         block.gap = gap_after(blocks[-1] if blocks else None, block)
+        block.at = self.at
         self._view.append(block)
 
     def insert_after(self, before: Block, block: Block) -> None:
         """Put a block after another."""
         index = self.index_of(before.key)
         assert index is not None
+        block.at = before.at
         if index == len(self.blocks) - 1:
             self._view.append(block)
         else:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from datetime import UTC, datetime, tzinfo
 from pathlib import Path
@@ -28,6 +28,7 @@ from tui.panes.conversation.notices import AppMessage
 from tui.panes.conversation.page import SUGGESTIONS, BlockRows, Page
 from tui.panes.conversation.results import describe_file
 from tui.panes.conversation.search import Search
+from tui.panes.moment import END, CursorMoved
 from tui.render.format import spinner
 from tui.render.markdown import MARKDOWN_COMPONENTS, warm_up
 from tui.terminal.copy import copy_text
@@ -247,6 +248,38 @@ class ConversationPane(VirtualList[Block]):
             self.show_entry(fold.key)
             self.update_rows()
             self.search.update()
+
+    # -- the cursor of the trace ------------------------------------------------------------------
+
+    def set_cursor(self, key: Hashable | None) -> None:
+        """Put the cursor on a block, and report when that happened if the person did it."""
+        super().set_cursor(key)
+        if self.has_focus and (block := self.cursor) is not None:
+            fold = self.dialogue.folds.fold_of(block)
+            is_agent = fold is not None and fold.markdown
+            first, _ = self.span(self.cursor_index)
+            at = fold.at if fold is not None else self.entries[first].at
+            self.post_message(CursorMoved("conversation", at, str(fold.key) if fold and is_agent else ""))
+
+    def action_cursor_end(self) -> None:
+        """Go to the end and follow it."""
+        super().action_cursor_end()
+        if self.has_focus:
+            self.post_message(CursorMoved("conversation", END))
+
+    def show_moment(self, at: float, call: str) -> None:
+        """Put the cursor on what was shown last at a moment, or on the sub-agent of a call."""
+        if at == END:
+            self.action_cursor_end()
+            return
+        key: Hashable | None = call if call in self.dialogue.folds else None
+        if key is None:
+            blocks = reversed(self.entries)
+            key = next((block.key for block in blocks if block.at and block.at <= at), None)
+        if key is not None:
+            self.stop_following()
+            self.show_entry(key)
+            self.update_rows()
 
     def action_stop_subagent(self) -> None:
         """Stop the sub-agent under the cursor, or the only one that runs."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import ClassVar, Self
 
 from textual import events
@@ -15,6 +15,7 @@ from textual.timer import Timer
 from core.events.types import Event, QueryFinished
 from core.events.units import quantity
 from tui.keys.places import FOLD, MATCHES, KeyPlace, key_binding
+from tui.panes.moment import END, CursorMoved
 from tui.panes.trace.calls import CallNode, LiveCalls, Record
 from tui.panes.trace.rows import TraceRows, TraceTheme
 from tui.panes.trace.tree import CallTree
@@ -234,6 +235,33 @@ class TracePane(VirtualList[CallNode]):
         found = self.calls.failure_from(path, direction, only_matched=self.matched is not None)
         if found is not None:
             self.tree_rows.reveal(found)
+
+    def set_cursor(self, key: Hashable | None) -> None:
+        """Put the cursor on a row, and report when that happened if the person did it."""
+        super().set_cursor(key)
+        if self.has_focus and (node := self.cursor) is not None:
+            agents = [above for above in node.lineage if above.kind == "agent"]
+            self.post_message(CursorMoved("trace", node.at, agents[0].key if agents else ""))
+
+    def action_cursor_end(self) -> None:
+        """Go to the end and follow it."""
+        super().action_cursor_end()
+        if self.has_focus:
+            self.post_message(CursorMoved("trace", END))
+
+    def show_moment(self, at: float, call: str) -> None:
+        """Put the cursor on the first call that the main agent made at a moment or later, or on a sub-agent."""
+        if at == END:
+            self.action_cursor_end()
+            return
+        node = self.calls.by_key.get(call) or self.calls.at(at)
+        lineage = node.lineage if node is not None else ()
+        # What a fold or a filter hides is below, or instead of, what is shown.
+        shown = next((above for above in lineage if self.index_of(above.key) is not None), None)
+        if shown is not None:
+            self.stop_following()
+            self.show_entry(shown.key)
+            self.update_rows()
 
     def action_toggle_waterfall(self) -> None:
         """Show or hide the waterfall; a wide pane shows it from the beginning."""
