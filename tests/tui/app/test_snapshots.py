@@ -12,6 +12,7 @@ from tests.tui.played import QUERY, fixed_bus, lay_files, played_events
 from tests.tui.tree_host import rows
 from tui.app.app import UaTuiApp
 from tui.panes.workspace.pane import WorkspacePane
+from tui.panes.workspace.preview import PreviewPane
 
 pytestmark = pytest.mark.usefixtures("still")
 
@@ -46,6 +47,12 @@ def steps(*keys: str, until: str = "") -> Before:
             files = app.query_one("#workspace", WorkspacePane)
             if "work_products" in rows(files):
                 break
+        preview = app.query_one("#preview", PreviewPane)
+        for _ in range(100):
+            # The newest artifact is read, if there is room for it.
+            if preview.size.height == 0 or preview.document is not None:
+                break
+            await pilot.pause(0.05)
         for key in keys:
             await pilot.press(key)
             await pilot.pause(0.1)

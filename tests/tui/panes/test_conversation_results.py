@@ -5,7 +5,15 @@ from typing import Any
 
 import pytest
 
-from core.events.types import ArtifactSaved, ErrorRaised, Event, MessageFinished, QueryFinished, QueryReceived
+from core.events.types import (
+    ArtifactSaved,
+    ErrorRaised,
+    Event,
+    MessageFinished,
+    QueryFinished,
+    QueryReceived,
+    SubagentStarted,
+)
 from tests.tui.app_host import at_work, shown
 from tests.tui.files_host import until
 from tests.tui.pane_host import PaneHost, finished, hosted, rows, started
@@ -187,7 +195,10 @@ async def test_each_file_that_the_conversation_names_is_a_link(tmp_path: Path) -
         view.folder = folder
         question = QueryReceived(query_id="q1", text=f"Read {REPORT}")
         failed = ErrorRaised(where="observers", message=f"{REPORT}: it broke")
-        view.handle_events([question, MessageFinished(query_id="q1", message_id="m", text=text), failed])
+        expert = SubagentStarted(task_id="k", tool_use_id="t9", name="expert", description=f"Read {REPORT}")
+        view.handle_events(
+            [question, MessageFinished(query_id="q1", message_id="m", text=text), failed, expert]
+        )
         metas = [
             (segment.text, segment.style.meta)
             for y in range(view.size.height)
@@ -199,7 +210,7 @@ async def test_each_file_that_the_conversation_names_is_a_link(tmp_path: Path) -
         assert files == [
             (REPORT, report), (REPORT, report), ("ai-chip-news.html", report),
             ("the chart", str(folder / "downloads/monthly revenue.png")), ("search_results/crawl_a.md", crawl),
-            (REPORT, report), (REPORT, report),
+            (REPORT, report), (REPORT, report), (REPORT, report),
         ]  # fmt: skip
         assert [meta["url"] for _, meta in metas if "url" in meta] == [f"https://x.example/{REPORT}"]
         await pilot.click(ConversationPane, offset=(12, 2))

@@ -203,7 +203,7 @@ def render_block(
         case Prose():
             return [*gap, *_prose(block, width, theme, find_file)]
         case Fold():
-            return [*gap, _fold(block, width, theme)]
+            return [*gap, _fold(block, width, theme, find_file)]
         case Notice():
             return [*gap, *_notice(block, width, theme, find_file)]
         case Card():
@@ -275,7 +275,7 @@ def _abridged(source: str) -> str:
     return "\n".join([*rows[:2], *rows[-LIVE_ROWS:]]) if len(rows) > LIVE_ROWS + 2 else source
 
 
-def _fold(block: Fold, width: int, theme: ConversationTheme) -> Line:
+def _fold(block: Fold, width: int, theme: ConversationTheme, find_file: FindFile) -> Line:
     line: Line = [Segment(f"{UNFOLDED if block.open else FOLDED} ", theme.fold)]
     if block.mark:
         line.append(Segment(f"{block.mark} ", _mark_style(block.tone, theme)))
@@ -283,10 +283,12 @@ def _fold(block: Fold, width: int, theme: ConversationTheme) -> Line:
     title = block.title
     if block.activity and block.name and room - width_of(title) - 2 < LEAST_ACTIVITY:
         title = block.name
-    line.append(Segment(title, theme.fold))
+    link = theme.markdown.link
+    line.extend(Segment(*piece) for piece in with_files(title, theme.fold, link, find_file))
     room -= width_of(title) + 2
     if block.activity and room >= LEAST_ACTIVITY // 2:
-        line.append(Segment(f"  {tail_cut(block.activity, room)}", theme.facts))
+        activity = f"  {tail_cut(block.activity, room)}"
+        line.extend(Segment(*piece) for piece in with_files(activity, theme.facts, link, find_file))
     return spread(line, [Segment(block.summary, theme.facts)], width)
 
 
@@ -321,7 +323,7 @@ def _card(block: Card, width: int, theme: ConversationTheme) -> list[Line]:
     noun = "article" if result.kind == "corpus" else "source"
     facts = (
         result.kind.capitalize(),
-        size(result.size),
+        size(result.size) if result.size else "",
         quantity(result.sources, noun) if result.sources else "",
     )
     known = " · ".join(fact for fact in facts if fact) + " · "
