@@ -379,7 +379,7 @@ def _notes(value: dict[str, Any], hits: Sequence[Hit]) -> list[tuple[str, str]]:
     notes: list[tuple[str, str]] = []
     if query := text("query"):
         notes.append((query, "strong"))
-    parts = [tool_name(text("tool")).short if text("tool") else "", text("type", 40)]
+    parts = [tool_name(text("tool")).short if text("tool") else "", text("type", 40).replace("_", " ")]
     parts.append(_moment(text("timestamp")))
     parts.append(quantity(len(hits), "result"))
     parts += [
