@@ -542,7 +542,12 @@ class UaTuiApp(BaseApp):
 
     def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
         """Offer every action by name."""
-        return (SystemCommand(each.title, each.help, each.run) for each in self.commands())
+        # Textual takes brackets for markup, and has no escape that its list does not show.
+        plain = str.maketrans("[]\\", "()/")
+        return (
+            SystemCommand(each.title.translate(plain), each.help.translate(plain), each.run)
+            for each in self.commands()
+        )
 
 
 def _import_panes() -> None:

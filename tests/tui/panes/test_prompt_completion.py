@@ -10,7 +10,7 @@ from core.agent.definitions.commands import CustomCommand
 from core.storage.workspace import SAVED_REPORTS, WORKSPACES
 from tests.tui.app_host import settled
 from tests.tui.fakes import make_app, make_session
-from tests.tui.files_host import finished, until
+from tests.tui.files_host import finished, screen_text, until
 from tests.tui.panes.test_prompt import PromptApp
 from tui.app.commands import commands_of
 from tui.panes.prompt.completion import CompletionList, sought_at
@@ -254,7 +254,8 @@ async def test_a_slash_that_is_no_command_is_a_query(tmp_path: Path) -> None:
 
 async def test_a_command_that_is_a_query_is_sent_with_its_arguments(tmp_path: Path) -> None:
     session = make_session(tmp_path)
-    session.custom_commands = (CustomCommand("compare", "Compare", "[two]", "Compare $1", "user", "x.md"),)
+    nasty = "Compare [/nope] [@click=app.quit]x[/]"
+    session.custom_commands = (CustomCommand("compare", nasty, "[two]", "Compare $1", "user", "x.md"),)
     app = make_app(tmp_path, session)
     async with app.run_test() as pilot:
         await settled(app, pilot)
@@ -267,6 +268,11 @@ async def test_a_command_that_is_a_query_is_sent_with_its_arguments(tmp_path: Pa
         session.finish()
         await pilot.press(*"/compact", "enter")
         assert session.submitted == ["/compare a b", "/compact"]
+        # What a file says is plain text in the palette, too.
+        await pilot.press("ctrl+p", *"nope")
+        await until(lambda: "(/nope) (@click=app.quit)x(/)" in screen_text(app))
+        await pilot.press("enter")
+        await until(lambda: app.frame.prompt.text == "/compare ")
 
 
 async def test_walking_the_history_offers_nothing(tmp_path: Path) -> None:
