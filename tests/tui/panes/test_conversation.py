@@ -330,6 +330,7 @@ async def test_a_working_subagent_shows_its_call_its_last_line_and_its_time_in_o
         assert "Write it  “I read all of them first." in row
         # Where it is narrow, what it does is worth more than its task.
         await pilot.resize_terminal(58, 30)
+        await until(lambda: view.size.width < 60)
         view.handle_events([started("c3", "Read", "a", path="x.md")])
         (row,) = (row for row in rows(view) if "report-creation-expert" in row)
         assert "report-creation-expert  Read x.md" in row
