@@ -61,6 +61,9 @@ class PaneHost(App[None]):
     def on_conversation_pane_file_chosen(self, message: ConversationPane.FileChosen) -> None:
         self.opened.append(message.path)
 
+    def on_conversation_pane_compare_chosen(self, message: ConversationPane.CompareChosen) -> None:
+        self.opened.append(f"compare {message.path}")
+
     def on_trace_pane_opened(self, message: TracePane.Opened) -> None:
         self.opened.append(message.tool_use_id)
 

@@ -63,7 +63,6 @@ STANDARD: Mapping[str, str] = {
     "file.edit": "e",
     "file.open_outside": "o",
     "file.delete": "d",
-    "file.compare": "v",
     "file.raw": "m",
     "file.toggle": "space",
     "file.unfold_all": "E",

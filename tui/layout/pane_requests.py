@@ -205,6 +205,12 @@ class PaneRequests(Horizontal):
         if self.folder is not None:
             self._view(self.folder / event.path)
 
+    def on_conversation_pane_compare_chosen(self, event: ConversationPane.CompareChosen) -> None:
+        """Compare a file that the conversation names with another version of it."""
+        event.stop()
+        if self.folder is not None:
+            self._compare(self.folder / event.path)
+
     def on_conversation_pane_link_clicked(self, event: ConversationPane.LinkClicked) -> None:
         """Ask before a link of the conversation is opened."""
         event.stop()
@@ -224,10 +230,13 @@ class PaneRequests(Horizontal):
 
     def on_file_actions_compare_requested(self, event: WorkspacePane.CompareRequested) -> None:
         """Compare a file with another version of it."""
+        event.stop()
+        self._compare(event.path)
+
+    def _compare(self, path: Path) -> None:
         from tui.screens.files.compare import CompareScreen
 
-        event.stop()
-        self.app.push_screen(CompareScreen(event.path))
+        self.app.push_screen(CompareScreen(path))
 
     def on_file_actions_deletion_requested(self, event: WorkspacePane.DeletionRequested) -> None:
         """Ask before a file is deleted."""

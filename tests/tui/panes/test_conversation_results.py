@@ -118,6 +118,21 @@ async def test_an_answer_ends_in_a_card_that_opens_its_file(tmp_path: Path) -> N
         assert sum("Ctrl+O" in row for row in rows(view)) == 1
 
 
+async def test_the_card_of_a_rewritten_report_leads_to_its_versions() -> None:
+    async with hosted(ConversationPane(), 80, 24) as (view, pilot):
+        await pilot.press("v")
+        view.handle_events(
+            answered(saved(copied_to="/r/1.html"), saved(copied_to="/r/2.html", tool_use_id="t2"))
+        )
+        await pilot.pause()
+        place = next((row.index("2 versions"), y) for y, row in enumerate(rows(view)) if "2 versions" in row)
+        await pilot.press("v")
+        await pilot.click(ConversationPane, offset=(place[0] + 2, place[1] + 1))
+        host = view.app
+        assert isinstance(host, PaneHost)
+        assert host.opened == [f"compare {REPORT}"] * 2
+
+
 async def test_a_query_with_many_files_shows_the_most_important_ones() -> None:
     async with hosted(ConversationPane(), 80, 30) as (view, _):
         files = [saved(f"downloads/{number}.bin", "download") for number in range(9)]

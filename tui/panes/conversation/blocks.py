@@ -318,6 +318,15 @@ def _notice(block: Notice, width: int, theme: ConversationTheme, find_file: Find
     return [[Segment(f"{'' if number else block.mark:<2}", mark), *line] for number, line in enumerate(lines)]
 
 
+def _versions(result: Result, theme: ConversationTheme) -> Line:
+    """How many versions a result has, to compare them by a click; empty if there is one."""
+    if len(result.copies) < 2:
+        return []
+    compares = Style(meta={"compare": result.path})
+    text = quantity(len(result.copies), "version")
+    return [Segment(text, theme.card + theme.markdown.link + compares), Segment(" ", theme.card)]
+
+
 def _card(block: Card, width: int, theme: ConversationTheme) -> list[Line]:
     result, opens = block.result, Style(meta={"file": block.result.path})
     noun = "article" if result.kind == "corpus" else "source"
@@ -327,12 +336,14 @@ def _card(block: Card, width: int, theme: ConversationTheme) -> list[Line]:
         quantity(result.sources, noun) if result.sources else "",
     )
     known = " · ".join(fact for fact in facts if fact) + " · "
-    path = middle_cut(clean_line(result.path, 1_000), max(8, width - 3 - width_of(known)))
+    versions = _versions(result, theme)
+    room = width - 3 - width_of(known) - (line_width(versions) + 1 if versions else 0)
+    path = middle_cut(clean_line(result.path, 1_000), max(8, room))
     left = [Segment(f" {CARD} ", theme.card_mark + opens), Segment(result.title, theme.card_title + opens)]
     right = [Segment(f"{block.hint} ", theme.card + theme.facts)] if block.hint else []
     below = [Segment(f"   {known}", theme.card + theme.facts + opens)]
     link = [Segment(path, theme.card + theme.markdown.link + opens)]
     return [
         spread(left, right, width, theme.card),
-        spread([*below, *link], [], width, theme.card),
+        spread([*below, *link], versions, width, theme.card),
     ]

@@ -66,10 +66,12 @@ class ConversationPane(VirtualList[Block]):
         key_binding("find.previous", "N", "find_next(-1)", "previous match", SEARCH),
         key_binding("move.open", "enter", "open", "open a result; fold and unfold thinking, sub-agents"),
         key_binding("subagent.stop", "X", "stop_subagent", "stop the sub-agent"),
+        key_binding("file.compare", "v", "compare", "compare a result with another version"),
     ]
     key_hints: ClassVar[tuple[tuple[str, str], ...]] = (
         ("find.search", "search"),
         ("move.open", "open"),
+        ("file.compare", "compare"),
         ("message.copy", "copy"),
         ("message.follow", "open link"),
         ("move.last", "latest"),
@@ -100,6 +102,13 @@ class ConversationPane(VirtualList[Block]):
 
     class EmptyClicked(Message):
         """The empty space below the last message was clicked."""
+
+    class CompareChosen(Message):
+        """A file of the session is to be compared with another version; `path` is relative to its folder."""
+
+        def __init__(self, path: str) -> None:
+            super().__init__()
+            self.path = path
 
     class Suggested(Message):
         """A query to try was chosen."""
@@ -235,6 +244,15 @@ class ConversationPane(VirtualList[Block]):
             dialogue.describe(card, await asyncio.to_thread(describe_file, folder, card.result))
             self.update_rows()
 
+    def action_compare(self) -> None:
+        """Compare the result under the cursor, or else the newest one, with another version of it."""
+        entry = self.cursor
+        result = entry.result if isinstance(entry, Card) else self.dialogue.results.newest()
+        if result is None:
+            self.notify("This session has no result to compare yet.", markup=False)
+        else:
+            self.post_message(self.CompareChosen(result.path))
+
     # -- folds ------------------------------------------------------------------------------------
 
     def open_entry(self, entry: Block) -> None:
@@ -317,8 +335,10 @@ class ConversationPane(VirtualList[Block]):
         else:
             super().on_click(event)
 
-    def _link_of(self, meta: Mapping[str, object]) -> LinkClicked | FileChosen | None:
+    def _link_of(self, meta: Mapping[str, object]) -> LinkClicked | FileChosen | CompareChosen | None:
         match meta:
+            case {"compare": str(path)}:
+                return self.CompareChosen(path)
             case {"url": str(url)} if url:
                 return self.LinkClicked(url)
             case {"file": str(path)}:

@@ -80,7 +80,7 @@ class WorkspacePane(FileActions, Vertical):
             ("move.open", "open"),
             ("find.search", "filter"),
             ("call.origin", "origin"),
-            *((("file.edit", "edit"),) if is_text else ()),
+            *((("file.compare", "compare"), ("file.edit", "edit")) if is_text else ()),
             ("file.open_outside", "open outside"),
             ("workspace.sort", "sort"),
             ("workspace.next_place", "next folder"),

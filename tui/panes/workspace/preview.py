@@ -79,12 +79,13 @@ class PreviewPane(DocumentView):
     def key_hints(self) -> tuple[tuple[str, str], ...]:
         """The most useful keys; the raw form, the text and editing are offered for text."""
         is_text = self.document is not None and self.document.is_text
+        of_text = (("file.compare", "compare"), ("file.copy_text", "copy text"), ("file.edit", "edit"))
         form = ("file.raw", "raw") if is_text else ("picture.width", "full width")
         return (
             ("file.page_down", "page"),
             *((form,) if is_text or self.has_picture else ()),
             ("file.links", "links"),
-            *((("file.copy_text", "copy text"), ("file.edit", "edit")) if is_text else ()),
+            *(of_text if is_text else ()),
             ("file.open_outside", "open outside"),
         )
 
