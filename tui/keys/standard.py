@@ -32,6 +32,7 @@ STANDARD: Mapping[str, str] = {
     "find.previous": "N",
     "move.open": "enter",
     "subagent.stop": "X",
+    "file.compare": "v",
     "move.up": "up,k",
     "move.down": "down,j",
     "move.page_up": "pageup",
@@ -156,11 +157,11 @@ STANDARD: Mapping[str, str] = {
 }
 
 TOGETHER = (
-    "app.suspend commands copy find.next find.previous find.search help.all help.here message.copy "
-    "message.follow move.down move.first move.last move.open move.page_down move.page_up move.up next_pane "
-    "pane.higher pane.link pane.lower pane.maximise pane.narrower pane.standard pane.wider previous_pane "
-    "quit report.open restart screen.prompt session.mode show.conversation show.observers show.trace "
-    "show.workspace stop subagent.stop",
+    "app.suspend commands copy file.compare find.next find.previous find.search help.all help.here "
+    "message.copy message.follow move.down move.first move.last move.open move.page_down move.page_up "
+    "move.up next_pane pane.higher pane.link pane.lower pane.maximise pane.narrower pane.standard "
+    "pane.wider previous_pane quit report.open restart screen.prompt session.mode show.conversation "
+    "show.observers show.trace show.workspace stop subagent.stop",
     "app.suspend commands copy help.all help.here next_pane pane.higher pane.link pane.lower pane.maximise "
     "pane.narrower pane.standard pane.wider previous_pane prompt.edit prompt.new_line prompt.queue "
     "prompt.send prompt.steer prompt.undo quit report.open restart screen.prompt session.mode "

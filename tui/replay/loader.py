@@ -73,6 +73,7 @@ class SessionLoader:
         self._observers = frame.query_one("#observers", ObserversPane)
         self._workspace = frame.query_one("#workspace", WorkspacePane)
         self._workspace.set_root(folder, saved_reports_of(folder), read_only=read_only)
+        self._conversation.show_reading(0.0)
 
     @property
     def follows(self) -> bool:
@@ -96,6 +97,8 @@ class SessionLoader:
             # Each renders what it shows: let the screen update in between.
             await asyncio.sleep(0)
         self._frame.handle_events(events)
+        if self._past.complete:
+            self._conversation.show_reading(1.0)
         # A part of a session cannot be followed.
         self._end(
             self._conversation,
@@ -127,6 +130,7 @@ class SessionLoader:
                 if time.monotonic() - reported_at > PROGRESS_SECONDS:
                     reported_at = time.monotonic()
                     self._report_progress(self._past.stats.read)
+                    self._conversation.show_reading(self._past.stats.read)
         except JournalError as error:
             if not self._past.closed:
                 self._notify(str(error), "its end is shown")
@@ -134,6 +138,7 @@ class SessionLoader:
             return False
         finally:
             resume_collection()
+            self._conversation.show_reading(1.0)
         if self._past.closed:
             return False
         self._end(conversation, trace, observers, continues=self.follows)

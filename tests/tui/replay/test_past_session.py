@@ -313,6 +313,7 @@ async def test_the_reader_stays_where_he_is_when_the_whole_arrives(tmp_path: Pat
         before = rows(talk), rows(trace), trace.cursor.key, talk.cursor.key
         titles = str(talk.border_title)
         assert "reading" in status(app)
+        assert titles.startswith("Conversation · reading ")
         ready.set()
         await asyncio.wait_for(source.all_shown.wait(), 20)
         await pilot.pause()
@@ -320,6 +321,7 @@ async def test_the_reader_stays_where_he_is_when_the_whole_arrives(tmp_path: Pat
         assert (rows(talk), rows(trace), trace.cursor.key) == before[:3]
         assert len(trace.entries) == 1_260
         await until(lambda: "/60" in str(talk.border_title))
+        assert "reading" not in str(talk.border_title)
         assert titles != str(talk.border_title)
         assert "reading" not in status(app)
         await pilot.press("1", "n")

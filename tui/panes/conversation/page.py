@@ -40,6 +40,7 @@ class BlockRows(RowSource[Block]):
         suggestions: queries to try, shown while there is no block.
         suggested: the index of the one under the cursor.
         files: finds the files that blocks name.
+        reading: whether a past session is being read, whose blocks are still to come.
         deferred: notices that are shown below the queries to try, and above the first block once it comes.
     """
 
@@ -47,6 +48,7 @@ class BlockRows(RowSource[Block]):
         super().__init__()
         self.suggestions = suggestions[:MOST_SUGGESTED]
         self.suggested = 0
+        self.reading = False
         self.deferred: list[Notice] = []
         self.files = FileLinks()
         self._theme = ConversationTheme()
@@ -89,6 +91,8 @@ class BlockRows(RowSource[Block]):
             return []
         palette = self._palette
         muted, key, text = palette["lines--muted"], palette["lines--key"], palette["md--text"]
+        if self.reading:
+            return [[], *wrap([("Reading the session…", muted)], width)]
         lines: list[Line] = [
             [],
             *wrap([("Ask anything. The work is shown here as it happens.", text)], width),

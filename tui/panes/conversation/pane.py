@@ -41,6 +41,8 @@ TICK = 1.0
 A_SESSION = 2_000
 """Events in one batch: more than a living session ever brings at once."""
 
+_TITLE = "Conversation"
+
 
 class ConversationPane(VirtualList[Block]):
     """Shows the dialogue from the session's events; thinking and sub-agents' text are folded to a line.
@@ -136,7 +138,7 @@ class ConversationPane(VirtualList[Block]):
         self._ticks = 0
         self._timer: Timer | None = None
         self.dialogue = Dialogue(Page(self, self.block_source), zone)
-        self.search = self.highlighter = Search(self, self.set_open, "Conversation")
+        self.search = self.highlighter = Search(self, self.set_open, _TITLE)
 
     def on_mount(self) -> None:
         """Set up the one timer, and load parser and lexers in a thread: the first answer must not wait for them."""
@@ -217,6 +219,13 @@ class ConversationPane(VirtualList[Block]):
         self._run_timer()
         self.update_rows()
         self._describe_results()
+
+    def show_reading(self, share: float) -> None:
+        """Show how much of a past session was read, from 0 to 1: meanwhile only its end is here."""
+        self.block_source.reading = share < 1.0
+        self.search.title = _TITLE if share >= 1.0 else f"{_TITLE} · reading {share:.0%}"
+        self.search.show()
+        self.update_rows()
 
     # -- files ------------------------------------------------------------------------------------
 

@@ -178,7 +178,7 @@ class Search:
         self.query = TypedQuery(changed=self._search_for, accepted=self._accept, cleared=self._clear)
         self._view = view
         self._set_open = set_open
-        self._title = title
+        self.title = title
         self._findings: Findings | None = None
         self._hit: Hit | None = None
         self._rank = 0
@@ -388,9 +388,9 @@ class Search:
     def show(self) -> None:
         """Show in the border what is searched for, and how many matches there are."""
         if not self.active:
-            self._view.border_title = Content(self._title)
+            self._view.border_title = Content(self.title)
             return
-        parts: list[str | tuple[str, str]] = [f"{self._title}  /{self.query.shown}"]
+        parts: list[str | tuple[str, str]] = [f"{self.title}  /{self.query.shown}"]
         if self._findings is not None:
             rank, total = self._rank, self._findings.total
             more = "…" if self._busy else ""
