@@ -10,6 +10,7 @@ from core.concurrency.cancellation import NEVER
 from core.events.types import ToolCallFinished, ToolCallStarted
 from core.observation import McpObservation, TextContent
 from core.storage.compression import pack
+from core.text import is_unsafe
 from core.toolkit.articles import Article, article_path, encode_article
 from tests.tui.viewers.test_viewers import THEME, do, lines, shown
 from tui.viewers.articles.page import article_body, article_in
@@ -19,6 +20,7 @@ from tui.viewers.cursor_body import BackgroundWork, BodyCommand, CopyText, OpenA
 from tui.viewers.registry import load
 from tui.viewers.tool_call.body import call_body
 from tui.viewers.tool_call.sections import SectionsBody
+from tui.viewers.view.links import links_in
 
 URL = "https://wire.example/chips/h7"
 ARTICLE = {
@@ -103,6 +105,20 @@ class TestPages:
         document = load(put(tmp_path, "crawl_a.md", encode_article(article)))
         assert document.kind == "Article"
         assert text_rows(lines(document.best)) == PAGE
+
+    def test_a_hostile_page_is_shown_literally(self, tmp_path: Path) -> None:
+        hostile = {
+            **ARTICLE,
+            "title": "[x](vscode://x) \x1b]52;c;eA==\x07",
+            "author": "\u202eevil <b>",
+            "url": "https://a.example/) [y](vscode://y",
+            "content": "\x1b[2Jtext",
+        }
+        document = load(put(tmp_path, "h.json", hostile))
+        rows = document.best.lay_out(80, THEME)
+        assert "[x](vscode://x)" in "\n".join(lines(document.best))
+        assert not any(is_unsafe(character) for row in lines(document.best) for character in row)
+        assert [link.url for link in links_in(rows, NEVER)] == []
 
     def test_what_is_missing_takes_no_room(self) -> None:
         assert text_rows(lines(article_body(Article(title="", url="")))) == [

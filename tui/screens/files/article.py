@@ -15,7 +15,7 @@ from textual.screen import Screen
 from textual.widget import Widget
 from textual.widgets import Input
 
-from core.text import clean_line
+from core.text import clean, clean_line
 from core.toolkit.articles import Article
 from tui.keys.places import COPY_FILE, LINK, KeyPlace, key_binding
 from tui.screens.files.document import DocumentScreen
@@ -116,7 +116,7 @@ class ArticleScreen(DocumentScreen[None]):
 
     def action_copy_text(self) -> None:
         """Copy the text of the article."""
-        copy_text(self, self.article.text, "Text")
+        copy_text(self, clean(self.article.text), "Text")
 
 
 def open_article(
