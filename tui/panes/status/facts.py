@@ -388,7 +388,7 @@ class StatusFacts:
             rows.append(("Read", f"{self._untrusted}: what can carry data out asks"))
         rows.append(("Path", self._describe_path()))
         rows.append(("Context", self._describe_context()))
-        rows.append(("Tokens", f"{self.tokens.total:,}, including sub-agents{self._describe_cached()}"))
+        rows.append(("Tokens", f"{self.tokens.total:,} with sub-agents{self._describe_cached()}"))
         if self._plan is not None:
             from core.events.describe import describe_plan
 
@@ -424,7 +424,7 @@ class StatusFacts:
 
     def _describe_cached(self) -> str:
         share = self.tokens.cached_share
-        return "" if share is None else f"; {share:.0%} of what the model read came from the cache"
+        return "" if share is None else f"; {share:.0%} of the input was cached"
 
     def _describe_cost(self) -> str:
         digits = self._digits()

@@ -115,7 +115,7 @@ class BudgetScreen(Dialog[float | None]):
             total = f"{spent} and an unknown part" if self._spent else "unknown"
         rows = [("Spent", total), ("Limit", limit)]
         if self._cached is not None:
-            rows.append(("Cached", f"{self._cached:.0%} of what the model read"))
+            rows.append(("Cached", f"{self._cached:.0%} of the input"))
         if self._queued:
             rows.append(("Queued", quantity(self._queued, "query", "queries")))
         return rows
