@@ -21,6 +21,7 @@ def report(tmp_path: Path) -> Path:
     session = Written(tmp_path)
     session.write("work_products/report.html", PAGE.format(_SAME, "Prices rose by 9 percent."))
     session.write("work_products/other.html", "<p>Another page.</p>")
+    session.write("work_products/copy.html", PAGE.format(_SAME, "Prices rose by 9 percent."))
     return session.write("work_products/report.html", PAGE.format(_SAME, "Prices rose by 11 percent, again."))
 
 
@@ -52,6 +53,7 @@ async def test_another_file_can_be_chosen_and_wide_screens_have_two_columns(repo
         assert "+ Prices rose by 11" in row
         await pilot.press("v")
         assert isinstance(app.screen, VersionsScreen)
+        assert "copy.html" not in screen_text(app), "a file that has the text of a version is no other text"
         await pilot.press("j", "enter")
         await until(lambda: "another file other.html" in screen_text(app))
         await until(lambda: "Another page." in screen_text(app))

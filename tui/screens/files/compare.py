@@ -107,7 +107,9 @@ class CompareScreen(DocumentScreen[None]):
 
     async def _find_versions(self) -> None:
         self._versions = await asyncio.to_thread(find_versions, self.path)
-        self._others = await asyncio.to_thread(other_texts, self.path)
+        known = {version.sha256 for version in self._versions}
+        others = await asyncio.to_thread(other_texts, self.path)
+        self._others = [other for other in others if not other.sha256 or other.sha256 not in known]
         at = self._place_of_file()
         if at < 0:
             self.view.show(TextBody("This file no longer exists."))
