@@ -220,7 +220,8 @@ def test_a_session_is_found_read_and_resumed_from_the_list(tmp_path: Path) -> No
 def test_what_was_chosen_in_a_session_holds_when_it_is_resumed(tmp_path: Path) -> None:
     model = Model()
     with scripted_model(model) as url:
-        env = model_environment(tmp_path, url)
+        # A spending limit needs the price of a model that no agent knows.
+        env = model_environment(tmp_path, url, UA_PRICES="gone-9=3/15")
         with terminal(tmp_path, FIRST, "--allow", LIST, columns=160, rows=45, env=env) as screen:
             screen.wait_for("Answer 2.", "● ready")
             screen.type("/model\r")
