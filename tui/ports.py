@@ -182,8 +182,12 @@ class SessionPort(Protocol):
         scope: str = "once",
         reason: str = "",
         patterns: Sequence[str] = (),
+        input: dict[str, Any] | None = None,
     ) -> object:
-        """Answer a `permission_asked`; `scope` is `once` or `session`; `patterns` apply to the latter."""
+        """Answer a `permission_asked`; `scope` is `once` or `session`; `patterns` apply to the latter.
+
+        `input` are the arguments with which the call runs, if the person changed them or answered in them.
+        """
 
     @property
     def permission_mode(self) -> str:

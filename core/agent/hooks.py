@@ -7,6 +7,7 @@ Hooks run in this process, between the model's request and its execution: `PreTo
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -20,7 +21,7 @@ from core.agent.permissions.gate import PermissionGate
 from core.agent.permissions.policy import PermissionPolicy, Verdict
 from core.agent.permissions.taint import Taint
 from core.errors import AgentError
-from core.events.types import EXIT_PLAN, ComplianceEnforced, ComplianceFailed, Event
+from core.events.types import ASK_USER, EXIT_PLAN, ComplianceEnforced, ComplianceFailed, Event
 from core.pipelines import AfterTool, BeforeTool, Pipelines, ToolErrored
 from core.text import clean
 
@@ -47,6 +48,11 @@ STOPPED_HINT = (
     "the same task unless the person asks for that. Continue with what there is, and say in the answer what is missing."
 )
 _PLAN_SECONDS = 5.0
+_CHANGED = (
+    "The person changed the arguments of this call before allowing it: it did what they want, not exactly what you "
+    "asked for. It ran with: {}"
+)
+_LONGEST_NOTE = 4_000
 
 
 SubagentCheck = Callable[[str, str], Rule | None]
@@ -60,6 +66,8 @@ class HookCopies:
     effective_input: dict[str, Any] | None = None
     response: Any = None
     error: str | None = None
+    note: str = ""
+    """What the model is to know about the call, with its result."""
 
 
 class AgentHooks:
@@ -160,10 +168,30 @@ class AgentHooks:
         if tool_name == EXIT_PLAN:
             tool_input = {"plan": await self._read_plan(tool_use_id)}
             denial = "The person wants to continue planning. Ask what to change; do not carry the plan out."
+        if tool_name == ASK_USER:
+            denial = (
+                "The person did not answer. Continue without the answer and say what you assume, or end here."
+            )
         answer = await self._gate.ask(tool_name, tool_input, tool_use_id)
+        if answer.allow and answer.input is not None:
+            self._note_changed(tool_name, tool_use_id, answer.input, tool_input)
+            return PermissionResultAllow(updated_input=answer.input)
         if answer.allow:
             return PermissionResultAllow()
         return PermissionResultDeny(message=answer.reason or denial)
+
+    def _note_changed(
+        self, tool_name: str, tool_use_id: str, changed: dict[str, Any], before: dict[str, Any]
+    ) -> None:
+        """Record that a person changed the arguments of a call; the model reads it with the result."""
+        copies = self._copies.setdefault(tool_use_id, HookCopies())
+        copies.effective_input = changed
+        self._taint.note_call(tool_name, changed)
+        if tool_name != ASK_USER and changed != before:
+            own = {key: value for key, value in changed.items() if key not in before or before[key] != value}
+            left_out = [key for key in before if key not in changed]
+            copies.note = _CHANGED.format(json.dumps(own, ensure_ascii=False)[:_LONGEST_NOTE])
+            copies.note += f" Without: {', '.join(left_out)}." if left_out else ""
 
     async def _before(self, data: Any, _id: str | None, _context: Any) -> Any:
         name, tool_use_id = str(data["tool_name"]), str(data["tool_use_id"])
@@ -206,7 +234,7 @@ class AgentHooks:
         handled = self._pipelines.has_handlers("tool.after_execute", name)
         learnt = has_addresses(name, effective)
         if not handled and not learnt:
-            return {}
+            return _added("PostToolUse", copies.note)
         adapter = self._adapter if handled else replace(self._adapter, largest=LARGEST_READ)
         observation = await asyncio.to_thread(
             adapter.observe,
@@ -218,12 +246,12 @@ class AgentHooks:
         if learnt:
             await asyncio.to_thread(self._taint.learn, name, effective, observation.output)
         if not handled:
-            return {}
+            return _added("PostToolUse", copies.note)
         payload = await self._pipelines.run(
             "tool.after_execute",
             AfterTool(tool_use_id=tool_use_id, name=name, input=effective, observation=observation),
         )
-        return _added("PostToolUse", payload.additional_context)
+        return _added("PostToolUse", copies.note, payload.additional_context)
 
     async def _failed(self, data: Any, _id: str | None, _context: Any) -> Any:
         name, tool_use_id = str(data["tool_name"]), str(data["tool_use_id"])
@@ -243,7 +271,7 @@ class AgentHooks:
                 error=copies.error,
             ),
         )
-        return _added("PostToolUseFailure", payload.additional_context)
+        return _added("PostToolUseFailure", copies.note, payload.additional_context)
 
     async def _subagent_stop(self, data: Any, _id: str | None, _context: Any) -> Any:
         if self._check_subagent is None or self.stopping:
@@ -277,7 +305,8 @@ class AgentHooks:
         return _added("UserPromptSubmit", "\n".join(hints))
 
 
-def _added(hook: str, context: str | None) -> dict[str, Any]:
+def _added(hook: str, *contexts: str | None) -> dict[str, Any]:
+    context = "\n".join(each for each in contexts if each)
     if not context:
         return {}
     return {"hookSpecificOutput": {"hookEventName": hook, "additionalContext": context}}

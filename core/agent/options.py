@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from core.agent.definitions.prompts import SubagentDefinition, fill_prompt, read_prompt, shipped_subagents
 from core.agent.definitions.skills import PLUGIN, Skill
 from core.agent.environment import CACHE, cli_environment
-from core.events.types import EXIT_PLAN
+from core.events.types import ASK_USER, EXIT_PLAN
 from core.settings.model import Settings
 from core.version import VERSION
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["BASE_TOOLS", "Briefing", "McpConfig", "build_options", "write_briefing"]
 
-BASE_TOOLS = ("Agent", EXIT_PLAN, "TodoWrite", "WebSearch", "Read", "Glob", "Grep")
+BASE_TOOLS = ("Agent", EXIT_PLAN, ASK_USER, "TodoWrite", "WebSearch", "Read", "Glob", "Grep")
 # The agent accepts 16 MB from a server. One character of four bytes makes a line four times as large.
 _MAX_LINE = 24 << 20
 

@@ -7,10 +7,11 @@ here; `describe` calls it. The texts are not shortened, so that a reader of them
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from functools import singledispatch
+from typing import Any
 
 from core.events import types as ev
 from core.events.folder import describe_folder
@@ -31,6 +32,7 @@ __all__ = [
     "describe_resume",
     "describe_retry",
     "describe_server",
+    "questions_of",
 ]
 
 
@@ -497,8 +499,21 @@ def _permission_applied(event: ev.PermissionApplied, _hints: Hints) -> Descripti
 def _permission_asked(event: ev.PermissionAsked, _hints: Hints) -> Description:
     if event.is_plan:
         return Description("permission", "The plan waits for your approval.", Severity.QUESTION)
+    if event.is_question:
+        asked = " ".join(_line(each) for each in questions_of(event.input)) or "(no question)"
+        return Description("permission", f"The agent asks: {asked}", Severity.QUESTION)
     sentence = f"May {_subjects(event)} run? {_line(event.reason)}".rstrip()
     return Description("permission", sentence, Severity.QUESTION)
+
+
+def questions_of(arguments: Mapping[str, Any]) -> list[str]:
+    """Return the questions that the agent asks, from the arguments of its call."""
+    return [str(each.get("question")) for each in arguments.get("questions") or [] if isinstance(each, dict)]
+
+
+def _answers_in(arguments: Mapping[str, Any]) -> tuple[str, ...]:
+    answers = arguments.get("answers")
+    return tuple(f"{_line(key)} {_line(str(value))}" for key, value in (answers or {}).items())
 
 
 _SCOPES = {
@@ -517,8 +532,18 @@ def _permission_answered(event: ev.PermissionAnswered, _hints: Hints) -> Descrip
         if event.decision == "allow":
             return Description("permission", "The plan was approved.", Severity.SUCCESS)
         return Description("permission", f"The plan was not approved{reason or '.'}", Severity.STOPPED)
+    if event.tool_name == ev.ASK_USER:
+        if event.decision == "allow":
+            return Description(
+                "permission", "You answered.", Severity.SUCCESS, _answers_in(event.input or {})
+            )
+        return Description("permission", f"The question was not answered{reason or '.'}", Severity.STOPPED)
     if event.decision == "deny":
         return Description("permission", f"{_subjects(event)} was denied{reason}", Severity.STOPPED)
+    if event.input is not None:
+        changes = tuple(_line(each) for each in event.changes)
+        sentence = f"{_subjects(event)} was allowed with changed arguments"
+        return Description("permission", sentence, Severity.SUCCESS, changes)
     scope = _SCOPES.get(event.scope, f" ({clean_line(event.scope)})")
     return Description("permission", f"{_subjects(event)} was allowed{scope}{reason}", Severity.SUCCESS)
 

@@ -18,6 +18,7 @@ import msgspec
 from core.observation import AnyObservation
 
 __all__ = [
+    "ASK_USER",
     "EXIT_PLAN",
     "AgentSilent",
     "ApiRetry",
@@ -75,6 +76,7 @@ def _snake(name: str) -> str:
 
 
 EXIT_PLAN = "ExitPlanMode"
+ASK_USER = "AskUserQuestion"
 """The tool with which the agent presents a plan; its approval ends the mode `plan`."""
 
 
@@ -394,9 +396,18 @@ class PermissionAsked(Event, frozen=True, kw_only=True):
         """Whether it asks for the approval of a plan, which is in the input."""
         return self.tool_name == EXIT_PLAN
 
+    @property
+    def is_question(self) -> bool:
+        """Whether the agent asks the person something; the questions are in the input."""
+        return self.tool_name == ASK_USER
+
 
 class PermissionAnswered(Event, frozen=True, kw_only=True):
-    """The waiting call was allowed or denied. `scope` says for how long and by whom, `patterns` what else it covers."""
+    """The waiting call was allowed or denied. `scope` says for how long and by whom, `patterns` what else it covers.
+
+    `input` are the arguments with which the call runs, if the person changed them: `changes` says how, a line for each.
+    For a question of the agent they have the `answers`.
+    """
 
     request_id: str
     tool_name: str
@@ -405,6 +416,8 @@ class PermissionAnswered(Event, frozen=True, kw_only=True):
     scope: str = "once"
     reason: str = ""
     patterns: list[str] = []
+    input: dict[str, Any] | None = None
+    changes: list[str] = []
 
 
 class UntrustedTextRead(Event, frozen=True, kw_only=True):

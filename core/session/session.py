@@ -8,7 +8,7 @@ import time
 from collections.abc import AsyncIterator, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 from core.agent.assembly import AgentAssembly
 from core.agent.attachments.blocks import Attachment, Attachments
@@ -342,9 +342,15 @@ class Session:
         scope: str = "once",
         reason: str = "",
         patterns: Sequence[str] = (),
+        input: dict[str, Any] | None = None,
     ) -> bool:
-        """Answer a tool call that waits for permission; returns False if it no longer waits."""
-        return self._assembly.answer(request_id, PermissionReply(allow, scope, reason, tuple(patterns)))
+        """Answer a tool call that waits for permission; returns False if it no longer waits.
+
+        With `input` the call runs with these arguments. A question of the agent (`PermissionAsked.is_question`) is
+        answered with its own arguments and `answers`, a mapping from each question to the chosen label or a text.
+        """
+        reply = PermissionReply(allow, scope, reason, tuple(patterns), input)
+        return self._assembly.answer(request_id, reply)
 
     @property
     def permission_mode(self) -> str:

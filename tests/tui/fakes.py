@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from core.agent.attachments.copying import attach
 from core.agent.definitions.commands import CustomCommand
@@ -97,6 +97,7 @@ class FakeSession:
     waiting: list[str] = field(default_factory=list)
     submitted: list[str] = field(default_factory=list)
     answers: list[tuple[str, bool, str]] = field(default_factory=list)
+    inputs: list[dict[str, Any] | None] = field(default_factory=list)
     reasons: list[tuple[str, tuple[str, ...]]] = field(default_factory=list)
     outcomes: list[str] = field(default_factory=list)
     interrupts: int = 0
@@ -202,7 +203,9 @@ class FakeSession:
         scope: str = "once",
         reason: str = "",
         patterns: Sequence[str] = (),
+        input: dict[str, Any] | None = None,
     ) -> None:
+        self.inputs.append(input)
         self.answers.append((request_id, allow, scope))
         self.reasons.append((reason, tuple(patterns)))
         decision: Literal["allow", "deny"] = "allow" if allow else "deny"

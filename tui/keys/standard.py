@@ -119,11 +119,17 @@ STANDARD: Mapping[str, str] = {
     "permission.session": "s",
     "permission.folder": "f",
     "permission.everywhere": "e",
+    "permission.change": "c",
+    "permission.allow_changed": "ctrl+s",
+    "permission.editor": "ctrl+g",
     "permission.back": "escape",
     "plan.keep": "escape",
     "plan.remark": "r",
     "plan.approve": "a",
     "plan.edits": "e",
+    "question.mark": "space",
+    "question.write": "t",
+    "question.decline": "escape",
     "agents.read": "r",
     "blacklist.clear": "c,delete",
     "blacklist.clear_all": "a",
@@ -211,9 +217,11 @@ TOGETHER = (
     "table.sort table.turn",
     "auth.cancel auth.done help.all help.here link.copy link.open",
     "folder.leave help.all help.here",
-    "help.all help.here permission.back permission.deny permission.everywhere permission.folder "
-    "permission.once permission.reason permission.session",
+    "help.all help.here permission.allow_changed permission.back permission.change permission.deny "
+    "permission.editor permission.everywhere permission.folder permission.once permission.reason "
+    "permission.session",
     "help.all help.here plan.approve plan.edits plan.keep plan.remark",
+    "help.all help.here question.decline question.mark question.write",
     "agents.read help.all help.here move.down move.first move.last move.page_down move.page_up move.up "
     "screen.back screen.prompt",
     "blacklist.clear blacklist.clear_all help.all help.here screen.back",

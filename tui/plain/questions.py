@@ -9,14 +9,15 @@ from typing import Literal
 from core.events.types import AuthRequired, PermissionAsked
 from core.text import clean, clean_line
 
-__all__ = ["DENIED", "Answer", "Question", "question_of"]
+__all__ = ["DENIED", "Answer", "Question", "question_of", "questions_of_agent"]
 
 
 @dataclass(frozen=True)
 class Answer:
     """An answer: whether a call is allowed and for how long, or the outcome of a link.
 
-    `mode` is the permission mode in which the work continues after a plan, if not in the default one.
+    `mode` is the permission mode in which the work continues after a plan, if not in the default one; `text` is the
+    answer to a question of the agent.
     """
 
     allow: bool = False
@@ -25,6 +26,7 @@ class Answer:
     outcome: Literal["completed", "cancelled"] = "cancelled"
     rules: tuple[str, ...] = ()
     mode: Literal["", "acceptEdits"] = ""
+    text: str = ""
 
 
 DENIED = Answer()
@@ -41,11 +43,15 @@ class Question:
 
     Attributes:
         accepts_text: whether a text that is no number is a no with a reason.
+        is_open: whether such a text is the answer to the question instead.
+        several: whether several numbers are an answer.
     """
 
     lines: Sequence[str]
     answers: Sequence[tuple[str, Answer]]
     accepts_text: bool
+    is_open: bool = False
+    several: bool = False
 
     @property
     def all_lines(self) -> list[str]:
@@ -67,10 +73,46 @@ class Question:
         """Return the answer for a typed line; an empty line is the default, None if it is not an answer."""
         if not typed.strip():
             return self.answers[0][1]
-        found = self.numbered(typed)
+        found = self._several(typed) if self.several else self.numbered(typed)
+        if found is None and self.is_open and not typed.strip().isdigit():
+            return Answer(allow=True, text=typed.strip())
         if found is None and self.accepts_text and not typed.strip().isdigit():
             return Answer(reason=typed.strip())
         return found
+
+    def _several(self, typed: str) -> Answer | None:
+        """Return the answers with these numbers, separated by commas or blanks, as one."""
+        found = [self.numbered(each) for each in typed.replace(",", " ").split()]
+        if DENIED in found:
+            return DENIED
+        texts = [each.text for each in found if each is not None]
+        return Answer(allow=True, text=", ".join(texts)) if len(texts) == len(found) else None
+
+
+def questions_of_agent(event: PermissionAsked) -> dict[str, Question]:
+    """Describe the questions that the agent asks, each by its text."""
+    from tui.screens.requests.question import agent_questions
+
+    return {
+        each.text: Question(
+            [
+                f"The agent asks: {each.text}",
+                *(["Several numbers are possible, such as 2 3."] if each.several else []),
+                "A text is an answer, too.",
+            ],
+            [
+                ("Do not answer", DENIED),
+                *(
+                    (f"{label}: {about}" if about else label, Answer(allow=True, text=label))
+                    for label, about in each.options
+                ),
+            ],
+            accepts_text=False,
+            is_open=True,
+            several=each.several,
+        )
+        for each in agent_questions(event)
+    }
 
 
 def question_of(event: PermissionAsked | AuthRequired) -> Question:

@@ -33,7 +33,7 @@ from tui.plain.interrupt import InterruptKey, interrupt_key
 from tui.plain.narrator import Narrator
 from tui.plain.one_query import note_signal
 from tui.plain.output import PlainOutput
-from tui.plain.questions import DENIED, Answer, Question, question_of
+from tui.plain.questions import DENIED, Answer, Question, question_of, questions_of_agent
 from tui.terminal.exit_codes import EXIT_FAILED
 
 __all__ = ["run_plain"]
@@ -198,11 +198,18 @@ class _Plain:
 
     async def _put_question(self, event: Asked) -> None:
         self._narrator.flush()
-        question = question_of(event)
-        for line in question.all_lines:
-            self._output.write(line)
-        self._output.ring()
-        answer = await until(self._answer(question), self._wait_until(lambda: event not in self._questions))
+        answer: Answer | None = DENIED
+        given: dict[str, Any] | None = None
+        if isinstance(event, PermissionAsked) and event.is_question:
+            texts: dict[str, str] = {}
+            for text, question in questions_of_agent(event).items():
+                answer = await self._put(event, question)
+                if answer is None or not answer.allow:
+                    break
+                texts[text] = answer.text
+            given = {**event.input, "answers": texts}
+        else:
+            answer = await self._put(event, question_of(event))
         if answer is None or event not in self._questions:
             self._output.give_up()
             return
@@ -216,11 +223,19 @@ class _Plain:
                 scope=answer.scope,
                 reason=answer.reason,
                 patterns=answer.rules,
+                input=given if answer.allow else None,
             )
             # The answer takes effect in another task; the question counts as answered until then.
             self._remove_question(event.request_id)
         else:
             self._session.finish_auth(answer.outcome)
+
+    async def _put(self, event: Asked, question: Question) -> Answer | None:
+        """Write a question, and wait for its answer; None if it is no longer needed."""
+        for line in question.all_lines:
+            self._output.write(line)
+        self._output.ring()
+        return await until(self._answer(question), self._wait_until(lambda: event not in self._questions))
 
     async def _answer(self, question: Question) -> Answer:
         """Wait for an answer; lines typed before the question do not count."""

@@ -1,4 +1,4 @@
-"""Edits the text of the prompt in the person's editor."""
+"""Edits a text, such as that of the prompt, in the person's editor."""
 
 from __future__ import annotations
 
@@ -20,8 +20,10 @@ class DraftError(UniversalAgentError):
     """The draft was not changed; the message says why."""
 
 
-def edit_draft(text: str, edit: Callable[[Path], int]) -> str | None:
+def edit_draft(text: str, edit: Callable[[Path], int], name: str = "prompt.md") -> str | None:
     """Call `edit` with a private file that contains `text`; returns the new text, or None if it is unchanged.
+
+    The file is called `name`: editors colour by its ending.
 
     The file has mode 0600 in a folder of mode 0700, as a draft may be confidential. Both are deleted afterwards, with
     everything the editor left there. The line break that editors append is removed.
@@ -37,7 +39,7 @@ def edit_draft(text: str, edit: Callable[[Path], int]) -> str | None:
             f"The editor cannot be started: {error.strerror}. Check the folder for temporary files."
         ) from error
     try:
-        return _edit(folder / "prompt.md", text, edit)
+        return _edit(folder / name, text, edit)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
@@ -52,15 +54,15 @@ def _edit(path: Path, text: str, edit: Callable[[Path], int]) -> str | None:
         raise DraftError(f"The draft cannot be written to a file: {error.strerror}.") from error
     code = edit(path)
     if code != 0:
-        raise DraftError(f"The editor exited with code {code}. The prompt is unchanged.")
+        raise DraftError(f"The editor exited with code {code}. The text is unchanged.")
     try:
         with open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as file:
             after = file.read(LARGEST_DRAFT + 1)
     except OSError as error:
-        message = f"The edited text cannot be read ({error.strerror}). The prompt is unchanged."
+        message = f"The edited text cannot be read ({error.strerror}). The text is unchanged."
         raise DraftError(message) from error
     if len(after) > LARGEST_DRAFT:
-        raise DraftError(f"The text is longer than {LARGEST_DRAFT >> 20} MB. The prompt is unchanged.")
+        raise DraftError(f"The text is longer than {LARGEST_DRAFT >> 20} MB. The text is unchanged.")
     if after in (before, before + b"\n"):
         return None
     return after.decode("utf-8", "replace").removesuffix("\n").removesuffix("\r")

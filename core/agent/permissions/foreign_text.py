@@ -16,6 +16,7 @@ from core.agent.permissions.actions import Action, actions_of, server_of
 from core.agent.permissions.known_addresses import addresses_in_text, shown_host
 from core.agent.permissions.policy import HOUSEKEEPING, PAGE_READERS, is_search
 from core.events.codec import from_json
+from core.events.types import ASK_USER
 from core.text import clean_line
 
 __all__ = [
@@ -44,7 +45,18 @@ CRAWLER = f"mcp__{LOCAL_TOOLKIT}__crawl_parallel"
 _FILE_READERS = {"mcp__local_toolkit__read_local_file": "path", "Read": "file_path", "Grep": "path"}
 _FILE_WRITERS = {"mcp__local_toolkit__write_local_file": "path", "Write": "file_path", "Edit": "file_path"}
 _BRING_NOTHING = frozenset(
-    {"Edit", "ExitPlanMode", "Glob", "NotebookEdit", "Skill", "TodoWrite", "ToolSearch", "Write", OUTPUT_TOOL}
+    {
+        ASK_USER,
+        "Edit",
+        "ExitPlanMode",
+        "Glob",
+        "NotebookEdit",
+        "Skill",
+        "TodoWrite",
+        "ToolSearch",
+        "Write",
+        OUTPUT_TOOL,
+    }
 )
 _SUBAGENTS = frozenset({"Agent", "Task"})
 _ADDRESS_FIELD = re.compile(r"url|link|href|uri|website|citation|^id$|^sources?$", re.IGNORECASE)

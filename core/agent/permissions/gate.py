@@ -9,10 +9,12 @@ from typing import Any, Literal
 from uuid import uuid4
 
 from core.agent.permissions.actions import Action, actions_of
+from core.agent.permissions.changed_input import changes_in, unmasked
 from core.agent.permissions.policy import Judgement, PermissionPolicy, Verdict, is_free
 from core.agent.permissions.proposals import exact_pattern, option_for, proposal
 from core.agent.permissions.rule_set import RuleSet
 from core.events.types import (
+    ASK_USER,
     EXIT_PLAN,
     Event,
     PermissionAnswered,
@@ -27,6 +29,7 @@ __all__ = ["REASON_LIMIT", "PermissionGate", "PermissionReply"]
 
 REASON_LIMIT = 1_000
 """How many characters of a person's reason for a denial are passed to the model."""
+_DECIDE_ALONE = "No one is available to answer. Decide by yourself, say what you have assumed, and continue."
 
 
 @dataclass(frozen=True)
@@ -34,13 +37,15 @@ class PermissionReply:
     """What was decided about one waiting call.
 
     `reason` is passed to the model with a denial. `patterns` are the rules that are stored for the `scope`; without
-    any, the names of the tools are.
+    any, the names of the tools are. `input` are the arguments with which the call runs, if the person changed them;
+    those of a question of the agent have its `answers`.
     """
 
     allow: bool
     scope: str = "once"
     reason: str = ""
     patterns: tuple[str, ...] = ()
+    input: dict[str, Any] | None = None
 
 
 @dataclass
@@ -179,7 +184,13 @@ class PermissionGate:
     ) -> PermissionReply:
         """Apply a person's answer, where the policy permits it."""
         if not answer.allow:
-            return replace(answer, reason=clean(answer.reason).strip()[:REASON_LIMIT])
+            return replace(answer, reason=clean(answer.reason).strip()[:REASON_LIMIT], input=None)
+        if answer.input is not None:
+            changed = unmasked(event.tool_name, answer.input, event.input, tool_input)
+            judgement = self._policy.judge(event.tool_name, changed)
+            if judgement.verdict is Verdict.DENY:
+                return PermissionReply(False, reason=f"With the changed arguments {judgement.reason}.")
+            answer = replace(answer, scope="once", input=changed)
         if answer.scope in ("once", "mode"):
             return answer
         actions = _in_question(event.tool_name, tool_input)
@@ -196,6 +207,8 @@ class PermissionGate:
         )
 
     def _headless_reason(self, judgement: Judgement, actions: tuple[Action, ...]) -> str:
+        if ASK_USER in judgement.subjects:
+            return _DECIDE_ALONE
         if judgement.rule is not None:
             return f"No one is available to answer, and {judgement.reason}."
         found = [option_for(action, self._policy.workspace) for action in actions]
@@ -224,6 +237,8 @@ class PermissionGate:
             self.answer(request_id, PermissionReply(False, "interrupted", reason))
 
     def _answered(self, event: PermissionAsked, answer: PermissionReply) -> None:
+        changed = None if answer.input is None else self._redactor.redact_value(answer.input)
+        is_edit = changed is not None and not event.is_question
         self._publish(
             PermissionAnswered(
                 request_id=event.request_id,
@@ -233,12 +248,14 @@ class PermissionGate:
                 scope=answer.scope,
                 reason=answer.reason,
                 patterns=[clean(pattern) for pattern in answer.patterns],
+                input=changed,
+                changes=changes_in(changed or {}, event.input) if is_edit else [],
             )
         )
 
 
 def _in_question(tool_name: str, tool_input: dict[str, Any]) -> tuple[Action, ...]:
     """The actions of a call that need a rule to run without a question."""
-    if tool_name == EXIT_PLAN:
+    if tool_name in (EXIT_PLAN, ASK_USER):
         return ()
     return tuple(action for action in actions_of(tool_name, tool_input) if not is_free(action))

@@ -16,7 +16,7 @@ from core.agent.output_schema import OUTPUT_TOOL
 from core.agent.permissions.actions import Action, actions_of, is_outbound, is_wrapper
 from core.agent.permissions.rules import Effect, Rule, rule_for
 from core.errors import PathRefused
-from core.events.types import EXIT_PLAN
+from core.events.types import ASK_USER, EXIT_PLAN
 from core.storage.paths import split_path
 from core.storage.workspace import RECORDS
 
@@ -151,6 +151,7 @@ class PermissionPolicy:
         call = _Call.of(tool_name, tool_input)
         for step in (
             self.denied_by_rule,
+            self.judged_as_question,
             self.judged_as_plan,
             self.denied_in_plan_mode,
             self.asked_by_rule,
@@ -169,6 +170,10 @@ class PermissionPolicy:
             if (rule := self._rule_for("deny", action)) is not None:
                 return call.judged(Verdict.DENY, f"the rule {rule.text} denies it", rule)
         return None
+
+    def judged_as_question(self, call: _Call) -> Judgement | None:
+        """Let the agent ask the person something, whatever the mode."""
+        return call.judged(Verdict.ASK, "the agent asks you") if call.tool == ASK_USER else None
 
     def judged_as_plan(self, call: _Call) -> Judgement | None:
         """Ask about the plan that ends plan mode; in another mode there is nothing left to approve."""

@@ -38,6 +38,7 @@ from core.agent.permissions.outgoing import addresses_of, carries_out
 from core.errors import WorkspaceError
 from core.events.codec import from_json
 from core.events.types import (
+    ASK_USER,
     Event,
     FilesAttached,
     PermissionAnswered,
@@ -215,7 +216,8 @@ class Taint:
                     self._note(ATTACHED, event.at)
             case PermissionAsked():
                 actions = actions_of(event.tool_name, event.input)
-                self._asked[event.request_id] = [each for one in actions for each in addresses_of(one) or ()]
+                found = [each for one in actions for each in addresses_of(one) or ()]
+                self._asked[event.request_id] = [] if event.is_question else found
             case PermissionAnswered():
                 self._on_answer(event)
             case _:
@@ -240,6 +242,7 @@ class Taint:
         addresses = self._asked.pop(event.request_id, [])
         if event.decision == "allow":
             self.known.update(addresses)
+            self.known.update(_addresses_of_person(event))
         elif event.scope == "once":
             self.known.update(addresses_in_text(event.reason, bare=True))
 
@@ -291,3 +294,21 @@ class Taint:
 
 def _listed(words: list[str]) -> str:
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
+
+
+def _addresses_of_person(event: PermissionAnswered) -> list[str]:
+    """The addresses that the person wrote into a call, or as an answer that the agent did not propose."""
+    given = event.input or {}
+    if event.tool_name != ASK_USER:
+        return [each for one in actions_of(event.tool_name, given) for each in addresses_of(one) or ()]
+    questions, answers = given.get("questions"), given.get("answers")
+    labels = {
+        option.get("label")
+        for each in (questions if isinstance(questions, list) else [])
+        if isinstance(each, dict)
+        for option in each.get("options") or []
+        if isinstance(option, dict)
+    }
+    texts = answers.values() if isinstance(answers, dict) else ()
+    written = [text for text in texts if isinstance(text, str) and not labels.issuperset(text.split(", "))]
+    return addresses_in_text("\n".join(written), bare=True)

@@ -257,3 +257,53 @@ async def test_another_mode_approves_the_plan_that_waits(tmp_path: Path) -> None
     gate.change_mode("acceptEdits")
     assert (await waiting).allow
     assert gate.mode == "acceptEdits"
+
+
+ASKS = {"questions": [{"question": "Which key, sk-ant-secret-1?", "options": []}]}
+
+
+async def test_changed_arguments_keep_the_secrets_that_were_masked_and_are_recorded_without_them(
+    tmp_path: Path,
+) -> None:
+    events: list[Event] = []
+    gate = gate_of(tmp_path, events, secrets=("sk-ant-secret-1",))
+    waiting = asyncio.ensure_future(gate.ask(MAIL, {"to": "a@b.example", "key": "sk-ant-secret-1"}, "t1"))
+    await asyncio.sleep(0)
+    (question,) = (event for event in events if isinstance(event, PermissionAsked))
+    changed = {**question.input, "to": "c@d.example", "cc": []}
+    gate.answer(question.request_id, PermissionReply(True, input=changed))
+    answer = await waiting
+    assert answer.input == {"to": "c@d.example", "key": "sk-ant-secret-1", "cc": []}
+    recorded = last_answer(events)
+    assert recorded.changes == ["to: a@b.example → c@d.example", "cc: added []"]
+    assert "sk-ant-secret-1" not in repr(recorded)
+
+
+async def test_changed_arguments_that_a_rule_denies_are_denied(tmp_path: Path) -> None:
+    events: list[Event] = []
+    gate = gate_of(tmp_path, events, RuleSet([Rule("deny", "GMAIL_SEND_EMAIL(to=*@rival.example)")]))
+    reply = PermissionReply(True, input={"to": "x@rival.example"})
+    answer = await asked(gate, events, MAIL, reply, to="a@b.example")
+    assert not answer.allow
+    assert "With the changed arguments" in answer.reason
+
+
+async def test_the_agent_may_ask_in_every_mode_and_decides_alone_where_nobody_answers(tmp_path: Path) -> None:
+    events: list[Event] = []
+    gate = gate_of(tmp_path, events, secrets=("sk-ant-secret-1",))
+    gate.change_mode("bypassPermissions")
+    waiting = asyncio.ensure_future(gate.ask("AskUserQuestion", ASKS, "t1"))
+    await asyncio.sleep(0)
+    question = next(event for event in events if isinstance(event, PermissionAsked))
+    assert question.once_only
+    (shown,) = (each["question"] for each in question.input["questions"])
+    assert "secret" not in shown
+    gate.answer(
+        question.request_id,
+        PermissionReply(True, input={**question.input, "answers": {shown: "the new one"}}),
+    )
+    answer = await waiting
+    assert answer.input == {**ASKS, "answers": {"Which key, sk-ant-secret-1?": "the new one"}}
+    alone = await gate_of(tmp_path, events, interactive=False).ask("AskUserQuestion", ASKS, "t2")
+    assert not alone.allow
+    assert "Decide by yourself" in alone.reason

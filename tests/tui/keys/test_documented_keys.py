@@ -19,6 +19,7 @@ FIXED = {
     "SetupScreen",
     "ModeScreen",
     "ModelScreen",
+    "QuestionScreen",
 }
 """Have keys that no setting changes: the screen shows them."""
 

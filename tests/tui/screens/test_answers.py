@@ -13,6 +13,7 @@ from tests.tui.screens.test_dialogs import AUTH, READ, SEND, Stage
 from tui.screens.application.error import ErrorScreen
 from tui.screens.files.confirm_delete import DeleteScreen
 from tui.screens.files.link import LinkScreen
+from tui.screens.requests.arguments_editor import ArgumentsEditor
 from tui.screens.requests.auth import AuthScreen
 from tui.screens.requests.permission import PermissionAnswer, PermissionScreen
 from tui.screens.requests.text_answer import TextAnswer
@@ -27,6 +28,10 @@ NOTHING = ("nothing", None)
 NO, YES = (("closes", PermissionAnswer(allow=allow)) for allow in (False, True))
 REASON, PATTERNS = ("asks", "reasoning"), ("asks", "patterns")
 Outcome = tuple[str, object]
+CHANGE: dict[str, Outcome] = {
+    **dict.fromkeys(("c", "#change"), ("asks", "changed")),
+    **dict.fromkeys(("ctrl+s", "ctrl+g"), NOTHING),
+}
 
 
 def closes(**ways: object) -> dict[str, Outcome]:
@@ -41,6 +46,7 @@ ANSWERS: dict[str, tuple[Callable[[], Dialog[Any]], dict[str, Outcome]]] = {
             **dict.fromkeys(("d", "escape", "enter", "#deny"), NO),
             **dict.fromkeys(("a", "#once"), YES),
             **dict.fromkeys(("r", "#reason"), REASON),
+            **CHANGE,
             **dict.fromkeys(("s", "#session"), PATTERNS),
             **dict.fromkeys(("f", "e"), NOTHING),
         },
@@ -51,6 +57,7 @@ ANSWERS: dict[str, tuple[Callable[[], Dialog[Any]], dict[str, Outcome]]] = {
             **dict.fromkeys(("d", "escape", "enter", "#deny"), NO),
             **dict.fromkeys(("a", "#once"), YES),
             **dict.fromkeys(("r", "#reason"), REASON),
+            **CHANGE,
             **dict.fromkeys(("s", "#session"), PATTERNS),
             **dict.fromkeys(("f", "#folder"), ("asks", "patterns-folder")),
             **dict.fromkeys(("e", "#everywhere"), ("asks", "patterns-everywhere")),
@@ -62,6 +69,7 @@ ANSWERS: dict[str, tuple[Callable[[], Dialog[Any]], dict[str, Outcome]]] = {
             **dict.fromkeys(("d", "escape", "enter", "#deny"), NO),
             **dict.fromkeys(("a", "#once"), YES),
             **dict.fromkeys(("r", "#reason"), REASON),
+            **CHANGE,
             **dict.fromkeys(("s", "f", "e"), NOTHING),
         },
     ),
@@ -128,7 +136,11 @@ def offered(dialog: Dialog[Any]) -> Iterator[str]:
         assert isinstance(binding, Binding)
         yield from binding.key.split(",")
     for choice in dialog.query(Choice):
-        if all(each.display for each in choice.ancestors_with_self if isinstance(each, Choice | TextAnswer)):
+        if all(
+            each.display
+            for each in choice.ancestors_with_self
+            if isinstance(each, Choice | TextAnswer | ArgumentsEditor)
+        ):
             yield f"#{choice.id}"
     yield "enter"
 
@@ -140,7 +152,7 @@ def outcome(app: Stage) -> Outcome:
         return "opens", app.opened[0]
     if app.clipboard:
         return "copies", app.clipboard
-    for line in app.screen.query(TextAnswer):
+    for line in (*app.screen.query(TextAnswer), *app.screen.query(ArgumentsEditor)):
         if line.display:
             return "asks", line.id
     return NOTHING

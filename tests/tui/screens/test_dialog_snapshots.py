@@ -42,6 +42,7 @@ from tui.screens.requests.auth import AuthScreen
 from tui.screens.requests.folder_trust import FolderFilesScreen, FolderTrustScreen
 from tui.screens.requests.permission import PermissionScreen
 from tui.screens.requests.plan import PlanScreen
+from tui.screens.requests.question import QuestionScreen
 from tui.screens.services.blacklist import BlacklistScreen
 from tui.screens.session.budget import BudgetScreen
 from tui.screens.session.confirm_fresh import FreshScreen
@@ -79,6 +80,26 @@ PAGE = PermissionAsked(
     subjects=["NOTION_GET_PAGE"],
     reason="it is not among the contained tools",
     input={"tools": [{"tool_slug": "NOTION_GET_PAGE", "arguments": {"page_id": "8f2c"}}]},
+)
+QUESTION = PermissionAsked(
+    request_id="r4",
+    tool_name="AskUserQuestion",
+    input={
+        "questions": [
+            {
+                "question": "Which sources should count?\u202e",
+                "multiSelect": True,
+                "options": [
+                    {
+                        "label": "News",
+                        "description": "Articles of the last week, with their dates and their sites.",
+                    },
+                    {"label": "Papers", "description": "Preprints and conference papers."},
+                ],
+            },
+            {"question": "Who reads it?", "options": []},
+        ]
+    },
 )
 PLAN = PermissionAsked(
     request_id="r3",
@@ -227,6 +248,8 @@ DIALOGS: dict[str, tuple[Callable[[], Modal[Any]], tuple[str, ...]]] = {
         (),
     ),
     "permission-reason": (lambda: PermissionScreen(MAIL), ("r", *"Use the other account")),
+    "question": (lambda: QuestionScreen(QUESTION), ()),
+    "permission-change": (lambda: PermissionScreen(MAIL), ("c",)),
     "plan": (lambda: PlanScreen(PLAN), ()),
     "mode": (lambda: ModeScreen("plan"), ()),
     "auth": (lambda: AuthScreen(LINK, now=lambda: NOW), ()),

@@ -131,7 +131,7 @@ async def test_an_editor_that_fails_leaves_the_prompt_as_it_was(
         await pilot.press("a", "ctrl+g")
         assert app.prompt.text == "a"
         (reported,) = list(app._notifications)
-        assert "The prompt is unchanged" in reported.message
+        assert "The text is unchanged" in reported.message
 
 
 async def test_without_an_editor_or_a_terminal_it_is_reported(

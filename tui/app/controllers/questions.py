@@ -98,12 +98,15 @@ class Questions:
         from tui.screens.requests.auth import AuthScreen
         from tui.screens.requests.permission import PermissionScreen
         from tui.screens.requests.plan import PlanScreen
+        from tui.screens.requests.question import QuestionScreen
 
         match event:
             case AuthRequired():
                 return AuthScreen(event)
             case PermissionAsked(is_plan=True):
                 return PlanScreen(event)
+            case PermissionAsked(is_question=True):
+                return QuestionScreen(event)
             case PermissionAsked():
                 session = self._app.session
                 folder = session.workspace.path if session is not None else Path()
@@ -133,6 +136,7 @@ class Questions:
                     scope=answer.scope,
                     reason=answer.reason,
                     patterns=answer.patterns,
+                    input=answer.input,
                 )
             case PermissionAsked(), "acceptEdits":
                 self._modes.change("acceptEdits")

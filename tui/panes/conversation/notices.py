@@ -91,7 +91,9 @@ def message_of(event: Event) -> AppMessage | None:
         case ComplianceFailed() | ComplianceEnforced():
             return _message(describe(event), topic=("compliance", event.subagent, event.rule))
         case PermissionAsked() | PermissionAnswered():
-            return _message(describe(event), topic=("permission", event.request_id))
+            description = describe(event)
+            # The changed arguments, or the answers to the agent's questions.
+            return _message(description, description.details, topic=("permission", event.request_id))
         case ServerTrustAsked() | ServerTrustAnswered():
             return _message(describe(event), topic=("trust", event.server))
         case AuthRequired():

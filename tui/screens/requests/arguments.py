@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from typing import Any, ClassVar
@@ -18,6 +19,7 @@ __all__ = [
     "REST_OF_CALL",
     "ArgumentsView",
     "argument_lines",
+    "as_json",
     "call_lines",
     "inner_tools",
     "reveal",
@@ -40,6 +42,12 @@ HANG = 2
 def reveal(text: str) -> str:
     """Write every invisible or control character as `‹U+202E›`; line breaks and tabs stay."""
     return _HIDDEN.sub(lambda found: f"‹U+{ord(found[0]):04X}›", text.replace("\r\n", "\n"))
+
+
+def as_json(arguments: dict[str, Any]) -> str:
+    """Write arguments as JSON to be changed, with escapes for invisible and control characters."""
+    text = json.dumps(arguments, ensure_ascii=False, indent=2)
+    return _HIDDEN.sub(lambda found: json.dumps(found[0])[1:-1], text)
 
 
 def reveal_line(text: str) -> str:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import BindingType
@@ -27,6 +28,7 @@ from core.agent.permissions.rules import Rule
 from core.events.types import PermissionAsked
 from tui.keys.places import KeyPlace, key_binding
 from tui.screens.requests.arguments import ArgumentsView, call_lines, inner_tools, reveal
+from tui.screens.requests.arguments_editor import ArgumentsEditor
 from tui.screens.requests.text_answer import TextAnswer
 from tui.widgets.dialog import Box, Choice, Dialog, FactRows, Foot
 
@@ -38,13 +40,14 @@ class PermissionAnswer:
     """The person's decision.
 
     `scope` is `once`, `session`, `folder` or `everywhere`; `patterns` are the rules that hold there, `reason` says why
-    the call is denied.
+    the call is denied. `input` are the arguments as the person changed them, or with the answers to a question.
     """
 
     allow: bool
     scope: str = "once"
     reason: str = ""
     patterns: tuple[str, ...] = ()
+    input: dict[str, Any] | None = None
 
 
 DENY = PermissionAnswer(allow=False)
@@ -80,6 +83,11 @@ class PermissionScreen(Dialog[PermissionAnswer | None]):
         key_binding("permission.session", "s", "remember('session')", "allow for this session, by a rule"),
         key_binding("permission.folder", "f", "remember('folder')", "allow in this folder, by a rule"),
         key_binding("permission.everywhere", "e", "remember('everywhere')", "allow everywhere, by a rule"),
+        key_binding("permission.change", "c", "change", "change the arguments, then allow it"),
+        key_binding(
+            "permission.allow_changed", "ctrl+s", "allow_changed", "allow with the changed arguments"
+        ),
+        key_binding("permission.editor", "ctrl+g", "edit_outside", "change them in $VISUAL or $EDITOR"),
         key_binding("permission.back", "escape", "back", "deny"),
     ]
 
@@ -121,14 +129,15 @@ class PermissionScreen(Dialog[PermissionAnswer | None]):
             yield FactRows(rows)
             yield ArgumentsView(call_lines(event.input))
             denials = (Choice("d", "Deny", "deny"), Choice("r", "Deny, with a reason", "reason"))
+            change = Choice("c", "Change", "change")
             once = Choice("a", "Allow once", "once")
             later = [
                 Choice(scope[0], _LABELS[scope], scope, f"remember('{scope}')") for scope in self._scopes
             ]
             if later:
-                yield Vertical(Foot(*denials), Foot(once, *later, classes="-more"), id="answers")
+                yield Vertical(Foot(*denials, change), Foot(once, *later, classes="-more"), id="answers")
             else:
-                yield Foot(*denials, once, id="answers")
+                yield Foot(*denials, once, change, id="answers")
             yield TextAnswer(
                 "Why do you deny it? The model sees your reason.",
                 "Deny",
@@ -136,6 +145,7 @@ class PermissionScreen(Dialog[PermissionAnswer | None]):
                 most=REASON_LIMIT,
                 id="reasoning",
             )
+            yield ArgumentsEditor(event.input, id="changed")
             for scope in self._scopes:
                 yield TextAnswer(
                     _UNTIL[scope] + (f", on server {server}:" if server else ":"),
@@ -182,14 +192,43 @@ class PermissionScreen(Dialog[PermissionAnswer | None]):
 
     def action_back(self) -> None:
         """Close the text line; deny if none is open."""
-        if any(line.end() for line in self.query(TextAnswer)):
+        if any(line.end() for line in (*self.query(TextAnswer), self.query_one(ArgumentsEditor))):
             self.focus_choice("#deny")
         else:
             self.action_deny()
 
+    def action_change(self) -> None:
+        """Let the person change the arguments."""
+        if self.accepts_answers and not self._is_writing:
+            self.query_one(ArgumentsEditor).begin()
+
+    def action_allow_changed(self) -> None:
+        """Allow the call with the arguments in the field, if they are valid."""
+        editor = self.query_one(ArgumentsEditor)
+        if editor.display and (changed := editor.changed) is not None:
+            given = changed if changed != self.event.input else None
+            self.answer(PermissionAnswer(allow=True, input=given))
+
+    def action_edit_outside(self) -> None:
+        """Change the arguments in the person's editor; a failure leaves the field unchanged."""
+        from core.errors import UniversalAgentError
+        from tui.terminal.editor import edit_draft
+        from tui.terminal.programs import EDITOR, command_of, edit
+
+        editor = self.query_one(ArgumentsEditor)
+        if not editor.display:
+            return
+        try:
+            command = command_of(EDITOR, os.environ)
+            editor.edit_outside(
+                lambda text, name: edit_draft(text, lambda path: edit(self.app, path, command), name)
+            )
+        except UniversalAgentError as error:
+            self.warn(str(error))
+
     @property
     def _is_writing(self) -> bool:
-        return any(line.display for line in self.query(TextAnswer))
+        return any(line.display for line in (*self.query(TextAnswer), self.query_one(ArgumentsEditor)))
 
     def _write(self, which: str) -> None:
         if self.accepts_answers:

@@ -97,6 +97,10 @@ class TextAnswer(Vertical):
         if self._replaceable:
             line.action_select_all()
 
+    def clear(self) -> None:
+        """Remove the text."""
+        self.query_one(Input).value = ""
+
     def end(self) -> bool:
         """Hide the line and show the other answers; its text is kept. Returns whether it was shown."""
         shown = bool(self.display)

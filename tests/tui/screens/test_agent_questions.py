@@ -1,0 +1,149 @@
+"""The agent's questions to the person, and calls whose arguments the person changes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from textual.pilot import Pilot
+from textual.widgets import TextArea
+
+from core.events.types import PermissionAnswered, PermissionAsked
+from tests.tui.app_host import at_work, listen, shown
+from tests.tui.fakes import FakeSession
+from tests.tui.files_host import until
+from tui.app.app import UaTuiApp
+from tui.panes.conversation.notices import message_of
+from tui.plain.questions import DENIED, Answer, questions_of_agent
+from tui.screens.requests.permission import PermissionScreen
+from tui.screens.requests.question import QuestionScreen
+from tui.widgets.dialog import Dialog
+
+COLOUR, SOURCES = "Which colour?", "Which sources?"
+ASKED = PermissionAsked(
+    request_id="q1",
+    tool_name="AskUserQuestion",
+    input={
+        "questions": [
+            {
+                "question": COLOUR,
+                "header": "Colour",
+                "multiSelect": False,
+                "options": [{"label": "Blue", "description": "Calm."}, {"label": "Red"}],
+            },
+            {
+                "question": SOURCES,
+                "multiSelect": True,
+                "options": [{"label": "News"}, {"label": "Papers"}, {"label": "Filings"}],
+            },
+        ]
+    },
+)
+CALL = PermissionAsked(request_id="c1", tool_name="Bash", input={"command": "ls", "description": "List"})
+
+
+async def asked(
+    event: PermissionAsked, session: FakeSession, app: UaTuiApp, pilot: Pilot[str], kind: type
+) -> None:
+    session.bus.publish(event)
+    await shown(app, pilot)
+    await until(lambda: isinstance(app.screen, kind))
+    dialog = app.screen
+    assert isinstance(dialog, Dialog)
+    await until(lambda: dialog._quiet_until is not None)
+    listen(app)
+
+
+def given(session: FakeSession) -> dict[str, object]:
+    (arguments,) = session.inputs
+    assert arguments is not None
+    return arguments
+
+
+async def test_questions_are_answered_by_number_by_marks_and_by_a_text(tmp_path: Path) -> None:
+    async with at_work(tmp_path) as (session, app, pilot):
+        await asked(ASKED, session, app, pilot, QuestionScreen)
+        await pilot.press("2", "3", "down", "1", "enter")
+        await until(lambda: session.inputs)
+        assert given(session) == {**ASKED.input, "answers": {COLOUR: "Red", SOURCES: "News, Filings"}}
+        assert session.answers == [("q1", True, "once")]
+        session.inputs.clear()
+        await asked(ASKED, session, app, pilot, QuestionScreen)
+        await pilot.press("t", *"2 shades", "enter", "down", "space", "enter")
+        await until(lambda: session.inputs)
+        assert given(session)["answers"] == {COLOUR: "2 shades", SOURCES: "Papers"}
+
+
+async def test_esc_leaves_the_text_then_declines_the_question(tmp_path: Path) -> None:
+    async with at_work(tmp_path) as (session, app, pilot):
+        await asked(ASKED, session, app, pilot, QuestionScreen)
+        await pilot.press("t", "x", "escape")
+        assert session.answers == []
+        await pilot.press("escape")
+        await until(lambda: session.answers == [("q1", False, "once")])
+        assert session.inputs == [None]
+
+
+async def test_a_question_without_answers_or_of_another_form_is_no_dead_end(tmp_path: Path) -> None:
+    async with at_work(tmp_path) as (session, app, pilot):
+        open_question = PermissionAsked(
+            request_id="q1",
+            tool_name="AskUserQuestion",
+            input={"questions": [{"question": "What is\x1b it called?", "options": "none"}, 3]},
+        )
+        await asked(open_question, session, app, pilot, QuestionScreen)
+        await pilot.press(*"tea", "enter")
+        await until(lambda: session.inputs)
+        assert given(session)["answers"] == {"What is\x1b it called?": "tea"}
+        broken = PermissionAsked(request_id="q2", tool_name="AskUserQuestion", input={"questions": {}})
+        await asked(broken, session, app, pilot, QuestionScreen)
+        await pilot.press("escape")
+        await until(lambda: session.answers[-1] == ("q2", False, "once"))
+
+
+async def test_arguments_are_changed_checked_and_sent_with_the_answer(tmp_path: Path) -> None:
+    async with at_work(tmp_path) as (session, app, pilot):
+        await asked(CALL, session, app, pilot, PermissionScreen)
+        await pilot.press("c")
+        field = app.screen.query_one(TextArea)
+        assert field.has_focus
+        for wrong, why in (("{", "Not valid JSON in line 1"), ("[]", "must be a JSON object")):
+            field.load_text(wrong)
+            await pilot.press("ctrl+s")
+            await until(lambda why=why: why in str(app.screen.query_one("#changed .meaning").render()))  # type: ignore[misc]
+            assert session.answers == []
+        field.load_text('{"command": "ls -l", "description": "List"}')
+        await pilot.press("escape")
+        assert isinstance(app.screen, PermissionScreen)
+        await pilot.press("c", "ctrl+s")
+        await until(lambda: session.inputs)
+        assert given(session) == {"command": "ls -l", "description": "List"}
+        assert session.answers == [("c1", True, "once")]
+
+
+def test_changes_and_answers_are_shown_in_the_conversation() -> None:
+    changed = PermissionAnswered(
+        request_id="c1",
+        tool_name="Bash",
+        decision="allow",
+        input={"command": "ls -l"},
+        changes=["command: ls → ls -l"],
+    )
+    message = message_of(changed)
+    assert message is not None
+    assert "changed arguments" in message.text
+    assert message.details == ("command: ls → ls -l",)
+    answered = PermissionAnswered(
+        request_id="q1", tool_name="AskUserQuestion", decision="allow", input={"answers": {COLOUR: "Blue"}}
+    )
+    message = message_of(answered)
+    assert message is not None
+    assert message.details == (f"{COLOUR} Blue",)
+
+
+def test_plain_mode_takes_a_number_several_numbers_or_a_text() -> None:
+    one, several = questions_of_agent(ASKED).values()
+    assert one.answer("3") == Answer(allow=True, text="Red")
+    assert one.answer("") == DENIED
+    assert one.answer("9") is None
+    assert one.answer("a dark one") == Answer(allow=True, text="a dark one")
+    assert several.answer("2, 4") == Answer(allow=True, text="News, Filings")

@@ -1,0 +1,188 @@
+"""The dialog in which the agent asks the person something: one of several answers, some of them, or a text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.content import Content
+from textual.widgets import OptionList, Static
+from textual.widgets.option_list import Option
+
+from core.events.types import PermissionAsked
+from tui.keys.places import KeyPlace, key_binding
+from tui.screens.requests.arguments import reveal
+from tui.screens.requests.permission import PermissionAnswer
+from tui.screens.requests.text_answer import TextAnswer
+from tui.widgets.choice_list import LetterKeyList
+from tui.widgets.dialog import Box, Choice, Dialog, Foot
+
+__all__ = ["AgentQuestion", "QuestionScreen", "agent_questions"]
+
+LONGEST_ANSWER = 4_000
+
+
+@dataclass(frozen=True)
+class AgentQuestion:
+    """A question as the agent wrote it, its answers with a description each, and whether several may be given."""
+
+    text: str
+    options: tuple[tuple[str, str], ...]
+    several: bool
+
+
+def agent_questions(event: PermissionAsked) -> list[AgentQuestion]:
+    """Return the questions that the agent asks; what is malformed is left out, and each question is there once."""
+    found: dict[str, AgentQuestion] = {}
+    asked = event.input.get("questions")
+    for each in asked if isinstance(asked, list) else []:
+        if isinstance(each, dict) and isinstance(each.get("question"), str):
+            given = each.get("options")
+            options = [row for row in given if isinstance(row, dict)] if isinstance(given, list) else []
+            rows = tuple((str(row.get("label") or ""), str(row.get("description") or "")) for row in options)
+            found[each["question"]] = AgentQuestion(each["question"], rows, each.get("multiSelect") is True)
+    return list(found.values())
+
+
+class QuestionScreen(Dialog[PermissionAnswer | None]):
+    """Shows the questions one after the other; Esc declines. The result None means that it was answered elsewhere."""
+
+    PLACE: ClassVar[KeyPlace] = KeyPlace(
+        "When the agent asks you",
+        fixed=(("Enter", "choose the answer, or the marked ones"), ("1 … 9", "choose or mark")),
+    )
+    BINDINGS: ClassVar[list[BindingType]] = [
+        key_binding("question.mark", "space", "mark", "mark one of several answers"),
+        key_binding("question.write", "t", "write", "answer with a text"),
+        key_binding("question.decline", "escape", "back", "do not answer"),
+        *(Binding(str(number), f"pick({number})", show=False) for number in range(1, 10)),
+    ]
+
+    def __init__(self, event: PermissionAsked) -> None:
+        super().__init__()
+        self.event = event
+        self._questions = agent_questions(event) or [
+            AgentQuestion("The question cannot be shown.", (), several=False)
+        ]
+        self._answers: dict[str, str] = {}
+        self._marked: set[int] = set()
+
+    @property
+    def _question(self) -> AgentQuestion:
+        return self._questions[min(len(self._answers), len(self._questions) - 1)]
+
+    def compose(self) -> ComposeResult:
+        """Create the question, its answers and the keys."""
+        with Box("Question", "-asks"):
+            yield Static(classes="heading", id="question")
+            yield LetterKeyList(id="options")
+            yield Foot(
+                Choice("Enter", "Answer", "accept"),
+                Choice("Space", "Mark", "mark"),
+                Choice("t", "Write", "write"),
+                Choice("Esc", "Decline", "decline", "back"),
+                id="answers",
+            )
+            yield TextAnswer("Your answer:", "Answer", _explain, most=LONGEST_ANSWER, id="reasoning")
+
+    def on_mount(self) -> None:
+        """Show the first question."""
+        self._show_question()
+
+    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
+        """Answer with the row, or with those that are marked."""
+        event.stop()
+        self._choose(event.option_index)
+
+    def on_text_answer_submitted(self, event: TextAnswer.Submitted) -> None:
+        """Answer with a text."""
+        event.stop()
+        event.text_answer.clear()
+        self._answer_with(event.text)
+
+    def action_accept(self) -> None:
+        """Answer with the row under the cursor, or with those that are marked."""
+        if (row := self._rows.highlighted) is not None:
+            self._choose(row)
+
+    def action_mark(self) -> None:
+        """Mark the row under the cursor, or remove its mark."""
+        row = self._rows.highlighted
+        if row is not None and self._question.several and self.accepts_answers:
+            self._marked ^= {row}
+            self._show_rows(row)
+
+    def action_pick(self, number: int) -> None:
+        """Choose the row with this number, or mark it if several may be chosen."""
+        if number > len(self._question.options) or not self.accepts_answers:
+            return
+        self._rows.highlighted = number - 1
+        if self._question.several:
+            self.action_mark()
+        else:
+            self._choose(number - 1)
+
+    def action_write(self) -> None:
+        """Answer with a text."""
+        if self.accepts_answers:
+            self.query_one(TextAnswer).begin()
+
+    def action_back(self) -> None:
+        """Close the text line; decline if it is not open."""
+        if self._question.options and self.query_one(TextAnswer).end():
+            self._rows.focus()
+        else:
+            self.answer(PermissionAnswer(allow=False))
+
+    @property
+    def _rows(self) -> LetterKeyList:
+        return self.query_one(LetterKeyList)
+
+    def _choose(self, row: int) -> None:
+        if self.accepts_answers:
+            rows: Sequence[int] = sorted(self._marked) or [row]
+            self._answer_with(", ".join(self._question.options[each][0] for each in rows))
+
+    def _answer_with(self, text: str) -> None:
+        if not self.accepts_answers:
+            return
+        self._answers[self._question.text] = text
+        if len(self._answers) < len(self._questions):
+            self._show_question()
+        else:
+            given: dict[str, Any] = {**self.event.input, "answers": self._answers}
+            self.answer(PermissionAnswer(allow=True, input=given))
+
+    def _show_question(self) -> None:
+        self._marked.clear()
+        count = len(self._questions)
+        self.show_note(f"question {len(self._answers) + 1} of {count}" if count > 1 else "")
+        self.query_one("#question", Static).update(Content(reveal(self._question.text)))
+        self.query_one("#mark").display = self._question.several
+        self._show_rows(0)
+        if self._question.options:
+            self.query_one(TextAnswer).end()
+            self._rows.focus()
+        else:
+            self.query_one(TextAnswer).begin()
+
+    def _show_rows(self, row: int) -> None:
+        rows, options = self._rows, self._question.options
+        rows.clear_options()
+        rows.add_options([self._row(at) for at in range(len(options))])
+        rows.display = bool(options)
+        rows.highlighted = row if options else None
+
+    def _row(self, at: int) -> Option:
+        label, description = self._question.options[at]
+        mark = ("[x] " if at in self._marked else "[ ] ") if self._question.several else ""
+        first = Content.assemble((f"{at + 1} ", "bold $accent"), mark, (reveal(label), "bold"))
+        indented = f"\n  {' ' * len(mark)}{reveal(description)}" if description else ""
+        return Option(Content.assemble(first, (indented, "$text-on-rows")))
+
+
+def _explain(text: str) -> tuple[str, bool]:
+    return "The agent reads your answer as you write it.", bool(text)
