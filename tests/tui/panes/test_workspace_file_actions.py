@@ -190,7 +190,7 @@ async def test_e_opens_the_editor_and_says_plainly_when_there_is_none(
         await go_to(pane, notes)
         monkeypatch.setenv("EDITOR", "no-such-editor -w")
         await pilot.press("e")
-        assert app.shown_text[-1].startswith("The editor 'no-such-editor' in $EDITOR was not found.")
+        assert app.shown_text[-1].startswith("The editor 'no-such-editor' in $EDITOR was not found:")
         monkeypatch.setenv("EDITOR", f"{sys.executable} '{editor}'")
         await pilot.press("e")
         assert app.shown_text[-1].startswith("An editor needs a terminal")
@@ -224,7 +224,7 @@ def test_which_editor_is_started(tmp_path: Path) -> None:
     assert command_of(EDITOR, here) == [str(vi)]
     assert command_of(EDITOR, {**here, "VISUAL": "", "EDITOR": "vi -R"}) == ["vi", "-R"]
     for broken in ({"EDITOR": "'vi"}, {"EDITOR": "emacs"}):
-        with pytest.raises(NoProgram, match="Set"):
+        with pytest.raises(NoProgram, match="set"):
             command_of(EDITOR, {**here, **broken})
     with pytest.raises(NoProgram, match="No editor found"):
         command_of(EDITOR, {"PATH": "/nowhere"})
