@@ -45,8 +45,12 @@ class KnownValues:
         """The secrets at a place that `scan` found: the spelling of each, whole or cut, with its start and end."""
         for form in self._heads.get(word, ()):
             found = _common(form, text[start : start + len(form)])
-            if found == len(form) or _ends_cut(text, start, start + found):
-                yield form[:found], start, start + found
+            if found < len(form):
+                # What follows in the text may be another escape than in the secret: its backslash is no piece of it.
+                found = len(form[:found].rstrip("\\"))
+                if found < len(word) or not _ends_cut(text, start, start + found):
+                    continue
+            yield form[:found], start, start + found
         end = start + len(word)
         for form in self._tails.get(word, ()):
             before = text[max(end - len(form), 0) : end]
