@@ -100,7 +100,7 @@ async def test_free_space_of_the_status_line_shows_the_keys_of_the_pane_the_most
     tmp_path: Path, pane: str, all_of_them: str
 ) -> None:
     app = make_app(tmp_path, make_session(tmp_path))
-    async with app.run_test(size=(200, 50)) as pilot:
+    async with app.run_test(size=(260, 50)) as pilot:
         await settled(app, pilot)
         await pilot.press(pane)
         await until(lambda: all_of_them in screen_text(app))
