@@ -90,10 +90,10 @@ async def test_the_status_line_names_what_esc_does_in_each_place(tmp_path: Path)
 @pytest.mark.parametrize(
     ("pane", "all_of_them"),
     [
-        ("f2", "/ search  Enter open  y copy  o open link"),
+        ("f2", "/ search  Enter open  v compare  y copy"),
         ("f3", "Enter details  / filter  e next failure  ← fold"),
         ("f4", "Enter file  p tool call  m statistics"),
-        ("f5", "Enter open  / filter  p origin  e edit"),
+        ("f5", "Enter open  / filter  p origin  v compare"),
     ],
 )
 async def test_free_space_of_the_status_line_shows_the_keys_of_the_pane_the_most_useful_first(
