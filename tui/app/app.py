@@ -145,7 +145,7 @@ class UaTuiApp(BaseApp):
         self.navigation = Navigation(self, self.shutdown, lambda folder: open_read_only(self, folder))
         close = self.shutdown.request if source.closes_on_escape else None
         self.escape = Escape(self, close, self._interrupt)
-        self.key_hints = KeyHints(self, self.escape)
+        self._key_hints = KeyHints(self, self.escape)
 
     def get_driver_class(self) -> type[Driver]:
         """Read the terminal so that nothing in a paste counts as a key, and write to it even if it is gone."""
@@ -199,7 +199,7 @@ class UaTuiApp(BaseApp):
         await asyncio.to_thread(_import_panes)
         await self.frame.fill()
         self._pump.handlers = self._event_handlers()
-        self.watch(self.screen_stack[0], "focused", self.key_hints.update)
+        self.watch(self.screen_stack[0], "focused", self._key_hints.update)
         await self.key_queue.resume()
         self._pump.resume()
         self.spawn(self._open(), "session", "agent")
@@ -220,7 +220,7 @@ class UaTuiApp(BaseApp):
             self.budget,
             *([self.attention] if self.attention is not None else []),
             self.queries,
-            self.key_hints,
+            self._key_hints,
         ]
 
     def _on_handler_failure(self, handler: EventHandler) -> None:
@@ -389,7 +389,7 @@ class UaTuiApp(BaseApp):
         """Let the next key be delivered, and show the keys of the place to which this one led."""
         super().on_key_queue_key_followed(message)
         if self.screen_stack and self.frame.is_filled:
-            self.key_hints.update()
+            self._key_hints.update()
 
     @property
     def _is_typing(self) -> bool:

@@ -15,11 +15,12 @@ __all__ = ["ABOUT", "DEFAULT_THEME", "MISSING", "THEMES", "listed", "readable", 
 
 DEFAULT_THEME = "ua-dark"
 MISSING = {
+    "code-literal": "ansi_magenta",
     "foreground-disabled": "ansi_bright_black",
     "foreground-machinery": "ansi_default",
     "surface-active": "ansi_default",
 }
-"""Variables that Textual's own 16-colour themes lack."""
+"""Variables that Textual's own 16-colour themes lack; `code-literal` is only for themes of 16 colours."""
 _SCROLLBAR_BACKGROUNDS = ("scrollbar-background", "scrollbar-background-hover", "scrollbar-background-active")
 
 

@@ -265,4 +265,7 @@ async def test_in_the_application_the_search_takes_keys_that_mean_something_else
         assert session.interrupts == 0
         assert view.has_focus
         await pilot.press("escape")
+        assert app.frame.prompt.has_focus
+        assert session.interrupts == 0
+        await pilot.press("escape")
         await until(lambda: session.interrupts == 1)
