@@ -51,6 +51,9 @@ def commands_of(app: UaTuiApp) -> tuple[Command, ...]:
         Command("higher", "Make the pane higher", keys("pane.higher"), partial(frame.action_heighten, 1)),
         Command("lower", "Make the pane lower", keys("pane.lower"), partial(frame.action_heighten, -1)),
         Command("sizes", "Reset the sizes of all panes", keys("pane.standard"), frame.action_reset_sizes),
+        Command(
+            "link-cursors", "Link the cursors of conversation and trace", keys("pane.link"), frame.action_link
+        ),
         Command("save-copied", "Save the copied text", "To a file of the session", app.copying.save),
         Command("theme", "Change the theme", "Colours of the screen", app.action_change_theme),
         Command("keys", "Keys", keys("help.all"), app.action_help),

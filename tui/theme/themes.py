@@ -29,6 +29,7 @@ def _theme(
 ) -> Theme:
     """Make a theme; what has the colour of something else need not be given."""
     derived = {
+        "code-literal": MISSING["code-literal"],
         "border": accent,
         "foreground-muted": secondary,
         "text-muted": secondary,

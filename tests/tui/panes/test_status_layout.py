@@ -79,7 +79,7 @@ def test_a_session_has_as_many_tokens_when_it_is_read_again_as_while_it_ran() ->
         assert past.tokens == facts.tokens.total
         counted.append(past.tokens)
     assert counted == [0, 2_000, 2_000, 42_000, 42_000, 44_000, 46_000, 46_000, 48_000]
-    assert dict(facts.describe())["Tokens"].startswith("48,000,")
+    assert dict(facts.describe())["Tokens"].startswith("48,000 with")
 
 
 @pytest.mark.parametrize("width", WIDTHS)

@@ -26,6 +26,7 @@ def test_the_commands_of_the_screens_are_found_in_their_order() -> None:
         "permissions",
         "blacklist",
         "status",
+        "context",
         "budget",
     ]
 
