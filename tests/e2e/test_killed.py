@@ -56,7 +56,7 @@ def test_the_agent_and_its_servers_end_with_a_program_that_is_killed(tmp_path: P
     with terminal(tmp_path, "-c", line, env=given, command="/bin/sh") as screen:
         screen.wait_for("ready")
         screen.type("Look at the folder\r")
-        screen.wait_for("Esc stops", "cannot be", ": attempt ")
+        screen.wait_for("Esc stops", "did not answer:", "attempt ")
         shell = int(screen.child.pid or 0)
         (top,) = (pid for pid, (parent, _) in processes().items() if parent == shell)
         started = below(top)

@@ -73,7 +73,7 @@ def test_a_key_that_is_refused_leads_to_the_setup_and_the_session_continues(tmp_
         with terminal(tmp_path, columns=120, rows=40, env=env) as screen:
             screen.wait_for("ready")
             screen.type(QUESTION + "\r")
-            screen.wait_for("refused the key", "/setup")
+            screen.wait_for("refused", "or /setup on the screen")
             screen.type("/setup\r")
             screen.wait_for("How do you want to connect to a model?", "with a key")
             screen.rest()

@@ -21,7 +21,6 @@ from tests.e2e.running import model_environment
 def quick(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr("core.agent.messages.silence.REPORT_AFTER", 0.6)
     monkeypatch.setattr("core.agent.messages.silence._REACTS_WITHIN", 1.0)
-    monkeypatch.setattr("core.agent.turn._STOP_WITHIN", 4.0)
     monkeypatch.chdir(tmp_path)
     for name in set(os.environ):
         monkeypatch.delenv(name)
@@ -49,7 +48,9 @@ async def stopped_when_silent(session: Session, query: str, *, suspend: bool = F
     return events
 
 
-async def test_a_silent_service_and_a_stopped_process_are_named_and_can_be_stopped() -> None:
+async def test_a_silent_service_and_a_stopped_process_are_named_and_can_be_stopped(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     with faulty_service() as url:
         async with open_session(base_url=url) as session:
             for fault in ("silent", "stopped-stream", "pings"):
@@ -60,6 +61,7 @@ async def test_a_silent_service_and_a_stopped_process_are_named_and_can_be_stopp
                 assert isinstance(end := events[-1], QueryFinished)
                 assert (end.status, end.error) == ("interrupted", None), fault
 
+            monkeypatch.setattr("core.agent.turn._STOP_WITHIN", 2.0)
             events = await stopped_when_silent(session, "hello", suspend=True)
             assert next(event.waits_for for event in events if isinstance(event, AgentSilent)) == "process"
             assert isinstance(end := events[-1], QueryFinished)
