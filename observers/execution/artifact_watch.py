@@ -1,6 +1,6 @@
 """Reports that a saved artifact changed afterwards, whoever changed it: an observer, the agent, or a person's editor.
 
-The files are looked at every two seconds. A change is reported when the file is at rest, so an editor that writes a
+The files are checked every two seconds. A change is reported when the file is at rest, so an editor that writes a
 temporary file and renames it makes one report, and a file that is written all the time makes none until it is.
 """
 
@@ -22,13 +22,13 @@ __all__ = ["ArtifactWatch"]
 _PAUSE = 2.0
 _MOST_FILES = 200
 _LARGEST = 256 << 20
-# A file that changed often has to rest for longer, in looks.
+# A file that changed often has to rest for more checks.
 _LONGEST_REST = 30
 
 
 @dataclass(slots=True)
 class _Artifact:
-    """What is known of a file: its latest reported digest, the state with it, and the state at the last look."""
+    """What is known of a file: its latest reported digest, the state with it, and the state at the last check."""
 
     path: str
     kind: str
@@ -45,7 +45,7 @@ class ArtifactWatch:
     Args:
         workspace: where the artifacts are.
         publish: publishes `artifact_changed`.
-        pause: waits between two looks.
+        pause: waits between two checks.
     """
 
     def __init__(
@@ -73,13 +73,13 @@ class ArtifactWatch:
         self._handle = spawn(self._watch(), "artifacts", "observers")
 
     async def finish(self) -> None:
-        """Stop watching, and report what changed since the last look."""
+        """Stop watching, and report what changed since the last check."""
         if self._handle is not None:
             self._handle.cancel()
-        await self.look(final=True)
+        await self.check(final=True)
 
-    async def look(self, *, final: bool = False) -> None:
-        """Report the files that changed and are at rest; in the `final` look all that changed."""
+    async def check(self, *, final: bool = False) -> None:
+        """Report the files that changed and are at rest; in the `final` check all that changed."""
         if not self._known:
             return
         for change in await asyncio.to_thread(lambda: list(self._changes(final=final))):
@@ -88,7 +88,7 @@ class ArtifactWatch:
     async def _watch(self) -> None:
         while True:
             await self._pause()
-            await self.look()
+            await self.check()
 
     def _changes(self, *, final: bool) -> Iterator[ArtifactChanged]:
         for artifact in list(self._known.values()):
@@ -110,7 +110,7 @@ class ArtifactWatch:
                 yield change
 
     def _state_of(self, path: str) -> tuple[int, int, int] | None:
-        # This is asked of every file at every look, so it must be quick; what is read is opened without links.
+        # This is asked of every file at every check, so it must be quick; what is read is opened without links.
         try:
             found = os.stat(f"{self._workspace.path}/{path}", follow_symlinks=False)
         except OSError:

@@ -43,7 +43,7 @@ def _crop_extend_line(line: Strip, start: int, end: int, style: Style | None) ->
     return line if start == 0 and end == line.cell_length else _crop_extend(line, start, end, style)
 
 
-class _Look(NamedTuple):
+class _TerminalStyle(NamedTuple):
     """What a terminal has to be sent for a style: parameters of SGR sequences, and the start of a hyperlink."""
 
     attributes: str = ""
@@ -53,17 +53,17 @@ class _Look(NamedTuple):
     seen_on_spaces: bool = False
 
 
-_PLAIN = _Look()
+_PLAIN = _TerminalStyle()
 
 
 @lru_cache(maxsize=16_384)
-def _look(style: Style | None, system: ColorSystem) -> _Look:
+def _terminal_style(style: Style | None, system: ColorSystem) -> _TerminalStyle:
     if style is None:
         return _PLAIN
     shown = style._attributes & style._set_attributes
     attributes = [SGR_STYLES[bit] for bit in range(shown.bit_length()) if shown & (1 << bit)]
     color, background = style.color, style.bgcolor
-    return _Look(
+    return _TerminalStyle(
         ";".join(attributes),
         ";".join(color.downgrade(system).get_ansi_codes()) if color is not None else "",
         ";".join(background.downgrade(system).get_ansi_codes(foreground=False))
@@ -90,7 +90,7 @@ class Pen:
         """Draw a line from where the pen is."""
         now, sent = self._now, self.sent
         for text, style, _ in line._segments:
-            look = _look(style, self._system)
+            look = _terminal_style(style, self._system)
             if look is not now:
                 if look.link != now.link:
                     sent.append(look.link or _NO_LINK)
@@ -123,7 +123,7 @@ def _render_line(line: Strip, console: Console) -> str:
 
 
 @lru_cache(maxsize=16_384)
-def _change(before: _Look, after: _Look) -> str:
+def _change(before: _TerminalStyle, after: _TerminalStyle) -> str:
     """Return the sequence that turns one look into another; only a reset ends what the second one does not have."""
     kept = (
         before.attributes == after.attributes

@@ -43,7 +43,7 @@ class Watched:
 
     async def looks(self, count: int) -> list[str]:
         for _ in range(count):
-            await self.watch.look()
+            await self.watch.check()
         return self.changes
 
     @property

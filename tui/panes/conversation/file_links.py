@@ -49,14 +49,14 @@ class FileLinks:
         """Return the absolute path of the file that `word` names; None if it names none."""
         if self.folder is None or word in self._missing:
             return None
-        found = self._known.get(word) or self._look(word, self.folder)
+        found = self._known.get(word) or self._find(word, self.folder)
         if found is None:
             self._missing.add(word)
         elif len(self._known) < _MOST_KNOWN:
             self._known[word] = found
         return found
 
-    def _look(self, word: str, folder: Path) -> str | None:
+    def _find(self, word: str, folder: Path) -> str | None:
         saved = saved_reports_of(folder)
         roots = [os.fspath(root) for root in (folder, saved) if root is not None]
         if "/" in word:
