@@ -73,9 +73,11 @@ class Desk:
         return self.status(name) in statuses
 
     def reported(self, name: str, problem: str) -> bool:
-        """Whether a server was reported with a problem."""
-        listed = [server for event in self.of(McpStatus) for server in event.servers]
-        return any(server.name == name and problem in (server.error or "") for server in listed)
+        """Whether a server was reported with a problem, or with one that it had."""
+        listed = [server for event in self.of(McpStatus) for server in event.servers if server.name == name]
+        return any(
+            problem in (error or "") for server in listed for error in (server.error, server.last_error)
+        )
 
     async def call(self, server: str, tool: str = "take_note") -> str:
         """Have the model call a tool; gives what it said, or what it failed of."""

@@ -16,6 +16,7 @@ __all__ = ["ServerOperation", "ServerStates"]
 
 _MOST_TOOLS = 500
 _LONGEST_ERROR = 2_000
+_CLOSED = "Connection closed"
 
 ServerOperation = Literal["reconnecting", "enabling", "disabling"]
 """What is being done with a server; it is reported as the server's state."""
@@ -39,6 +40,7 @@ class ServerStates:
         self._operations: dict[str, ServerOperation] = {}
         self._errors: dict[str, str] = {}
         self._dead: dict[str, str] = {}
+        self._unexplained: set[str] = set()
         self._retry_in: dict[str, float] = {}
         self._worked: set[str] = set()
         self._remote: set[str] = set()
@@ -92,6 +94,7 @@ class ServerStates:
             if raw.get("transport") in ("http", "sse"):
                 self._remote.add(server.name)
         self._known = servers or self._known
+        self._explain()
 
     def note_failure(self, name: str, why: str) -> Iterator[McpStatus]:
         """Record why an operation on a server failed."""
@@ -109,9 +112,13 @@ class ServerStates:
     def mark_dead(self, name: str, why: str) -> None:
         """Record that a server is gone, whatever the agent reports of it."""
         self._dead[name] = self._errors[name] = self._describe_error(name, why)
+        if _CLOSED in why:
+            self._unexplained.add(name)
 
     def mark_alive(self, name: str) -> bool:
         """Record that a server answers; returns whether that is new."""
+        self._explain()
+        self._unexplained.discard(name)
         return self._dead.pop(name, None) is not None
 
     def set_retry_in(self, name: str, seconds: float | None) -> None:
@@ -123,7 +130,7 @@ class ServerStates:
 
     def reset(self) -> None:
         """Forget what was known of the servers, as another agent connects them."""
-        for known in (self._dead, self._retry_in, self._worked):
+        for known in (self._dead, self._unexplained, self._retry_in, self._worked):
             known.clear()
 
     def is_remote(self, name: str) -> bool:
@@ -180,8 +187,17 @@ class ServerStates:
             error=self._describe_error(raw["name"], str(raw["error"])) if raw.get("error") else None,
         )
 
+    def _explain(self) -> None:
+        """Replace the error of servers that closed by its cause; the agent logs that a moment after a call failed."""
+        for name in tuple(self._unexplained):
+            if (cause := self._cause_of_close(name)) is not None:
+                self._unexplained.discard(name)
+                self._errors[name] = self._describe_error(name, cause)
+                if name in self._dead:
+                    self._dead[name] = self._errors[name]
+
     def _describe_error(self, name: str, error: str) -> str:
-        if "Connection closed" in error:
+        if _CLOSED in error:
             error = self._cause_of_close(name) or error
         # Masked before it is cut: what is left of a secret would not be known for one.
         return clean(describe_server_error(self._redactor.redact(error)))[:_LONGEST_ERROR]

@@ -37,6 +37,24 @@ def test_a_connection_that_the_agent_closed_is_explained(tmp_path: Path) -> None
     )
 
 
+def test_a_connection_is_explained_when_the_agent_logs_the_cause_later(tmp_path: Path) -> None:
+    states = ServerStates(cause_of_close=ServerLogs(tmp_path).cause_of_close)
+    listed = [{"name": "my_files", "status": "connected"}]
+    states.update(listed)
+    states.mark_dead("my_files", "Connection closed")
+    (report,) = states.report()
+    assert report.servers[0].error == "it ended, or closed the connection: `ua-tui doctor` shows its output"
+    write(tmp_path, CALL, {"error": TOO_LONG}, CLOSED)
+    (report,) = states.report_update(listed)
+    assert report.servers[0].error is not None
+    assert "more than 16 MB" in report.servers[0].error
+    # The server is connected again; what was wrong with it stays known.
+    assert states.mark_alive("my_files")
+    (report,) = states.report_update(listed)
+    assert report.servers[0].error is None
+    assert "more than 16 MB" in (report.servers[0].last_error or "")
+
+
 @pytest.mark.parametrize(
     "entries",
     [
