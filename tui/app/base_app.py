@@ -88,6 +88,11 @@ class BaseApp(App[str]):
         self.keys = keys
         self._active_bindings = ActiveBindings(keys)
 
+    async def on_callback(self, event: events.Callback) -> None:
+        """Call nothing back once the application ends: its widgets are being removed."""
+        if not self.is_running:
+            event.prevent_default()
+
     async def on_event(self, event: events.Event) -> None:
         """Deliver an event; a key waits until the one before it was handled."""
         await self.key_queue.handle(event)
