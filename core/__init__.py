@@ -1,1 +1,3 @@
 """The agent and its session."""
+
+__distribution__ = "ua-tui"

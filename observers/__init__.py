@@ -6,3 +6,5 @@ results), `decoding` (text to values), `output` (saving once, in known formats) 
 agent). Plug-ins import `observers.api` only. Imports `core`; imported by `tui`. Start with `base.py` (what an
 observer is) and `execution/runner.py` (how results reach it).
 """
+
+__distribution__ = "ua-tui"

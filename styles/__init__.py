@@ -1,1 +1,3 @@
 """Style sheets and themes of the full-screen app."""
+
+__distribution__ = "ua-tui"

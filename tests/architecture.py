@@ -11,7 +11,7 @@ from tests.paths import DOCS, PROJECT
 __all__ = ["PAGE", "page_with_tables"]
 
 PAGE = DOCS / "architecture.md"
-PACKAGES = ("core", "observers", "tui", "styles")
+PACKAGES = ("core", "observers", "tui", "styles", "ua_tui")
 HEADING = "## Folders and modules"
 
 

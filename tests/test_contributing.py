@@ -154,7 +154,7 @@ def test_every_recipe_is_checked() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("title", CHECKS)
 def test_a_recipe_works_as_printed(title: str, tmp_path: Path) -> None:
-    for package in ("core", "observers", "tui", "styles", "tests", "docs"):
+    for package in ("core", "observers", "tui", "styles", "ua_tui", "tests", "docs"):
         shutil.copytree(
             PROJECT / package,
             tmp_path / package,

@@ -1,16 +1,27 @@
-"""The example of `docs/examples`, built and installed into an environment of its own as its page says."""
+"""The built program in an environment of its own: with the example of `docs/examples`, and beside other `core`s."""
 
 from __future__ import annotations
 
 import site
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 from core.events.types import ArtifactSaved, ToolCallFinished
 from tests.e2e.running import environment, run
+from tests.paths import PROJECT
 
-EXAMPLE = Path(__file__).parents[2] / "docs" / "examples" / "ua-tui-house-rules"
+EXAMPLE = PROJECT / "docs" / "examples" / "ua-tui-house-rules"
+OFFLINE = [
+    "--no-index",
+    "--no-deps",
+    "--no-build-isolation",
+    "--disable-pip-version-check",
+    "--quiet",
+    "--no-compile",
+]
+API = "from ua_tui.api import open_session; import core, ua_tui; print(core.__file__, ua_tui.__file__)"
 
 
 def fresh_environment(folder: Path) -> Path:
@@ -24,13 +35,32 @@ def fresh_environment(folder: Path) -> Path:
     return python
 
 
-def test_it_is_built_installed_and_picked_up_by_a_session(tmp_path: Path) -> None:
+def small_wheel(folder: Path, name: str) -> Path:
+    """A wheel of a package with one file, which says something when it is imported."""
+    path = folder / f"{name}-1.0-py3-none-any.whl"
+    with zipfile.ZipFile(path, "w") as wheel:
+        wheel.writestr(f"{name}/__init__.py", "print('imported')\n")
+        wheel.writestr(
+            f"{name}-1.0.dist-info/METADATA", f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n"
+        )
+        wheel.writestr(
+            f"{name}-1.0.dist-info/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
+        )
+        wheel.writestr(f"{name}-1.0.dist-info/RECORD", "")
+    return path
+
+
+def test_it_works_installed_and_names_what_is_imported_in_its_place(tmp_path: Path) -> None:
     python = fresh_environment(tmp_path / "venv")
-    offline = ["--no-index", "--no-deps", "--no-build-isolation", "--disable-pip-version-check", "--quiet"]
+    env = environment(tmp_path)
+
+    def install(*what: Path) -> None:
+        subprocess.run([python, "-m", "pip", "install", *OFFLINE, *what], check=True, env=env)
+
     # Built from a copy, as builders leave files beside what they build.
     source = tmp_path / "source"
     subprocess.run(["cp", "-r", EXAMPLE, source], check=True)
-    subprocess.run([python, "-m", "pip", "install", *offline, source], check=True, env=environment(tmp_path))
+    install(PROJECT, source)
     done = run(
         tmp_path / "base",
         "run",
@@ -44,3 +74,35 @@ def test_it_is_built_installed_and_picked_up_by_a_session(tmp_path: Path) -> Non
     assert kept
     assert done.json(kept[0].path)["percentages"]
     assert all(event.status == "success" for event in done.of(ToolCallFinished))
+
+    def start(*command: str, **extra: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [python, *command], capture_output=True, text=True, check=False, cwd=tmp_path, env=env | extra
+        )
+
+    program = str(tmp_path / "venv" / "bin" / "ua-tui")
+    installed = Path(start("-c", API).stdout.split()[0]).parents[1]
+    assert installed.is_relative_to(tmp_path / "venv")
+    # A folder of that name, on the path or beside a program.
+    foreign = tmp_path / "work"
+    (foreign / "core").mkdir(parents=True)
+    (foreign / "core" / "__init__.py").write_text("print('imported')\n", encoding="utf-8")
+    hidden = f"{foreign}/core/__init__.py is used instead of the package core of ua-tui: "
+    done_so = start(program, "--version", PYTHONPATH=str(foreign))
+    assert (done_so.returncode, done_so.stdout) == (1, "")
+    assert done_so.stderr == f"ua-tui: {hidden}remove {foreign} from PYTHONPATH\n"
+    (foreign / "program.py").write_text(API, encoding="utf-8")
+    told = start(str(foreign / "program.py"))
+    assert (
+        told.stderr.splitlines()[-1] == f"ImportError: {hidden}rename it, or start Python in another folder"
+    )
+    assert told.stdout == ""
+    # Packages of these names, installed into the same environment after ours.
+    for name in ("styles", "core"):
+        install(small_wheel(tmp_path, name))
+        ended = start(program, "--version")
+        assert (ended.returncode, ended.stdout) == (1, "")
+        assert ended.stderr == (
+            f"ua-tui: another package has overwritten {installed}/{name}/__init__.py of ua-tui: "
+            "install ua-tui in an environment of its own, for example with `uv tool install`\n"
+        )
