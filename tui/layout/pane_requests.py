@@ -203,7 +203,7 @@ class PaneRequests(Horizontal):
         """Show a file that the conversation names."""
         event.stop()
         if self.folder is not None:
-            self._view(self.folder / event.path)
+            self._view(self.folder / event.path, event.line)
 
     def on_conversation_pane_compare_chosen(self, event: ConversationPane.CompareChosen) -> None:
         """Compare a file that the conversation names with another version of it."""
@@ -245,7 +245,8 @@ class PaneRequests(Horizontal):
         event.stop()
         self.app.push_screen(DeleteScreen(event.name, event.facts), event.answer)
 
-    def _view(self, path: Path) -> None:
+    def _view(self, path: Path, line: int = 0) -> None:
         from tui.screens.files.viewer import ViewerScreen
 
-        self.app.push_screen(ViewerScreen(path, self.folder, read_only=self._workspace.is_only_read))
+        read_only = self._workspace.is_only_read
+        self.app.push_screen(ViewerScreen(path, self.folder, read_only=read_only, line=line))

@@ -19,7 +19,7 @@ from rich.segment import Segment
 from rich.style import Style
 
 from core.text import clean
-from tui.render.file_names import FindFile, no_file, with_files
+from tui.render.file_names import FindFile, file_style, no_file, with_files
 from tui.render.highlight import CodeTheme, highlight
 from tui.render.layout import PLAIN, Line, Piece, line_width, merge, plain, width_of, wrap
 from tui.render.markdown_parser import parse_markdown
@@ -361,8 +361,8 @@ class _Renderer:
         return with_files(text, style, self._theme.link, self._find_file)
 
     def _target(self, address: str) -> Style:
-        path = self._find_file(unquote(address)) if address and "://" not in address else None
-        return Style(meta={"file": path}) if path is not None else _url(address)
+        file = file_style(unquote(address), self._find_file) if address and "://" not in address else None
+        return file or _url(address)
 
 
 def _url(address: str) -> Style:

@@ -21,6 +21,7 @@ from tui.panes.conversation.blocks import Card
 from tui.panes.conversation.file_links import FileLinks
 from tui.panes.conversation.pane import ConversationPane
 from tui.panes.conversation.results import Result, Results, describe_file
+from tui.render.markdown import MarkdownTheme, render_markdown
 from tui.screens.files.viewer import ViewerScreen
 
 REPORT = "work_products/ai-chip-news.html"
@@ -196,6 +197,41 @@ def test_only_files_of_the_session_and_its_reports_are_found(tmp_path: Path) -> 
     links.handle_event(saved("search_results/crawl_a.md"))
     assert links.find("crawl_a.md") == str(folder / "search_results/crawl_a.md")
     assert links.find("late.md") == str(folder / "late.md")
+
+
+NOTES, JAPANESE, SPACED = "notes.md", "work_products/日本語.md", "downloads/monthly revenue.png"
+
+
+@pytest.mark.parametrize(
+    ("text", "links"),
+    [
+        ("see notes.md:12, ./notes.md:3:7.", [("notes.md:12", NOTES, 12), ("./notes.md:3:7", NOTES, 3)]),
+        (
+            "notes.md#L5-L9 notes.md:0 notes.md:x",
+            [("notes.md#L5-L9", NOTES, 5), (NOTES, NOTES), (NOTES, NOTES)],
+        ),
+        ("[a](notes.md:4) [b](notes.md#L6)", [("a", NOTES, 4), ("b", NOTES, 6)]),
+        (f"`{NOTES}:7`", [("notes.md:7", NOTES, 7)]),
+        (f"`{SPACED}` or “{SPACED}” here", [(SPACED, SPACED), (SPACED, SPACED)]),
+        ('"my notes.md" is not notes.md', [("my notes.md", "my notes.md"), (NOTES, NOTES)]),
+        ("見てnotes.mdです、「notes.md」🎉notes.md🎉", [(NOTES, NOTES)] * 3),
+        (f"これは{JAPANESE}。", [(JAPANESE, JAPANESE)]),
+        ("anotes.md notes.mdx x@notes.md notes.md/x", []),
+    ],
+)
+def test_names_with_lines_spaces_and_wide_characters_are_links(
+    text: str, links: list[tuple[Any, ...]]
+) -> None:
+    known = (NOTES, f"./{NOTES}", JAPANESE, SPACED, "my notes.md")
+
+    def find(word: str) -> str | None:
+        return word.removeprefix("./") if word in known else None
+
+    lines = render_markdown(text, 100, MarkdownTheme(), find_file=find)
+    metas = [
+        (part.text, part.style.meta) for line in lines for part in line if part.style and part.style.meta
+    ]
+    assert [(text, *meta.values()) for text, meta in metas if "file" in meta] == links
 
 
 async def test_each_file_that_the_conversation_names_is_a_link(tmp_path: Path) -> None:

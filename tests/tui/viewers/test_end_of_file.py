@@ -1,4 +1,4 @@
-"""End in the viewer, pressed before anybody knows where the end is."""
+"""The end in the viewer, requested before anybody knows where it is; and a line of a file."""
 
 from __future__ import annotations
 
@@ -111,3 +111,12 @@ async def test_the_end_is_remembered_until_the_whole_file_is_there(
         else:
             await until(partial(shows, app, f"number {count - 1}"))
         assert screen.document.complete
+
+
+@pytest.mark.parametrize(
+    ("name", "line", "seen"), [("a.md", 900, 900), ("a.py", 5_000, 2_000), ("a.jsonl", 900, 900)]
+)
+async def test_a_file_opens_at_a_line_of_its_text(tmp_path: Path, name: str, line: int, seen: int) -> None:
+    (tmp_path / name).write_text("".join(f'{{"at": {number}}}\n' for number in range(1, 2_001)))
+    async with hosted(screen=ViewerScreen(tmp_path / name, line=line)) as (app, _):
+        await until(partial(shows, app, f'{{"at": {seen}}}'))

@@ -96,11 +96,12 @@ class ConversationPane(VirtualList[Block]):
             self.url = url
 
     class FileChosen(Message):
-        """A file is to be shown; `path` is absolute, or relative to the session's folder."""
+        """A file is to be shown, from a `line` on; `path` is absolute, or relative to the session's folder."""
 
-        def __init__(self, path: str) -> None:
+        def __init__(self, path: str, line: int = 0) -> None:
             super().__init__()
             self.path = path
+            self.line = line
 
     class EmptyClicked(Message):
         """The empty space below the last message was clicked."""
@@ -350,6 +351,8 @@ class ConversationPane(VirtualList[Block]):
                 return self.CompareChosen(path)
             case {"url": str(url)} if url:
                 return self.LinkClicked(url)
+            case {"file": str(path), "line": int(line)}:
+                return self.FileChosen(path, line)
             case {"file": str(path)}:
                 return self.FileChosen(path)
             case _:

@@ -62,6 +62,7 @@ class ViewerScreen(DocumentScreen[None]):
         root: the folder of the session; paths are shown relative to it.
         copies: where sanitised copies for the browser are written; the user's cache folder by default.
         read_only: whether the file belongs to a past session, so that it cannot be edited or deleted.
+        line: the line of its text to show first, from 1; 0 for its beginning, in the form to read.
     """
 
     PLACE: ClassVar[KeyPlace] = KeyPlace("In a file", parts=(DocumentView,))
@@ -80,7 +81,13 @@ class ViewerScreen(DocumentScreen[None]):
     AUTO_FOCUS = "#viewer-view"
 
     def __init__(
-        self, path: Path, root: Path | None = None, *, copies: Path | None = None, read_only: bool = False
+        self,
+        path: Path,
+        root: Path | None = None,
+        *,
+        copies: Path | None = None,
+        read_only: bool = False,
+        line: int = 0,
     ) -> None:
         super().__init__()
         self.path = path
@@ -89,6 +96,7 @@ class ViewerScreen(DocumentScreen[None]):
         self.root = root
         self.copies = copies
         self.read_only = read_only
+        self._line = line
         self._loading_page = False
         self._filtering = False
 
@@ -126,17 +134,18 @@ class ViewerScreen(DocumentScreen[None]):
 
     async def _load(self, place: float = 0.0) -> None:
         beginning: Document | None = None
+        from_top = not place and not self._line
         try:
             document = await read_document(self.path, PREVIEW_LIMIT, self._show_reading)
             if document.size > PREVIEW_LIMIT:
-                if document.size > FULL_LIMIT and not place:
+                if document.size > FULL_LIMIT and from_top:
                     # A large file takes a while: its beginning is shown first and gets time to be drawn.
                     beginning = self._show_beginning(document)
                     await asyncio.sleep(_PATIENCE_SECONDS)
                 reading = asyncio.ensure_future(in_thread(partial(load, self.path, FULL_LIMIT)))
                 try:
                     await asyncio.wait({reading}, timeout=_PATIENCE_SECONDS)
-                    if not reading.done() and beginning is None and not place:
+                    if not reading.done() and beginning is None and from_top:
                         beginning = self._show_beginning(document)
                     document = await reading
                 finally:
@@ -159,9 +168,12 @@ class ViewerScreen(DocumentScreen[None]):
         return document
 
     def _show(self, document: Document, place: float = 0.0) -> None:
+        if self._line and isinstance(document.raw, TextBody):
+            self.raw = document.rendered is not None
         self._set_document(document)
         self._show_outline()
-        self.view.show(self._body(), place=place, unfinished=document.end < document.size)
+        self.view.show(self._body(), place=place, unfinished=document.end < document.size, line=self._line)
+        self._line = 0
 
     def _extend_to(self, document: Document) -> None:
         """Show the full file in place of its beginning, at the position that the person has scrolled to."""

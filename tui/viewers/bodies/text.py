@@ -14,7 +14,7 @@ from core.events.units import quantity
 from tui.render.markdown import MarkdownTheme
 from tui.viewers.document import MATCH_LIMIT, Match
 
-__all__ = ["LineStyler", "TextBody", "fold_points", "line_facts"]
+__all__ = ["LineStyler", "TextBody", "TextRows", "fold_points", "line_facts"]
 
 LineStyler = Callable[[int, str], Sequence[Span]]
 """Returns the spans of a line; called with the number of the line, from 0, and its text, from any thread."""
@@ -113,6 +113,10 @@ class TextRows:
         label = str(self._body.first_number + number) if part == 0 else ""
         gutter = f"{label:>{self._gutter - 2}}  "
         return Content(gutter, [Span(0, len(gutter), "dim")]) + content
+
+    def row_of(self, line: int) -> int:
+        """Return the first row of a line, from 1; of the last line if there are fewer."""
+        return self._firsts[min(max(line, 1), len(self._firsts)) - 1]
 
     def find(self, needle: str) -> list[Match]:
         """Return every occurrence of `needle`; one that is wrapped is marked up to the end of its row."""

@@ -25,7 +25,7 @@ from core.concurrency.cancellation import in_thread
 from tui.keys.places import key_binding, moving
 from tui.render.markdown import MARKDOWN_COMPONENTS, MarkdownTheme
 from tui.viewers.bodies.picture import Drawable, Fitted, PictureBody
-from tui.viewers.bodies.text import TextBody
+from tui.viewers.bodies.text import TextBody, TextRows
 from tui.viewers.cursor_body import (
     BackgroundWork,
     BodyCommand,
@@ -174,6 +174,7 @@ class DocumentView(ScrollView, can_focus=True):
         self._matches: RowMatches | PlaceMatches = RowMatches()
         self._work: BackgroundWork | None = None
         self._place: float | None = None
+        self._line = 0
         self._to_end = False
         self._unfinished = False
         self._is_first = True
@@ -218,8 +219,11 @@ class DocumentView(ScrollView, can_focus=True):
         self._marked_row = row
         self._redraw()
 
-    def show(self, body: Body, *, place: float = 0.0, unfinished: bool = False) -> None:
-        """Show a body from its top, or from a place between 0 and 1; `unfinished` if more of it may follow."""
+    def show(self, body: Body, *, place: float = 0.0, unfinished: bool = False, line: int = 0) -> None:
+        """Show a body from its top, from a place between 0 and 1, or around a line of its text, from 1.
+
+        `unfinished` if more of it may follow.
+        """
         self._set_body(body)
         self.full_width = False
         # A request for the end that came before everything was available applies to what follows.
@@ -234,7 +238,7 @@ class DocumentView(ScrollView, can_focus=True):
         self.virtual_size = Size(0, 0)
         self.scroll_to(0, 0, animate=False)
         self._to_end, self._is_first = to_end, False
-        self._place = place or None
+        self._place, self._line = place or None, line
         self._start_layout()
         self.post_message(self.CursorMoved(self))
 
@@ -301,7 +305,11 @@ class DocumentView(ScrollView, can_focus=True):
             self._go_to_end()
         elif self._place is not None:
             self.scroll_to(0, round(self._place * len(rows)), animate=False)
-        self._place = None
+        if self._line and isinstance(rows, TextRows):
+            row = rows.row_of(self._line)
+            self.mark_row(row)
+            self.go_to_row(row, below=self.scrollable_content_region.height // 3)
+        self._place, self._line = None, 0
         if self._needle:
             await self._find(current)
         self.post_message(self.LaidOut(self))
