@@ -14,12 +14,14 @@ from typing import Any
 import aiohttp
 import pytest
 from PIL import Image
+from textual.color import Color
 
 from core.events.types import Event, QueryFinished, QueryReceived, SessionFinished, SessionStarted
 from tests.e2e.chromium import BROWSER
 from tests.e2e.running import run
 from tests.e2e.scripted_model import Block, Text, scripted_model
 from tests.e2e.served import Served, browsing, drawn, kept_open, serving, until
+from tui.theme.themes import ABOUT, DARK
 
 TOKEN = "a-token-that-nobody-guesses"
 QUERY = "What is the capital of France?"
@@ -59,9 +61,14 @@ async def test_each_tab_has_a_session_with_the_options_that_ends_with_it_or_with
             for noise in ("no json", "[]", '["resize", {"width": 1e99}]', '["stdin", 7]', "[" * 100_000):
                 await first.send_str(noise)
             for tab in (first, second):
-                # The background of the light theme.
-                seen = await drawn(tab, "Paris", "48;2;251;251;250")
+                # The background of the light theme, in cells and beside them.
+                seen = await drawn(tab, "Paris", "48;2;251;251;250", "\x1b]11;#FBFBFA\x07")
                 assert "48;2;17;19;24" not in seen
+            # A theme in the colours of the terminal restores the terminal's background.
+            await first.send_str(json.dumps(["stdin", "/theme\r"]))
+            await drawn(first, ABOUT["ansi"])
+            await first.send_str(json.dumps(["stdin", "\x1b[B\x1b[B\r"]))
+            await drawn(first, "\x1b]111\x07")
             async with kept_open(first), kept_open(second):
                 await first.send_str(json.dumps(["stdin", "And of Spain?\r"]))
                 await until(
@@ -243,6 +250,10 @@ async def test_a_real_browser_shows_the_screen_and_types_into_it(tmp_path: Path)
             colours = sorted(picture.getcolors(1 << 24) or [], reverse=True)
             assert len(colours) > 100
             assert colours[0][0] > picture.width * picture.height / 2
+            # What is left of the window beside the last column and below the last row belongs to the screen.
+            edges = {picture.getpixel((x, picture.height - 1)) for x in range(picture.width)}
+            edges |= {picture.getpixel((picture.width - 1, y)) for y in range(picture.height)}
+            assert edges == {Color.parse(DARK.background).rgb}
             # All of it came from the server itself, and the browser had nothing to complain of.
             port = served.origin.rpartition(":")[2]
             assert {url.split("/")[2] for url in page.asked_for if not url.startswith("data:")} == {

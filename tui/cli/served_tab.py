@@ -9,6 +9,7 @@ import threading
 import time
 from typing import Any
 
+from textual.color import Color
 from textual.drivers import web_driver
 
 from tui.cli import main
@@ -21,13 +22,24 @@ _LOOK_SECONDS = 2.0
 class SteadyDriver(web_driver.WebDriver):
     """Draws for a process that may be gone: output it does not read is discarded, and the session ends in order.
 
-    Textual's own driver raises then, and takes the screen down before the session could be closed.
+    Textual's own driver raises then, and takes the screen down before the session could be closed. The page learns the
+    background of the theme, for what is left of the window beside the last column and below the last row.
     """
 
     def __init__(self, *args: Any, **more: Any) -> None:
         super().__init__(*args, **more)
         self._gone = False
         self._write = self._write_steadily  # type: ignore[assignment]  # Textual has a partial function there
+
+    def start_application_mode(self) -> None:
+        """Start drawing, and give the page the background of the theme and of every theme after it."""
+        super().start_application_mode()
+        self._app.watch(self._app, "theme", self._write_background)
+
+    def _write_background(self) -> None:
+        background = Color.parse(self._app.get_css_variables()["background"])
+        # OSC 11 sets the terminal's background, OSC 111 restores it: its colours are those of a theme of 16 colours.
+        self.write(f"\x1b]11;{background.hex6}\x07" if background.ansi is None else "\x1b]111\x07")
 
     def _write_steadily(self, data: bytes) -> int:
         try:
