@@ -23,7 +23,6 @@ from core.events.types import (
     ObserverFinished,
     PathFellBack,
     PermissionAnswered,
-    PermissionAsked,
     PermissionModeChanged,
     PipelineFailed,
     PlanLimit,
@@ -39,7 +38,7 @@ from core.events.types import (
     TracingFailed,
 )
 from core.text import clean_line
-from tui.render.wait_time import Wait
+from tui.render.wait_time import Wait, WaitingCalls
 
 __all__ = ["MARKS", "EventLines", "ServerChanges"]
 
@@ -96,7 +95,7 @@ class EventLines:
         self._marks = marks
         self._calls: dict[str, str] = {}
         self._servers = ServerChanges()
-        self._questions: dict[str, str] = {}
+        self._waiting = WaitingCalls()
         self._waits: dict[str, Wait] = {}
         self._is_answering = False
         self._failure: ErrorRaised | None = None
@@ -153,19 +152,14 @@ class EventLines:
         return Hints(tool=tool, waited_ms=waited * 1000)
 
     def _measure_waits(self, event: Event) -> None:
-        match event:
-            case QueryReceived():
-                self._waits.clear()
-                self._questions.clear()
-            case PermissionAsked(request_id=request):
-                self._questions[request] = event.tool_use_id or ""
-                for each in {"", self._questions[request]}:
+        if isinstance(event, QueryReceived):
+            self._waits.clear()
+        for call, begins in self._waiting.changes(event):
+            for each in {"", call}:
+                if begins:
                     self._waits.setdefault(each, Wait()).begin(event.at.timestamp())
-            case PermissionAnswered(request_id=request) if request in self._questions:
-                for each in {"", self._questions.pop(request)}:
+                elif each in self._waits:
                     self._waits[each].end(event.at.timestamp())
-            case _:
-                pass
 
     def _line(self, description: Description, detail: str = "", label: str | None = None) -> str:
         text = clean_line(description.sentence, _LONGEST_SENTENCE)

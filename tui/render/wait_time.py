@@ -1,13 +1,57 @@
-"""How long something waited for the user."""
+"""Which tool calls wait for the user, and for how long."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-__all__ = ["MIN_WAIT", "Wait"]
+from core.events.tool_names import tool_name
+from core.events.types import (
+    AuthFinished,
+    AuthRequired,
+    Event,
+    PermissionAnswered,
+    PermissionAsked,
+    ToolCallFinished,
+    ToolCallStarted,
+)
+
+__all__ = ["MIN_WAIT", "Wait", "WaitingCalls"]
 
 MIN_WAIT = 0.1
 """Seconds; a shorter wait is not that of a user."""
+_WAITS_FOR_ACCOUNTS = "WAIT_FOR_CONNECTIONS"
+
+
+class WaitingCalls:
+    """Finds in events which tool calls wait for the user: for a permission, or until an account is connected."""
+
+    def __init__(self) -> None:
+        self._permissions: dict[str, str] = {}
+        self._for_accounts: set[str] = set()
+        self._account_missing = False
+
+    def changes(self, event: Event) -> list[tuple[str, bool]]:
+        """Return the calls that begin to wait with an event (True), and those whose wait it ends (False).
+
+        A question that is not about a call has an empty name.
+        """
+        match event:
+            case PermissionAsked(request_id=request):
+                call = self._permissions[request] = event.tool_use_id or ""
+                return [(call, True)]
+            case PermissionAnswered(request_id=request) if request in self._permissions:
+                return [(self._permissions.pop(request), False)]
+            case ToolCallStarted(name=name) if tool_name(name).short == _WAITS_FOR_ACCOUNTS:
+                self._for_accounts.add(event.tool_use_id)
+                return [(event.tool_use_id, True)] if self._account_missing else []
+            case ToolCallFinished(tool_use_id=call) if call in self._for_accounts:
+                self._for_accounts.remove(call)
+                return [(call, False)] if self._account_missing else []
+            case AuthRequired() | AuthFinished() if isinstance(event, AuthRequired) != self._account_missing:
+                self._account_missing = not self._account_missing
+                return [(call, self._account_missing) for call in self._for_accounts]
+            case _:
+                return []
 
 
 @dataclass(slots=True)

@@ -1,9 +1,13 @@
 from __future__ import annotations
 
+import math
+
 import msgspec
 import pytest
 
 from core.events.types import (
+    AuthFinished,
+    AuthRequired,
     Event,
     PermissionAnswered,
     PermissionAsked,
@@ -95,6 +99,58 @@ async def test_a_wide_trace_has_a_waterfall_that_shows_the_waits() -> None:
         await pilot.press("w")
         assert "━ran ?waited" in shown(view)[0]
         assert shown(view)[4].split()[-2].strip("━") == "?" * 4
+
+
+def connecting(*order: tuple[int, str]) -> list[Event]:
+    """A call that connects accounts runs from the 2nd to the 9th second of a query; `order` says when what happened."""
+    events = {
+        "link": AuthRequired(toolkit="gmail", url="https://connect.example/1", tool_use_id="t"),
+        "connected": AuthFinished(toolkit="gmail", outcome="completed"),
+        "starts": started("w", "mcp__composio__COMPOSIO_WAIT_FOR_CONNECTIONS", "a", toolkits=["gmail"]),
+        "ends": finished("w", seconds=7),
+    }
+    return [
+        timed(0, QueryReceived(query_id="q", text="Send it")),
+        timed(0, started("a", "Agent", subagent_type="sender", description="Send it")),
+        timed(0, started("other", "Read", path="a.md")),
+        *(timed(second, events[what]) for second, what in sorted([*order, (2, "starts"), (9, "ends")])),
+        timed(10, finished("other", seconds=10)),
+        timed(10, finished("a", seconds=10)),
+        timed(10, QueryFinished(query_id="q", status="success", duration_ms=10_000)),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("order", "waited"),
+    [
+        (((1, "link"), (6, "connected")), (2, 6)),
+        (((1, "link"), (20, "connected")), (2, 9)),
+        (((4, "link"), (5, "link"), (6, "connected")), (4, 6)),
+        (((0, "link"), (1, "connected")), (0, 0)),
+        ((), (0, 0)),
+    ],
+)
+async def test_a_call_waits_for_the_person_while_an_account_is_missing(
+    order: tuple[tuple[int, str], ...], waited: tuple[int, int]
+) -> None:
+    async with hosted(pane(), 120, 20) as (view, _):
+        view.handle_events(connecting(*order))
+        query, agent, call, other = bars(view)
+        first, last = (int(second * CELLS / 10) for second in waited)
+        for row in (query, agent, call):
+            assert row.count("?") == (math.ceil(waited[1] * CELLS / 10) - first if last else 0)
+            assert row.find("?") == (first if last else -1)
+        assert "?" not in other
+
+
+async def test_a_call_that_waits_for_an_account_is_marked_until_it_is_connected() -> None:
+    clock = Clock()
+    async with hosted(pane(clock), 120, 20) as (view, _):
+        events = connecting((1, "link"), (6, "connected"))
+        view.handle_events(events[:5])
+        assert "? WAIT_FOR_CONNECTIONS  waits for you" in shown(view)[3]
+        view.handle_events(events[5:6])
+        assert "waits for you" not in shown(view)[3]
 
 
 async def test_a_running_query_has_a_round_scale_and_its_bars_grow() -> None:

@@ -2,9 +2,21 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
+
 import pytest
 
-from core.events.types import AgentSilent, ApiRetry, McpServer, McpStatus
+from core.events.types import (
+    AgentSilent,
+    ApiRetry,
+    AuthFinished,
+    AuthRequired,
+    McpServer,
+    McpStatus,
+    QueryFinished,
+    ToolCallFinished,
+    ToolCallStarted,
+)
 from tui.render.events import EventLines
 
 OFF = McpServer(name="composio", status="off", error="Composio is off: set COMPOSIO_API_KEY.")
@@ -90,3 +102,18 @@ def test_a_silence_is_one_line_that_says_how_to_stop() -> None:
     assert line("tool", "a, b") == "  · a, b have been running for 34 s without a result."
     assert line("subagent", "news-expert") == "  · No message from news-expert for 34 s."
     assert line("model", over=True) is None
+
+
+def test_the_wait_for_an_account_is_a_wait_for_the_person() -> None:
+    lines = EventLines(marks=False)
+    noon = datetime(2026, 3, 10, 12, tzinfo=UTC)
+    name = "mcp__composio__COMPOSIO_WAIT_FOR_CONNECTIONS"
+    lines.of(AuthRequired(toolkit="gmail", url="https://connect.example/1", at=noon))
+    started = noon + timedelta(seconds=2)
+    lines.of(ToolCallStarted(query_id="q", tool_use_id="t", name=name, input={}, at=started))
+    connected = noon + timedelta(seconds=6)
+    lines.of(AuthFinished(toolkit="gmail", outcome="completed", at=connected))
+    end = lines.of(ToolCallFinished(tool_use_id="t", status="success", duration_ms=5_000))
+    assert end == "Tool call WAIT_FOR_CONNECTIONS finished in 5.0 s, 4.0 s of it waiting for you"
+    query = QueryFinished(query_id="q", status="success", duration_ms=9_000)
+    assert lines.end_of_query(query).sentence == "Done in 9.0 s, 4.0 s of it waiting for you"

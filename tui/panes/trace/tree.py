@@ -12,8 +12,6 @@ from core.events.types import (
     Event,
     MessageFinished,
     ObserverFinished,
-    PermissionAnswered,
-    PermissionAsked,
     QueryFinished,
     QueryReceived,
     SessionFinished,
@@ -41,7 +39,7 @@ from tui.panes.trace.calls import (
 from tui.panes.trace.totals import Totals
 from tui.panes.trace.tree_rows import TreeRows
 from tui.render.format import Mark
-from tui.render.wait_time import Wait
+from tui.render.wait_time import Wait, WaitingCalls
 
 __all__ = ["CallTree"]
 
@@ -73,7 +71,8 @@ class CallTree:
         self.count = 0
         self._rows = rows
         self._now = 0.0
-        self._permissions: dict[str, str] = {}
+        self._waiting_calls = WaitingCalls()
+        self._waiting: set[str] = set()
         self._messages: dict[str, CallNode] = {}
         self._retrying = False
 
@@ -101,10 +100,6 @@ class CallTree:
                 self.on_message(event)
             case TokensSpent():
                 self.on_tokens_spent(event)
-            case PermissionAsked():
-                self.on_permission_asked(event)
-            case PermissionAnswered():
-                self.on_permission_answered(event)
             case ComplianceEnforced():
                 self.on_compliance_enforced(event)
             case ApiRetry():
@@ -117,6 +112,8 @@ class CallTree:
                 self.end_all()
             case _:
                 pass
+        for call, begins in self._waiting_calls.changes(event):
+            self._note_wait(call, event.at.timestamp(), begins=begins)
 
     def on_query_received(self, event: QueryReceived) -> None:
         """Add the row of a query."""
@@ -236,25 +233,16 @@ class CallTree:
             for above in node.lineage:
                 self._rows.changed(above)
 
-    def on_permission_asked(self, event: PermissionAsked) -> None:
-        """Show that a call waits for the person, and count the time."""
-        call = event.tool_use_id
-        if call is None or call not in self.live:
+    def _note_wait(self, call: str, at: float, *, begins: bool) -> None:
+        """Show that a call waits for the person or continues, and count the time."""
+        if begins == (call in self._waiting) or (begins and call not in self.live):
             return
-        self._permissions[event.request_id] = call
         for node in self.by_key[call].lineage:
             node.wait = node.wait or Wait()
-            node.wait.begin(event.at.timestamp())
-        self._mark(self.by_key[call], Mark.WAITING)
-
-    def on_permission_answered(self, event: PermissionAnswered) -> None:
-        """Show that a call continues."""
-        call = self._permissions.pop(event.request_id, "")
-        for node in self.by_key[call].lineage if call in self.by_key else ():
-            if node.wait is not None:
-                node.wait.end(event.at.timestamp())
+            (node.wait.begin if begins else node.wait.end)(at)
+        (self._waiting.add if begins else self._waiting.remove)(call)
         if call in self.live:
-            self._mark(self.by_key[call], Mark.RUNNING)
+            self._mark(self.by_key[call], Mark.WAITING if begins else Mark.RUNNING)
 
     def on_compliance_enforced(self, event: ComplianceEnforced) -> None:
         """Show on the newest running row of a sub-agent that its work was sent back."""
@@ -346,7 +334,8 @@ class CallTree:
         """Continue with the rows of a longer tree, which is given up for that."""
         self.by_key, self.live, self.failures = longer.by_key, longer.live, longer.failures
         self.count, self._retrying, self.totals = longer.count, longer._retrying, longer.totals
-        self._permissions, self._messages = longer._permissions, longer._messages
+        self._waiting_calls, self._waiting = longer._waiting_calls, longer._waiting
+        self._messages = longer._messages
         self._rows.roots = longer._rows.roots
 
 
