@@ -21,6 +21,7 @@ from core.agent.assembly import AgentParts, Connector
 from core.agent.definitions.roster import Roster, RosterWatch, read_roster
 from core.agent.definitions.rules import Rule
 from core.agent.environment import PrivateFolder
+from core.agent.login_request import LoginRequests
 from core.agent.permissions.store import RuleStore
 from core.bus import Bus
 from core.concurrency.worker import WorkerProcess
@@ -37,7 +38,7 @@ from core.events.types import Event, PipelineFailed, SessionStarted
 from core.history.rebuild import clean_up_after_kills
 from core.pipelines import Handler, Pipelines
 from core.plugins import PIPELINE_GROUP, PluginProblem, register_plugins
-from core.provider.request import small_request
+from core.provider.request import AskModel, small_request
 from core.records.counters import Tally
 from core.records.log import install_root_handler
 from core.records.recorder import SessionRecords
@@ -177,7 +178,7 @@ async def compose_session(
             overruled=start.overruled,
             user_servers=user_servers,
             pipelines=pipelines,
-            ask_model=small_request(settings, recording.tracer.on_request),
+            ask_model=_ask_model(settings, recording, private, stack),
             drain=drain,
             after_finish=stack.aclose,
         )
@@ -185,6 +186,17 @@ async def compose_session(
     except BaseException:
         await stack.aclose()
         raise
+
+
+def _ask_model(
+    settings: Settings, recording: SessionRecords, private: PrivateFolder, stack: AsyncExitStack
+) -> AskModel | None:
+    """How the classifier asks the model: through the command line if there is nothing but its login."""
+    if _agent_home(settings) is not None or not settings.has_login:
+        return small_request(settings, recording.tracer.on_request)
+    requests = LoginRequests(settings, private.path, os.environ)
+    stack.push_async_callback(requests.close)
+    return requests.ask
 
 
 def default_pipelines(reader: ReaderPolicy | None = None) -> Pipelines:

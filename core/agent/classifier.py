@@ -10,10 +10,10 @@ import asyncio
 import logging
 import re
 import time
-from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Literal
 
+from core.provider.request import AskModel
 from core.text import clean_line
 
 __all__ = ["CLASSIFIER_PROMPT", "Classification", "Classifier", "decide_by_rules", "read_decision"]
@@ -65,12 +65,13 @@ _GREETING = re.compile(r"^\s*(hi|hello|hey|good (morning|evening|afternoon))[\s!
 
 @dataclass(frozen=True)
 class Classification:
-    """A decision, who took it, the reply or the reason, and how long it took in milliseconds."""
+    """A decision, who took it, the reply or the reason, how long it took in milliseconds, and what it cost if known."""
 
     decision: Decision
     source: Source
     raw_response: str = ""
     duration_ms: float = 0.0
+    cost_usd: float | None = None
 
 
 def decide_by_rules(text: str) -> tuple[Decision, str] | None:
@@ -108,12 +109,10 @@ def read_decision(reply: str) -> Decision | None:
 class Classifier:
     """Rules, then one small request outside the conversation, then COMPLEX.
 
-    `ask(system_prompt, text)` returns the model's reply or raises; with None only the rules decide.
+    `ask(system_prompt, text)` returns the model's reply or raises an exception; with None only the rules decide.
     """
 
-    def __init__(
-        self, ask: Callable[[str, str], Awaitable[str]] | None = None, *, deadline: float = 5.0
-    ) -> None:
+    def __init__(self, ask: AskModel | None = None, *, deadline: float = 5.0) -> None:
         self._ask = ask
         self._deadline = deadline
 
@@ -135,7 +134,6 @@ class Classifier:
         except Exception as error:
             log.info("the classifier's request failed: %s", error)
             return Classification("COMPLEX", "fallback", f"{type(error).__name__}: {error}", took())
-        decision = read_decision(reply)
-        if decision is None:
-            return Classification("COMPLEX", "fallback", clean_line(reply), took())
-        return Classification(decision, "model", clean_line(reply), took())
+        decision = read_decision(reply.text)
+        source: Source = "fallback" if decision is None else "model"
+        return Classification(decision or "COMPLEX", source, clean_line(reply.text), took(), reply.cost_usd)

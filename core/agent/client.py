@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import signal
-from collections.abc import AsyncIterator, Awaitable, Collection, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Collection, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -86,7 +86,7 @@ class AgentClient:
         self._descendants = await apart(partial(_tree_of, pid))
         self._remembering = Coalesced(self._descendants.refresh, "remembering the agent's processes")
 
-    async def messages(self) -> AsyncIterator[sdk.Message]:
+    async def messages(self) -> AsyncGenerator[sdk.Message]:
         """Every message until the agent ends.
 
         Raises:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from core.agent.hooks import AgentHooks
 
-__all__ = ["BASE_TOOLS", "Briefing", "McpConfig", "build_options", "write_briefing"]
+__all__ = ["BASE_TOOLS", "Briefing", "McpConfig", "build_options", "own_environment", "write_briefing"]
 
 BASE_TOOLS = ("Agent", EXIT_PLAN, ASK_USER, "TodoWrite", "WebSearch", "Read", "Glob", "Grep")
 # The agent accepts 16 MB from a server. One character of four bytes makes a line four times as large.
@@ -141,7 +141,7 @@ async def build_options(
         cwd=workspace,
         cli_path=settings.cli_path,
         env=cli_environment(
-            environ, {**_own_environment(settings, config_dir, servers.file.parent), **telemetry}
+            environ, {**own_environment(settings, config_dir, servers.file.parent), **telemetry}
         ),
         include_partial_messages=True,
         forward_subagent_text=True,
@@ -166,7 +166,8 @@ def _home_of(settings: Settings, config_dir: Path | None) -> str | None:
     return None if chosen is None or chosen == Path.home() / ".claude" else str(chosen)
 
 
-def _own_environment(settings: Settings, config_dir: Path | None, private: Path) -> dict[str, str]:
+def own_environment(settings: Settings, config_dir: Path | None, private: Path) -> dict[str, str]:
+    """The variables that a command line gets from us; it keeps its temporary files in the folder `private`."""
     given = {
         "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
         "CLAUDE_CODE_DISABLE_BACKGROUND_TASKS": "1",

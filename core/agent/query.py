@@ -73,7 +73,7 @@ class QueryPath:
             raise AgentError(before.denied)
         decided = await self._classify(context.query_id, before.input)
         if interrupted():
-            return TurnOutcome("interrupted")
+            return TurnOutcome("interrupted", cost_usd=decided.cost_usd)
         simple = decided.decision == "SIMPLE"
         outcome = await loop.run(
             context.query_id,
@@ -82,6 +82,8 @@ class QueryPath:
             model=self._simple_model if simple else None,
             blocks=[each.block for each in files],
         )
+        if decided.cost_usd is not None and not outcome.unpriced:
+            outcome = replace(outcome, cost_usd=(outcome.cost_usd or 0.0) + decided.cost_usd)
         if outcome.status == "error":
             raise TurnFailed(outcome)
         if outcome.status == "interrupted":

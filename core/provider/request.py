@@ -3,19 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 
 from core.errors import ConnectionFailed
 from core.settings.model import Settings
 from core.telemetry.http import OnRequest, reporting_request
 from core.text import clean_line
 
-__all__ = ["DEFAULT_MODEL", "DEFAULT_URL", "endpoint", "small_request"]
+__all__ = ["DEFAULT_MODEL", "DEFAULT_URL", "AskModel", "SmallReply", "endpoint", "small_request"]
 
 DEFAULT_URL = "https://api.anthropic.com"
 DEFAULT_MODEL = "claude-haiku-4-5"
 _API_VERSION = "2023-06-01"
 _MAX_TOKENS = 8
 _TIMEOUT = 5.0
+
+
+@dataclass(frozen=True)
+class SmallReply:
+    """The model's reply to a small request, and what it cost in US dollars, if that is known."""
+
+    text: str
+    cost_usd: float | None = None
+
+
+AskModel = Callable[[str, str], Awaitable[SmallReply]]
+"""Asks the model outside of the conversation: (system prompt, text) -> its reply. It may raise any exception."""
 
 
 def endpoint(settings: Settings) -> tuple[str, dict[str, str]]:
@@ -33,12 +46,10 @@ def _custom_headers(settings: Settings) -> dict[str, str]:
     return {name.strip().lower(): value.strip() for name, _, value in lines}
 
 
-def small_request(
-    settings: Settings, on_request: OnRequest | None = None
-) -> Callable[[str, str], Awaitable[str]] | None:
+def small_request(settings: Settings, on_request: OnRequest | None = None) -> AskModel | None:
     """Make the function that asks the model for a word; None when no key or no model is known.
 
-    The function takes a system prompt and a text, and returns the reply's text. It speaks the Messages API
+    The function takes a system prompt and a text, and returns the reply. It speaks the Messages API
     (POST /v1/messages) and does not retry. `on_request` is called with its requests.
     """
     model = settings.simple_model or settings.model or (None if settings.base_url else DEFAULT_MODEL)
@@ -46,7 +57,7 @@ def small_request(
         return None
     url, headers = endpoint(settings)
 
-    async def ask(system: str, text: str) -> str:
+    async def ask(system: str, text: str) -> SmallReply:
         import httpx
 
         body = {
@@ -66,6 +77,8 @@ def small_request(
             raise ConnectionFailed(
                 f"the model did not answer a small request: {clean_line(str(error))}"
             ) from error
-        return "".join(str(block.get("text") or "") for block in blocks if isinstance(block, dict))
+        return SmallReply(
+            "".join(str(block.get("text") or "") for block in blocks if isinstance(block, dict))
+        )
 
     return ask

@@ -9,6 +9,7 @@ from enum import StrEnum
 from core.agent.assembly import AgentParts
 from core.connections.trust import UserConnections
 from core.pipelines import Pipelines
+from core.provider.request import AskModel
 from core.session.resume import PreviousState
 
 __all__ = ["SessionParts", "SessionState"]
@@ -40,6 +41,6 @@ class SessionParts:
     previous: PreviousState | None = None
     overruled: Mapping[str, str | float | None] = field(default_factory=dict)
     user_servers: UserConnections | None = None
-    ask_model: Callable[[str, str], Awaitable[str]] | None = None
+    ask_model: AskModel | None = None
     drain: Callable[[], Awaitable[list[str]]] | None = None
     after_finish: Callable[[], Awaitable[None]] | None = None

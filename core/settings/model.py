@@ -66,7 +66,9 @@ class Settings:
     ] = None
     """The model that answers; without one the agent chooses."""
     simple_model: Annotated[str | None, Spec(unset="the same as model", affects="cost")] = None
-    """The model for simple queries and for the classifier's question; without one it is `model`."""
+    """The model for simple queries and for the classifier's question; without one it is `model`.
+
+    With a Claude login alone, the classifier's question goes to `haiku` then."""
     fallback_model: Annotated[str | None, Spec(affects="cost")] = None
     """The model to use while the first one is overloaded."""
     effort: Annotated[

@@ -1,13 +1,17 @@
 from __future__ import annotations
 
+import json
+import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from core.api import open_session
-from core.events.types import QueryFinished
+from core.events.types import QueryClassified, QueryFinished, TokensSpent
+from core.provider.claude_login import claude_program
 from core.provider.models import ModelChoice
+from core.settings.loading import load_settings
 from tests.e2e.added_server import own_home
 from tests.e2e.scripted_model import Block, Text, scripted_model
 
@@ -43,3 +47,49 @@ async def test_another_model_answers_the_next_query_of_the_same_conversation(
     assert "walrus" in str(after["messages"])
     assert '"effort": "low"' in str(after).replace("'", '"')
     assert '"effort": "low"' not in str(before).replace("'", '"')
+
+
+async def test_with_a_claude_login_alone_the_command_line_classifies_and_its_cost_counts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own_home(tmp_path, monkeypatch)
+    monkeypatch.chdir(tmp_path)
+    token = "sk-ant-oat01-test-0123456789"
+    login = {
+        "accessToken": token,
+        "expiresAt": int((time.time() + 86_400) * 1000),
+        "scopes": ["user:inference"],
+    }
+    home = tmp_path / ".claude"
+    home.mkdir()
+    (home / ".credentials.json").write_text(json.dumps({"claudeAiOauth": login}), encoding="utf-8")
+    asked: list[dict[str, Any]] = []
+    authorized: list[str] = []
+
+    def model(body: dict[str, Any], _results: int) -> list[Block]:
+        asked.append(body)
+        return [Text("SIMPLE" if "You sort questions" in str(body["system"]) else "It is Ada.")]
+
+    with scripted_model(model, requested=lambda h: authorized.append(h.get("Authorization", ""))) as url:
+        # An address of our own would be a setting, with which the program asks the model itself.
+        wrapper = tmp_path / "claude"
+        program = claude_program(load_settings())
+        wrapper.write_text(f'#!/bin/sh\nANTHROPIC_BASE_URL={url} exec "{program}" "$@"\n', encoding="utf-8")
+        wrapper.chmod(0o700)
+        opened = open_session(cli_path=wrapper, workspace_base=tmp_path, model="claude-sonnet-5")
+        async with opened as session:
+            events = [event async for event in session.ask("Who is the CEO of Northwind Silicon?")]
+    (classified,) = (event for event in events if isinstance(event, QueryClassified))
+    assert (classified.decision, classified.source, classified.raw_response) == ("SIMPLE", "model", "SIMPLE")
+    question, answer = asked
+    assert "haiku" in question["model"]
+    assert (question["tools"], len(answer["tools"]) > 1) == ([], True)
+    assert set(authorized) == {f"Bearer {token}"}
+    finished = events[-1]
+    assert isinstance(finished, QueryFinished)
+    assert finished.text == "It is Ada."
+    answered = sum(event.cost_usd or 0 for event in events if isinstance(event, TokensSpent))
+    assert finished.cost_usd is not None
+    assert 0 < finished.cost_usd - answered < 0.01
+    # Of the small request there is no conversation that could be resumed.
+    assert len(list(home.glob("projects/*/*.jsonl"))) == 1

@@ -5,6 +5,7 @@ import asyncio
 import pytest
 
 from core.agent.classifier import Classifier, decide_by_rules, read_decision
+from core.provider.request import SmallReply
 
 
 @pytest.mark.parametrize(
@@ -60,12 +61,12 @@ def test_only_one_clear_word_counts(reply: str, decision: str | None) -> None:
 async def test_the_model_decides_where_rules_are_silent() -> None:
     asked: list[str] = []
 
-    async def ask(_system: str, text: str) -> str:
+    async def ask(_system: str, text: str) -> SmallReply:
         asked.append(text)
-        return "SIMPLE"
+        return SmallReply("SIMPLE", 0.25)
 
     decided = await Classifier(ask).classify("Who is the CEO of Northwind Silicon?")
-    assert (decided.decision, decided.source) == ("SIMPLE", "model")
+    assert (decided.decision, decided.source, decided.cost_usd) == ("SIMPLE", "model", 0.25)
     assert asked == ["Who is the CEO of Northwind Silicon?"]
     ruled = await Classifier(ask).classify("What is the capital of France?")
     assert ruled.source == "rule"
@@ -73,15 +74,15 @@ async def test_the_model_decides_where_rules_are_silent() -> None:
 
 
 async def test_anything_unclear_late_or_failed_is_complex() -> None:
-    async def never(_system: str, _text: str) -> str:
+    async def never(_system: str, _text: str) -> SmallReply:
         await asyncio.Event().wait()
-        return "SIMPLE"
+        return SmallReply("SIMPLE")
 
-    async def broken(_system: str, _text: str) -> str:
+    async def broken(_system: str, _text: str) -> SmallReply:
         raise ConnectionRefusedError("nobody there")
 
-    async def chatty(_system: str, _text: str) -> str:
-        return "I think it is SIMPLE"
+    async def chatty(_system: str, _text: str) -> SmallReply:
+        return SmallReply("I think it is SIMPLE")
 
     question = "Who is the CEO of Northwind Silicon?"
     late = await Classifier(never, deadline=0.01).classify(question)

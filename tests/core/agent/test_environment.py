@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from core.agent.environment import PrivateFolder, cli_environment, make_private
-from core.agent.options import _own_environment
+from core.agent.options import own_environment
 from core.settings.model import Settings
 
 
@@ -58,13 +58,13 @@ def test_folders_of_processes_that_were_killed_are_removed(tmp_path: Path) -> No
 
 def test_a_login_kept_elsewhere_is_looked_for_there(tmp_path: Path) -> None:
     elsewhere, private = Settings(claude_config_dir=tmp_path / "claude"), tmp_path / "private"
-    assert _own_environment(elsewhere, None, private)["CLAUDE_CONFIG_DIR"] == str(tmp_path / "claude")
-    own = _own_environment(elsewhere, tmp_path / "own", private)
+    assert own_environment(elsewhere, None, private)["CLAUDE_CONFIG_DIR"] == str(tmp_path / "claude")
+    own = own_environment(elsewhere, tmp_path / "own", private)
     assert own["CLAUDE_CONFIG_DIR"] == str(tmp_path / "own")
     assert own["XDG_CACHE_HOME"].startswith(str(private))
     # Where it looks by itself, it is not told: with a folder of its own it reads other files.
     usual = Settings(claude_config_dir=Path.home() / ".claude")
-    assert "CLAUDE_CONFIG_DIR" not in _own_environment(usual, None, private)
+    assert "CLAUDE_CONFIG_DIR" not in own_environment(usual, None, private)
 
 
 def test_the_folder_of_the_agents_conversations_is_for_its_user_alone(tmp_path: Path) -> None:
