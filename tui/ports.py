@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Build",
     "BusPort",
+    "Choosable",
     "Openable",
     "RulesPort",
     "ScreenHost",
@@ -217,6 +218,13 @@ class Openable(Protocol):
         """Open the dialog."""
 
 
+class Choosable(Openable, Protocol):
+    """A part of the application that opens its own dialog, and accepts a choice without it."""
+
+    def choose(self, name: str, /) -> object:
+        """Choose by name."""
+
+
 class ScreenHost(Protocol):
     """What `open_screen(app)` of a screen with a command may use of the application."""
 
@@ -237,7 +245,7 @@ class ScreenHost(Protocol):
         """The choice of the model."""
 
     @property
-    def permission_mode(self) -> Openable:
+    def permission_mode(self) -> Choosable:
         """The choice of the permission mode."""
 
     @property

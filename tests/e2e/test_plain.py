@@ -58,7 +58,10 @@ def test_queries_from_a_pipe_become_labelled_lines(tmp_path: Path) -> None:
 
 def test_numbers_from_a_pipe_answer_questions_and_the_session_is_resumed(tmp_path: Path) -> None:
     # A line that is no number is the next query, and no answer; the end of the pipe is a no.
-    commands = ("/mode plans", "/mode bypassPermissions", "/mode acceptEdits", "/mode", "/permissions")
+    commands = (
+        *("/mode plans", "/mode bypassPermissions", "/mode AcceptEdits", "/mode acceptEdits"),
+        *("/mode", "/mdoe", "/", "/permissions"),
+    )
     lines = (MAIL, FRANCE, *commands, MAIL, "2", "2", MAIL)
     done = run(tmp_path, "--plain", "--demo", stdin="\n".join(lines))
     assert done.code == 0, done.stderr
@@ -68,6 +71,9 @@ def test_numbers_from_a_pipe_answer_questions_and_the_session_is_resumed(tmp_pat
     assert "Paris" in rest
     assert "plans is no permission mode: use default, acceptEdits, plan" in rest
     assert "--dangerously-skip-permissions" in rest
+    assert "The permission mode is acceptEdits already." in rest
+    assert "Unknown command /mdoe (a space before it sends it): did you mean /mode" in rest
+    assert "/mode: the permission modes" in rest
     assert "Permission mode acceptEdits" in rest
     assert "acceptEdits: edits files of the session, asks about the rest (current)" in rest
     assert "allow COMPOSIO_REMOTE_* (from demo, never used)" in rest

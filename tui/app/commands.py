@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from tui.panes.spec import pane_specs, tab_specs
 from tui.ports import ScreenHost
-from tui.widgets.command import Command, CommandSpec, declared_commands
+from tui.widgets.command import Argument, Command, CommandSpec, declared_commands
 from tui.widgets.placeholder import Placeholder
 
 if TYPE_CHECKING:
@@ -71,11 +71,23 @@ def _screen_commands(app: UaTuiApp) -> Iterator[Command]:
     """The commands that screens declare; a screen is imported when its command runs."""
     for each in read_screen_commands():
         shown = f"{each.help} ({app.keys.shown(each.key)})" if each.key else each.help
-        yield Command(each.name, each.title, shown, partial(_open_screen, app, each.module), each.aliases)
+        run = partial(_open_screen, app, each.module)
+        yield Command(each.name, each.title, shown, run, each.aliases, argument=_argument(app, each))
 
 
 def _open_screen(app: ScreenHost, module: str) -> None:
     import_module(module).open_screen(app)
+
+
+def _argument(app: ScreenHost, spec: CommandSpec) -> Argument | None:
+    """What may follow the name of a screen's command; the screen is imported for its choices."""
+    if not spec.argument:
+        return None
+    return Argument(
+        spec.argument,
+        lambda: import_module(spec.module).choices(),
+        lambda name: import_module(spec.module).choose(app, name),
+    )
 
 
 def _pane_commands(app: UaTuiApp) -> Iterator[Command]:

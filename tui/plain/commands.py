@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
+from inspect import isawaitable
+from typing import Any
+
 from core.errors import SettingsError
 from core.events.describe import MODE_RULES
 from core.session.session import Session
 from core.text import clean_line
+from tui.widgets.command import Argument, Command, command_problem, typed_command
 
 __all__ = ["run_command"]
 
@@ -15,31 +20,58 @@ _NO_RULES = "There are no rules: what is not contained asks each time."
 
 async def run_command(session: Session, line: str) -> list[str] | None:
     """Run a command, and return the lines to write; None if the line is a query. Changed modes are events."""
-    match line.split():
-        case ["/mode"]:
-            now = session.permission_mode
-            modes = [
-                f"{name}: {rule}{' (current)' if name == now else ''}" for name, rule in MODE_RULES.items()
-            ]
-            return [*modes, "To change the mode: /mode NAME"]
-        case ["/mode", "bypassPermissions"]:
-            return [_SKIP]
-        case ["/mode", name, *rest]:
-            try:
-                # The session refuses a mode that does not exist.
-                await session.set_permission_mode(" ".join((name, *rest)))  # type: ignore[arg-type]
-            except SettingsError as error:
-                return [str(error)]
-            return []
-        case ["/permissions"]:
-            return _rules(session)
-        case ["/commands"]:
-            return _commands(session)
-        case _:
-            return None
+    commands = _commands_of(session)
+    if line.strip() == "/":
+        return [f"/{each.name}: {each.title}" for each in commands]
+    command = typed_command(line, commands)
+    if command is None:
+        # Until the agent is connected, its own commands are not known.
+        known = session.commands or {line[1:].partition(" ")[0]}
+        problem = command_problem(line, commands, known)
+        return [problem] if problem else None
+    lines: Any = command.run()
+    return list(await lines if isawaitable(lines) else lines)
 
 
-def _commands(session: Session) -> list[str]:
+def _commands_of(session: Session) -> list[Command]:
+    modes = Argument("permission mode", lambda: MODE_RULES, partial(_change_mode, session))
+    own = session.custom_commands
+    return [
+        Command(
+            "mode",
+            "the permission modes; /mode NAME changes it",
+            "",
+            partial(_modes, session),
+            argument=modes,
+        ),
+        Command("permissions", "the permission rules", "", partial(_rules, session)),
+        Command("commands", "the commands of your own", "", partial(_custom_commands, session)),
+        *(
+            Command(each.name, clean_line(each.description, 300), "", list, arguments=each.hint)
+            for each in own
+        ),
+    ]
+
+
+def _modes(session: Session) -> list[str]:
+    now = session.permission_mode
+    modes = [f"{name}: {rule}{' (current)' if name == now else ''}" for name, rule in MODE_RULES.items()]
+    return [*modes, "To change the mode: /mode NAME"]
+
+
+async def _change_mode(session: Session, name: str) -> list[str]:
+    if name == "bypassPermissions":
+        return [_SKIP]
+    if name == session.permission_mode:
+        return [f"The permission mode is {name} already."]
+    try:
+        await session.set_permission_mode(name)  # type: ignore[arg-type]
+    except SettingsError as error:
+        return [str(error)]
+    return []
+
+
+def _custom_commands(session: Session) -> list[str]:
     lines = [
         clean_line(f"/{each.name} {each.hint}: {each.description}", 300).replace(" :", ":")
         for each in session.custom_commands

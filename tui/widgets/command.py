@@ -6,17 +6,28 @@ import ast
 import difflib
 import os
 import re
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from importlib.util import find_spec
 from pathlib import Path
 
-__all__ = ["Command", "CommandSpec", "command_problem", "commands_for", "declared_commands", "typed_command"]
+from core.text import clean_line
+
+__all__ = [
+    "Argument",
+    "Command",
+    "CommandSpec",
+    "command_problem",
+    "commands_for",
+    "declared_commands",
+    "typed_command",
+]
 
 _WORD = re.compile(r"/([^\W\d_][\w:-]*)(\s.*)?")
 _SEND_ANYWAY = "(a space before it sends it)"
 _MOST_SUGGESTED = 3
+_SHOWN_ARGUMENT = 40
 _DECLARATION = "\nCOMMAND = CommandSpec("
 
 
@@ -30,6 +41,8 @@ class CommandSpec:
     Attributes:
         order: the place among the commands; lower comes first.
         key: the id of a key that is shown after the help.
+        argument: what may follow the name, such as "permission mode"; its module then also has `choices()`, which
+            returns the names with their meanings, and `choose(app, name)`.
         module: the module that declares it; filled in when it is found.
     """
 
@@ -39,6 +52,7 @@ class CommandSpec:
     order: int
     aliases: tuple[str, ...] = ()
     key: str = ""
+    argument: str = ""
     module: str = ""
 
 
@@ -68,11 +82,28 @@ def _read_spec(source: str, module: str) -> CommandSpec:
 
 
 @dataclass(frozen=True)
+class Argument:
+    """What may follow the name of a command: one of the `choices`, each of which has a meaning.
+
+    `kind` is what they are, in a noun phrase; `run` is called with the one that was written.
+    """
+
+    kind: str
+    choices: Callable[[], Mapping[str, str]]
+    run: Callable[[str], object]
+
+    def find(self, written: str) -> str | None:
+        """Return the choice that was written, in letters of any case; None if there is none."""
+        wanted = written.strip().casefold()
+        return next((name for name in self.choices() if name.casefold() == wanted), None)
+
+
+@dataclass(frozen=True)
 class Command:
     """An action with a name: `/name` or one of its aliases in the prompt, `title` and `help` in the palette.
 
-    With `arguments` the prompt sends `/name` and what follows it as a query, and `run` writes the name into the prompt.
-    They say what may follow; empty if that is nothing in particular.
+    An `argument` may follow the name. With `arguments` the prompt sends `/name` and what follows it as a query, and
+    `run` writes the name into the prompt; they say what may follow, and are empty if that is nothing in particular.
     """
 
     name: str
@@ -81,6 +112,7 @@ class Command:
     run: Callable[[], object]
     aliases: tuple[str, ...] = ()
     arguments: str | None = None
+    argument: Argument | None = None
 
     @property
     def is_query(self) -> bool:
@@ -91,6 +123,11 @@ class Command:
     def names(self) -> tuple[str, ...]:
         """The name and its aliases."""
         return (self.name, *self.aliases)
+
+    def with_argument(self, name: str) -> Command:
+        """Return the command that runs with one of the choices of its argument."""
+        assert self.argument is not None
+        return replace(self, run=partial(self.argument.run, name))
 
 
 def commands_for(typed: str, commands: Iterable[Command]) -> list[Command]:
@@ -111,11 +148,18 @@ def commands_for(typed: str, commands: Iterable[Command]) -> list[Command]:
 
 
 def typed_command(text: str, commands: Sequence[Command]) -> Command | None:
-    """Return the command whose name, after a slash, is the whole text; None if there is none, or it is a query."""
-    if not text.startswith("/"):
+    """Return the command whose name, after a slash, is the whole text, or is followed by its argument.
+
+    None if there is none, or it is a query.
+    """
+    name, *rest = text[1:].split(maxsplit=1) or [""]
+    command = next((each for each in commands if name.casefold() in each.names), None)
+    if not text.startswith("/") or command is None or command.is_query:
         return None
-    wanted = text[1:].strip().casefold()
-    return next((command for command in commands if wanted in command.names and not command.is_query), None)
+    if not rest:
+        return command
+    choice = command.argument.find(rest[0]) if command.argument is not None else None
+    return command.with_argument(choice) if choice is not None else None
 
 
 def command_problem(text: str, commands: Sequence[Command], agent_commands: Collection[str]) -> str:
@@ -136,7 +180,7 @@ def command_problem(text: str, commands: Sequence[Command], agent_commands: Coll
         part for name in agent_commands for part in (name.casefold(), name.casefold().rpartition(":")[2])
     }
     if more is not None:
-        return f"/{word} takes no arguments {_SEND_ANYWAY}." if word in ours else ""
+        return _argument_problem(word, more, commands)
     if word in theirs or os.path.lexists(f"/{found[1]}"):
         return ""
     if not commands:
@@ -145,3 +189,14 @@ def command_problem(text: str, commands: Sequence[Command], agent_commands: Coll
     shown = ", ".join(f"/{name}" for name in near)
     hint = f"did you mean {shown}?" if near else "type / to list the commands."
     return f"Unknown command /{word} {_SEND_ANYWAY}: {hint}"
+
+
+def _argument_problem(word: str, more: str, commands: Sequence[Command]) -> str:
+    """Describe why a text cannot follow the name of a command; empty if no command has this name."""
+    command = next((each for each in commands if word in each.names), None)
+    if command is None:
+        return ""
+    if command.argument is None:
+        return f"/{word} takes no arguments {_SEND_ANYWAY}."
+    names = ", ".join(command.argument.choices())
+    return f"{clean_line(more, _SHOWN_ARGUMENT)} is no {command.argument.kind}: use {names}."

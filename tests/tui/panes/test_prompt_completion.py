@@ -63,6 +63,8 @@ def found(*paths: str) -> list[FoundFile]:
         (0, "(@a/b.txt", "file", "a/b.txt", 1),
         (0, "/th", "command", "th", 0),
         (0, "/", "command", "", 0),
+        (0, "/mode ", "argument", "", 6),
+        (0, "/mode  pl", "argument", "pl", 7),
     ],
 )
 def test_what_is_being_written_is_seen(row: int, before: str, kind: str, text: str, column: int) -> None:
@@ -73,7 +75,15 @@ def test_what_is_being_written_is_seen(row: int, before: str, kind: str, text: s
 
 @pytest.mark.parametrize(
     ("row", "before"),
-    [(0, "me@firm"), (0, "@rep done"), (1, "/th"), (0, "a /th"), (0, "/etc/hosts"), (0, "")],
+    [
+        (0, "me@firm"),
+        (0, "@rep done"),
+        (1, "/th"),
+        (0, "a /th"),
+        (0, "/etc/hosts"),
+        (0, ""),
+        (0, "/mode a b"),
+    ],
 )
 def test_ordinary_text_offers_nothing(row: int, before: str) -> None:
     assert sought_at(row, before) is None

@@ -39,6 +39,15 @@ async def answerable(app: UaTuiApp) -> None:
     listen(app)
 
 
+def _reported(app: UaTuiApp, message: str) -> bool:
+    return any(each.message == message for each in app._notifications)
+
+
+def write(app: UaTuiApp, text: str) -> None:
+    app.frame.prompt.focus()
+    app.frame.prompt.insert(text)
+
+
 async def opened(app: UaTuiApp, pilot: Pilot[str]) -> None:
     await until(lambda: app.state == "idle")
     await pilot.press("alt+m")
@@ -61,6 +70,36 @@ async def test_a_chosen_mode_is_that_of_the_session_and_shown(tmp_path: Path) ->
         await pilot.press("escape")
         await until(lambda: not isinstance(app.screen, ModeScreen))
         assert session.permission_mode == "plan"
+        # A mode that is written after the command needs no dialog; it is offered by its first letters.
+        write(app, "/mode Acc")
+        await until(lambda: "acceptEdits" in drawn(app) and "asks about the rest" in drawn(app))
+        await pilot.press("enter")
+        await until(partial(_holds, session, "acceptEdits"))
+        write(app, "/MODE  Plan ")
+        await pilot.press("enter")
+        await until(partial(_holds, session, "plan"))
+        for typed, reported in (
+            (
+                "/mode plans",
+                "plans is no permission mode: use default, acceptEdits, plan, bypassPermissions.",
+            ),
+            ("/mode plan ", "The permission mode is plan already."),
+        ):
+            write(app, typed)
+            await pilot.press("enter")
+            await until(partial(_reported, app, reported))
+            assert app.frame.prompt.text == ("" if "already" in reported else typed)
+            app.frame.prompt.put("")
+        assert not isinstance(app.screen, ModeScreen)
+        # Without a mode, Enter lists them, and the arrows and Tab move to one that is offered.
+        write(app, "/mode ")
+        await until(lambda: "asks about the rest" in drawn(app))
+        await pilot.press("tab", "down", "tab")
+        assert app.frame.prompt.text == "/mode acceptEdits "
+        app.frame.prompt.put("")
+        write(app, "/mode ")
+        await pilot.press("enter")
+        await until(lambda: isinstance(app.screen, ModeScreen))
 
 
 async def test_skipping_every_check_needs_a_confirmation(

@@ -32,10 +32,19 @@ class PermissionModeSelection:
             self._app.push_screen(ModeScreen(session.permission_mode), self._on_choice)
 
     def _on_choice(self, mode: str | None) -> None:
+        session = self._app.session
+        if mode is not None and session is not None and mode != session.permission_mode:
+            self.choose(mode)
+
+    def choose(self, mode: str) -> None:
+        """Change the mode, after a confirmation if it skips every check."""
         from tui.screens.session.mode import SkipScreen
 
-        session = self._app.session
-        if mode is None or session is None or mode == session.permission_mode:
+        session = session_to_change(self._app)
+        if session is None:
+            return
+        if mode == session.permission_mode:
+            self._app.notify(f"The permission mode is {mode} already.", markup=False)
             return
         if mode != _SKIP:
             self.change(mode)

@@ -62,6 +62,11 @@ class Completer:
         return self._list is not None and self._list.is_open
 
     @property
+    def has_offers(self) -> bool:
+        """Whether there is an offer to move to."""
+        return self._list is not None and self._list.is_open and self._list.has_offers
+
+    @property
     def offer(self) -> Offer | None:
         """The offer that Tab or Enter would insert."""
         return self._list.offer if self._list is not None and self.is_open else None
@@ -71,7 +76,7 @@ class Completer:
         row, column = self._area.cursor_location
         before = self._area.document.get_line(row)[:column] if self._area.is_mounted else ""
         sought = sought_at(row, before)
-        if sought is not None and sought.kind == "command" and not self.commands:
+        if sought is not None and sought.kind != "file" and not self.commands:
             sought = None
         place = (row, sought.column) if sought is not None else None
         if place != self._closed_at:
@@ -82,6 +87,8 @@ class Completer:
         self._sought = sought
         if sought.kind == "command":
             self._show_commands(sought.text)
+        elif sought.kind == "argument":
+            self._show_choices(sought)
         else:
             self._show_files(sought.text)
 
@@ -137,6 +144,24 @@ class Completer:
         ]
         self._open("Commands", offers)
 
+    def _show_choices(self, sought: Sought) -> None:
+        """Offer what may follow the name of a command; what is chosen runs it."""
+        command = next((each for each in self.commands if sought.command in each.names), None)
+        if command is None or command.argument is None:
+            self._hide()
+            return
+        typed = sought.text.casefold()
+        offers = [
+            Offer(name, meaning, name, command.with_argument(name))
+            for name, meaning in command.argument.choices().items()
+            if name.casefold().startswith(typed)
+        ]
+        if offers:
+            # Enter right after the name means the command alone.
+            self._open(command.title, offers, first=bool(typed))
+        else:
+            self._hide()
+
     def _show_files(self, typed: str) -> None:
         if self._index is None:
             self._open("Files", (), "Opening the session…")
@@ -152,13 +177,13 @@ class Completer:
         offers = file_offers(search(typed, self._files, MOST_OFFERED))
         self._open("Files", offers, "No matching file." if typed else "No files yet.")
 
-    def _open(self, title: str, offers: Sequence[Offer], note: str = "") -> None:
+    def _open(self, title: str, offers: Sequence[Offer], note: str = "", *, first: bool = True) -> None:
         if self._list is None:
             parent = self._area.parent
             assert isinstance(parent, Widget)
             self._list = CompletionList(self._choose)
             parent.mount(self._list, before=self._area)
-        self._list.show(title, offers, note)
+        self._list.show(title, offers, note, first=first)
 
     def _hide(self) -> None:
         self._sought = None

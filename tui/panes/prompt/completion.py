@@ -24,15 +24,20 @@ MOST_OFFERED = 50
 ROWS = 8
 _FILE = re.compile(r"""(?:^|(?<=[\s(\["']))@(?:"([^"]*)|([^\s"@]*))$""")
 _COMMAND = re.compile(r"/([\w-]*)$")
+_ARGUMENT = re.compile(r"/([\w-]+)\s+(\S*)$")
 
 
 @dataclass(frozen=True)
 class Sought:
-    """What is being written: `text` of a name of this kind, which begins at `column` with its `@` or `/`."""
+    """What is being written: `text` of a name of this kind, which begins at `column` (with its `@` or `/`).
 
-    kind: Literal["file", "command"]
+    An argument is one of the command with the name `command`.
+    """
+
+    kind: Literal["file", "command", "argument"]
     text: str
     column: int
+    command: str = ""
 
 
 @dataclass(frozen=True)
@@ -54,6 +59,8 @@ def sought_at(row: int, before: str) -> Sought | None:
         return Sought("command", command[1], 0)
     if (file := _FILE.search(before)) is not None:
         return Sought("file", file[1] if file[1] is not None else file[2], file.start())
+    if row == 0 and (argument := _ARGUMENT.match(before)) is not None:
+        return Sought("argument", argument[2], argument.start(2), argument[1].casefold())
     return None
 
 
@@ -85,19 +92,27 @@ class CompletionList(Widget):
 
     @property
     def offer(self) -> Offer | None:
-        """The offer the cursor is on."""
-        return self._offers[self._cursor] if self._offers else None
+        """The offer the cursor is on; None before it was moved to one."""
+        return self._offers[self._cursor] if self._offers and self._cursor >= 0 else None
+
+    @property
+    def has_offers(self) -> bool:
+        """Whether anything is offered, and not only a note."""
+        return bool(self._offers)
 
     @property
     def is_open(self) -> bool:
         """Whether anything is shown."""
         return bool(self.display)
 
-    def show(self, title: str, offers: Sequence[Offer], note: str = "") -> None:
-        """Show `offers`, or `note` when there are none; the cursor stays on what it was on, else on the first."""
+    def show(self, title: str, offers: Sequence[Offer], note: str = "", *, first: bool = True) -> None:
+        """Show `offers`, or `note` when there are none.
+
+        The cursor stays on what it was on, else it is on the first one, or on none if not `first`.
+        """
         was = self.offer if self.is_open and self._cursor else None
         self._offers, self._note = offers, note
-        self._cursor = next((at for at, each in enumerate(offers) if each == was), 0)
+        self._cursor = next((at for at, each in enumerate(offers) if each == was), 0 if first else -1)
         self._top = 0
         self._follow()
         self.border_title = Content(title)
@@ -115,13 +130,13 @@ class CompletionList(Widget):
     def move(self, by: int) -> None:
         """Move the cursor, from the last offer to the first and back."""
         if self._offers:
-            self._cursor = (self._cursor + by) % len(self._offers)
+            self._cursor = (max(self._cursor, 0 if by < 0 else -1) + by) % len(self._offers)
             self._follow()
             self.refresh()
 
     def _follow(self) -> None:
         """Keep the cursor among the rows shown, and its number in the border."""
-        self._top = min(max(self._top, self._cursor - ROWS + 1), self._cursor)
+        self._top = max(0, min(max(self._top, self._cursor - ROWS + 1), self._cursor))
         count = len(self._offers)
         place = f"{self._cursor + 1}/{count} · " if count > ROWS else ""
         self.border_subtitle = Content(f"{place}Tab inserts · Esc closes" if count else "Esc closes")

@@ -302,7 +302,7 @@ class Prompt(TextArea):
         """Handle a key for what is offered; False when it is no such key."""
         offer = self._completer.offer
         match key:
-            case "up" | "down" if offer is not None:
+            case "up" | "down" if self._completer.has_offers:
                 self._completer.move(-1 if key == "up" else 1)
             case "enter" if offer is not None:
                 self._choose(offer)
@@ -310,6 +310,8 @@ class Prompt(TextArea):
                 # While files are still being listed, Tab waits for them and does not move the focus.
                 if offer is not None:
                     self._completer.write(offer)
+                else:
+                    self._completer.move(1)
             case "escape":
                 self._completer.close()
             case _:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import ClassVar
 
 from rich.cells import cell_len
@@ -18,9 +19,16 @@ from tui.widgets.choice_list import LetterKeyList
 from tui.widgets.command import CommandSpec
 from tui.widgets.dialog import QUIET_SECONDS, Box, Choice, Dialog, Foot
 
-__all__ = ["COMMAND", "ModeScreen", "SkipScreen", "open_screen"]
+__all__ = ["COMMAND", "ModeScreen", "SkipScreen", "choices", "choose", "open_screen"]
 
-COMMAND = CommandSpec("mode", "Permission mode", "Which tool calls ask you", order=22, key="session.mode")
+COMMAND = CommandSpec(
+    "mode",
+    "Permission mode",
+    "Which tool calls ask you",
+    order=22,
+    key="session.mode",
+    argument="permission mode",
+)
 
 _IN_USE = "●"
 _NAMES = {"bypassPermissions": "skip every check"}
@@ -37,6 +45,16 @@ _SKIP = (
 def open_screen(app: ScreenHost) -> None:
     """Open the choice of the permission mode."""
     app.permission_mode.open()
+
+
+def choices() -> Mapping[str, str]:
+    """Return the modes, each with its rule."""
+    return MODE_RULES
+
+
+def choose(app: ScreenHost, mode: str) -> None:
+    """Change the mode, after a confirmation if it skips every check."""
+    app.permission_mode.choose(mode)
 
 
 class ModeScreen(Dialog[str | None]):
