@@ -131,13 +131,22 @@ async def test_viewer_and_preview_have_each_their_own(
         async with app.run_test(size=(160, 50)) as pilot:
             preview = await previewed(app, path)
             await until(lambda: placeholders(preview))
-            await viewed(app, path)
+            other = picture(path.with_name("b.png"))
+            await viewed(app, other)
             await until(lambda: in_viewer(app))
             assert len(sent.live) == 2
             before = len(sent.commands)
             await pilot.press("w")
             await until(lambda: len(sent.commands) > before and in_viewer(app))
             await until(lambda: len(sent.live) == 2)
+            # It leaves the terminal when another body takes its place.
+            other.write_text("no picture any more")
+            await pilot.press("r")
+            await until(lambda: "no picture any more" in screen_text(app) and len(sent.live) == 1)
+            assert in_viewer(app) == 0
+            picture(other)
+            await pilot.press("r")
+            await until(lambda: in_viewer(app) and len(sent.live) == 2)
             await pilot.press("escape")
             await until(lambda: len(sent.live) == 1 and not isinstance(app.screen, ViewerScreen))
             assert placeholders(preview)

@@ -220,6 +220,19 @@ async def test_a_dropped_file_is_added_shown_and_removed(tmp_path: Path) -> None
         assert "not in this session" in app.shown[0]
 
 
+async def test_thumbnails_follow_the_height_of_the_screen(tmp_path: Path) -> None:
+    Image.new("RGB", (40, 20), "teal").save(tmp_path / "photo.png")
+    app = DropApp(tmp_path)
+    async with app.run_test(size=(90, 24)) as pilot:
+        app.prompt.put("@photo.png")
+        await wait_for(lambda: any(app.shown))
+        bar = app.query_one(AttachmentBar)
+        for height, rows in ((24, 1), (40, 4), (24, 1)):
+            await pilot.resize_terminal(90, height)
+            await wait_for(lambda rows=rows: bar.size.height == rows)  # type: ignore[misc]
+            await wait_for(lambda rows=rows: ("▀" in app.shown[0]) == (rows == 4))  # type: ignore[misc]
+
+
 async def test_enter_waits_for_what_was_dropped(tmp_path: Path) -> None:
     (tmp_path / "notes.md").write_text("x")
     app = DropApp(tmp_path / "session")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, ClassVar
 from rich.segment import Segment
 from rich.style import Style
 from textual import events
-from textual.geometry import Region
+from textual.geometry import Region, Size
 from textual.strip import Strip
 from textual.widget import Widget
 
@@ -180,7 +180,7 @@ class AttachmentBar(Widget):
             return
         self._show(files)
         for file in files:
-            if file.header is not None and file.path not in self._thumbnails and self._has_room:
+            if file.header is not None and file.path not in self._thumbnails:
                 await self._draw(folder / file.path, file)
 
     def _show(self, files: Sequence[NamedFile]) -> None:
@@ -189,13 +189,13 @@ class AttachmentBar(Widget):
         for path in [each for each in self._thumbnails if each not in shown]:
             self._thumbnails.pop(path).remove()
         self.display = bool(files)
-        pictures = self._has_room and any(file.header is not None for file in files)
-        self.styles.height = ROWS if pictures else max(1, min(ROWS, len(files)))
-        self.refresh()
+        self.refresh(layout=True)
 
-    @property
-    def _has_room(self) -> bool:
-        return self.app.size.height >= _LOWEST_SCREEN
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
+        """A row for each file, or the height of the thumbnails if the screen has room for them."""
+        if viewport.height >= _LOWEST_SCREEN and any(file.header is not None for file in self._files):
+            return ROWS
+        return min(ROWS, len(self._files))
 
     async def _draw(self, path: Path, file: NamedFile) -> None:
         from tui.graphics.app import HasGraphics
@@ -223,6 +223,8 @@ class AttachmentBar(Widget):
 
     def left_of(self, wanted: _Thumbnail) -> int | None:
         """The column of a thumbnail in the bar; None if it has no room."""
+        if self.content_size.height < ROWS:
+            return None
         left = 0
         for thumbnail in self._in_order():
             if left + thumbnail.columns + _TEXT_WIDTH > self.content_size.width:
