@@ -10,7 +10,7 @@ from pathlib import Path
 
 from core.trust.state import fingerprint
 
-__all__ = ["AGENTS", "COMMANDS", "SKILLS", "definition_fingerprints", "read_regular"]
+__all__ = ["AGENTS", "COMMANDS", "SKILLS", "definition_fingerprints", "files_below", "read_regular"]
 
 AGENTS = ".claude/agents"
 COMMANDS = ".claude/commands"
@@ -50,18 +50,37 @@ def read_regular(path: Path, most: int) -> bytes | None:
     return data if len(data) <= most else None
 
 
-def _files(folder: Path, *, skills: bool) -> Iterator[Path]:
-    for kind in (AGENTS, COMMANDS):
-        try:
-            names = sorted(os.listdir(folder / kind))
-        except OSError:
-            names = []
-        yield from (
-            folder / kind / name for name in names if fnmatchcase(name, "*.md") and not name.startswith(".")
-        )
-    if not skills:
-        return
-    for at, folders, files in os.walk(folder / SKILLS):
-        depth = len(Path(at).relative_to(folder / SKILLS).parts)
+def files_below(folder: Path) -> Iterator[Path]:
+    """The files below a folder, by name; hidden folders, links to folders and what is very deep are not entered.
+
+    Raises:
+        OSError: the folder itself cannot be read.
+    """
+
+    def fail(error: OSError) -> None:
+        if error.filename == str(folder):
+            raise error
+
+    for at, folders, files in os.walk(folder, onerror=fail):
+        depth = len(Path(at).relative_to(folder).parts)
         folders[:] = sorted(each for each in folders if not each.startswith(".")) if depth < _DEEPEST else []
         yield from (Path(at, name) for name in sorted(files))
+
+
+def _files(folder: Path, *, skills: bool) -> Iterator[Path]:
+    try:
+        agents = [folder / AGENTS / name for name in sorted(os.listdir(folder / AGENTS))]
+    except OSError:
+        agents = []
+    for path in (*agents, *_below(folder / COMMANDS)):
+        if fnmatchcase(path.name, "*.md") and not path.name.startswith("."):
+            yield path
+    if skills:
+        yield from _below(folder / SKILLS)
+
+
+def _below(folder: Path) -> list[Path]:
+    try:
+        return list(files_below(folder))
+    except OSError:
+        return []

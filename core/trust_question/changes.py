@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePath
 
+from core.agent.definitions.commands import command_name
 from core.agent.definitions.front_matter import read_markdown
 from core.agent.definitions.prompts import read_subagent, shipped_subagents
 from core.connections.user_servers import UserServer
@@ -109,7 +110,8 @@ def definition_changes(folder: Path, fingerprints: Mapping[str, str]) -> Iterato
                 "tools", f"the skill {clean_line(Path(file).parent.name, 60)}", "can be loaded", file
             )
         if file.startswith(f"{COMMANDS}/"):
-            yield Change("tools", f"the command /{clean_line(Path(file).stem, 60)}", "can be sent", file)
+            name = command_name(PurePath(file).relative_to(COMMANDS))
+            yield Change("tools", f"the command /{clean_line(name, 60)}", "can be sent", file)
         if not file.startswith(f"{AGENTS}/"):
             continue
         shown = clean_line(file, 200)

@@ -141,7 +141,7 @@ def commands_for(typed: str, commands: Iterable[Command]) -> list[Command]:
         for place, command in enumerate(commands)
         if any(
             word.startswith(wanted)
-            for word in (*command.names, *command.name.split("-"), *command.title.casefold().split())
+            for word in (*command.names, *re.split("[-:]", command.name), *command.title.casefold().split())
         )
     ]
     return [command for _, _, command in sorted(found, key=lambda each: each[:2])]
@@ -185,7 +185,10 @@ def command_problem(text: str, commands: Sequence[Command], agent_commands: Coll
         return ""
     if not commands:
         return "Commands are not ready yet: press Enter again."
-    near = difflib.get_close_matches(word, sorted(ours | theirs), _MOST_SUGGESTED)
+    known = sorted(ours | theirs)
+    # A command in a folder, by its own name: `fix` of `git:fix`.
+    inside = [name for name in known if name.endswith(f":{word}")]
+    near = inside[:_MOST_SUGGESTED] or difflib.get_close_matches(word, known, _MOST_SUGGESTED)
     shown = ", ".join(f"/{name}" for name in near)
     hint = f"did you mean {shown}?" if near else "type / to list the commands."
     return f"Unknown command /{word} {_SEND_ANYWAY}: {hint}"

@@ -1,5 +1,6 @@
 """Custom commands: prompts in Markdown files, which a person sends as `/name` with arguments.
 
+A file in a folder below has the folder in its name, as the agent's command line has it: `git/fix.md` is `/git:fix`.
 The agent's command line sees no settings of the folder or of the user, so the text is written out here. Nothing in such
 a file is run, and no tool is allowed by it.
 """
@@ -10,7 +11,7 @@ import re
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any
 
 from core.agent.definitions.front_matter import read_markdown, split_front_matter
@@ -19,11 +20,11 @@ from core.agent.definitions.subagents import DefinitionFolder, Found, UnusableFi
 from core.errors import SettingsError
 from core.text import clean_line
 
-__all__ = ["CustomCommand", "expand", "find_commands"]
+__all__ = ["CustomCommand", "command_name", "expand", "find_commands"]
 
-_NAME = re.compile(r"[a-z][\w-]{0,63}", re.IGNORECASE)
+_NAME = re.compile(r"[a-z][\w-]{0,63}(:[a-z][\w-]{0,63})*", re.IGNORECASE)
 _CALL = re.compile(r"/(\S+)(?:\s+(.*))?", re.DOTALL)
-_PLACE = re.compile(r"\$(ARGUMENTS\b|[1-9](?!\d))")
+_PLACE = re.compile(r"\$(?:ARGUMENTS(?:\[(?P<from_0>\d)\])?(?!\w)|(?P<number>\d)(?![.,]?\d))")
 _LONGEST_DESCRIPTION = 300
 _LONGEST_HINT = 100
 
@@ -32,7 +33,8 @@ _LONGEST_HINT = 100
 class CustomCommand:
     """A prompt with a name; `$ARGUMENTS`, `$1` to `$9` in it stand for what follows the name.
 
-    `hint` says what may follow it.
+    `hint` says what may follow it. `$ARGUMENTS[0]` is the first argument; so is `$0`, and `$1` the second where `$0` is
+    used: the agent's command line counts in both ways, depending on its version.
     """
 
     name: str
@@ -45,28 +47,31 @@ class CustomCommand:
 
 def find_commands(places: Sequence[DefinitionFolder]) -> Found[CustomCommand]:
     """Read every custom command; the first of a name counts, and an invalid one is skipped and reported."""
-    given, unusable = read_definitions(places, "*.md", _read)
     winners: dict[str, CustomCommand] = {}
+    unusable: list[UnusableFile] = []
     replaced: list[CustomCommand] = []
-    for each in given:
-        winner = winners.setdefault(each.name, each)
-        if winner is each:
-            continue
-        if Path(winner.origin).parent == Path(each.origin).parent:
-            problem = (
-                f"{each.origin}: the command /{each.name} is in {Path(winner.origin).name}, too: rename one"
-            )
-            unusable.append(UnusableFile(each.origin, each.source, f"{problem}. It is left out."))
-        else:
-            replaced.append(each)
+    for place in places:
+        given, failed = read_definitions([place], "*.md", _read, deep=True)
+        unusable += failed
+        here: dict[str, CustomCommand] = {}
+        for each in given:
+            if (beside := here.setdefault(each.name, each)) is not each:
+                problem = f"{each.origin}: the command /{each.name} is in {beside.origin}, too: rename one"
+                unusable.append(UnusableFile(each.origin, each.source, f"{problem}. It is left out."))
+        replaced += [each for each in here.values() if winners.setdefault(each.name, each) is not each]
     return Found(tuple(winners.values()), tuple(unusable), tuple(replaced))
 
 
+def command_name(path: PurePath) -> str:
+    """The name of the command in a file, by its path in the folder of the commands."""
+    return ":".join(path.with_suffix("").parts)
+
+
 def _read(path: Path, place: DefinitionFolder, origin: str) -> CustomCommand:
-    name = path.stem
+    name = command_name(path.relative_to(place.folder))
     if not _NAME.fullmatch(name):
         raise SettingsError(
-            f"{origin}: a command begins with a letter, and has letters, digits, - and _ only"
+            f"{origin}: a command begins with a letter, and has letters, digits, - and _ only; so does its folder"
         )
     text = read_markdown(path, inside=place.bound, check=place.check)
     fields: Mapping[str, Any] = {}
@@ -100,11 +105,16 @@ def expand(text: str, commands: Sequence[CustomCommand]) -> str:
     arguments = (call[2] or "").strip()
     words = _words(arguments)
 
+    first = 0 if any(place["number"] == "0" for place in _PLACE.finditer(command.prompt)) else 1
+
     def value(place: re.Match[str]) -> str:
-        number = place[1]
-        if number == "ARGUMENTS":
+        if place["number"] is not None:
+            at = int(place["number"]) - first
+        elif place["from_0"] is not None:
+            at = int(place["from_0"])
+        else:
             return arguments
-        return words[int(number) - 1] if int(number) <= len(words) else ""
+        return words[at] if at < len(words) else ""
 
     prompt, count = _PLACE.subn(value, command.prompt)
     return f"{prompt}\n\nARGUMENTS: {arguments}" if arguments and not count else prompt

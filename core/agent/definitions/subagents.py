@@ -14,6 +14,7 @@ from core.agent.definitions.prompts import Source, SubagentDefinition, read_suba
 from core.errors import SettingsError
 from core.events.types import McpServer
 from core.text import clean_line
+from core.trust.files import files_below
 from core.trust.state import FolderTrust
 
 __all__ = [
@@ -140,15 +141,17 @@ def read_definitions(
     read: Callable[[Path, DefinitionFolder, str], D],
     *,
     file: str = "",
+    deep: bool = False,
 ) -> tuple[list[D], list[UnusableFile]]:
     """Read each file whose name matches `pattern`, or the `file` in each such folder; returns those that fail, too.
 
-    `read` gets the path, its folder, and the path as it is shown; it raises SettingsError.
+    With `deep`, files in folders below count, too. `read` gets the path, its folder, and the path as it is shown; it
+    raises SettingsError.
     """
     given: list[D] = []
     unusable: list[UnusableFile] = []
     for place in places:
-        paths, problem = _files_of(place, pattern)
+        paths, problem = _files_of(place, pattern, deep=deep)
         for path in (path / file for path in paths if not file or path.is_dir()):
             origin = clean_line(str(path), 500)
             try:
@@ -162,13 +165,13 @@ def read_definitions(
     return given, unusable
 
 
-def _files_of(place: DefinitionFolder, pattern: str) -> tuple[list[Path], str]:
+def _files_of(place: DefinitionFolder, pattern: str, *, deep: bool) -> tuple[list[Path], str]:
     """The paths in a folder that match a pattern, sorted by name, and the problem with the folder, if any."""
     shown = clean_line(str(place.folder), 500)
     try:
         found = sorted(
             path
-            for path in place.folder.iterdir()
+            for path in (files_below(place.folder) if deep else place.folder.iterdir())
             if fnmatchcase(path.name, pattern) and not path.name.startswith(".")
         )
     except (FileNotFoundError, NotADirectoryError):

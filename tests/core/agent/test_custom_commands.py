@@ -10,6 +10,7 @@ from core.agent.definitions.commands import CustomCommand, expand, find_commands
 from core.agent.definitions.subagents import definition_folders
 from core.trust.files import definition_fingerprints
 from core.trust.state import FolderTrust
+from core.trust_question.changes import definition_changes
 
 COMMAND = CustomCommand(
     "review", "Review", "[file]", "Review $1 by $2 ($ARGUMENTS), not $10 or $ARGUMENTSX.", "user", ""
@@ -26,6 +27,9 @@ def test_arguments_are_put_in_once() -> None:
     plain = replace(COMMAND, prompt="Tidy up.")
     assert expand("/review", [plain]) == "Tidy up."
     assert expand("/review\nthe tests", [plain]) == "Tidy up.\n\nARGUMENTS: the tests"
+    counted = replace(COMMAND, prompt="$0, $1, $2; $ARGUMENTS[1] for $0.50")
+    assert expand("/review 'a b' c", [counted]) == "a b, c, ; c for $0.50"
+    assert expand("/git:fix it", [replace(COMMAND, name="git:fix", prompt="Fix $1")]) == "Fix it"
     for text in ("review it", " /reviews", "/", "/home/me/review", "see /review"):
         assert expand(text, [COMMAND]) == text
 
@@ -44,6 +48,11 @@ def test_files_are_commands_if_they_can_be(tmp_path: Path) -> None:
     (folder / "empty.md").write_text("---\ndescription: nothing\n---\n")
     (folder / "torn.md").write_text("---\ndescription: [\n---\nx")
     (folder / "notes.txt").write_text("no command")
+    # A command in a folder has its name before a colon; hidden folders and links are not entered.
+    for name in ("git/fix.md", "git/hub/pr.md", "Git/Fix.md", ".hidden/no.md", "1st/no.md"):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(f"From {name}")
+    (folder / "linked").symlink_to(folder / "git")
 
     def found(trust: FolderTrust) -> tuple[dict[str, tuple[str, str, str]], list[str]]:
         places = definition_folders(
@@ -58,15 +67,26 @@ def test_files_are_commands_if_they_can_be(tmp_path: Path) -> None:
         return {each.name: (each.description, each.hint, each.prompt) for each in read.definitions}, problems
 
     fingerprints = definition_fingerprints(tmp_path / "work", skills=False)
-    assert ".claude/commands/Fix.md" in fingerprints
+    assert {".claude/commands/Fix.md", ".claude/commands/git/hub/pr.md"} <= set(fingerprints)
     commands, problems = found(FolderTrust(tmp_path / "work", "trusted", fingerprints))
     assert commands == {
         "fix": ("Fixes it", "[issue]", "Fix $1"),
         "both": ("The folder's", "", "# The folder's"),
+        "git:fix": ("From Git/Fix.md", "", "From Git/Fix.md"),
+        "git:hub:pr": ("From git/hub/pr.md", "", "From git/hub/pr.md"),
     }
     assert [re.split("[:,]| in line", each.split(": ", 1)[1])[0] for each in problems] == [
-        "the file has no prompt", "a command begins with a letter", "the front matter is not YAML",
+        "a command begins with a letter", "the file has no prompt", "a command begins with a letter",
+        "the front matter is not YAML", "the command /git",
     ]  # fmt: skip
+    assert f"the command /git:fix is in {folder / 'Git/Fix.md'}, too: rename one" in problems[-1]
+    # Only what was trusted counts, also in a folder below.
+    (folder / "git/new.md").write_text("New")
+    trusted = FolderTrust(tmp_path / "work", "trusted", fingerprints)
+    assert "git:new" not in found(trusted)[0]
+    assert any(
+        each.what == "the command /git:hub:pr" for each in definition_changes(tmp_path / "work", fingerprints)
+    )
     # No file of a folder that is not trusted, or that has changed since.
     assert found(FolderTrust(tmp_path / "work", "undecided", fingerprints))[0] == {
         "both": ("The user's", "", "The user's")

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from textual.pilot import Pilot
+from textual.widgets import Static
 
 from core.agent.definitions.commands import CustomCommand
 from core.storage.workspace import SAVED_REPORTS, WORKSPACES
@@ -265,24 +266,31 @@ async def test_a_slash_that_is_no_command_is_a_query(tmp_path: Path) -> None:
 async def test_a_command_that_is_a_query_is_sent_with_its_arguments(tmp_path: Path) -> None:
     session = make_session(tmp_path)
     nasty = "Compare [/nope] [@click=app.quit]x[/]"
-    session.custom_commands = (CustomCommand("compare", nasty, "[two]", "Compare $1", "user", "x.md"),)
+    session.custom_commands = (CustomCommand("work:compare", nasty, "[two]", "Compare $1", "user", "x.md"),)
     app = make_app(tmp_path, session)
     async with app.run_test() as pilot:
         await settled(app, pilot)
         listed = {each.name: each.help for each in commands_of(app)}
-        assert listed["compare"] == "[two] · yours"
+        assert listed["work:compare"] == "[two] · yours"
         # One that takes arguments waits for them, and another one is sent at once.
-        await pilot.press(*"/compare", "enter")
-        assert app.frame.prompt.text == "/compare "
+        await pilot.press(*"/work:comp", "enter")
+        assert app.frame.prompt.text == "/work:compare "
         await pilot.press(*"a b", "enter")
         session.finish()
         await pilot.press(*"/compact", "enter")
-        assert session.submitted == ["/compare a b", "/compact"]
+        assert session.submitted == ["/work:compare a b", "/compact"]
         # What a file says is plain text in the palette, too.
         await pilot.press("ctrl+p", *"nope")
         await until(lambda: "(/nope) (@click=app.quit)x(/)" in screen_text(app))
         await pilot.press("enter")
-        await until(lambda: app.frame.prompt.text == "/compare ")
+        await until(lambda: app.frame.prompt.text == "/work:compare ")
+        # The help lists it below the keys of the panes.
+        await pilot.press("f1")
+        await until(lambda: isinstance(app.screen, HelpScreen))
+        lines = str(app.screen.query_one(".facts", Static).content).splitlines()
+        at = lines.index("Your commands")
+        assert lines[at + 1].split() == ["/work:compare", "[two]", *nasty.split()]
+        assert lines.index("In the prompt") < at < lines.index("In the sub-agents")
 
 
 async def test_walking_the_history_offers_nothing(tmp_path: Path) -> None:
@@ -322,8 +330,11 @@ def test_what_is_no_slip_is_sent(text: str) -> None:
 
 
 def test_a_slip_names_what_is_near_and_how_it_is_sent_all_the_same() -> None:
-    made = [Command("model", "Model", "", int), Command("connections", "C", "", int, ("servers", "mcp"))]
+    made = [Command("model", "Model", "", int), Command("connections", "C", "", int, ("servers", "mcp")),
+            Command("git:fix", "Fix", "", int)]  # fmt: skip
+    assert commands_for("fix", made) == commands_for("git:f", made) == made[2:]
     for text, near in (
+        ("/fix", "/git:fix"),
         ("/modle", "/model"),
         ("/Server", "/servers"),
         ("/compat", "/compact"),

@@ -23,8 +23,8 @@ __all__ = ["MOST_OFFERED", "CompletionList", "Offer", "Sought", "file_offers", "
 MOST_OFFERED = 50
 ROWS = 8
 _FILE = re.compile(r"""(?:^|(?<=[\s(\["']))@(?:"([^"]*)|([^\s"@]*))$""")
-_COMMAND = re.compile(r"/([\w-]*)$")
-_ARGUMENT = re.compile(r"/([\w-]+)\s+(\S*)$")
+_COMMAND = re.compile(r"/([\w:-]*)$")
+_ARGUMENT = re.compile(r"/([\w:-]+)\s+(\S*)$")
 
 
 @dataclass(frozen=True)

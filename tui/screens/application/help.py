@@ -5,7 +5,7 @@ from __future__ import annotations
 import pkgutil
 from collections.abc import Sequence
 from importlib import import_module
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
@@ -18,6 +18,9 @@ from tui.keys.keymap import keys_of
 from tui.keys.places import classes_with_place, key_binding, sections_of, shown_line
 from tui.widgets.dialog import Box, Dialog, Foot
 from tui.widgets.modal import Modal
+
+if TYPE_CHECKING:
+    from core.agent.definitions.commands import CustomCommand
 
 __all__ = ["HelpScreen", "screen_places", "show_help"]
 
@@ -58,15 +61,21 @@ class HelpScreen(Dialog[None]):
     def _show_keys(self) -> None:
         keys, app = keys_of(self.app), self.app
         places = self.here
+        running: list[type[DOMNode]] = []
         if places is None:
-            running = app.screen_stack[0].walk_children(with_self=True)
-            places = [*classes_with_place([*running, app]), *screen_places()]
+            running = classes_with_place([*app.screen_stack[0].walk_children(with_self=True), app])
+            places = [*running, *screen_places()]
         sections = sections_of(places, keys, typing=self.here is not None and self._in_text)
         groups = [
             (place.title, [*(shown_line(each.values(), what) for what, each in lines.items()), *place.fixed])
             for place, lines in sections.items()
         ]
         width = max(len(key) for _, rows in groups for key, _ in rows)
+        # The list of sessions has no session, and a past session has no commands.
+        commands: Sequence[CustomCommand] = getattr(getattr(app, "session", None), "custom_commands", ())
+        if self.here is None and commands:
+            lines = [(f"/{each.name}", f"{each.hint}  {each.description}".strip()) for each in commands]
+            groups.insert(len(sections_of(running, keys)), ("Your commands", lines))
         parts: list[tuple[str, str]] = []
         if self.here is None and keys.problems:
             parts.append(("Ignored settings\n", "bold $warning"))
