@@ -242,6 +242,7 @@ TOGETHER = (
     "call.copy_arguments call.copy_result call.page call.text file.copy_place file.copy_value "
     "file.fold_all file.links file.toggle file.unfold_all find.next find.previous find.search help.all "
     "help.here move.down move.first move.fold move.last move.open move.page_down move.page_up move.unfold "
-    "move.up picture.width results.answer screen.close screen.leave screen.prompt table.sort table.turn",
+    "move.up picture.width results.answer screen.close screen.leave screen.prompt table.filter table.sort "
+    "table.turn",
 )
 """The actions that are active at the same time, for each place that may have the focus."""

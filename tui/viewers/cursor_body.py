@@ -129,6 +129,11 @@ class CursorBody(Body, Protocol):
         """The filter and the order, for the line of facts; empty if there are none."""
         ...
 
+    @property
+    def filter(self) -> str | None:
+        """The text that the rows at the cursor are filtered by; empty if they are all shown, None if they cannot be."""
+        ...
+
     def lay_out(self, width: int, theme: MarkdownTheme) -> CursorRows:
         """Return the rows for this width; they follow every later change."""
         ...

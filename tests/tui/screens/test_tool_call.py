@@ -12,6 +12,7 @@ from typing import Any, Literal
 import msgspec
 import pytest
 from PIL import Image
+from textual.widgets import Input
 
 from core.events.types import (
     ArtifactSaved,
@@ -677,3 +678,26 @@ async def test_in_a_table_of_results_a_key_opens_the_page_and_elsewhere_it_copie
         assert "a copy arguments" not in screen_text(app)
         await pilot.press("a")
         await until(lambda: "All of it." in screen_text(app))
+
+
+async def test_a_table_of_results_is_filtered_in_the_call(tmp_path: Path) -> None:
+    rows = [
+        {"title": each, "link": f"https://{each}.example/x", "snippet": "s"} for each in ("Copper", "Iron")
+    ]
+    screen = ToolCallScreen(started(query="q"), finished(mcp(json.dumps({"organic": rows}))), folder=tmp_path)
+    async with hosted(screen=screen, size=(100, 30)) as (app, pilot):
+        await until(lambda: "Copper" in screen_text(app))
+        await pilot.press("f")
+        assert not app.screen.query_one(Input).display, "the cursor is in no table"
+        await pilot.press("down", "down", "down")
+        await until(lambda: "f filter" in screen_text(app))
+        await pilot.press("f", *"iron", "enter")
+        await until(lambda: "1 with “iron”" in screen_text(app))
+        assert "Copper" not in screen_text(app)
+        await pilot.press("f")
+        await pilot.press(*"zz", "enter")
+        await until(lambda: "No row contains “zz”" in screen_text(app))
+        await pilot.press("escape")
+        await until(lambda: "Copper" in screen_text(app))
+        await pilot.press("escape")
+        await until(lambda: app.screen is not screen)

@@ -16,6 +16,7 @@ from tests.tui.viewers.test_viewers import THEME, do, lines, shown
 from tui.viewers.articles.page import article_body, article_in
 from tui.viewers.articles.results import ResultsTable
 from tui.viewers.articles.session import find_article, session_of
+from tui.viewers.bodies.table import FILTER_KEY
 from tui.viewers.cursor_body import BackgroundWork, BodyCommand, CopyText, OpenArticle, OpenLink
 from tui.viewers.registry import load
 from tui.viewers.tool_call.body import call_body
@@ -225,13 +226,35 @@ class TestToolCalls:
         sorting.prepare(NEVER)()
         sorted_rows = "\n".join(lines(body, 100))
         assert sorted_rows.index("Alpha") < sorted_rows.index("Beta")
-        assert "ask_filter" not in {key.command for key in body.keys}
         detail = body.detail()
         assert detail is not None
         assert "a.example" in "\n".join(lines(detail))
         for _ in ("to the first column", "to the heading", "the section"):
             body.execute(BodyCommand("fold"))
         assert "▸ Result" in "\n".join(lines(body, 100))
+
+    def test_the_table_that_the_cursor_is_in_is_filtered(self) -> None:
+        body = call(SERPER)
+        rows = lines(body, 100)
+        assert body.filter is None, "the cursor is on a heading"
+        laid = body.lay_out(100, THEME)
+        entry = laid.entry_at(next(y for y, row in enumerate(rows) if "Beta" in row))
+        assert entry is not None
+        body.cursor = entry
+        assert body.filter == ""
+        assert FILTER_KEY in body.keys
+        do(body, BodyCommand("filter", "beta"))
+        assert body.state == "1 with “beta”"
+        assert "Alpha" not in "\n".join(lines(body, 100))
+        assert body.execute(BodyCommand("open")) == OpenLink("https://b.example/1")
+        do(body, BodyCommand("filter", "nothing has this"))
+        assert "No row contains “nothing has this”." in "\n".join(lines(body, 100))
+        # No row is left for the cursor: it is on the heading, from where the filter can be changed.
+        assert body.filter == "nothing has this"
+        assert FILTER_KEY in body.keys
+        do(body, BodyCommand("filter", ""))
+        assert "Alpha" in "\n".join(lines(body, 100))
+        assert body.state == ""
 
     def test_a_search_of_the_rows_finds_a_cell(self) -> None:
         body = call(SERPER)

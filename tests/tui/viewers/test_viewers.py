@@ -39,7 +39,7 @@ from tui.viewers.bodies.table import Column, Table
 from tui.viewers.bodies.table_sort import sorted_gently
 from tui.viewers.bodies.text import TextBody, fold_points
 from tui.viewers.contract import FULL_LIMIT, PAGE, PREVIEW_LIMIT
-from tui.viewers.cursor_body import BackgroundWork, BodyCommand, CopyText, OpenArticle, OpenLink
+from tui.viewers.cursor_body import BackgroundWork, BodyCommand, CopyText, CursorBody, OpenArticle, OpenLink
 from tui.viewers.document import ROLES, Body, Document, JoinedBody, Rows, find_in
 from tui.viewers.export import NotExportable, outside_target
 from tui.viewers.reader import FileUnviewable, looks_binary, read_piece
@@ -73,7 +73,7 @@ def write(folder: Path, name: str, data: str | bytes) -> Path:
     return path
 
 
-def do(table: Table, command: BodyCommand) -> None:
+def do(table: CursorBody, command: BodyCommand) -> None:
     """Carry out an order that is prepared in a thread."""
     outcome = table.execute(command)
     assert isinstance(outcome, BackgroundWork)

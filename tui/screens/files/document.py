@@ -19,9 +19,12 @@ from tui.viewers.view.document_view import DetailPanel, DocumentView
 from tui.widgets.modal import Modal
 from tui.widgets.workers import start_job
 
-__all__ = ["DocumentScreen"]
+__all__ = ["FILTER", "DocumentScreen"]
 
+FILTER = key_binding("table.filter", "f", "ask_filter", "in a table: only rows with a text")
+"""Of screens that can show a table."""
 _SEARCH = "search (Enter finds, Esc closes)"
+_FILTER = "show only rows with this text (empty: all)"
 
 Answer = TypeVar("Answer")
 
@@ -41,6 +44,8 @@ class DocumentScreen(Modal[Answer]):
         key_binding("find.previous", "N", "match(-1)", "previous match", SEARCH),
     ]
 
+    _filtering = False
+
     # What a subclass provides
 
     @property
@@ -51,14 +56,6 @@ class DocumentScreen(Modal[Answer]):
     @abstractmethod
     def update_chrome(self) -> None:
         """Update the title and the keys."""
-
-    def step_back(self) -> bool:
-        """Undo a change of the view other than a search, such as a filter; returns False if there is none."""
-        return False
-
-    def submit_line(self, text: str) -> None:
-        """Use the text of the input line; by default, search for it."""
-        start_job(self, partial(self._find, text), "search")
 
     def go_to_article(self, found: OpenArticle) -> None:
         """Show the article of a row of the document."""
@@ -98,7 +95,7 @@ class DocumentScreen(Modal[Answer]):
     # Keys
 
     def action_leave(self) -> None:
-        """Close the line, then stop work, then clear the search, then close the screen."""
+        """Close the line, then stop work, then clear the search, then the filter, then close the screen."""
         line = self.query_one(Input)
         if line.display:
             line.display = False
@@ -107,7 +104,9 @@ class DocumentScreen(Modal[Answer]):
             pass
         elif self.view.matches[1]:
             start_job(self, partial(self._find, ""), "search")
-        elif not self.step_back():
+        elif self.view.cursor_body is not None and self.view.cursor_body.filter:
+            self.view.run_command(BodyCommand("filter", ""))
+        else:
             self.action_close()
 
     def action_close(self) -> None:
@@ -116,17 +115,26 @@ class DocumentScreen(Modal[Answer]):
 
     def action_command(self, name: str) -> None:
         """Run an order of the view, as a click on its key does."""
-        self.view.run_command(BodyCommand(name))
+        if name == "ask_filter":
+            self.action_ask_filter()
+        else:
+            self.view.run_command(BodyCommand(name))
 
-    # Searching
+    # Searching and filtering
 
     def action_search(self) -> None:
         """Open the line to search."""
-        self.ask(_SEARCH)
+        self._ask(_SEARCH)
 
-    def ask(self, what: str, value: str = "") -> None:
-        """Open the line; its text goes to `submit_line`."""
+    def action_ask_filter(self) -> None:
+        """Open the line to filter the rows of a table."""
+        cursor_body = self.view.cursor_body
+        if cursor_body is not None and cursor_body.filter is not None:
+            self._ask(_FILTER, cursor_body.filter)
+
+    def _ask(self, what: str, value: str = "") -> None:
         line = self.query_one(Input)
+        self._filtering = what == _FILTER
         line.placeholder = what
         line.value = value
         line.display = True
@@ -142,7 +150,10 @@ class DocumentScreen(Modal[Answer]):
         event.stop()
         event.input.display = False
         self.view.focus()
-        self.submit_line(event.value)
+        if self._filtering:
+            self.view.run_command(BodyCommand("filter", event.value))
+        else:
+            start_job(self, partial(self._find, event.value), "search")
 
     def search_facts(self) -> list[str]:
         """What the view is doing, and which match it is at."""

@@ -23,16 +23,15 @@ from core.storage.workspace import RECORDS
 from core.text import clean_line
 from tui.keys.places import COPY_FILE, KeyPlace, key_binding
 from tui.screens.files.article import open_article
-from tui.screens.files.document import DocumentScreen
+from tui.screens.files.document import FILTER, DocumentScreen
 from tui.screens.files.headings import HeadingsScreen
 from tui.terminal.copy import copy_text
 from tui.viewers.articles.session import session_of
 from tui.viewers.bodies.hex import HexBody
 from tui.viewers.bodies.page import LEAST_HEADINGS, PageBody
-from tui.viewers.bodies.table import Table
 from tui.viewers.bodies.text import TextBody
 from tui.viewers.contract import FULL_LIMIT, PREVIEW_LIMIT
-from tui.viewers.cursor_body import BodyCommand, CursorBody, OpenArticle
+from tui.viewers.cursor_body import CursorBody, OpenArticle
 from tui.viewers.document import Body, Document
 from tui.viewers.export import text_of, why_not_edited
 from tui.viewers.open_outside import open_outside
@@ -51,7 +50,6 @@ _MOST_LOADED = 16 * 1024 * 1024
 _NAME = 200
 _DETAIL_FROM = 16
 _OUTLINE_FROM = 140
-_FILTER = "show only rows with this text (empty: all)"
 
 
 class ViewerScreen(DocumentScreen[None]):
@@ -69,7 +67,7 @@ class ViewerScreen(DocumentScreen[None]):
     BINDINGS: ClassVar[list[BindingType]] = [
         key_binding("file.raw", "m", "toggle_raw", "rendered or raw"),
         key_binding("file.reload", "r", "reload", "read the file again"),
-        key_binding("table.filter", "f", "ask_filter", "in a table: only rows with a text"),
+        FILTER,
         key_binding("file.open_outside", "o", "open_outside", "open externally (HTML without scripts)"),
         key_binding("file.edit", "e", "edit", "edit in $VISUAL or $EDITOR"),
         key_binding("file.delete", "d", "delete", "delete (asks first)"),
@@ -98,7 +96,6 @@ class ViewerScreen(DocumentScreen[None]):
         self.read_only = read_only
         self._line = line
         self._loading_page = False
-        self._filtering = False
 
     def compose(self) -> ComposeResult:
         """Create title, notice, content, search line and keys."""
@@ -395,21 +392,6 @@ class ViewerScreen(DocumentScreen[None]):
 
     # -- keys -------------------------------------------------------------------------------------
 
-    def step_back(self) -> bool:
-        """Clear the filter of a table."""
-        table = self.view.cursor_body
-        if not isinstance(table, Table) or not table.filter:
-            return False
-        self.view.run_command(BodyCommand("filter", ""))
-        return True
-
-    def action_command(self, name: str) -> None:
-        """Run an order of the view, as a click on its key does."""
-        if name == "ask_filter":
-            self.action_ask_filter()
-        else:
-            super().action_command(name)
-
     def action_toggle_raw(self) -> None:
         """Switch between the rendered form and the raw text."""
         if self.document is None or self.document.rendered is None:
@@ -429,25 +411,6 @@ class ViewerScreen(DocumentScreen[None]):
     def action_reload(self) -> None:
         """Read the file again."""
         self._read(self.view.place)
-
-    def action_search(self) -> None:
-        """Open the line to search."""
-        self._filtering = False
-        super().action_search()
-
-    def action_ask_filter(self) -> None:
-        """Open the line to filter the rows of a table."""
-        cursor_body = self.view.cursor_body
-        if isinstance(cursor_body, Table):
-            self._filtering = True
-            self.ask(_FILTER, cursor_body.filter)
-
-    def submit_line(self, text: str) -> None:
-        """Search, or filter the rows of a table."""
-        if self._filtering:
-            self.view.run_command(BodyCommand("filter", text))
-        else:
-            super().submit_line(text)
 
     # -- the file ------------------------------------------------------------------------------------
 

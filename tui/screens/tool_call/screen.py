@@ -25,7 +25,7 @@ from tui.render.format import Mark, clock
 from tui.render.subagent_progress import Progress
 from tui.screens.files.article import open_article
 from tui.screens.files.artifact_list import ArtifactList, files_of_call, missing_reason
-from tui.screens.files.document import DocumentScreen
+from tui.screens.files.document import FILTER, DocumentScreen
 from tui.screens.files.viewer import ViewerScreen
 from tui.terminal.copy import MOST_COPIED, copy_text
 from tui.terminal.programs import PAGER, NoProgram, command_of, page
@@ -113,6 +113,7 @@ class ToolCallScreen(DocumentScreen[str | None]):
         key_binding("call.copy_result", "y", "copy_result", "copy the result", _COPY),
         key_binding("call.copy_arguments", "a", "copy_arguments", "copy the arguments", _COPY),
         key_binding("call.page", "P", "page", "read it in $PAGER"),
+        FILTER,
     ]
     AUTO_FOCUS = "CallView"
 
@@ -235,6 +236,8 @@ class ToolCallScreen(DocumentScreen[str | None]):
             facts.append(milliseconds(self.finished.duration_ms))
         if self._whole is not None and self._whole.size:
             facts.append(size(self._whole.size))
+        if (cursor_body := self.view.cursor_body) is not None and cursor_body.state:
+            facts.insert(0, clean_line(cursor_body.state, 80))
         facts = [*self.search_facts(), *facts]
         place = " · ".join(
             part for part in (clean_line(name.server), name.short if label != name.short else "") if part

@@ -19,7 +19,7 @@ from tui.render.format import middle_cut, tail_cut
 from tui.render.markdown import MarkdownTheme
 from tui.viewers.articles.page import article_in, bare, beginning_of, facts_of, host_of, text_in
 from tui.viewers.bodies.markdown import MarkdownBody
-from tui.viewers.bodies.table import GAP, Column, Table, TableView
+from tui.viewers.bodies.table import FILTER_KEY, GAP, Column, Table, TableView
 from tui.viewers.bodies.text import TextBody
 from tui.viewers.cursor_body import BodyCommand, CopyText, KeyHint, OpenArticle, OpenLink, Outcome
 from tui.viewers.document import Body, joined
@@ -215,7 +215,7 @@ class ResultsTable(Table):
             keys.append(KeyHint("A", "answer", "answer"))
         keys += [
             KeyHint("s", "sort", "sort"),
-            KeyHint("f", "filter", "ask_filter"),
+            FILTER_KEY,
             KeyHint("←→", "column", "unfold"),
         ]
         return (*keys, KeyHint("c", "copy link", "copy"))

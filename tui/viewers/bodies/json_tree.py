@@ -189,6 +189,11 @@ class JsonTree:
         """Empty: a tree has no order and no filter."""
         return ""
 
+    @property
+    def filter(self) -> None:
+        """None: the members of a tree cannot be filtered."""
+        return
+
     def lay_out(self, width: int, theme: MarkdownTheme) -> TreeRows:
         """Return the rows for this width."""
         return TreeRows(self, width)

@@ -18,8 +18,9 @@ from tui.viewers.bodies.text import TextBody
 from tui.viewers.cursor_body import BackgroundWork, BodyCommand, CopyText, KeyHint, Outcome
 from tui.viewers.document import Body, joined
 
-__all__ = ["GAP", "Column", "Records", "Table", "TableView"]
+__all__ = ["FILTER_KEY", "GAP", "Column", "Records", "Table", "TableView"]
 
+FILTER_KEY = KeyHint("f", "filter", "ask_filter")
 GAP = 2
 NARROWEST = 6
 _NARROW = 40
@@ -92,7 +93,7 @@ class Table:
         """The keys for sorting and filtering."""
         return (
             KeyHint("s", "sort", "sort"),
-            KeyHint("f", "filter", "ask_filter"),
+            FILTER_KEY,
             KeyHint("←→", "column", "unfold"),
             KeyHint("c", "copy cell", "copy"),
         )

@@ -20,6 +20,7 @@ from tui.render.markdown import MarkdownTheme
 from tui.viewers.bodies.json_tree import JsonTree
 from tui.viewers.bodies.markdown import MarkdownBody
 from tui.viewers.bodies.picture import Drawable, Fitted, PictureRows
+from tui.viewers.bodies.table import FILTER_KEY
 from tui.viewers.bodies.text import TextBody
 from tui.viewers.cursor_body import (
     BackgroundWork,
@@ -270,12 +271,21 @@ class SectionsBody:
     def keys(self) -> Sequence[KeyHint]:
         """The keys of the tree or table that the cursor is in; elsewhere, those for folding."""
         inner = self._inner()
-        return _FOLDING if inner is None else [key for key in inner.keys if key.command != "ask_filter"]
+        if inner is not None:
+            return inner.keys
+        return _FOLDING if self.filter is None else (*_FOLDING, FILTER_KEY)
 
     @property
     def state(self) -> str:
-        """Empty: sections have no order and no filter."""
-        return ""
+        """The filter and the order of the table that a filter applies to."""
+        _, body = self._filterable()
+        return body.state if body is not None else ""
+
+    @property
+    def filter(self) -> str | None:
+        """The filter of the table that the cursor is in; elsewhere, that of a filtered one in the same section."""
+        _, body = self._filterable()
+        return body.filter if body is not None else None
 
     def restore(self, other: SectionsBody) -> None:
         """Restore the folds and the cursor from an older form of the document."""
@@ -400,8 +410,41 @@ class SectionsBody:
         body.cursor = min(spot.offset, body.entries - 1)
         return body
 
+    def _filterable(self) -> tuple[int, CursorBody | None]:
+        """Return what a filter applies to, and which part it is; a filter may leave no row for the cursor."""
+        inner = self._inner()
+        if inner is not None or not self.sections:
+            return self._spot.part, inner
+        bodies = [part.body for part in self.sections[self._spot.section].parts]
+        filtered = (
+            (n, body) for n, body in enumerate(bodies) if isinstance(body, CursorBody) and body.filter
+        )
+        return next(filtered, (HEADING, None))
+
+    def _filter(self, command: BodyCommand) -> Outcome:
+        section = self._spot.section
+        part, body = self._filterable()
+        work = body.execute(command) if body is not None else False
+        if body is None or not isinstance(work, BackgroundWork):
+            return work
+
+        def prepare(stop: Stop) -> Callable[[], None]:
+            change = work.prepare(stop)
+
+            def both() -> None:
+                change()
+                self._spot = _Spot(section, part, body.cursor) if body.entries else _Spot(section, HEADING, 0)
+                if self._rows is not None:
+                    self._rows.changed()
+
+            return both
+
+        return BackgroundWork(prepare, work.label)
+
     def _execute(self, command: BodyCommand) -> Outcome:
         match command.name:
+            case "filter":
+                return self._filter(command)
             case "unfold_all":
                 return BackgroundWork(self._unfold_all, "unfolding")
             case "fold_all":
