@@ -420,16 +420,20 @@ class VirtualList(ScrollView, Generic[EntryT], can_focus=True):
             self._placing = False
         if bar is not None and self.show_vertical_scrollbar:
             before, self._drawn_bar = self._drawn_bar, _drawn(bar)
-            if before == self._drawn_bar and not is_bar_dirty:
+            if len(before) == len(self._drawn_bar) and not is_bar_dirty:
                 # Textual paints all of it for every new line, though few move it by an eighth of a cell.
                 bar._exchange_repaint_regions()
+                moved = [y for y, cell in enumerate(self._drawn_bar) if cell != before[y]]
+                if moved:
+                    bar.refresh(Region(0, moved[0], bar.size.width, moved[-1] + 1 - moved[0]))
         self._repaint()
         self._show_new_below()
 
     def _repaint(self) -> None:
         old, new = self._painted, [*self._head, *(line.strip for line in self._lines), *self._foot]
         self._painted = new
-        height = max(len(old), len(new))
+        # Not the column of the scroll bar, which is a widget of its own.
+        height, width = max(len(old), len(new)), self.scrollable_content_region.width
         start: int | None = None
         regions: list[Region] = []
         for y in range(height + 1):
@@ -437,7 +441,7 @@ class VirtualList(ScrollView, Generic[EntryT], can_focus=True):
             if changed and start is None:
                 start = y
             elif not changed and start is not None:
-                regions.append(Region(0, start, self.size.width, y - start))
+                regions.append(Region(0, start, width, y - start))
                 start = None
         if regions:
             self.refresh(*regions)

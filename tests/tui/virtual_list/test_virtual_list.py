@@ -254,6 +254,23 @@ async def test_the_scroll_bar_is_painted_when_it_moves_and_only_then() -> None:
         assert bar._repaint_regions
 
 
+async def test_new_lines_paint_neither_the_column_of_the_scroll_bar_nor_all_of_it() -> None:
+    view = Items()
+    async with PaneHost(view).run_test(size=(30, 20)) as pilot:
+        view.add(tall(0, 40))
+        await pilot.pause()
+        view.add("the first line that moves the bar")
+        bar, painted = view.vertical_scrollbar, set[Region]()
+        bar._exchange_repaint_regions()
+        for number in range(1, 20):
+            view._exchange_repaint_regions()
+            view.add(f"line {number}")
+            assert {region.width for region in view._repaint_regions} == {view.size.width - bar.size.width}
+            painted |= {*bar._exchange_repaint_regions()}
+        assert painted
+        assert max(region.height for region in painted) < bar.size.height
+
+
 async def test_a_page_makes_its_rows_once_and_moves_no_style(monkeypatch: pytest.MonkeyPatch) -> None:
     items = Items()
     async with PaneHost(items).run_test(size=(30, 10)) as pilot:
