@@ -10,6 +10,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from core.agent.messages.deltas import is_delta, join_deltas
 from core.agent.messages.malformed import MalformedMessages
 from core.agent.messages.repair import repair
 from core.agent.messages.stderr import StandardError
@@ -25,6 +26,8 @@ _ESCAPED_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _ENDS_WITHIN = 6.0
 _BEGINNING = 4_000
+_BETWEEN_DELTAS = 0.03
+_MOST_AT_ONCE = 65_536
 
 
 class CliTransport:
@@ -103,6 +106,9 @@ class CliTransport:
     async def read_messages(self) -> AsyncIterator[dict[str, Any]]:
         """Every message, until the process closes its output.
 
+        While a text streams, what comes within 30 ms is read at once, and its pieces are joined: every message and
+        every time that something wakes up costs more than the text in it.
+
         Raises:
             ProcessError: the process ended with an error.
         """
@@ -114,9 +120,12 @@ class CliTransport:
         lines = Lines(self._longest)
         try:
             async for chunk in TextReceiveStream(process.stdout, errors="replace"):
-                for line in lines.push(chunk):
-                    if (message := message_in(line, self._malformed)) is not None:
-                        yield message
+                found = (message_in(line, self._malformed) for line in lines.push(chunk))
+                message = None
+                for message in join_deltas(each for each in found if each is not None):
+                    yield message
+                if message is not None and is_delta(message) and len(chunk) < _MOST_AT_ONCE:
+                    await asyncio.sleep(_BETWEEN_DELTAS)
         except anyio.ClosedResourceError:
             pass
         # A process that was killed may leave half a message.
