@@ -9,6 +9,7 @@ from pathlib import Path, PurePath
 from core.agent.definitions.commands import command_name
 from core.agent.definitions.front_matter import read_markdown
 from core.agent.definitions.prompts import read_subagent, shipped_subagents
+from core.agent.definitions.subagents import of_agent
 from core.connections.user_servers import UserServer
 from core.errors import SettingsError
 from core.redaction.arguments import masked_address
@@ -126,6 +127,8 @@ def definition_changes(folder: Path, fingerprints: Mapping[str, str]) -> Iterato
             count = len(replaced.rules)
             rules = f" with its {count} {'rule' if count == 1 else 'rules'}" if count else ""
             value = f"replaces the one that ships with ua-tui{rules}"
+        elif built_in := of_agent(agent.name):
+            value = f"replaces {built_in}"
         if agent.tools is None:
             value += ", has every tool"
         yield Change("tools", f"the sub-agent {agent.name}", value, shown)

@@ -72,3 +72,6 @@ def _list(listed: list[RosterEntry]) -> None:
         ),
     ]
     print_table(rows)
+    for each in listed:
+        if each.replaces:
+            print_line(f"{clean_line(each.name, 64)} ({each.origin}) replaces {', '.join(each.replaces)}.")

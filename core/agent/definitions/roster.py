@@ -19,6 +19,7 @@ from core.agent.definitions.subagents import (
     check_tools,
     definition_folders,
     find_subagents,
+    of_agent,
 )
 from core.agent.options import BASE_TOOLS
 from core.connections.composio.session import SERVER as COMPOSIO
@@ -81,7 +82,10 @@ class Roster:
 
 @dataclass(frozen=True, kw_only=True)
 class RosterEntry:
-    """A file of the list. `problems` need to be fixed; `notes` are for information."""
+    """A file of the list. `problems` need to be fixed; `notes` are for information.
+
+    `replaces` says which sub-agents with its name are not used because of it; a note says so, too.
+    """
 
     kind: Literal["agent", "skill"]
     name: str
@@ -93,6 +97,7 @@ class RosterEntry:
     model: str = ""
     problems: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    replaces: tuple[str, ...] = ()
 
 
 def read_roster(settings: Settings, places: Places) -> Roster:
@@ -195,6 +200,7 @@ class RosterWatch:
             case SessionStarted() if not self._begun:
                 self._begun = True
                 self._report_problems(self._roster.problems)
+                self._report_replaced()
             case McpStatus(servers=servers) if _are_started(servers):
                 found = [
                     (definition, self._new_findings(definition, servers))
@@ -214,6 +220,13 @@ class RosterWatch:
         self._reported.update((definition.origin, each.tool) for each in new)
         return new
 
+    def _report_replaced(self) -> None:
+        """Name the files that replace a sub-agent of the agent itself, which its model calls without asking for it."""
+        for each in self._roster.subagents:
+            if built_in := of_agent(each.name):
+                message = f"{each.origin} replaces {built_in}: rename it if that is not intended."
+                self._report("sub-agents", SettingsError(message))
+
     def _report_problems(self, problems: Sequence[str]) -> None:
         for problem in problems[:MAX_REPORTED]:
             self._report("sub-agents and skills", SettingsError(problem))
@@ -222,7 +235,6 @@ class RosterWatch:
             self._report("sub-agents and skills", SettingsError(message))
 
 
-_OF_AGENT = frozenset({"claude", "Explore", "general-purpose", "Plan", "statusline-setup"})
 _WORKBENCH_TOOLS = ("workbench_download", "workbench_upload")
 _OF_WORKBENCH = tuple(f"mcp__{TOOLKIT}__{tool}" for tool in _WORKBENCH_TOOLS)
 _TOOLKIT_TOOLS = (
@@ -271,14 +283,16 @@ def _subagent(
     found = _check_tools(definition, settings, servers)
     problems = tuple(each.message for each in found if each.is_problem)
     notes = [each.message for each in found if not each.is_problem]
-    if lost := [each for each in roster.found.replaced if each.name == definition.name]:
-        notes.append("replaces " + ", ".join(_whose(each) for each in lost))
-    if definition.name in _OF_AGENT:
-        notes.append("replaces a built-in one of the agent")
+    replaces = [_whose(each) for each in roster.found.replaced if each.name == definition.name]
+    if built_in := of_agent(definition.name):
+        replaces.append(built_in)
+    if replaces:
+        notes.append("replaces " + ", ".join(replaces))
     if definition.ignored_fields:
         notes.append(f"has no effect here: {', '.join(definition.ignored_fields)}")
     state: RosterState = "broken" if problems else "ready"
-    return _subagent_entry(definition, state, problems, tuple(dict.fromkeys(notes)))
+    entry = _subagent_entry(definition, state, problems, tuple(dict.fromkeys(notes)))
+    return replace(entry, replaces=tuple(replaces))
 
 
 def _subagent_entry(

@@ -28,6 +28,7 @@ __all__ = [
     "check_tools",
     "definition_folders",
     "find_subagents",
+    "of_agent",
     "read_definitions",
 ]
 
@@ -106,6 +107,11 @@ def definition_folders(
     # The home folder is no project: a project cannot have the user's own definitions.
     there = () if _resolved(places[0].folder) in kept else places[:1]
     return (*there, *kept.values())
+
+
+def of_agent(name: str) -> str:
+    """The sub-agent of the agent itself that has this name, in words; empty if there is none."""
+    return f"the agent's built-in sub-agent {name}" if name in _OF_AGENT else ""
 
 
 def find_subagents(
@@ -192,6 +198,7 @@ def _resolved(path: Path) -> Path:
         return path
 
 
+_OF_AGENT = frozenset({"claude", "Explore", "general-purpose", "Plan", "statusline-setup"})
 BUILT_IN = frozenset(
     {
         "Agent", "AskUserQuestion", "Bash", "BashOutput", "Edit", "ExitPlanMode", "Glob", "Grep", "KillShell", "LS",

@@ -56,7 +56,9 @@ def test_the_list_says_of_each_file_where_it_is_and_what_is_wrong(tmp_path: Path
     agent(tmp_path, "general-purpose")
     skill(tmp_path, "style")
     found = listed(tmp_path, "style")
-    assert found["general-purpose"].notes == ("replaces a built-in one of the agent",)
+    replaced = "the agent's built-in sub-agent general-purpose"
+    assert found["general-purpose"].notes == (f"replaces {replaced}",)
+    assert found["general-purpose"].replaces == (replaced,)
     reviewer = found["reviewer"]
     assert (reviewer.state, reviewer.source, reviewer.origin) == ("broken", "project", str(path))
     assert reviewer.problems == ("there is no tool Reed: did you mean Read?",)
@@ -88,6 +90,7 @@ def test_a_session_names_files_at_its_start_and_of_tools_once_the_servers_are_th
     for number in range(7):
         write(tmp_path / f"project/.claude/agents/broken{number}.md", "x")
     agent(tmp_path, "reviewer", "tools: crawl_paralel\n")
+    general = agent(tmp_path, "general-purpose")
     reported: list[str] = []
     watch = RosterWatch(
         read_roster(Settings(folder=TRUSTED), places(tmp_path)),
@@ -95,8 +98,10 @@ def test_a_session_names_files_at_its_start_and_of_tools_once_the_servers_are_th
         lambda _where, error: reported.append(str(error)),
     )
     watch(SessionStarted(session_id="s", workspace="w", cwd="c", version="1", permission_mode="default"))
-    assert len(reported) == 6
-    assert reported[-1].startswith("2 more files")
+    assert len(reported) == 7
+    assert reported[-2].startswith("2 more files")
+    replaced = "the agent's built-in sub-agent general-purpose"
+    assert reported[-1] == f"{general} replaces {replaced}: rename it if that is not intended."
     reported.clear()
     watch(McpStatus(servers=[TOOLKIT, McpServer(name="composio", status="pending")]))
     assert not reported

@@ -119,6 +119,10 @@ def test_a_shipped_sub_agent_and_its_rules_stay_before_an_answer(places: Places)
     assert {each.name: each.source for each in roster.subagents}["report-creation-expert"] == "shipped"
     (change,) = ask(places).changes
     assert "replaces the one that ships with ua-tui with its 1 rule" in change.value
+    write(places, agent=AGENT.replace("report-creation-expert", "general-purpose"))
+    (change,) = ask(places).changes
+    assert "replaces the agent's built-in sub-agent general-purpose" in change.value
+    write(places, agent=AGENT)
     trusted = read_roster(answer(places, "trusted"), places)
     assert {each.name: each.source for each in trusted.subagents}["report-creation-expert"] == "project"
 
