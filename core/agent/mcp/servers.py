@@ -16,7 +16,7 @@ from core.agent.mcp.states import ServerOperation, ServerStates
 from core.agent.mcp.status_poll import StatusPoll
 from core.concurrency.spawn import Handle, spawn_task
 from core.errors import ConnectionFailed, UniversalAgentError
-from core.events.types import Event, McpServer, McpStatus
+from core.events.types import Event, McpServer, McpStatus, QueryFinished
 from core.text import clean_line
 
 __all__ = ["ServerAgent", "Servers"]
@@ -24,8 +24,7 @@ __all__ = ["ServerAgent", "Servers"]
 log = logging.getLogger(__name__)
 
 _STARTUP_TIMEOUT = 45.0
-_SOON = 5.0
-_POLL_SECONDS, _POLL_LATER_SECONDS = 0.25, 1.0
+_POLL_SECONDS = 0.25
 _SWITCH_TIMEOUT = 10.0
 _POSTPONE_SECONDS = 1.0
 
@@ -130,8 +129,12 @@ class Servers:
 
     def handle_event(self, event: Event) -> None:
         """Poll the servers when an event of the session calls for it."""
-        if not self._closed:
-            self._poller.handle_event(event)
+        if self._closed:
+            return
+        self._poller.handle_event(event)
+        if isinstance(event, QueryFinished):
+            # The session may end before the next poll.
+            self._publish_all(self._states.report_failed())
 
     async def attach(self, agent: Callable[[], ServerAgent | None]) -> None:
         """Attach an agent that was just started, and switch off the servers that were off, before its first query.
@@ -226,10 +229,10 @@ class Servers:
     async def _poll(self) -> None:
         began = time.monotonic()
         try:
-            while (taken := time.monotonic() - began) < _STARTUP_TIMEOUT:
+            while time.monotonic() - began < _STARTUP_TIMEOUT:
                 if not await self._poll_once():
                     return
-                await asyncio.sleep(_POLL_SECONDS if taken < _SOON else _POLL_LATER_SECONDS)
+                await asyncio.sleep(_POLL_SECONDS)
         finally:
             self._polling = False
 

@@ -43,6 +43,7 @@ class ServerStates:
         self._unexplained: set[str] = set()
         self._retry_in: dict[str, float] = {}
         self._worked: set[str] = set()
+        self._failed: set[str] = set()
         self._remote: set[str] = set()
         self._shown: list[McpServer] = []
 
@@ -70,12 +71,29 @@ class ServerStates:
         self._excluded.pop(name, None)
 
     def report_update(self, listed: Sequence[Any]) -> Iterator[McpStatus]:
-        """Update the states from the agent's list of servers, and report them when anything changed."""
+        """Update the states from the list at the beginning of a query, and report them when anything changed.
+
+        This list has no errors: a server that failed to start is reported once the next poll says why.
+        """
+        starting = {name for name, server in self._known.items() if server.status == "pending"}
         self.update(listed)
+        for name in starting:
+            server = self._known.get(name)
+            if server is not None and server.status == "failed" and server.error is None:
+                self._failed.add(name)
+                self._known[name] = msgspec.structs.replace(server, status="pending")
+        yield from self.report()
+
+    def report_failed(self) -> Iterator[McpStatus]:
+        """Report the servers that failed to start, if no poll has said why."""
+        for name in self._failed & self._known.keys():
+            self._known[name] = msgspec.structs.replace(self._known[name], status="failed")
+        self._failed.clear()
         yield from self.report()
 
     def update(self, listed: Sequence[Any]) -> None:
         """Update the states from the agent's list of servers; details of a server whose state is the same are kept."""
+        self._failed.clear()
         servers: dict[str, McpServer] = {}
         for raw in listed:
             if (server := self._read(raw)) is None:

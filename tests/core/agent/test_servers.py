@@ -454,6 +454,30 @@ async def test_a_new_agent_begins_with_no_tries() -> None:
     assert (desk.now("toolkit").status, desk.now("toolkit").again_s) == ("connected", None)
 
 
+async def test_a_server_that_fails_to_start_is_reported_once_and_with_its_error() -> None:
+    why = {"name": "toolkit", "status": "failed", "error": "no database"}
+    without_why = [{"name": "toolkit", "status": "failed"}]
+    for is_polled in (True, False):
+        desk = Desk()
+        desk.agent.known["toolkit"] = {"name": "toolkit", "status": "pending"}
+        polling = asyncio.create_task(desk.watch_startup())
+        await desk.rest()
+        # The query that begins when it has failed lists it without an error.
+        desk.events += desk.states.report_update(without_why)
+        assert desk.now("toolkit").status == "pending"
+        if is_polled:
+            desk.agent.known["toolkit"] = why
+            desk.servers.refresh()
+            await polling
+        else:
+            polling.cancel()
+        desk.servers.handle_event(QueryFinished(query_id="q1", status="success"))
+        assert desk.notices("toolkit") == ["pending", "failed"]
+        assert len(desk.events) == 2
+        assert desk.now("toolkit").error == ("no database" if is_polled else None)
+        desk.servers.close()
+
+
 def test_nothing_new_is_not_reported() -> None:
     states = ServerStates()
     assert list(states.report_update([])) == []
