@@ -179,7 +179,9 @@ class AgentAssembly:
             SettingsError: there is a spending limit, and the price of a model is unknown.
         """
         parts = self._parts
-        self._begun = self._begun or (self._last is not None and self._last.provider_session_id is not None)
+        if self._last is not None and self._last.provider_session_id is not None:
+            # Another one since the conversation was cleared.
+            self._begun, self.conversation_id = True, self._last.provider_session_id
         if self._servers is None:
             self._servers = {}
             if self.taint.is_set:

@@ -38,6 +38,7 @@ from core.events.types import (
     EXIT_PLAN,
     ApiRetry,
     AuthRequired,
+    ConversationCleared,
     ErrorRaised,
     Event,
     MessageFinished,
@@ -351,6 +352,9 @@ class AgentLoop:
 
     def _react(self, event: Event) -> None:
         turn = self._turn
+        if isinstance(event, ConversationCleared):
+            # The agent counts the cost of the new conversation from nothing.
+            self._spent = Spending()
         if isinstance(event, ToolCallStarted) and event.name == EXIT_PLAN:
             self._hooks.note_plan(
                 event.tool_use_id, str(event.input.get("plan") or self._translator.current_text)

@@ -267,6 +267,11 @@ def describe_plan(event: ev.PlanLimit) -> str:
     return f"{used}; it resets at {at:%H:%M}{day}"
 
 
+@_describe.register(ev.ConversationCleared)
+def _cleared(_event: ev.ConversationCleared, _hints: Hints) -> Description:
+    return Description("agent", "The agent forgot the conversation. The session and its files stay.")
+
+
 @_describe.register(ev.PlanLimit)
 def _plan_limit(event: ev.PlanLimit, _hints: Hints) -> Description:
     severity = Severity.WARNING if event.is_near else Severity.INFO

@@ -500,6 +500,13 @@ class ContextCompaction(Event, frozen=True, kw_only=True):
     tokens_after: int = 0
 
 
+class ConversationCleared(Event, frozen=True, kw_only=True):
+    """The agent forgot the conversation, for `/clear`; what follows is the conversation `provider_session_id`."""
+
+    query_id: str
+    provider_session_id: str
+
+
 class PlanLimit(Event, frozen=True, kw_only=True):
     """How much of a limit of the user's plan at the model's service is used; reported when that changes its `status`.
 

@@ -44,6 +44,7 @@ _NOTED = (
     | ev.PipelineFailed
     | ev.ErrorRaised
     | ev.ContextCompaction
+    | ev.ConversationCleared
     | ev.PlanLimit
 )
 """The events that make a note of their own."""

@@ -16,6 +16,7 @@ from core.agent.transcripts import transcript_of
 from core.errors import ConversationGone, JournalError, SettingsError, WorkspaceError
 from core.events.types import (
     ArtifactSaved,
+    ConversationCleared,
     Event,
     MessageFinished,
     ObserverFinished,
@@ -155,6 +156,8 @@ class PreviousState:
                 self.session_id = self.session_id or event.session_id
                 if event.provider_session_id != self.conversation:
                     self.conversation, self.spoken = event.provider_session_id, False
+            case ConversationCleared():
+                self.conversation, self.spoken = event.provider_session_id, False
             case SessionFinished():
                 # Its sums are those of the complete session until then.
                 self.tally.earlier_ms = event.duration_ms

@@ -13,6 +13,7 @@ from pypdf import PdfWriter
 
 from core.events.types import (
     ContextCompaction,
+    ConversationCleared,
     Event,
     FilesAttached,
     QueryFinished,
@@ -82,6 +83,13 @@ async def test_pictures_and_pdf_files_reach_the_model(tmp_path: Path) -> None:
             session.submit("/compact keep the names")
             await session.wait_idle()
             assert "keep the names" in model.requests[-1]
+            # What is cleared is forgotten, also when the session is resumed, and what follows costs something.
+            session.submit("/clear")
+            session.submit("And now?")
+            await session.wait_idle()
+            assert "keep the names" not in model.requests[-1]
+            assert of(events, QueryFinished)[-1].cost_usd
+            assert len(of(events, ConversationCleared)) == 1
             # What cannot be sent ends its query, which says why, and the next one runs.
             (tmp_path / "torn.png").write_bytes(b"\x89PNG\r\n\x1a\n torn")
             requests = len(model.requests)

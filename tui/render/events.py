@@ -15,6 +15,7 @@ from core.events.types import (
     BudgetReached,
     ComplianceEnforced,
     ContextCompaction,
+    ConversationCleared,
     ErrorRaised,
     Event,
     FilesAttached,
@@ -66,6 +67,7 @@ _SHOWN = (
     | BudgetRaised
     | BudgetReached
     | ContextCompaction
+    | ConversationCleared
     | ComplianceEnforced
     | ErrorRaised
     | FilesAttached

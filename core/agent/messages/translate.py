@@ -26,6 +26,7 @@ from core.events.tool_names import tool_name
 from core.events.types import (
     ApiRetry,
     ContextCompaction,
+    ConversationCleared,
     Event,
     McpStatus,
     MessageFinished,
@@ -170,6 +171,7 @@ class Translator:
         self._broke_after: float | None = None
         self._retries = 0
         self._is_retried = self._is_resumed = self._continues = False
+        self._is_cleared = False
         self._streamed: set[str] = set()
         self._pieces = 0
 
@@ -210,6 +212,9 @@ class Translator:
                 yield from self._system(message)
             case sdk.RateLimitEvent(rate_limit_info=info):
                 yield _plan_limit(info)
+            case sdk.ConversationResetMessage():
+                # The message that follows has the id of the new conversation.
+                self._is_cleared = True
             case sdk.ResultMessage():
                 yield from self._close_message()
                 yield self._result(message)
@@ -447,6 +452,11 @@ class Translator:
             case "init":
                 yield TurnStarted()
                 self.provider_session_id = data.get("session_id") or self.provider_session_id
+                if self._is_cleared and self.provider_session_id is not None:
+                    self._is_cleared = False
+                    yield ConversationCleared(
+                        query_id=self.query_id, provider_session_id=self.provider_session_id
+                    )
                 self.model = data.get("model") or self.model
                 servers = data.get("mcp_servers")
                 yield from self.update_servers(servers or [])

@@ -17,6 +17,7 @@ from core.events.describe import Severity, describe
 from core.events.types import (
     ApiRetry,
     ContextCompaction,
+    ConversationCleared,
     Event,
     McpServer,
     McpStatus,
@@ -382,6 +383,12 @@ def test_a_summarised_conversation_and_the_limits_of_the_plan_are_reported() -> 
         query_id="", state="finished", trigger="auto", tokens_before=9000, tokens_after=800
     )
     assert odd == ContextCompaction(query_id="", state="finished")
+    one, two = (system("init", session_id=each) for each in ("one", "two"))
+    reset = sdk.ConversationResetMessage(new_conversation_id="x", uuid="u", session_id="one")
+    items = fed(Translator(), one, one, reset, two, two)
+    assert [each for each in items if isinstance(each, ConversationCleared)] == [
+        ConversationCleared(query_id="", provider_session_id="two")
+    ]
     near, reached, wrong = fed(
         Translator(),
         limit(status="allowed_warning", resets_at=1795411316, rate_limit_type="five_hour", utilization=0.91),

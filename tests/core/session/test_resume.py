@@ -13,6 +13,7 @@ from core.bus import Bus
 from core.errors import ConversationGone, JournalError, SettingsError, WorkspaceError
 from core.events.codec import encode_event
 from core.events.types import (
+    ConversationCleared,
     Event,
     MessageFinished,
     ObserverFinished,
@@ -195,7 +196,7 @@ def keep(home: Path, folder: Path, conversation: str, *lines: object) -> Path:
     if len(key) > 200:
         key = f"{key[:200]}-1abc2"
     path = home / "projects" / key / f"{conversation}.jsonl"
-    path.parent.mkdir(parents=True)
+    path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("".join(json.dumps(line, separators=(",", ":")) + "\n" for line in lines))
     return path
 
@@ -213,6 +214,12 @@ def test_a_conversation_is_resumed_only_while_the_agent_knows_it(
     assert (fresh.conversation, fresh.spoken) == (OTHER, False)
     keep(home, workspace.path, ID)
     assert conversation_to_resume(spoken, workspace.path, home) == ID
+    # What was said before the conversation was cleared does not come back.
+    clear = ConversationCleared(query_id="q2", provider_session_id=OTHER)
+    cleared = previous(workspace, begun(), *query(1, None), clear)
+    assert conversation_to_resume(cleared, workspace.path, home) is None
+    keep(home, workspace.path, OTHER)
+    assert conversation_to_resume(cleared, workspace.path, home) == OTHER
 
 
 @pytest.mark.parametrize("name", ["plain", "ünï.cödé", "long" * 40 + "/" + "er" * 60])

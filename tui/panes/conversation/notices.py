@@ -17,6 +17,7 @@ from core.events.types import (
     ComplianceEnforced,
     ComplianceFailed,
     ContextCompaction,
+    ConversationCleared,
     ErrorRaised,
     Event,
     FilesAttached,
@@ -124,6 +125,7 @@ def message_of(event: Event) -> AppMessage | None:
             | SessionFinished()
             | PermissionModeChanged()
             | FilesAttached()
+            | ConversationCleared()
         ):
             return _message(describe(event))
         case _:

@@ -18,6 +18,7 @@ from core.events.types import (
     BudgetRaised,
     BudgetReached,
     ContextCompaction,
+    ConversationCleared,
     Event,
     McpServer,
     McpStatus,
@@ -142,7 +143,7 @@ class StatusFacts:
         """Update the facts that an event is about."""
         self.tokens.add(event)
         match event:
-            case ContextCompaction() | PlanLimit():
+            case ContextCompaction() | ConversationCleared() | PlanLimit():
                 self._on_model(event)
             case PermissionAsked() | AuthRequired():
                 self._questions.add(_question_id(event))
@@ -175,11 +176,13 @@ class StatusFacts:
             case _:
                 self._on_work(event)
 
-    def _on_model(self, event: ContextCompaction | PlanLimit) -> None:
+    def _on_model(self, event: ContextCompaction | ConversationCleared | PlanLimit) -> None:
         """Update what the model's service reports by itself."""
         match event:
             case ContextCompaction():
                 self._context = event.tokens_after or self._context
+            case ConversationCleared():
+                self._context = 0
             case PlanLimit():
                 self._plan = event
 
