@@ -17,10 +17,15 @@ _PATIENCE = 60.0
 
 
 def free_port() -> int:
-    """A port that nobody has."""
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        return int(taken.getsockname()[1])
+    """A port that nobody has, and that nobody gets who does not ask for it by its number.
+
+    Its last connection was closed by the server's side: for a minute the system gives the port to nobody else.
+    """
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        with socket.create_connection(server.getsockname()) as client:
+            server.accept()[0].close()
+            client.recv(1)
+        return int(server.getsockname()[1])
 
 
 @contextmanager

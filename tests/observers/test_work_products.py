@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-import threading
+import os
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -13,6 +14,7 @@ import pytest
 from core.errors import WorkspaceError
 from core.observation import ToolResult
 from core.storage.workspace import Workspace
+from observers import work_products
 from observers.base import ObserverContext, Outcome
 from observers.work_products import WorkProducts, is_draft
 
@@ -136,23 +138,44 @@ def test_a_write_by_way_of_a_link_to_the_workspace_is_found(
     assert observe(context, call).items == 1
 
 
-def test_a_file_that_others_continue_to_write_is_copied_at_its_end(
-    context: ObserverContext, result: Make
+class Writer:
+    """A clock whose every sleep lets others continue to write a file, with pauses in between."""
+
+    PAUSE = 0.4
+
+    def __init__(self, path: Path, *, replaces: bool) -> None:
+        self._path = path
+        self._mode = "wb" if replaces else "ab"
+        self._now = self._due = time.time()
+        self.parts = [b"begun", b" part", b" part", b" whole"]
+        self.sleep(0)
+
+    def monotonic(self) -> float:
+        return self._now
+
+    time = monotonic
+
+    def sleep(self, seconds: float) -> None:
+        self._now += seconds
+        if self.parts and self._now >= self._due:
+            self._due = self._now + self.PAUSE
+            with self._path.open(self._mode) as file:
+                file.write(self.parts.pop(0))
+            os.utime(self._path, (self._now, self._now))
+
+
+@pytest.mark.parametrize(
+    ("replaces", "whole"), [(False, b"begun part part whole"), (True, b" whole")], ids=["appends", "replaces"]
+)
+def test_a_file_that_others_continue_to_write_is_copied_once_it_rests(
+    context: ObserverContext, result: Make, monkeypatch: pytest.MonkeyPatch, replaces: bool, whole: bytes
 ) -> None:
     path = context.workspace.path / "work_products/slow.md"
-    path.write_bytes(b"begun")
-
-    def continue_writing() -> None:
-        for part in range(4):
-            threading.Event().wait(0.4)
-            with path.open("ab") as file:
-                file.write(b" part %d" % part)
-
-    writer = threading.Thread(target=continue_writing)
-    writer.start()
+    writer = Writer(path, replaces=replaces)
+    monkeypatch.setattr(work_products, "time", writer)
     outcome = observe(context, result("Write", "ok", file_path=str(path)))
-    writer.join()
-    assert Path(outcome.artifacts[0].copied_to or "").read_bytes() == path.read_bytes()
+    assert Path(outcome.artifacts[0].copied_to or "").read_bytes() == whole
+    assert writer.parts == []
 
 
 @pytest.mark.parametrize(

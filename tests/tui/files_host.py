@@ -118,7 +118,7 @@ async def hosted(
 
 
 async def until(
-    condition: Callable[[], object], seconds: float = 20.0, reported: Callable[[], object] | None = None
+    condition: Callable[[], object], seconds: float = 60.0, reported: Callable[[], object] | None = None
 ) -> None:
     """Let the application run until a condition holds; `reported` says how things stand when it never does."""
     deadline = time.monotonic() + seconds

@@ -24,6 +24,7 @@ from core.errors import ConnectionFailed
 from core.redaction.redactor import Redactor
 from core.settings.model import Settings
 from tests.model_server import Answer, ModelServer, model_server, refusal
+from tests.tui.files_host import until
 
 KEY = "sk-ant-api03-canary-9f8e7d6c5b4a"
 COMPOSIO_KEY = "ak_canary-0123456789"
@@ -72,6 +73,23 @@ def test_only_what_is_required_keeps_a_session_from_starting(
 
 async def reported(work: Coroutine[Any, Any, Any], within: float = 20) -> Check:
     return await run_check(PlannedCheck("a", "A", work, within), Redactor([KEY]))
+
+
+async def ended_when_given_up(work: Coroutine[Any, Any, Any], pid: Path) -> bool:
+    """Give a check up once its program has written its process id to a file; returns whether the program is gone."""
+    check = asyncio.ensure_future(reported(work))
+    await until(pid.exists)
+    check.cancel()
+    await asyncio.wait({check})
+    return is_gone(pid)
+
+
+def is_gone(pid: Path) -> bool:
+    try:
+        os.kill(int(pid.read_bytes()), 0)
+    except ProcessLookupError:
+        return True
+    return False
 
 
 async def test_what_a_check_says_is_clean_and_without_secrets() -> None:
@@ -163,12 +181,10 @@ async def test_a_command_line_that_is_missing_or_no_program_is_named(tmp_path: P
 
 
 async def test_a_command_line_that_hangs_is_ended(tmp_path: Path) -> None:
-    settings = script(tmp_path, f"echo $$ > {tmp_path}/pid; exec sleep 600")
-    found = await reported(check_agent(settings, dict(os.environ)), within=2)
-    assert found.status == "failed"
-    pid = int((tmp_path / "pid").read_text())
-    with pytest.raises(ProcessLookupError):
-        os.kill(pid, 0)
+    settings = script(
+        tmp_path, f"echo $$ > {tmp_path}/began; mv {tmp_path}/began {tmp_path}/pid; exec sleep 600"
+    )
+    assert await ended_when_given_up(check_agent(settings, dict(os.environ)), tmp_path / "pid")
 
 
 async def test_the_command_line_gets_no_keys(tmp_path: Path) -> None:

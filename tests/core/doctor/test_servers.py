@@ -13,10 +13,10 @@ from core.connections.trust import ServerTrust
 from core.connections.user_servers import UnusableServer, UserServer, find_user_servers
 from core.doctor import checks
 from core.doctor import mcp_probe as mcp_client
-from core.doctor.findings import Finding, PlannedCheck, run_check
+from core.doctor.findings import Finding
 from core.doctor.servers import check_user_server, check_web_reader
-from core.redaction.redactor import Redactor
 from core.settings.model import Settings
+from tests.core.doctor.test_doctor import ended_when_given_up
 from tests.e2e.serving import free_port, serving
 from tests.model_server import Answer, model_server
 from tests.paths import PROJECT
@@ -164,14 +164,8 @@ def test_the_demo_checks_no_server_of_the_folder(tmp_path: Path, monkeypatch: py
 
 
 async def test_one_that_hangs_is_given_up_and_ended(tmp_path: Path) -> None:
-    path = tmp_path / "pid"
-    hangs = f"import os, time; open({str(path)!r}, 'w').write(str(os.getpid())); time.sleep(600)"
-    work = asked(tmp_path, command=sys.executable, args=["-c", hangs])
-    check = await run_check(PlannedCheck("server notes", "Server notes", work, 3.0), Redactor())
-    assert check.status == "failed"
-    assert "no answer within 3 s" in check.found
-    with pytest.raises(ProcessLookupError):
-        os.kill(int(path.read_text()), 0)
+    hangs = f"echo $$ > {tmp_path}/began; mv {tmp_path}/began {tmp_path}/pid; exec sleep 600"
+    assert await ended_when_given_up(asked(tmp_path, command="sh", args=["-c", hangs]), tmp_path / "pid")
 
 
 async def test_the_web_reader_with_a_key_without_one_and_with_a_wrong_one() -> None:

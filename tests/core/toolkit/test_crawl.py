@@ -108,7 +108,7 @@ async def test_a_page_that_hangs_and_one_that_is_not_there_are_distinguished(
     workspace = Workspace.open(tmp_path / "ws2")
     routes = {".example": site.address, ".down.example": f"127.0.0.1:{unused_tcp_port}"}
     routes = dict(reversed(routes.items()))
-    context = ToolContext(workspace, lambda: Fetcher(routes=routes, timeout=0.5))
+    context = ToolContext(workspace, lambda: Fetcher(routes=routes, timeout=3.0))
     answer = await _crawl(context, [f"{HOST}/hang", "http://www.down.example/", f"{HOST}/story/1"])
     await context.aclose()
     workspace.close()

@@ -15,6 +15,7 @@ from observers.base import Interest, ObserverContext, Outcome, Saved
 from observers.catalogue import default_observers
 from observers.execution.replay import observe_result
 from observers.execution.runner import ObserverRunner
+from tests.tui.files_host import until
 
 Make = Callable[..., ToolResult]
 
@@ -212,7 +213,7 @@ async def test_what_is_lost_at_the_deadline_is_named_and_ended_once(
     assert sorted(lost) == [f"probe of mcp__a__slow (t{number})" for number in range(4)]
     gate.set()
     runner.submit(result("mcp__a__slow", "x", "t-late"))
-    await asyncio.sleep(0.05)
+    await until(lambda: len(finished(events)) == 5)
     assert sorted(event.tool_use_id for event in finished(events)) == ["t-late", "t0", "t1", "t2", "t3"]
     assert {event.status for event in finished(events)} == {"failed"}
     assert sum(isinstance(event, ObserverStarted) for event in events) == 5

@@ -3,7 +3,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -125,26 +124,6 @@ def test_reports_of_one_name_and_second_are_all_kept(
         hashlib.sha256(data).hexdigest() for data in (b"one", b"two")
     ]
     assert {entry["session"] for entry in index} == {context.workspace.session_id}
-
-
-def test_a_native_write_is_copied_once_it_rests(context: ObserverContext, result: Make) -> None:
-    path = context.workspace.path / "work_products/slow.md"
-    path.write_bytes(b"begun")
-    started = threading.Event()
-
-    def continue_writing() -> None:
-        for part in range(8):
-            path.write_bytes(b"part %d" % part)
-            started.set()
-            threading.Event().wait(0.05)
-        path.write_bytes(b"whole")
-
-    writer = threading.Thread(target=continue_writing)
-    writer.start()
-    started.wait()
-    outcome = WorkProducts().observe(result("Write", "ok", file_path=str(path)), context)
-    writer.join()
-    assert Path(outcome.artifacts[0].copied_to or "").read_bytes() == b"whole"
 
 
 @pytest.mark.parametrize(

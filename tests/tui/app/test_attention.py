@@ -17,6 +17,7 @@ from core.events.types import (
     QueryReceived,
 )
 from core.settings.model import Settings
+from tests.tui.app_host import settled, shown
 from tests.tui.fakes import make_app, make_session
 from tui.app.controllers.attention import Attention, notification, way_of
 
@@ -128,29 +129,29 @@ async def test_the_screen_learns_of_focus_and_keys_from_its_terminal(tmp_path: P
     app = make_app(tmp_path, session)
     app.attention = attention = Watched()
     async with app.run_test(size=(120, 40)) as pilot:
-        await pilot.pause()
+        await settled(app, pilot)
         app.post_message(events.AppBlur())
         await pilot.pause()
         session.submit("a long one")
         session.finish(duration_ms=30_000)
-        await pilot.pause(0.2)
+        await shown(app, pilot)
         assert len(attention.sent) == 1
 
         app.post_message(events.AppFocus())
         await pilot.pause()
         session.submit("another")
         session.finish(duration_ms=30_000)
-        await pilot.pause(0.2)
+        await shown(app, pilot)
         assert len(attention.sent) == 1
 
         # It has the focus, but for long nobody pressed anything; then somebody does.
         attention.time += 600
         session.bus.publish(ASKED)
-        await pilot.pause(0.2)
+        await shown(app, pilot)
         assert len(attention.sent) == 2
         await pilot.press("x")
         session.bus.publish(PermissionAsked(request_id="r2", tool_name="Bash"))
-        await pilot.pause(0.2)
+        await shown(app, pilot)
         assert len(attention.sent) == 2
 
 
