@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from rich.cells import cell_len
-from textual import events
+from textual import events, on
 from textual.command import Command, CommandList, CommandPalette
 from textual.content import Content
+from textual.widgets import Input
+from textual.worker import WorkerCancelled
 
 from tui.render.format import tail_cut
 from tui.widgets.modal import NARROW
@@ -25,6 +29,15 @@ class Palette(CommandPalette):
     HORIZONTAL_BREAKPOINTS = NARROW
 
     _found: tuple[Command, ...] = ()
+
+    @on(Input.Submitted)
+    async def wait_for_search(self) -> None:
+        """Wait for what the whole text finds, as Enter would choose from what its beginning found."""
+        searches = [each for each in self.workers if each.group == self._GATHER_COMMANDS_GROUP]
+        for search in searches:
+            # A search that was given up for a later one chooses nothing.
+            with suppress(WorkerCancelled):
+                await search.wait()
 
     def on_resize(self, event: events.Resize) -> None:
         """Fit the height of the list and lay out its rows for the new width."""
