@@ -8,10 +8,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import events
-from textual.app import App, SuspendNotSupported
+from textual.app import App, ScreenStackError, SuspendNotSupported
 from textual.binding import BindingType
+from textual.css.query import NoMatches
+from textual.dom import NoScreen
+from textual.errors import NoWidget
 from textual.filter import LineFilter
-from textual.worker import Worker
+from textual.widget import MountError
+from textual.worker import Worker, WorkerFailed
 
 from core.text import clean_line
 from tui.keys.keymap import ActiveBindings, Keys
@@ -33,6 +37,8 @@ if TYPE_CHECKING:
 __all__ = ["BaseApp"]
 
 STYLES = Path(__file__).parents[2] / "styles"
+_GONE = (NoMatches, NoScreen, NoWidget, ScreenStackError, MountError)
+"""What is raised about widgets and screens that were removed."""
 FIRST_STYLES = ("app.tcss", "status.tcss")
 
 
@@ -92,6 +98,12 @@ class BaseApp(App[str]):
         """Call nothing back once the application ends: its widgets are being removed."""
         if not self.is_running:
             event.prevent_default()
+
+    def _handle_exception(self, error: Exception) -> None:
+        """End with a traceback, unless a widget only looked for another one that the end of the application removed."""
+        cause = error.error if isinstance(error, WorkerFailed) else error
+        if self.is_running or not isinstance(cause, _GONE):
+            super()._handle_exception(error)
 
     async def on_event(self, event: events.Event) -> None:
         """Deliver an event; a key waits until the one before it was handled."""

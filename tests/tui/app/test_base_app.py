@@ -1,8 +1,12 @@
 from __future__ import annotations
 
+import pytest
 from textual.app import ComposeResult
+from textual.message import Message
+from textual.widget import Widget
 from textual.widgets import Static
 
+from tests.tui.files_host import until
 from tui.app.base_app import BaseApp
 
 
@@ -13,15 +17,62 @@ class Late(Static):
         self.app.call_later(self.app.exit, "called")
 
 
+class Slow(Static):
+    """Handles a message so late that the application has begun to end, and then looks for another widget."""
+
+    class Told(Message):
+        """Begins it."""
+
+    def __init__(self, *, in_worker: bool = False) -> None:
+        super().__init__()
+        self._in_worker = in_worker
+
+    async def on_slow_told(self) -> None:
+        if self._in_worker:
+            self.app.run_worker(self._look())
+        else:
+            await self._look()
+
+    async def _look(self) -> None:
+        app = self.app
+        await until(lambda: not app.query(Late))
+        app.query_one(Late)
+
+
 class Host(BaseApp):
-    """Shows one widget."""
+    """Shows one widget, and others."""
+
+    def __init__(self, *others: Widget) -> None:
+        super().__init__(None, None)
+        self._others = others
 
     def compose(self) -> ComposeResult:
         yield Late()
+        yield from self._others
 
 
 async def test_nothing_is_called_while_the_widgets_are_removed_at_the_end() -> None:
-    app = Host(None, None)
+    app = Host()
     async with app.run_test():
         assert app.is_running
     assert app.return_value is None
+
+
+@pytest.mark.parametrize("in_worker", [False, True], ids=["message", "worker"])
+async def test_what_is_under_way_at_the_end_may_find_no_widgets(in_worker: bool) -> None:
+    slow = Slow(in_worker=in_worker)
+    app = Host(slow)
+    async with app.run_test():
+        slow.post_message(Slow.Told())
+    assert app.return_code in (None, 0)
+
+
+async def test_what_is_under_way_at_the_end_may_not_fail_otherwise() -> None:
+    class Broken(Slow):
+        async def on_slow_told(self) -> None:
+            raise ValueError("a fault")
+
+    broken = Broken()
+    with pytest.raises(ValueError, match="a fault"):
+        async with Host(broken).run_test():
+            broken.post_message(Slow.Told())
