@@ -11,7 +11,7 @@ measured on a monotonic clock and never derived from `at`.
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import msgspec
 
@@ -257,6 +257,10 @@ class ToolCallStarted(Event, frozen=True, kw_only=True):
     iteration: int = 1
     parent_tool_use_id: str | None = None
 
+    def changed_by(self, answer: PermissionAnswered) -> Self:
+        """Return the call with the arguments that it ran with, if a person changed them."""
+        return self if answer.input is None else msgspec.structs.replace(self, input=answer.input)
+
 
 class ToolCallFinished(Event, frozen=True, kw_only=True):
     """A tool call ended; every call ends exactly once."""
@@ -418,6 +422,7 @@ class PermissionAnswered(Event, frozen=True, kw_only=True):
     patterns: list[str] = []
     input: dict[str, Any] | None = None
     changes: list[str] = []
+    tool_use_id: str | None = None
 
 
 class UntrustedTextRead(Event, frozen=True, kw_only=True):

@@ -14,7 +14,14 @@ import msgspec
 
 from core.errors import JournalError
 from core.events.codec import decode_event
-from core.events.types import ArtifactSaved, Event, ToolCallFinished, ToolCallStarted, UnknownEvent
+from core.events.types import (
+    ArtifactSaved,
+    Event,
+    PermissionAnswered,
+    ToolCallFinished,
+    ToolCallStarted,
+    UnknownEvent,
+)
 
 __all__ = [
     "LARGEST",
@@ -23,6 +30,7 @@ __all__ = [
     "PastCallFinished",
     "PastCallStarted",
     "PastJournal",
+    "PastPermissionAnswered",
     "open_regular",
     "unreadable",
 ]
@@ -53,6 +61,15 @@ class PastArtifactSaved(ArtifactSaved, frozen=True, kw_only=True, tag="artifact_
     """A saved file, and the place of its line in the journal, in bytes."""
 
     place: int = 0
+
+
+class PastPermissionAnswered(PermissionAnswered, frozen=True, kw_only=True, tag="permission_answered"):
+    """The answer to a call that waited, and the place of its line in the journal, in bytes."""
+
+    place: int = 0
+
+
+_Placed = PastCallStarted | PastCallFinished | PastArtifactSaved | PastPermissionAnswered
 
 
 class PastJournal:
@@ -118,7 +135,7 @@ class PastJournal:
     def batches(self, start: int) -> Iterator[tuple[int, list[Event]]]:
         """Yield the events from the line at `start` on, some hundred at a time, each time with the bytes read so far.
 
-        The events of calls and saved files have their places; lines that are not events are counted.
+        The events of calls, answers and saved files have their places; lines that are not events are counted.
 
         Raises:
             JournalError: the file can no longer be read.
@@ -261,10 +278,11 @@ def _with_zone(event: Event) -> Event:
     return event if event.at.tzinfo else msgspec.structs.replace(event, at=event.at.replace(tzinfo=UTC))
 
 
-_PLACED: dict[type[Event], type[PastCallStarted | PastCallFinished | PastArtifactSaved]] = {
+_PLACED: dict[type[Event], type[_Placed]] = {
     ToolCallStarted: PastCallStarted,
     ToolCallFinished: PastCallFinished,
     ArtifactSaved: PastArtifactSaved,
+    PermissionAnswered: PastPermissionAnswered,
 }
 
 

@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 
 from core.errors import JournalError, PathRefused
-from core.events.types import ToolCallFinished, ToolCallStarted
+from core.events.types import PermissionAnswered, ToolCallFinished, ToolCallStarted
 from core.records.journal import iter_journal
 from core.storage.compression import inner_name
 from core.storage.paths import split_path
@@ -179,10 +179,13 @@ def _written(identity: _Identity) -> list[Version]:
             return []
         for event in iter_journal(journal):
             match event:
-                case ToolCallStarted() if _path_of(event, identity) == identity.source:
+                case ToolCallStarted():
                     calls[event.tool_use_id] = event
-                case ToolCallFinished(status="success") if event.tool_use_id in calls:
-                    text = _result(calls.pop(event.tool_use_id), versions)
+                case PermissionAnswered(tool_use_id=str(call)) if call in calls:
+                    calls[call] = calls[call].changed_by(event)
+                case ToolCallFinished() if (began := calls.pop(event.tool_use_id, None)) is not None:
+                    wrote = event.status == "success" and _path_of(began, identity) == identity.source
+                    text = _result(began, versions) if wrote else None
                     if text is not None:
                         data = text.encode("utf-8", "replace")
                         digest = hashlib.sha256(data).hexdigest()

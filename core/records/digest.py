@@ -221,6 +221,7 @@ class DigestRecorder:
                 if isinstance(event, ev.ObserverFinished):
                     metrics = self._observers.setdefault(clean_line(event.observer, 60), RunMetrics())
                     metrics.add(event.status, event.items, event.duration_ms)
+                self._change_arguments(event)
                 noted = _note_of(event)
                 if noted is not None:
                     self._note(event, *noted)
@@ -306,7 +307,6 @@ class DigestRecorder:
     def _begin_call(self, event: ev.ToolCallStarted) -> None:
         query = self._entries.get(("q", event.query_id))
         iteration = query.iteration if isinstance(query, QueryEntry) else max(self._queries, 1)
-        encoded = to_json(event.input)
         self._entries["t", event.tool_use_id] = CallEntry(
             at=event.at,
             tool_use_id=event.tool_use_id,
@@ -314,11 +314,19 @@ class DigestRecorder:
             iteration=iteration,
             offset=self._offset(),
             depth=self._depth(event.parent_tool_use_id),
-            input_size=len(encoded.encode()),
-            input_preview=self._preview(encoded),
+            **self._arguments(event.input),
         )
         if isinstance(query, QueryEntry):
             self._change(("q", event.query_id), tool_calls=query.tool_calls + 1)
+
+    def _change_arguments(self, event: ev.Event) -> None:
+        """Record the arguments that ran, if a person changed those of the model."""
+        if isinstance(event, ev.PermissionAnswered) and event.tool_use_id and event.input is not None:
+            self._change(("t", event.tool_use_id), **self._arguments(event.input))
+
+    def _arguments(self, given: dict[str, Any]) -> dict[str, Any]:
+        encoded = to_json(given)
+        return {"input_size": len(encoded.encode()), "input_preview": self._preview(encoded)}
 
     def _end_call(self, event: ev.ToolCallFinished) -> None:
         found = event.observation

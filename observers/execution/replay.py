@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from core.errors import ObserverError
-from core.events.types import Event, QueryReceived, ToolCallFinished, ToolCallStarted
+from core.events.types import Event, PermissionAnswered, QueryReceived, ToolCallFinished, ToolCallStarted
 from core.observation import McpObservation, NativeObservation, TextContent, ToolCall, ToolResult
 from observers.base import Observer, ObserverContext
 from observers.decoding.decode import MAX_TEXT, decode_bytes
@@ -48,6 +48,8 @@ def results_of(events: Iterable[Event]) -> Iterator[ToolResult]:
                 queries[event.query_id] = event.text
             case ToolCallStarted():
                 calls[event.tool_use_id] = event
+            case PermissionAnswered(tool_use_id=str(call)) if call in calls:
+                calls[call] = calls[call].changed_by(event)
             case ToolCallFinished(observation=observation) if observation is not None:
                 started = calls.pop(event.tool_use_id, None)
                 if started is not None and event.status in ("success", "error"):

@@ -81,6 +81,7 @@ class PaneRequests(Horizontal):
             call.artifacts,
             folder=self.folder,
             progress=call.progress,
+            changes=call.changes,
             read_only=self._workspace.is_only_read,
         )
         self.app.push_screen(self._open_call, partial(self._after_call, self.folder))
@@ -159,7 +160,14 @@ class PaneRequests(Horizontal):
 
         call = event.call
         self.app.push_screen(
-            ToolCallScreen(call.started, call.finished, call.artifacts, folder=event.folder, read_only=True),
+            ToolCallScreen(
+                call.started,
+                call.finished,
+                call.artifacts,
+                changes=call.changes,
+                folder=event.folder,
+                read_only=True,
+            ),
             partial(self._after_call, event.folder),
         )
 

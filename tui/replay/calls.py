@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
+from typing import Any
 
 from core.errors import JournalError
-from core.events.types import ArtifactSaved, Event, ToolCallFinished, ToolCallStarted
-from core.history.journal_reader import PastArtifactSaved, PastCallFinished, PastCallStarted, PastJournal
-from tui.panes.trace.calls import CallNode, CallRecord, Record
+from core.events.types import Event, PermissionAnswered, ToolCallFinished, ToolCallStarted
+from core.history.journal_reader import (
+    PastArtifactSaved,
+    PastCallFinished,
+    PastCallStarted,
+    PastJournal,
+    PastPermissionAnswered,
+)
+from tui.panes.trace.calls import CallEvent, CallNode, CallRecord, Record
 from tui.render.subagent_progress import Progress
 
 __all__ = ["PastCall", "PastCalls"]
@@ -56,7 +64,7 @@ class PastCall:
 
     def __init__(self, journal: PastJournal, started: PastCallStarted) -> None:
         self.name = started.name
-        self.argument_text = _argument_text(started)
+        self.argument_text = _argument_text(started.input)
         self.progress = _NO_PROGRESS
         self._journal = journal
         self._places: tuple[int, ...] = (started.place,)
@@ -67,10 +75,12 @@ class PastCall:
         """Whether the call has ended."""
         return self._ended
 
-    def add(self, event: ToolCallFinished | ArtifactSaved) -> None:
-        """Add where the journal has the end of the call, or a file that it produced."""
+    def add(self, event: CallEvent) -> None:
+        """Add where the journal has the end of the call, a file that it produced, or its changed arguments."""
         self._ended = self._ended or isinstance(event, ToolCallFinished)
-        if isinstance(event, PastCallFinished | PastArtifactSaved):
+        if isinstance(event, PermissionAnswered):
+            self.argument_text = _argument_text(event.input or {})
+        if isinstance(event, PastCallFinished | PastArtifactSaved | PastPermissionAnswered):
             self._places += (event.place,)
 
     def load(self) -> CallRecord:
@@ -84,13 +94,13 @@ class PastCall:
             raise JournalError(f"The journal {self._journal.path} was changed: this call is gone.")
         record = CallRecord(started, progress=self.progress)
         for event in rest:
-            if isinstance(event, ToolCallFinished | ArtifactSaved):
+            if isinstance(event, CallEvent):
                 record.add(event)
         if self._ended and record.finished is None:
             record.add(ToolCallFinished(tool_use_id=started.tool_use_id, status="cancelled"))
         return record
 
 
-def _argument_text(started: ToolCallStarted) -> str:
-    text = "\n".join(value[:LONGEST_TEXT] for value in started.input.values() if isinstance(value, str))
+def _argument_text(arguments: Mapping[str, Any]) -> str:
+    text = "\n".join(value[:LONGEST_TEXT] for value in arguments.values() if isinstance(value, str))
     return text[:LONGEST_TEXT]

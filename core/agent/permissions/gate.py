@@ -250,6 +250,7 @@ class PermissionGate:
                 patterns=[clean(pattern) for pattern in answer.patterns],
                 input=changed,
                 changes=changes_in(changed or {}, event.input) if is_edit else [],
+                tool_use_id=event.tool_use_id,
             )
         )
 

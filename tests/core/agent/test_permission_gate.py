@@ -276,6 +276,7 @@ async def test_changed_arguments_keep_the_secrets_that_were_masked_and_are_recor
     assert answer.input == {"to": "c@d.example", "key": "sk-ant-secret-1", "cc": []}
     recorded = last_answer(events)
     assert recorded.changes == ["to: a@b.example → c@d.example", "cc: added []"]
+    assert recorded.tool_use_id == "t1"
     assert "sk-ant-secret-1" not in repr(recorded)
 
 

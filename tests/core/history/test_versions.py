@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from core.events.codec import encode_event
-from core.events.types import Event, ToolCallFinished, ToolCallStarted
+from core.events.types import Event, PermissionAnswered, ToolCallFinished, ToolCallStarted
 from core.history.versions import find_versions, other_texts
 
 START = datetime(2026, 11, 21, 9, 0, tzinfo=UTC)
@@ -31,12 +31,17 @@ class Written:
         self.journal.touch()
         self._count = 0
 
-    def call(self, name: str, arguments: dict[str, Any], *, status: Any = "success") -> None:
-        """Add a call and its end, a minute after the one before."""
+    def call(
+        self, name: str, arguments: dict[str, Any], *, status: Any = "success", changed: Any = None
+    ) -> None:
+        """Add a call, the arguments to which the person changed it, and its end, a minute after the one before."""
         self._count += 1
         at, key = START + timedelta(minutes=self._count), f"toolu_{self._count}"
         events: tuple[Event, ...] = (
             ToolCallStarted(at=at, query_id="q", tool_use_id=key, name=name, input=arguments),
+            PermissionAnswered(
+                at=at, request_id=key, tool_name=name, tool_use_id=key, decision="allow", input=changed
+            ),
             ToolCallFinished(at=at, tool_use_id=key, status=status),
         )
         with self.journal.open("ab") as journal:
@@ -78,9 +83,12 @@ def test_what_was_written_and_edited_is_found_the_newest_first(tmp_path: Path) -
     session.call("Edit", {**edit, "replace_all": True})
     session.call("Edit", {**edit, "old_string": "not in it"})
     session.write("work_products/b.md", "another file")
+    session.call(
+        "Edit", {**edit, "file_path": "c.md"}, changed={**edit, "old_string": "one", "new_string": "1"}
+    )
     path = session.write("work_products/a.md", "three")
-    assert _texts(path) == ["three", "one 2 2", "one two two"]
-    assert [version.what for version in find_versions(path)] == ["the file", *["written by the agent"] * 2]
+    assert _texts(path) == ["three", "1 2 2", "one 2 2", "one two two"]
+    assert [version.what for version in find_versions(path)] == ["the file", *["written by the agent"] * 3]
     assert [version.name for version in other_texts(path)] == ["b.md"]
 
 

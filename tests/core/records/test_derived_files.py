@@ -218,6 +218,19 @@ def test_previews_are_cut_clean_and_without_secrets_and_sizes_are_whole(script: 
         assert not set(shown) & set("\x1b\u202e")
 
 
+def test_the_arguments_are_those_that_ran(script: Script) -> None:
+    script.at(18, call(3, input={"path": "a.md"}))
+    script.at(
+        18.5,
+        ev.PermissionAnswered(
+            request_id="p", tool_name="write", decision="allow", input={"path": "b.md"}, tool_use_id="t3"
+        ),
+    )
+    script.at(19, result(3, "x"))
+    assert trace_of(script.record, TraceInfo())["tool_calls"][-1]["input_preview"] == '{"path":"b.md"}'
+    assert "a.md" not in transcript_of(script.record)
+
+
 def test_the_size_of_a_stored_result_is_that_of_its_file() -> None:
     script = Script()
     script.at(0, ev.QueryReceived(query_id="q1", text="x"))

@@ -11,7 +11,7 @@ import pytest
 
 from core.errors import ObserverError, WorkspaceError
 from core.events.codec import encode_event
-from core.events.types import QueryReceived, ToolCallFinished, ToolCallStarted
+from core.events.types import PermissionAnswered, QueryReceived, ToolCallFinished, ToolCallStarted
 from core.observation import McpObservation, TextContent, ToolCall, ToolResult
 from core.records.journal import Journal
 from core.redaction.redactor import Redactor
@@ -19,7 +19,7 @@ from core.storage.large_results import store_large_result
 from core.storage.workspace import Workspace
 from observers.base import ObserverContext, texts_of
 from observers.catalogue import default_observers
-from observers.execution.replay import observe_result
+from observers.execution.replay import observe_result, results_of
 from observers.search_results import SearchResults
 from tests.observers.conftest import NOON
 from tui.cli.observe import add_arguments, run
@@ -59,6 +59,16 @@ def test_a_stored_result_is_read_whole(context: ObserverContext, result: Make) -
     again = SearchResults().observe(msgspec.structs.replace(live, observation=whole), context)
     assert again.artifacts == ()
     assert "already saved" in (again.note or "")
+
+
+def test_a_call_is_observed_with_the_arguments_that_ran(result: Make) -> None:
+    live = result(SEARCH, ROWS)
+    began = ToolCallStarted(query_id="q", tool_use_id="t", name=SEARCH, input={"query": "a"})
+    answer = PermissionAnswered(
+        request_id="p", tool_name=SEARCH, tool_use_id="t", decision="allow", input={"query": "b"}
+    )
+    ended = ToolCallFinished(tool_use_id="t", status="success", observation=live.observation)
+    assert [each.call.input for each in results_of([began, answer, ended])] == [{"query": "b"}]
 
 
 def test_a_result_just_in_is_read_from_its_content(context: ObserverContext, result: Make) -> None:

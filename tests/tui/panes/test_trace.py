@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from core.events.types import (
+    ASK_USER,
     ApiRetry,
     ArtifactSaved,
     ComplianceEnforced,
@@ -168,6 +169,27 @@ async def test_what_of_a_time_was_spent_waiting_for_the_person_is_shown_separate
         assert "!" not in bash
         assert "waiting" not in read
         assert "!" in read
+
+
+async def test_a_call_shows_the_arguments_that_ran_and_that_they_were_changed() -> None:
+    changed = PermissionAnswered(
+        request_id="p", tool_name="Read", decision="allow", tool_use_id="t1",
+        input={"file_path": "b.md"}, changes=["file_path: a.md → b.md"],
+    )  # fmt: skip
+    answered = PermissionAnswered(
+        request_id="r", tool_name=ASK_USER, decision="allow", tool_use_id="t2", input={"answers": {}}
+    )
+    view = pane()
+    async with hosted(view, 90, 20):
+        view.handle_events([asked(), started("t1", "Read", file_path="a.md"), started("t2", ASK_USER)])
+        view.handle_events([changed, answered, finished("t1"), finished("t2")])
+        assert "✓ Read  b.md  changed" in shown(view)[1]
+        assert "changed" not in shown(view)[2]
+        record = view.record("t1")
+        assert record is not None
+        call = record.load()
+        assert (call.started.input, call.changes) == ({"file_path": "b.md"}, ("file_path: a.md → b.md",))
+        assert record.argument_text == "b.md"
 
 
 async def test_states_other_than_success_are_words_too() -> None:

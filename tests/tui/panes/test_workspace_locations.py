@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from core.events.types import ArtifactSaved, ToolCallFinished, ToolCallStarted
+from core.events.types import ArtifactSaved, PermissionAnswered, ToolCallFinished, ToolCallStarted
 from core.observation import McpObservation
 from core.records.journal import Journal
 from core.redaction.redactor import Redactor
@@ -201,6 +201,13 @@ def test_what_is_known_of_where_files_came_from(tmp_path: Path) -> None:
         [
             call("mcp__local_toolkit__crawl_parallel", {"urls": [url, 7]}, "toolu_4"),
             call("mcp__local_toolkit__write_local_file", {"path": "work_products/a.md"}, "toolu_6"),
+            PermissionAnswered(
+                request_id="p",
+                tool_name="mcp__local_toolkit__write_local_file",
+                tool_use_id="toolu_6",
+                decision="allow",
+                input={"path": "work_products/c.md"},
+            ),
             call("mcp__local_toolkit__read_local_file", {"path": "work_products/b.md"}, "toolu_7"),
             artifact("work_products/report.html", "toolu_2", "/reports/report_1.html"),
             artifact("urls.txt", None),
@@ -216,6 +223,7 @@ def test_what_is_known_of_where_files_came_from(tmp_path: Path) -> None:
 
     assert found(f"{tmp_path}/{article_path(url)}") == "toolu_4"
     assert found(f"{tmp_path}/work_products/a.md") == "toolu_6"
+    assert found(f"{tmp_path}/work_products/c.md") == "toolu_6"
     assert found(f"{tmp_path}/work_products/b.md") is None
     assert found(f"{tmp_path}/work_products/report.html") == "toolu_2"
     assert found("/reports/report_1.html") == "toolu_2"

@@ -17,6 +17,7 @@ from core.events.types import (
     Event,
     MessageFinished,
     ObserverStarted,
+    PermissionAnswered,
     PermissionAsked,
     QueryFinished,
     QueryReceived,
@@ -269,13 +270,23 @@ async def test_nothing_can_be_typed_and_every_way_out_of_a_pane_leads_to_another
 
 
 async def test_a_call_is_read_from_the_journal_when_it_is_opened(tmp_path: Path) -> None:
-    folder = write(tmp_path, many(30))
+    events = many(30)
+    first = next(
+        index for index, event in enumerate(events) if getattr(event, "tool_use_id", "") == "call_0_0"
+    )
+    answer = PermissionAnswered(
+        request_id="p", tool_name="Read", tool_use_id="call_0_0", decision="allow",
+        input={"file_path": "changed.md"}, changes=["file_path: part 0 0.md → changed.md"],
+    )  # fmt: skip
+    folder = write(tmp_path, [*events[: first + 1], answer, *events[first + 1 :]])
     async with past(folder, tail=4_000) as (app, pilot):
         trace = pane(app, TracePane)
         await pilot.press("2", "home", "down", "enter")
         await until(lambda: isinstance(app.screen, ToolCallScreen))
         screen = call_shown(app)
-        assert screen.started.input == {"file_path": "part 0 0.md"}
+        assert trace.cursor.argument == trace.cursor.record.argument_text == "changed.md"
+        assert screen.started.input == {"file_path": "changed.md"}
+        assert screen.changes == ("file_path: part 0 0.md → changed.md",)
         assert screen.finished is not None
         assert screen.finished.observation is not None
         assert screen.finished.observation.output == "result 0 0"

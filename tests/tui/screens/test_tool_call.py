@@ -17,6 +17,7 @@ from textual.widgets import Input
 from core.events.types import (
     ArtifactSaved,
     MessageFinished,
+    PermissionAnswered,
     SubagentFinished,
     SubagentProgress,
     ToolCallFinished,
@@ -43,7 +44,7 @@ from tui.screens.application.help import HelpScreen
 from tui.screens.files.artifact_list import ArtifactList
 from tui.screens.tool_call.screen import CallView, ToolCallScreen
 from tui.terminal.programs import PAGER, NoProgram, command_of
-from tui.viewers.tool_call.body import arguments_text, call_body, notes_of, result_text
+from tui.viewers.tool_call.body import arguments_text, call_body, call_text, notes_of, result_text
 from tui.viewers.tool_call.stored_result import StoredResult, read_stored_result
 
 NAME = "mcp__composio__COMPOSIO_SEARCH_NEWS"
@@ -74,6 +75,25 @@ def saved(path: str, call: str | None = None) -> ArtifactSaved:
 
 def text(call: ToolCallStarted, end: ToolCallFinished | None, width: int = 80) -> str:
     return "\n".join(lines(call_body(call, end), width))
+
+
+async def test_a_call_whose_arguments_were_changed_shows_those_that_ran_and_the_change() -> None:
+    screen = ToolCallScreen(started(query="AI chips"))
+    async with hosted(screen=screen, size=(90, 34)) as (app, pilot):
+        await until(lambda: 'query: "AI chips"' in screen_text(app))
+        answer = PermissionAnswered(
+            request_id="p", tool_name=NAME, tool_use_id="t", decision="allow",
+            input={"query": "memory"}, changes=["query: AI chips → memory"],
+        )  # fmt: skip
+        screen.handle_events([answer, finished(mcp("x"))])
+        await until(lambda: 'query: "memory"' in screen_text(app))
+        for shown in ("changed by you", "what you changed", "query: AI chips → memory"):
+            assert shown in screen_text(app)
+        await pilot.press("a")
+        assert app.copied == ['{"query":"memory"}']
+    paged = call_text(screen.started, screen.finished, (), screen.changes)
+    assert "Arguments (changed by you)" in paged
+    assert "query: AI chips → memory" in paged
 
 
 async def test_a_finished_call_shows_everything_and_leads_to_its_files() -> None:

@@ -13,6 +13,7 @@ from core.events.types import (
     ArtifactSaved,
     Event,
     MessageFinished,
+    PermissionAnswered,
     TextDelta,
     TokensSpent,
     ToolCallFinished,
@@ -26,6 +27,7 @@ from tui.render.wait_time import Wait
 
 __all__ = [
     "STOPPED",
+    "CallEvent",
     "CallNode",
     "CallRecord",
     "CallSource",
@@ -48,6 +50,10 @@ _WRAPPERS = re.compile(r"(?:<tool_use_error>|Error executing tool [^\s:]+:|MCP e
 """What tools and the command line put before the message of a failure."""
 
 
+CallEvent = ToolCallFinished | ArtifactSaved | PermissionAnswered
+"""What is added to the record of a call."""
+
+
 class Record(Protocol):
     """What is known of one tool call, in memory or in a journal."""
 
@@ -65,8 +71,8 @@ class Record(Protocol):
     def ended(self) -> bool:
         """Whether the call has ended."""
 
-    def add(self, event: ToolCallFinished | ArtifactSaved) -> None:
-        """Add the end of the call, or a file that it produced."""
+    def add(self, event: CallEvent) -> None:
+        """Add the end of the call, a file that it produced, or its arguments as the person changed them."""
 
     def load(self) -> CallRecord:
         """Return the complete record; may read from the disk."""
@@ -74,12 +80,16 @@ class Record(Protocol):
 
 @dataclass(slots=True)
 class CallRecord:
-    """Everything in the session's events about one tool call."""
+    """Everything in the session's events about one tool call.
+
+    `started` has the arguments with which it ran; `changes` say how the person changed them, if so.
+    """
 
     started: ToolCallStarted
     finished: ToolCallFinished | None = None
     artifacts: list[ArtifactSaved] = field(default_factory=list)
     progress: Progress = field(default_factory=Progress)
+    changes: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
@@ -97,12 +107,15 @@ class CallRecord:
         """Whether the call has ended."""
         return self.finished is not None
 
-    def add(self, event: ToolCallFinished | ArtifactSaved) -> None:
-        """Add the end of the call, or a file that it produced."""
-        if isinstance(event, ArtifactSaved):
-            self.artifacts.append(event)
-        else:
-            self.finished = event
+    def add(self, event: CallEvent) -> None:
+        """Add the end of the call, a file that it produced, or its arguments as the person changed them."""
+        match event:
+            case ArtifactSaved():
+                self.artifacts.append(event)
+            case ToolCallFinished():
+                self.finished = event
+            case PermissionAnswered():
+                self.started, self.changes = self.started.changed_by(event), tuple(event.changes)
 
     def load(self) -> CallRecord:
         """Return the record itself."""
@@ -116,7 +129,7 @@ class CallNode:
     `began`, `took` and `heard`, the time of a sub-agent's last sign of life, are seconds of a monotonic clock. `at` is
     when it began in seconds of the time of day, as are the times of `wait`: when it waited for the person, if it did.
     `tokens` and `cost` (US dollars) are those of a query or a sub-agent, with all that worked for it; the cost is an
-    estimate unless `exact`. `error` is a failure's own message.
+    estimate unless `exact`. `error` is a failure's own message. `changed` is whether the person changed its arguments.
     While a filter is on, `matched` says that the row itself matches, and `hits` counts the matching rows in the
     subtree that begins here.
     """
@@ -148,6 +161,7 @@ class CallNode:
     cost: float | None = None
     exact: bool = False
     error: str = ""
+    changed: bool = False
 
     @property
     def depth(self) -> int:
@@ -233,6 +247,16 @@ class CallNode:
             self.flag = RECOVERED if seen.recovered else LOST
         if isinstance(seen, CrawlObservation) and self.note:
             self.argument = ""
+
+    def change(self, answer: PermissionAnswered) -> None:
+        """Show the arguments with which the call runs, as the person changed them."""
+        if self.record is None or answer.input is None:
+            return
+        self.record.add(answer)
+        if answer.changes:
+            self.changed = True
+            self.label = tool_label(answer.tool_name, answer.input)
+            self.argument = main_argument(answer.tool_name, answer.input)
 
     def spend(self, event: TokensSpent) -> None:
         """Add the tokens of a message, and what they may have cost, to this row and to those it works for."""

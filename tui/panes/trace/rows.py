@@ -24,6 +24,7 @@ QUIET = 5.0
 SLOW_MARK, VERY_SLOW_MARK = "!", "!!"
 OTHER_CELLS = 12
 SEPARATOR = " · "
+CHANGED = "changed"
 LEAST_CELLS = 5
 FOLDED, UNFOLDED = "▸", "▾"
 _MARK = "“ "
@@ -103,11 +104,15 @@ def _description(
     label = middle_cut(node.label, room)
     rest = room - width_of(label) - 2
     fine = node.mark in {Mark.SUCCESS, Mark.RUNNING}
-    urgent = bool(node.flag) or node.kind == "agent" or not fine
+    urgent = bool(node.flag) or node.changed or node.kind == "agent" or not fine
     argument_room = min(width_of(node.argument), rest)
     note_room = min(width_of(note), rest)
     if note and node.argument:
-        if urgent:
+        if node.changed and note.startswith(CHANGED):
+            # The arguments that ran are what the person wants to see.
+            note_room = max(width_of(CHANGED), min(note_room, rest - width_of(node.argument) - 2))
+            argument_room = rest - note_room - 2
+        elif urgent:
             argument_room = rest - note_room - 2
         elif rest - note_room - 2 >= min(width_of(node.argument), OTHER_CELLS):
             argument_room = min(argument_room, rest - note_room - 2)
@@ -142,7 +147,15 @@ def _note(node: CallNode, now: float, columns: Columns, *, with_error: bool) -> 
         waited = f"waited {waited}" if columns.bar else f"{waited} waiting for you"
     error = node.error if with_error else ""
     used = tokens(node.tokens) if node.tokens and node.kind == "agent" and not columns.tokens else ""
-    parts = (node.flag, error, node.note, used, waited, _quiet(node, now))
+    parts = (
+        node.flag,
+        CHANGED if node.changed else "",
+        error,
+        node.note,
+        used,
+        waited,
+        _quiet(node, now),
+    )
     return SEPARATOR.join(part for part in parts if part)
 
 

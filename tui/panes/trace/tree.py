@@ -12,6 +12,7 @@ from core.events.types import (
     Event,
     MessageFinished,
     ObserverFinished,
+    PermissionAnswered,
     QueryFinished,
     QueryReceived,
     SessionFinished,
@@ -106,6 +107,8 @@ class CallTree:
                 self.on_retry(event)
             case ArtifactSaved():
                 self.on_artifact_saved(event)
+            case PermissionAnswered(tool_use_id=str(call)) if call in self.by_key:
+                self.by_key[call].change(event)
             case ObserverFinished():
                 self.on_observer_finished(event)
             case SessionFinished() | SessionStarted():

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from core.errors import JournalError
-from core.events.types import ArtifactSaved, Event, ToolCallFinished, ToolCallStarted
+from core.events.types import ArtifactSaved, Event, PermissionAnswered, ToolCallFinished, ToolCallStarted
 from core.records.journal import iter_journal
 from core.storage.compression import inner_name
 from core.storage.workspace import JOURNAL
@@ -27,11 +27,12 @@ _PATHS = ("path", "file_path", "output_path")
 
 @dataclass(slots=True)
 class Call:
-    """A call as a journal has it, with the files it produced."""
+    """A call as a journal has it, with the files it produced, and how the person changed its arguments."""
 
     started: ToolCallStarted
     finished: ToolCallFinished | None
     artifacts: tuple[ArtifactSaved, ...]
+    changes: tuple[str, ...] = ()
 
 
 class Origins:
@@ -62,10 +63,15 @@ class Origins:
                     if observation is not None and observation.stored_at is not None:
                         self._stored[_key(observation.stored_at)] = call
                 case ToolCallStarted():
-                    for path in _written_by(event.name, event.input):
-                        self._requested.setdefault(_key(path), []).append(event.tool_use_id)
+                    self._note_written(event.tool_use_id, event.name, event.input)
+                case PermissionAnswered(tool_use_id=str(call), input=dict(changed)):
+                    self._note_written(call, event.tool_name, changed)
                 case _:
                     pass
+
+    def _note_written(self, call: str, name: str, arguments: Mapping[str, Any]) -> None:
+        for path in _written_by(name, arguments):
+            self._requested.setdefault(_key(path), []).append(call)
 
     def find(self, path: str, folder: str | None) -> str | None:
         """The id of the call that the file at an absolute path came from; `folder` is that of the session."""
@@ -99,6 +105,7 @@ def read_origin(session: Path, path: Path) -> Call | None:
     started: dict[str, ToolCallStarted] = {}
     ended: dict[str, ToolCallFinished] = {}
     artifacts: dict[str, list[ArtifactSaved]] = {}
+    changes: dict[str, tuple[str, ...]] = {}
     for event in iter_journal(journal):
         match event:
             case ToolCallStarted():
@@ -107,13 +114,17 @@ def read_origin(session: Path, path: Path) -> Call | None:
                 ended[event.tool_use_id] = event
             case ArtifactSaved(tool_use_id=str(call)):
                 artifacts.setdefault(call, []).append(event)
+            case PermissionAnswered(tool_use_id=str(call)) if call in started:
+                started[call] = started[call].changed_by(event)
+                changes[call] = tuple(event.changes)
             case _:
                 continue
         origins.handle_events([event])
     origin = origins.find(str(path), str(session))
     if origin is None or origin not in started:
         return None
-    return Call(started[origin], ended.get(origin), tuple(artifacts.get(origin, ())))
+    files = tuple(artifacts.get(origin, ()))
+    return Call(started[origin], ended.get(origin), files, changes.get(origin, ()))
 
 
 def _key(path: str) -> str:

@@ -17,7 +17,14 @@ from textual.timer import Timer
 from textual.widgets import Input
 
 from core.events.tool_names import tool_label, tool_name
-from core.events.types import UNSTAMPED, ArtifactSaved, Event, ToolCallFinished, ToolCallStarted
+from core.events.types import (
+    UNSTAMPED,
+    ArtifactSaved,
+    Event,
+    PermissionAnswered,
+    ToolCallFinished,
+    ToolCallStarted,
+)
 from core.events.units import duration, milliseconds, size
 from core.text import clean_line
 from tui.keys.places import KeyPlace, key_binding
@@ -98,6 +105,7 @@ class ToolCallScreen(DocumentScreen[str | None]):
         artifacts: the files it created.
         folder: the session's folder with large results and artifacts; None if unknown.
         progress: the progress of a sub-agent.
+        changes: how the person changed the arguments, which are those of `started`.
         zone: the time zone of times shown; that of this machine by default.
         read_only: whether the call is one of a past session, so that its files cannot be edited or deleted.
     """
@@ -125,6 +133,7 @@ class ToolCallScreen(DocumentScreen[str | None]):
         *,
         folder: Path | None = None,
         progress: Progress | None = None,
+        changes: Sequence[str] = (),
         zone: tzinfo | None = None,
         read_only: bool = False,
     ) -> None:
@@ -133,6 +142,7 @@ class ToolCallScreen(DocumentScreen[str | None]):
         self.finished = finished
         self.artifacts = tuple(artifacts)
         self.progress = progress or Progress()
+        self.changes = tuple(changes)
         self.as_text = False
         self._folder = folder
         self._zone = zone
@@ -168,19 +178,21 @@ class ToolCallScreen(DocumentScreen[str | None]):
     # -- events -----------------------------------------------------------------------------------
 
     def handle_events(self, events: Sequence[Event]) -> None:
-        """Update the end, the files and the progress of this call."""
-        call, before = self.started.tool_use_id, (self.finished, self.artifacts, self.progress)
+        """Update the end, the files, the progress and the arguments of this call."""
+        call, before = self.started.tool_use_id, (self.finished, self.artifacts, self.progress, self.started)
         for event in events:
             match event:
                 case ToolCallFinished(tool_use_id=id_) if id_ == call and self.finished is None:
                     self.finished = event
                 case ArtifactSaved(tool_use_id=id_) if id_ == call and event not in self.artifacts:
                     self.artifacts = (*self.artifacts, event)
+                case PermissionAnswered(tool_use_id=id_) if id_ == call:
+                    self.started, self.changes = self.started.changed_by(event), tuple(event.changes)
                 case _:
                     self.progress = self.progress.after(event, call)
         if not self.is_mounted:
             return
-        if (self.finished, self.progress) != (before[0], before[2]):
+        if (self.finished, self.progress, self.started) != (before[0], before[2], before[3]):
             self._show()
         elif self.artifacts != before[1]:
             self._show_artifacts()
@@ -209,6 +221,7 @@ class ToolCallScreen(DocumentScreen[str | None]):
             finished,
             as_text=self.as_text,
             progress=self.progress,
+            changes=self.changes,
             notes=self._notes,
             waiting=waiting,
         )
@@ -357,7 +370,7 @@ class ToolCallScreen(DocumentScreen[str | None]):
         start_job(self, self._page, "pager")
 
     async def _page(self) -> None:
-        text = await asyncio.to_thread(call_text, self.started, self.ended, self._notes)
+        text = await asyncio.to_thread(call_text, self.started, self.ended, self._notes, self.changes)
         try:
             page(self.app, text, command_of(PAGER, os.environ))
         except NoProgram as error:

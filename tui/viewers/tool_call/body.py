@@ -45,6 +45,7 @@ __all__ = [
 ]
 
 _INDENT = 2
+_CHANGED = "changed by you"
 _MAX_TEXT = 4 * 1024 * 1024
 _MAX_TREE = 128 * 1024 * 1024
 _SHORT_PROMPT_LINES = 6
@@ -66,6 +67,7 @@ def call_body(
     *,
     as_text: bool = False,
     progress: Progress | None = None,
+    changes: Sequence[str] = (),
     notes: Sequence[str] = (),
     waiting: str = "",
 ) -> SectionsBody:
@@ -78,6 +80,7 @@ def call_body(
         finished: its end; None while it runs.
         as_text: whether JSON is shown as text.
         progress: the progress of the sub-agent that the call started.
+        changes: how the person changed the arguments that the model wrote, a line for each.
         notes: lines shown above the result.
         waiting: a line shown instead of a result that is still being read from its file.
     """
@@ -93,7 +96,11 @@ def call_body(
         if isinstance(prompt, str) and prompt.strip():
             arguments = {key: value for key, value in arguments.items() if key != "prompt"}
             sections.append(_prompt(prompt.strip(), answered=finished is not None))
-    sections.append(Section("Arguments", list(_arguments(arguments, as_text=as_text))))
+    parts = list(_arguments(arguments, as_text=as_text))
+    if changes:
+        parts.append(Part(_text("what you changed", role="key"), apart=True))
+        parts.append(Part(TextBody("\n".join(changes), indent=_INDENT)))
+    sections.append(Section("Arguments", parts, _CHANGED if changes else ""))
     written: list[Part] = []
     warnings = [Part(_text(note, role="warn")) for note in (*notes_of(observation), *notes)]
     if finished is None:
@@ -133,10 +140,16 @@ def result_text(finished: ToolCallFinished | None) -> str:
     return "\n".join(_cleaned(block.text) for block in blocks if isinstance(block, TextContent))
 
 
-def call_text(started: ToolCallStarted, finished: ToolCallFinished | None, notes: Sequence[str] = ()) -> str:
+def call_text(
+    started: ToolCallStarted,
+    finished: ToolCallFinished | None,
+    notes: Sequence[str] = (),
+    changes: Sequence[str] = (),
+) -> str:
     """Return arguments and result as one clean text, for a pager; `notes` are put above the result."""
     arguments = msgspec.json.format(arguments_text(started), indent=_INDENT) if started.input else "none"
-    parts = [started.name, "", "Arguments", arguments, "", "Result"]
+    head = f"Arguments ({_CHANGED})" if changes else "Arguments"
+    parts = [started.name, "", head, arguments, *changes, "", "Result"]
     if finished is None:
         parts.append("The call is still running.")
     else:
