@@ -259,7 +259,7 @@ async def _read_start(
     conversation = None
     if not resume.fresh:
         home = _agent_home(settings) or resumed.settings.claude_config_dir or Path.home() / ".claude"
-        conversation = conversation_to_resume(previous, workspace.path, home)
+        conversation = await asyncio.to_thread(conversation_to_resume, previous, workspace, home)
     previous.recorder.resume(time.monotonic, time.time())
     return _Start(
         settings=resumed.settings,

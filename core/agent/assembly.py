@@ -9,10 +9,12 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 from uuid import uuid4
 
 from core.agent.auth.wait import IsConnected
+from core.agent.conversation.store import ConversationStore
+from core.agent.conversation.transcripts import spending_so_far, transcript_of
 from core.agent.definitions.commands import CustomCommand
 from core.agent.definitions.prompts import SubagentDefinition
 from core.agent.definitions.skills import Skill, install_skills
@@ -33,10 +35,9 @@ from core.agent.permissions.policy import PermissionPolicy
 from core.agent.permissions.rule_set import RuleSet, rules_of
 from core.agent.permissions.store import RuleStore
 from core.agent.permissions.taint import Taint
-from core.agent.transcripts import spending_so_far, transcript_of
 from core.concurrency.worker import WorkerProcess
 from core.connections.base import Connection
-from core.errors import AgentError, ConnectionFailed, SettingsError, UniversalAgentError
+from core.errors import AgentError, ConnectionFailed, SettingsError, UniversalAgentError, WorkspaceError
 from core.events.types import Event, McpServer, UntrustedTextRead
 from core.observation import ToolResult
 from core.pipelines import Pipelines
@@ -48,6 +49,9 @@ from core.settings.model import PermissionMode, Settings
 from core.settings.prices import read_prices, unpriced_error
 from core.storage.workspace import Workspace
 from core.telemetry.tracer import Tracer
+
+if TYPE_CHECKING:
+    import claude_agent_sdk as sdk
 
 __all__ = ["AgentAssembly", "AgentParts", "Connector"]
 
@@ -138,6 +142,9 @@ class AgentAssembly:
             rules=self.rules,
         )
         self.prices = Prices(read_prices(settings.prices), settings.context_window)
+        self._store = ConversationStore(
+            parts.workspace, self._agent_home(), lambda error: report("records", error)
+        )
         self._briefing: Briefing | None = None
         self._servers: dict[str, dict[str, Any]] | None = None
         self._last: Translator | None = None
@@ -217,7 +224,10 @@ class AgentAssembly:
         )
         if parts.agent_home is not None:
             await asyncio.to_thread(make_private, parts.agent_home)
-        spent_before = await asyncio.to_thread(self._spent_before) if self._begun else None
+        spent_before = None
+        if self._begun:
+            await self.keep_conversation()
+            spent_before = await asyncio.to_thread(self._spent_before)
         options = await build_options(
             self._effective_settings(),
             self._briefing,
@@ -231,7 +241,10 @@ class AgentAssembly:
             telemetry=await parts.tracer.agent_environment(parts.environ) if parts.tracer else {},
         )
         loop = AgentLoop(
-            options,
+            # Each entry is stored at once: what is still in memory is lost with the program.
+            replace(
+                options, session_store=cast("sdk.SessionStore", self._store), session_store_flush="eager"
+            ),
             hooks=hooks,
             gate=self._gate,
             translator=translator,
@@ -282,6 +295,15 @@ class AgentAssembly:
         # The agent lists its models when it is connected.
         if self._last is not None:
             self.refuse_unpriced(choice)
+
+    async def keep_conversation(self) -> None:
+        """Copy what the agent alone has of the conversation to the session's folder; never raises."""
+        # Since `/clear` it may be another one.
+        conversation = (self._last and self._last.provider_session_id) or self.conversation_id
+        try:
+            await asyncio.to_thread(self._store.catch_up, conversation)
+        except WorkspaceError as error:
+            self._report("records", error)
 
     def close(self) -> None:
         """Remove the agent's private files, and close its servers and connections."""

@@ -120,7 +120,8 @@ async def build_options(
         # The SDK accepts a file or its own servers; of its own it puts only the names on the command line.
         extra["mcp-config"] = str(servers.file)
     options: sdk.ClaudeAgentOptions = loaded.ClaudeAgentOptions(
-        system_prompt=briefing.system_prompt,
+        # A conversation that is resumed gets the prompt of this run: the date and the folder may be others.
+        system_prompt={"type": "custom", "prompt": briefing.system_prompt, "snapshot": False},
         tools=[*BASE_TOOLS, *settings.extra_tools, *(["Skill"] if briefing.skills else [])],
         mcp_servers=dict(servers.here) or servers.file,
         strict_mcp_config=True,

@@ -11,8 +11,8 @@ from typing import Any
 
 import msgspec
 
+from core.agent.conversation.store import ConversationStore
 from core.agent.permissions.taint import Taint
-from core.agent.transcripts import transcript_of
 from core.errors import ConversationGone, JournalError, SettingsError, WorkspaceError
 from core.events.types import (
     ArtifactSaved,
@@ -278,21 +278,27 @@ def prepare_resume(
     return replace(settings, demo=demo), Resume(folder, fresh, frozenset(named))
 
 
-def conversation_to_resume(previous: PreviousState, folder: Path, agent_home: Path) -> str | None:
-    """The id of the conversation to resume; None when none was begun.
+def conversation_to_resume(previous: PreviousState, workspace: Workspace, agent_home: Path) -> str | None:
+    """The id of the conversation to resume, which the agent finds then; None when none was begun.
 
-    `agent_home` is where the command-line agent keeps its state.
+    `agent_home` is where the command-line agent keeps its state. Call it in a thread.
 
     Raises:
-        ConversationGone: the model wrote something in it, but its transcript no longer exists.
+        ConversationGone: the model wrote something in it, but its transcript no longer exists, or cannot be read.
     """
-    if previous.conversation is None:
+    conversation = previous.conversation
+    if conversation is None:
         return None
-    if transcript_of(previous.conversation, worked_in=folder, agent_home=agent_home) is not None:
-        return previous.conversation
+    try:
+        if ConversationStore(workspace, agent_home).prepare(conversation):
+            return conversation
+    except WorkspaceError as error:
+        raise ConversationGone(
+            f"the conversation in {workspace.session_id} cannot be given to the agent: {error}"
+        ) from error
     if previous.spoken:
         raise ConversationGone(
-            f"the agent's record of the conversation in {folder.name} was not found in {agent_home}. "
-            "The agent removes old ones, and finds none if the folder was moved or another login is used"
+            f"the conversation of {workspace.session_id} was not found in {agent_home}, and the session's folder has "
+            "no copy of it: earlier versions made none"
         )
     return None

@@ -423,6 +423,7 @@ class Session:
     async def _release(self) -> None:
         """End what runs: the agent, the polling of accounts, the task of the queries."""
         await self._agent.close()
+        await self._assembly.keep_conversation()
         # Its configuration has keys: it must not remain on the disk, whatever happens next.
         self._assembly.close()
         self._auth.close()

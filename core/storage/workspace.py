@@ -23,6 +23,7 @@ from core.storage.paths import shown
 from core.text import escape_unsafe, holds_unsafe, without_surrogates
 
 __all__ = [
+    "CONVERSATION",
     "FOLDERS",
     "JOURNAL",
     "RECORDS",
@@ -30,6 +31,7 @@ __all__ = [
     "SAVED_REPORTS",
     "WORKSPACES",
     "Workspace",
+    "is_record",
     "saved_reports_of",
 ]
 
@@ -46,6 +48,8 @@ FOLDERS = (
     "downloads",
 )
 JOURNAL = "journal.jsonl"
+CONVERSATION = ".conversation"
+"""The folder with the agent's transcripts, by which a session is resumed wherever its folder is."""
 _LOCK = ".lock"
 RECORDS = frozenset(
     {
@@ -56,16 +60,22 @@ RECORDS = frozenset(
         "summary.txt",
         "spans.jsonl",
         "queue.json",
+        CONVERSATION,
         _LOCK,
     }
 )
-"""Names of the files that the session itself writes to its folder; nothing else may change them."""
+"""Names of what the session itself writes to its folder; nothing else may change it."""
 # A program that checks whether a session runs also holds its lock for a moment.
 _ENCODER = msgspec.json.Encoder()
 _BLOCK_FIELDS = {"type", "text", "data", "mime_type"}
 _LOCK_WAITS = (0.0, 0.05, 0.2)
 _PIECE = 64 << 10
 _SESSION = re.compile(r"session_\d{8}_\d{6}(?:-\d+)?")
+
+
+def is_record(relative: str) -> bool:
+    """Whether a path in the folder of a session is one of its records, or in one."""
+    return relative.lower().split("/", 1)[0] in RECORDS
 
 
 def saved_reports_of(folder: Path) -> Path | None:

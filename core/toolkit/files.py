@@ -11,7 +11,7 @@ from pydantic import Field
 
 from core.errors import PathRefused, WorkspaceError
 from core.events.units import quantity
-from core.storage.workspace import RECORDS
+from core.storage.workspace import is_record
 from core.text import clean_line
 from core.toolkit.context import ToolContext
 
@@ -62,7 +62,7 @@ async def write_local_file(
     """
     relative = inside(context, path)
     # An agent that could change a record could change what it has done.
-    if relative.lower() in RECORDS:
+    if is_record(relative):
         raise PathRefused(
             f"{_shown(relative)} is a record that the session itself keeps; choose another name"
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import threading
 import time
@@ -21,6 +22,7 @@ from core.events.types import (
 )
 from core.records.journal import read_journal
 from core.storage.queue_file import QUEUE_FILE
+from core.storage.workspace import CONVERSATION
 from tests.e2e.running import Finished, model_environment, program, run
 from tests.e2e.scripted_model import Block, Text, Use, scripted_model
 from tests.e2e.terminal import terminal
@@ -34,11 +36,13 @@ class Model:
 
     def __init__(self) -> None:
         self.sent: list[list[Any]] = []
+        self.prompts: list[str] = []
 
     def __call__(self, body: dict[str, Any], results: int) -> tuple[Block, ...]:
         if not body.get("tools"):
             return (Text("COMPLEX"),)
         self.sent.append(body["messages"])
+        self.prompts.append(json.dumps(body["system"]))
         if results == 0:
             return Text("I look."), Use(LIST, {"path": ""})
         return (Text(f"Answer {len(self.sent)}."),)
@@ -56,7 +60,10 @@ def test_the_model_is_sent_the_earlier_turns_as_long_as_there_is_its_conversatio
         assert (first.code, first.stdout) == (0, "Answer 2.\n")
         before = (first.session / "journal.jsonl").read_bytes()
         (first.session / QUEUE_FILE).write_text('{"version": 1, "queries": ["never sent"]}')
-        second = run(tmp_path, "run", "--resume", "latest", SECOND, env=env)
+        # A copy of it, for another user: each continues by itself.
+        elsewhere = tmp_path / "elsewhere"
+        shutil.copytree(tmp_path / "AGENT_RUN_WORKSPACES", elsewhere / "AGENT_RUN_WORKSPACES")
+        second = run(elsewhere, "run", "--resume", "latest", SECOND, env=model_environment(elsewhere, url))
         assert (second.code, second.stdout) == (0, "Answer 3.\n"), second.stderr
         asked = model.sent[-1]
         assert FIRST in text_of(asked, "user")
@@ -64,19 +71,23 @@ def test_the_model_is_sent_the_earlier_turns_as_long_as_there_is_its_conversatio
         assert "Answer 2." in text_of(asked, "assistant")
         assert LIST in text_of(asked, "assistant")
         assert "never sent" not in json.dumps(model.sent)
-        assert second.session == first.session
-        assert json.loads((first.session / QUEUE_FILE).read_text())["queries"] == ["never sent"]
+        assert json.dumps(str(second.session))[1:-1] in model.prompts[-1]
+        assert second.session.name == first.session.name
+        assert json.loads((second.session / QUEUE_FILE).read_text())["queries"] == ["never sent"]
         check_one_session_of_two(second, before)
+        (copy,) = (first.session / CONVERSATION).glob("*.jsonl")
+        assert SECOND not in copy.read_text()
 
         # Without its conversation it is resumed only with a new one, which is resumed from then on.
-        (transcript,) = tmp_path.rglob("projects/*/*.jsonl")
+        (transcript,) = tmp_path.glob(".local/state/ua-tui/agent/projects/*/*.jsonl")
         transcript.unlink()
+        copy.unlink()
         refused = run(tmp_path, "run", "--resume", "latest", SECOND, env=env)
         assert (refused.code, refused.stdout) == (1, "")
         assert "was not found in" in refused.stderr
         assert "--fresh" in refused.stderr
         assert refused.stderr.count("\n") == 1
-        assert len(refused.of(SessionStarted)) == 2
+        assert len(refused.of(SessionStarted)) == 1
         fresh = run(tmp_path, "run", "--resume", "latest", "--allow", LIST, "--fresh", THIRD, env=env)
         assert fresh.code == 0, fresh.stderr
         assert FIRST not in json.dumps(model.sent[-1])
@@ -85,7 +96,7 @@ def test_the_model_is_sent_the_earlier_turns_as_long_as_there_is_its_conversatio
     assert THIRD in json.dumps(model.sent[-1])
     assert FIRST not in json.dumps(model.sent[-1])
     ids = [each.provider_session_id for each in again.of(SessionStarted)]
-    assert ids[1] != ids[2] == ids[3]
+    assert ids[0] != ids[1] == ids[2]
 
 
 def check_one_session_of_two(second: Finished, before: bytes) -> None:
@@ -144,6 +155,8 @@ def test_a_session_that_was_killed_is_ended_where_it_was_and_continues(tmp_path:
         finally:
             child.kill()
             child.wait()
+        # The session's folder has the conversation, too.
+        shutil.rmtree(tmp_path / ".local" / "state" / "ua-tui" / "agent")
         before = read_journal(refused.session / "journal.jsonl").events
         assert not [event for event in before if isinstance(event, QueryFinished)]
         resumed = run(tmp_path, "run", "--resume", "latest", SECOND, env=model_environment(tmp_path, url))

@@ -10,6 +10,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from core.agent.conversation.store import ConversationStore
 from core.agent.messages.deltas import is_delta, join_deltas
 from core.agent.messages.malformed import MalformedMessages
 from core.agent.messages.repair import repair
@@ -28,6 +29,7 @@ _ENDS_WITHIN = 6.0
 _BEGINNING = 4_000
 _BETWEEN_DELTAS = 0.03
 _MOST_AT_ONCE = 65_536
+_MIRROR = '{"type":"transcript_mirror"'
 
 
 class CliTransport:
@@ -41,6 +43,8 @@ class CliTransport:
         malformed: counts the lines that are no messages.
         stderr: reads the standard error.
         on_start: called with the pid of the process, before anything is written to it.
+
+    A line too long to be read that has entries of the transcript is reported to the store in `options`.
 
     Attributes:
         was_killed: whether the process was killed, because it did not end when it was to.
@@ -59,6 +63,7 @@ class CliTransport:
         self._malformed = malformed
         self._stderr = stderr
         self._on_start = on_start
+        self._store = options.session_store
         self.was_killed = False
 
     @property
@@ -120,7 +125,7 @@ class CliTransport:
         lines = Lines(self._longest)
         try:
             async for chunk in TextReceiveStream(process.stdout, errors="replace"):
-                found = (message_in(line, self._malformed) for line in lines.push(chunk))
+                found = (self._message_in(line) for line in lines.push(chunk))
                 message = None
                 for message in join_deltas(each for each in found if each is not None):
                     yield message
@@ -134,6 +139,13 @@ class CliTransport:
         code = await process.wait()
         if code:
             raise sdk.ProcessError(f"it ended with exit code {code}", exit_code=code)
+
+    def _message_in(self, line: str) -> dict[str, Any] | None:
+        if len(line) <= self._longest or not line.startswith(_MIRROR):
+            return message_in(line, self._malformed)
+        if isinstance(self._store, ConversationStore):
+            self._store.note_lost()
+        return None
 
     async def _read_stderr(self) -> None:
         import anyio

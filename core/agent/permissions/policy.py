@@ -18,7 +18,7 @@ from core.agent.permissions.rules import Effect, Rule, rule_for
 from core.errors import PathRefused
 from core.events.types import ASK_USER, EXIT_PLAN
 from core.storage.paths import split_path
-from core.storage.workspace import RECORDS
+from core.storage.workspace import is_record
 
 __all__ = [
     "HOUSEKEEPING",
@@ -278,7 +278,7 @@ class PermissionPolicy:
             split_path(path)
         except PathRefused:
             return False
-        return path.lower() not in RECORDS
+        return not is_record(path)
 
     def _is_inside(self, asked: object, folder: Path | None = None) -> bool:
         # The agent trims blanks and expands `~` before it opens a path.

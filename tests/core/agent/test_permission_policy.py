@@ -147,7 +147,8 @@ def test_modes_change_what_may_be_written(tmp_path: Path) -> None:
     assert plan.judge("mcp__local_toolkit__read_local_file", {"path": "a"}).verdict is Verdict.ALLOW
     edits = PermissionPolicy(workspace=tmp_path, mode="acceptEdits")
     assert edits.judge("Write", {"file_path": str(tmp_path / "a.md")}).verdict is Verdict.ALLOW
-    for other in ("/etc/passwd", "journal.jsonl", "x/../Journal.jsonl", ".git/hooks/pre-commit", "CLAUDE.md"):
+    records = ("journal.jsonl", "x/../Journal.jsonl", ".conversation/1/x")
+    for other in (*records, "/etc/passwd", ".git/hooks/pre-commit", "CLAUDE.md"):
         assert edits.judge("Write", {"file_path": other}).verdict is Verdict.ASK, other
     assert edits.judge("Bash", {"command": "ls"}).verdict is Verdict.ASK
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from core.agent.conversation.transcripts import spending_so_far, transcript_of
 from core.agent.messages.usage import Spending
-from core.agent.transcripts import spending_so_far, transcript_of
 from core.bus import Bus
 from core.errors import ConversationGone, JournalError, SettingsError, WorkspaceError
 from core.events.codec import encode_event
@@ -206,20 +206,20 @@ def test_a_conversation_is_resumed_only_while_the_agent_knows_it(
 ) -> None:
     home = tmp_path / "home"
     spoken = previous(workspace, begun(), *query(1, None))
-    with pytest.raises(ConversationGone, match="was not found in"):
-        conversation_to_resume(spoken, workspace.path, home)
+    with pytest.raises(ConversationGone, match=r"was not found in .*, and the session's folder has no copy"):
+        conversation_to_resume(spoken, workspace, home)
     # Where nothing was said nothing is lost.
-    assert conversation_to_resume(previous(workspace, begun()), workspace.path, home) is None
+    assert conversation_to_resume(previous(workspace, begun()), workspace, home) is None
     fresh = previous(workspace, begun(), *query(1, None), begun(OTHER))
     assert (fresh.conversation, fresh.spoken) == (OTHER, False)
     keep(home, workspace.path, ID)
-    assert conversation_to_resume(spoken, workspace.path, home) == ID
+    assert conversation_to_resume(spoken, workspace, home) == ID
     # What was said before the conversation was cleared does not come back.
     clear = ConversationCleared(query_id="q2", provider_session_id=OTHER)
     cleared = previous(workspace, begun(), *query(1, None), clear)
-    assert conversation_to_resume(cleared, workspace.path, home) is None
+    assert conversation_to_resume(cleared, workspace, home) is None
     keep(home, workspace.path, OTHER)
-    assert conversation_to_resume(cleared, workspace.path, home) == OTHER
+    assert conversation_to_resume(cleared, workspace, home) == OTHER
 
 
 @pytest.mark.parametrize("name", ["plain", "ünï.cödé", "long" * 40 + "/" + "er" * 60])

@@ -68,6 +68,7 @@ REFUSED = [
     "CLAUDE.md",
     ".vscode/tasks.json",
     "journal.jsonl",
+    ".conversation/1.jsonl",
     "Trace.JSON",
     "line\nbreak",
 ]

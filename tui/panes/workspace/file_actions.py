@@ -18,7 +18,7 @@ from textual.widget import Widget
 
 from core.errors import UniversalAgentError, WorkspaceError
 from core.events.units import size
-from core.storage.workspace import RECORDS, REPORT_INDEX
+from core.storage.workspace import REPORT_INDEX, is_record
 from core.text import clean_line, natural_key
 from tui.keys.places import COPY_FILE, key_binding
 from tui.panes.workspace.folder_tree import Row
@@ -269,7 +269,7 @@ def why_kept(place: Place, path: str) -> str | None:
     if place.read_only:
         which = "A past session is" if place.name == "session" else "Other sessions are"
         return f"{which} read-only here."
-    if place.name == "session" and relative in RECORDS:
+    if place.name == "session" and is_record(relative):
         return f"{relative} is a record of this session and cannot be changed."
     if place.name == "session" and relative.startswith(_RESULTS + os.sep):
         return "The journal of this session refers to this result, so it cannot be changed."

@@ -19,7 +19,7 @@ from core.concurrency.cancellation import in_thread
 from core.errors import UniversalAgentError
 from core.events.units import size
 from core.storage.files import Root
-from core.storage.workspace import RECORDS
+from core.storage.workspace import is_record
 from core.text import clean_line
 from tui.keys.places import COPY_FILE, KeyPlace, key_binding
 from tui.screens.files.article import open_article
@@ -511,7 +511,7 @@ class ViewerScreen(DocumentScreen[None]):
         if self.root is None or not self.path.is_relative_to(self.root):
             return f"This file is outside this session and can't be {action} here."
         relative = self._relative()
-        if relative in RECORDS:
+        if is_record(relative):
             return f"{relative} is a record of this session and can't be {action}."
         if relative.startswith("tool_results/"):
             return f"The journal of this session refers to this result, so it can't be {action}."

@@ -5,14 +5,15 @@ from __future__ import annotations
 import os
 import re
 import unicodedata
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import msgspec
 
 from core.agent.messages.usage import Spending
 
-__all__ = ["spending_so_far", "transcript_of"]
+__all__ = ["lines_backwards", "spending_so_far", "transcript_of"]
 
 _LONGEST_KEY = 200
 _BLOCK = 1 << 20
@@ -50,20 +51,28 @@ def spending_so_far(transcript: Path) -> Spending:
     """
     try:
         with open(transcript, "rb") as file:
-            at, rest = file.seek(0, os.SEEK_END), b""
-            while at:
-                size = min(at, _BLOCK)
-                at -= size
-                file.seek(at)
-                block = file.read(size) + rest
-                # The first line may have begun before this block.
-                rest, *lines = block.split(b"\n") if at else (b"", *block.split(b"\n"))
-                for line in reversed(lines):
-                    if _COST_STATE in line and (found := _spending_in(line)) is not None:
-                        return found
+            for _, line in lines_backwards(file):
+                if _COST_STATE in line and (found := _spending_in(line)) is not None:
+                    return found
     except OSError:
         return Spending()
     return Spending()
+
+
+def lines_backwards(file: BinaryIO) -> Iterator[tuple[int, bytes]]:
+    """The lines of a file from the last to the first, each with the offset at which it ends."""
+    at, rest = file.seek(0, os.SEEK_END), b""
+    end = at
+    while at:
+        size = min(at, _BLOCK)
+        at -= size
+        file.seek(at)
+        block = file.read(size) + rest
+        # The first line may have begun before this block.
+        rest, *lines = block.split(b"\n") if at else (b"", *block.split(b"\n"))
+        for line in reversed(lines):
+            yield end, line
+            end -= len(line) + 1
 
 
 def _spending_in(line: bytes) -> Spending | None:

@@ -1,0 +1,259 @@
+"""Keeps the conversation in the session's folder, so that it can be resumed when that folder was moved or copied."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from core.agent.conversation.masking import sealed_entry
+from core.agent.conversation.transcripts import lines_backwards, transcript_of
+from core.errors import AgentError, WorkspaceError
+from core.storage.files import Root
+from core.storage.workspace import CONVERSATION, Workspace
+
+__all__ = ["ConversationStore"]
+
+_BATCH = 1 << 20
+_METADATA = "agent_metadata"
+# The agent's own notes about its requests, which it neither passes on nor needs.
+_NOT_KEPT = "api-request"
+
+
+class _Entry(msgspec.Struct):
+    type: str = ""
+    uuid: str | None = None
+
+
+class ConversationStore:
+    """The transcripts of a session's conversations in its folder: a `SessionStore` of the Claude Agent SDK.
+
+    A transcript is a file of JSON lines with secrets masked: `.conversation/ID.jsonl` is that of the main agent, and
+    `.conversation/ID/subagents/agent-….jsonl` that of a sub-agent. The agent passes on each entry once it is in its own
+    file. What was lost on the way, because the program was killed or the disk was full, is added from there.
+
+    Args:
+        workspace: the session's folder.
+        agent_home: where the command-line agent has its own files.
+        report: called when entries cannot be written; not again before that works.
+    """
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        agent_home: Path,
+        report: Callable[[Exception], object] = lambda _error: None,
+    ) -> None:
+        self._workspace = workspace
+        self._home = agent_home
+        self._report = report
+        self._lock = threading.Lock()
+        self._project: str | None = None
+        self._behind = False
+        self._failing = False
+
+    async def append(self, key: Mapping[str, str], entries: Sequence[Mapping[str, Any]]) -> None:
+        """Append entries to a transcript; never raises."""
+        failure = await asyncio.to_thread(self._append, key, entries)
+        if failure is not None:
+            self._report(failure)
+
+    def note_lost(self) -> None:
+        """Entries did not come: those of the agent's own file are added with the next ones."""
+        self._behind = True
+
+    async def load(self, key: Mapping[str, str]) -> list[Any] | None:
+        """The entries of a transcript; None if there is none.
+
+        Raises:
+            WorkspaceError: it cannot be read.
+        """
+        path = self._path(key)
+        if not self._workspace.exists(path):
+            return None
+        return await asyncio.to_thread(lambda: [msgspec.json.decode(line) for line in self._lines(path)])
+
+    async def list_subkeys(self, key: Mapping[str, str]) -> list[str]:
+        """What identifies the transcripts of sub-agents, such as `subagents/agent-1`."""
+        return await asyncio.to_thread(lambda: list(self._subpaths(self._folder(key))))
+
+    def prepare(self, conversation: str) -> bool:
+        """Have the agent find a conversation in its own files; returns False if it is in none. Call it in a thread.
+
+        Its own file is used if it has all that the session's folder has; otherwise it is made from that.
+
+        Raises:
+            WorkspaceError: the session's copy cannot be read, or the agent's file cannot be written.
+        """
+        own = self._own(conversation)
+        last, _ = self._end_of(f"{CONVERSATION}/{conversation}.jsonl")
+        if last is None or (own is not None and _offset_behind(own, last) is not None):
+            return own is not None
+        self._restore(conversation)
+        return True
+
+    def catch_up(self, conversation: str) -> bool:
+        """Append what only the agent's own files have; returns False if it has none. Call it in a thread.
+
+        Raises:
+            WorkspaceError: they cannot be read, or the copy cannot be written.
+        """
+        with self._lock:
+            return self._catch_up(conversation)
+
+    def _append(self, key: Mapping[str, str], entries: Sequence[Mapping[str, Any]]) -> Exception | None:
+        with self._lock:
+            try:
+                if not (self._behind and self._catch_up(key["session_id"])):
+                    redactor = self._workspace.redactor
+                    self._write(self._path(key), (sealed_entry(entry, redactor) for entry in entries))
+                self._behind = self._failing = False
+            except WorkspaceError as error:
+                was_failing, self._behind, self._failing = self._failing, True, True
+                return None if was_failing else _not_kept(error)
+        return None
+
+    def _catch_up(self, conversation: str) -> bool:
+        own = self._own(conversation)
+        if own is None:
+            return False
+        try:
+            self._add_missing(own, f"{CONVERSATION}/{conversation}.jsonl")
+            folder = own.with_suffix("")
+            for file in sorted(folder.rglob("*.jsonl")):
+                subpath = file.relative_to(folder).as_posix()
+                self._add_missing(file, f"{CONVERSATION}/{conversation}/{subpath}")
+        except OSError as error:
+            raise WorkspaceError(f"cannot read the agent's own file {own}: {error.strerror}") from error
+        return True
+
+    def _add_missing(self, own: Path, path: str) -> None:
+        last, behind = self._end_of(path)
+        start = 0 if last is None else _offset_behind(own, last)
+        if start is None:
+            return
+        new = (sealed_entry(entry, self._workspace.redactor) for entry in _entries_from(own, start))
+        self._write(path, (line for line in new if line.removesuffix(b"\n") not in behind))
+
+    def _write(self, path: str, lines: Iterator[bytes]) -> None:
+        batch, size = list[bytes](), 0
+        for line in lines:
+            batch.append(line)
+            size += len(line)
+            if size >= _BATCH:
+                self._workspace.root.append_lines(path, batch)
+                batch, size = [], 0
+        self._workspace.root.append_lines(path, batch)
+
+    def _restore(self, conversation: str) -> None:
+        """Write the agent's own files of a conversation."""
+        from claude_agent_sdk import project_key_for_directory
+
+        home = Root(self._home / "projects" / project_key_for_directory(self._workspace.path), create=True)
+        folder = f"{CONVERSATION}/{conversation}"
+        for subpath in self._subpaths(folder):
+            metadata: dict[str, Any] = {}
+            home.write_chunks(
+                f"{conversation}/{subpath}.jsonl", self._transcript(f"{folder}/{subpath}.jsonl", metadata)
+            )
+            if metadata:
+                home.write(f"{conversation}/{subpath}.meta.json", msgspec.json.encode(metadata))
+        # The last one: the conversation is found by it.
+        home.write_chunks(f"{conversation}.jsonl", self._transcript(f"{folder}.jsonl", {}))
+
+    def _transcript(self, path: str, metadata: dict[str, Any]) -> Iterator[bytes]:
+        """The lines of a transcript as the agent writes them; what it stores in another file goes to `metadata`."""
+        for line in self._lines(path):
+            if _entry_in(line).type == _METADATA:
+                metadata.clear()
+                metadata.update(msgspec.json.decode(line))
+                del metadata["type"]
+            else:
+                yield line + b"\n"
+
+    def _end_of(self, path: str) -> tuple[str | None, frozenset[bytes]]:
+        """The `uuid` of the last entry that has one, None if there is none, and the lines behind it."""
+        behind = set[bytes]()
+        if self._workspace.exists(path):
+            with self._workspace.root.opened(path) as file:
+                for _, line in lines_backwards(file):
+                    if (uuid := _entry_in(line).uuid) is not None:
+                        return uuid, frozenset(behind)
+                    behind.add(line)
+        return None, frozenset(behind)
+
+    def _lines(self, path: str) -> Iterator[bytes]:
+        """The lines that are entries; a crash may have cut off one."""
+        with self._workspace.root.opened(path) as file:
+            for line in file:
+                if _entry_in(line).type:
+                    yield line.strip()
+
+    def _subpaths(self, folder: str, below: str = "") -> Iterator[str]:
+        with suppress(WorkspaceError):
+            for entry in self._workspace.list(f"{folder}/{below}".removesuffix("/")):
+                if entry.is_dir:
+                    yield from self._subpaths(folder, f"{below}{entry.name}/")
+                elif entry.name.endswith(".jsonl"):
+                    yield below + entry.name.removesuffix(".jsonl")
+
+    def _path(self, key: Mapping[str, str]) -> str:
+        subpath = key.get("subpath")
+        return f"{self._folder(key)}/{subpath}.jsonl" if subpath else f"{self._folder(key)}.jsonl"
+
+    def _folder(self, key: Mapping[str, str]) -> str:
+        # The project is named after the session's folder, so its name changes when that is moved.
+        self._project = self._project or key["project_key"]
+        if key["project_key"] == self._project:
+            return f"{CONVERSATION}/{key['session_id']}"
+        return f"{CONVERSATION}/{key['project_key']}/{key['session_id']}"
+
+    def _own(self, conversation: str) -> Path | None:
+        return transcript_of(conversation, worked_in=self._workspace.path, agent_home=self._home)
+
+
+def _not_kept(error: WorkspaceError) -> AgentError:
+    failure = AgentError(
+        "The conversation is not copied to the session's folder: if that is moved now, it cannot be resumed there."
+    )
+    failure.__cause__ = error
+    return failure
+
+
+def _entries_from(own: Path, start: int) -> Iterator[dict[str, Any]]:
+    """The entries of a file of the agent that its copy has, too, from an offset on."""
+    with open(own, "rb") as file:
+        file.seek(start)
+        for line in file:
+            found = _entry_in(line)
+            if found.type and not found.type.startswith(_NOT_KEPT):
+                yield msgspec.json.decode(line)
+    metadata = own.with_suffix(".meta.json")
+    with suppress(FileNotFoundError, msgspec.DecodeError):
+        yield {"type": _METADATA, **msgspec.json.decode(metadata.read_bytes(), type=dict[str, Any])}
+
+
+def _offset_behind(own: Path, uuid: str) -> int | None:
+    """Where the entry with this `uuid` ends in a file of the agent; None if it is not in it."""
+    wanted = uuid.encode()
+    try:
+        with open(own, "rb") as file:
+            for end, line in lines_backwards(file):
+                if wanted in line and _entry_in(line).uuid == uuid:
+                    return end + 1
+    except OSError:
+        return None
+    return None
+
+
+def _entry_in(line: bytes) -> _Entry:
+    """The type and the `uuid` of an entry; none if the line is not an entry."""
+    try:
+        return msgspec.json.decode(line, type=_Entry)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return _Entry()
