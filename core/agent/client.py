@@ -9,6 +9,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Collection
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from core.agent.attachments.blocks import Attachment, text_beside
 from core.agent.messages.malformed import MalformedMessages
 from core.agent.messages.stderr import StandardError
 from core.agent.messages.transport import CliTransport
@@ -112,10 +113,8 @@ class AgentClient:
                 # Its pid may be reused by another process.
                 self._guard.release()
 
-    async def query(
-        self, text: str, message_id: str | None = None, blocks: Sequence[Mapping[str, Any]] = ()
-    ) -> None:
-        """Send a person's message with the content `blocks` of its files.
+    async def query(self, text: str, message_id: str | None = None, files: Sequence[Attachment] = ()) -> None:
+        """Send a person's message with its files.
 
         The agent reports `message_id` when it accepts the message.
 
@@ -125,8 +124,8 @@ class AgentClient:
         import claude_agent_sdk as sdk
 
         try:
-            plain = message_id is None and not blocks
-            await self._client.query(text if plain else _one(text, message_id, blocks))
+            plain = message_id is None and not files
+            await self._client.query(text if plain else _one(text, message_id, files))
         except (sdk.ClaudeSDKError, OSError) as error:
             raise AgentUnavailable(f"the agent is gone: {clean(str(error))}{self._last_words()}") from error
 
@@ -314,9 +313,11 @@ async def _await_control(request: Awaitable[object]) -> None:
 
 
 async def _one(
-    text: str, message_id: str | None, blocks: Sequence[Mapping[str, Any]]
+    text: str, message_id: str | None, files: Sequence[Attachment]
 ) -> AsyncIterator[dict[str, Any]]:
-    content = [*blocks, {"type": "text", "text": text}] if blocks else text
+    content: Any = text
+    if files:
+        content = [*(each.block for each in files), {"type": "text", "text": text_beside(text, files)}]
     message = {"type": "user", "message": {"role": "user", "content": content}, "parent_tool_use_id": None}
     yield message if message_id is None else message | {"uuid": message_id}
 

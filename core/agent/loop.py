@@ -5,14 +5,15 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
+from core.agent.attachments.blocks import Attachment
 from core.agent.auth.links import find_auth_link
 from core.agent.client import AgentClient
 from core.agent.hooks import AgentHooks
@@ -165,9 +166,9 @@ class AgentLoop:
         *,
         simple: bool,
         model: str | None,
-        blocks: Sequence[Mapping[str, Any]] = (),
+        files: Sequence[Attachment] = (),
     ) -> TurnOutcome:
-        """Run one query to its end; `blocks` are the content blocks of its files.
+        """Run one query to its end, with its files.
 
         Raises:
             AgentUnavailable: the agent is gone, or died during the query.
@@ -183,7 +184,7 @@ class AgentLoop:
         watching = asyncio.create_task(self._silence.watch(query_id))
         try:
             async with self._model(model):
-                await self._client.query(text, blocks=blocks)
+                await self._client.query(text, files=files)
                 turn.sent = True
                 result = await turn.done
         except AgentUnavailable as error:
@@ -198,7 +199,7 @@ class AgentLoop:
             self._close_open()
         return self._outcome(turn, result)
 
-    async def steer(self, text: str, blocks: Sequence[Mapping[str, Any]] = ()) -> bool:
+    async def steer(self, text: str, files: Sequence[Attachment] = ()) -> bool:
         """Send a message to the running query, with its files; returns False if no query can accept it.
 
         The agent accepts it at its next step, which `query_steered` reports. Messages that it did not accept before
@@ -209,7 +210,7 @@ class AgentLoop:
             return False
         message_id = turn.steering.add(text)
         try:
-            await self._client.query(text, message_id, blocks)
+            await self._client.query(text, message_id, files)
         except AgentUnavailable:
             return turn.steering.accept(message_id) is None
         return True

@@ -80,7 +80,7 @@ class QueryPath:
             before.input,
             simple=simple,
             model=self._simple_model if simple else None,
-            blocks=[each.block for each in files],
+            files=files,
         )
         if decided.cost_usd is not None and not outcome.unpriced:
             outcome = replace(outcome, cost_usd=(outcome.cost_usd or 0.0) + decided.cost_usd)

@@ -269,7 +269,7 @@ class Session:
         except AgentError:
             # As a query of its own, it says what is wrong.
             loop, files = None, ()
-        if loop is not None and await loop.steer(self._expand(text), [each.block for each in files]):
+        if loop is not None and await loop.steer(self._expand(text), files):
             self._report_files(f"q{self._last_query}", files)
             return True
         self._queue.add_first(text)

@@ -52,10 +52,12 @@ async def test_pictures_and_pdf_files_reach_the_model(tmp_path: Path) -> None:
         async with session_of(tmp_path / "base", url, events) as session:
             large = await session.attach(picture(tmp_path / "My photo.bmp", (3000, 1500), "BMP"))
             paper = await session.attach(tmp_path / "paper.pdf")
+            logo = await session.attach(picture(tmp_path / "my logo.png", (8, 6)))
             model.may_answer.release(2)
-            session.submit(f"Compare {large} with {paper}.")
+            session.submit(f"Compare {large} with {paper} and {logo}.")
             await session.wait_idle()
-            image, document = sent(model, 0)
+            image, document, small_image = sent(model, 0)
+            assert small_image["source"]["media_type"] == "image/png"
             assert image["source"]["media_type"] == "image/jpeg"
             shown = Image.open(io.BytesIO(base64.b64decode(image["source"]["data"])))
             assert shown.size == (2000, 1000)
@@ -72,9 +74,9 @@ async def test_pictures_and_pdf_files_reach_the_model(tmp_path: Path) -> None:
             await asked(model)
             model.may_answer.release()
             await session.wait_idle()
-            assert "image/gif" in [
-                each["source"]["media_type"] for each in sent(model, len(model.requests) - 1)
-            ]
+            # Each once, although the command line would also read what is named with an `@`.
+            kinds = [each["source"]["media_type"] for each in sent(model, len(model.requests) - 1)]
+            assert sorted(kinds) == ["application/pdf", "image/gif", "image/jpeg", "image/png"]
             model.may_answer.release(20)
             # A custom command is written out, and the agent summarises the conversation when it is asked to.
             session.submit("/greet Oslo 'the town'")
@@ -99,7 +101,7 @@ async def test_pictures_and_pdf_files_reach_the_model(tmp_path: Path) -> None:
     assert [each.text for each in of(events, QuerySteered)] == [f"and {small}"]
     files = [file for event in of(events, FilesAttached) for file in event.files]
     assert [(file.media_type, file.width, file.pages) for file in files] == [
-        ("image/jpeg", 3000, 0), ("application/pdf", 0, 1), ("image/gif", 8, 0),
+        ("image/jpeg", 3000, 0), ("application/pdf", 0, 1), ("image/png", 8, 0), ("image/gif", 8, 0),
     ]  # fmt: skip
     assert (session.workspace.path / files[1].path).read_bytes() == pdf
     [greeted] = [each for each in of(events, QueryReceived) if each.prompt]

@@ -20,7 +20,7 @@ from core.text import clean_line
 if TYPE_CHECKING:
     from core.concurrency.conversions import Conversions
 
-__all__ = ["Attachment", "Attachments", "is_media"]
+__all__ = ["Attachment", "Attachments", "is_media", "text_beside"]
 
 log = logging.getLogger(__name__)
 
@@ -53,6 +53,18 @@ class Attachment:
 def is_media(head: bytes) -> bool:
     """Whether a file with these first bytes goes to the model as it is: a picture or a PDF file."""
     return head.startswith(_BEGINNINGS) or (head[:4] == b"RIFF" and head[8:12] == b"WEBP")
+
+
+def text_beside(text: str, files: Sequence[Attachment]) -> str:
+    """The text of a message with these files, which it names without an `@`.
+
+    The command line would read a file that is named with an `@` and send it a second time.
+    """
+    sent = {each.file.path for each in files}
+    for mention in reversed(list(mentions_in(text))):
+        if mention.path in sent:
+            text = text[: mention.start] + text[mention.start + 1 :]
+    return text
 
 
 class Attachments:

@@ -67,7 +67,7 @@ class Recording:
             if (message := parse_message(raw)) is not None:
                 yield message
 
-    async def query(self, _text: str, blocks: object = ()) -> None:
+    async def query(self, _text: str, files: object = ()) -> None:
         self._asked.set()
 
     async def servers(self) -> list[dict[str, Any]]:
