@@ -105,6 +105,8 @@ class EventLines:
     def of(self, event: Event) -> str | None:
         """Return the line of an event, or its lines, cleaned and without the last line break."""
         self._measure_waits(event)
+        if isinstance(event, ErrorRaised):
+            self._servers.note_failure(event)
         match event:
             case ErrorRaised(where="agent") if self._is_answering:
                 # If the query fails of it, its end gives the reason.
@@ -201,6 +203,10 @@ class ServerChanges:
     def __init__(self) -> None:
         self._known: dict[str, tuple[str, str | None]] = {}
         self._worked: set[str] = set()
+
+    def note_failure(self, event: ErrorRaised) -> None:
+        """Remember the failure of a connection that has been reported as an error: it is no news of its server."""
+        self._known.setdefault(event.where, ("failed", event.message))
 
     def of(self, servers: Sequence[McpServer]) -> Iterator[tuple[McpServer, str]]:
         """Give each server whose state has changed, with the state in a word or two."""

@@ -379,6 +379,21 @@ async def test_how_a_login_ended_is_shown_below_what_the_agent_wrote_before(
         assert text_of(view).index("https://connect.example/link/y") > text_of(view).index(said_then)
 
 
+async def test_a_connection_that_could_not_be_opened_is_one_message() -> None:
+    view = pane()
+    why = "Composio at http://127.0.0.1:9 could not be reached"
+    failed = McpServer(name="composio", status="failed", error=why)
+    async with PaneHost(view).run_test(size=(120, 40)):
+        view.handle_events([ErrorRaised(where="composio", message=why)])
+        view.handle_events([ErrorRaised(where="skills", message="another error")])
+        view.handle_events([McpStatus(servers=[failed])])
+        assert text_of(view).count("could not be reached") == 1
+        assert "another error" in text_of(view)
+        view.handle_events([McpStatus(servers=[McpServer(name="composio", status="connected")])])
+        assert "could not be reached" not in text_of(view)
+        assert "MCP server composio is connected." in text_of(view)
+
+
 async def test_a_server_that_is_tried_again_is_one_message_however_often() -> None:
     view = pane()
     failed = McpServer(name="notes", status="failed", error="ECONNREFUSED", again_s=1)

@@ -11,6 +11,7 @@ from core.events.types import (
     ApiRetry,
     AuthFinished,
     AuthRequired,
+    ErrorRaised,
     McpServer,
     McpStatus,
     QueryFinished,
@@ -41,6 +42,16 @@ def test_each_servers_failure_is_shown_once_with_its_reason_and_only_what_change
     ]
     assert reported(lines, GOOD, OFF, BAD, AWAY) == ["  · Servers: local_toolkit connected"]
     assert reported(lines, GOOD, OFF, BAD, AWAY) == []
+
+
+def test_a_connection_that_could_not_be_opened_is_one_line_until_another_reason_is_known() -> None:
+    lines = EventLines(marks=True)
+    why = "Composio at http://127.0.0.1:9 could not be reached: check the network"
+    assert lines.of(ErrorRaised(where="composio", message=why)) == f"  ✗ composio: {why}"
+    failed = McpServer(name="composio", status="failed", error=why)
+    assert reported(lines, failed, GOOD) == ["  · Servers: local_toolkit connected"]
+    other = McpServer(name="composio", status="failed", error="it ended")
+    assert reported(lines, other) == ["  ✗ MCP server composio failed: it ended"]
 
 
 def test_a_server_that_was_lost_is_said_to_be_connected_again() -> None:

@@ -342,10 +342,17 @@ class Dialogue:
                 notice.mark, notice.tone, notice.text, notice.details = "·", Tone.QUIET, message.before, ()
                 self.page.change(notice)
                 notice = None
-        if message.instead_of and isinstance(last, Notice) and last.text == message.instead_of:
-            last.mark, last.tone, last.text = message.mark, message.tone, message.text
-            self.page.change(last)
-            return
+        if message.instead_of and notice is None:
+            trailing = itertools.takewhile(lambda block: isinstance(block, Notice), reversed(blocks))
+            same = (
+                block for block in trailing if isinstance(block, Notice) and block.text == message.instead_of
+            )
+            if (found := next(same, None)) is not None:
+                found.mark, found.tone, found.text = message.mark, message.tone, message.text
+                self.page.change(found)
+                if message.topic is not None and not message.before:
+                    self._topics[message.topic] = found
+                return
         if notice is not None:
             notice.mark, notice.tone, notice.text = message.mark, message.tone, message.text
             notice.details = message.details

@@ -67,7 +67,7 @@ class AppMessage:
 
     A message with `before` ends its topic. If the earlier message is the last block, it is replaced as well;
     otherwise the new message is added at the end, and the text of the earlier one becomes `before`.
-    A message also replaces the last block if its text is `instead_of`.
+    A message also replaces one of the notices at the end if its text is `instead_of`.
     """
 
     mark: str
@@ -149,7 +149,9 @@ def server_message(
         case "connected" if was_reported:
             return _message(describe_server(server), topic=topic)
         case "off" | "disabled" | "failed" | "needs-auth":
-            return _message(describe_server(server), topic=topic)
+            # A connection that could not be opened is reported as an error, before its server is known.
+            same = describe(ErrorRaised(where=server.name, message=server.error or "")).sentence
+            return _message(describe_server(server), topic=topic, instead_of=same)
         case _:
             return None
 
