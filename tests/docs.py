@@ -55,13 +55,39 @@ def _default(name: str) -> str:
 
 def configuration_page(page: str) -> str:
     """The text of the page with its table of settings made again."""
-    pattern = re.compile(r"(<!-- generated: settings -->\n).*?(<!-- end: settings -->)", re.DOTALL)
-    return pattern.sub(lambda marks: f"{marks[1]}\n{settings_table()}\n\n{marks[2]}", page)
+    return _with_table(page, "settings", settings_table())
+
+
+def conventions_tables() -> str:
+    """The tables of the standard attributes: which spans are of which kind, and the names of each fact."""
+    from core.telemetry.conventions import FACTS, SPANS
+
+    kinds = ["| span | kind | operation |", "|---|---|---|"]
+    for name, facts in SPANS.items():
+        numbered = f"{name}_N" if name.endswith("_iteration") else name
+        kinds.append(f"| {numbered} | {facts['kind']} | {facts.get('operation', '')} |")
+    kinds.append("| any other | CHAIN | |")
+    names = ["| attributes | meaning |", "|---|---|"]
+    names += [
+        f"| {', '.join(f'`{name}`' for name in fact.names)} | {fact.meaning} |" for fact in FACTS.values()
+    ]
+    return "\n".join([*kinds, "", *names])
+
+
+def tracing_page(page: str) -> str:
+    """The text of the page with its tables of standard attributes made again."""
+    return _with_table(page, "conventions", conventions_tables())
+
+
+def _with_table(page: str, name: str, table: str) -> str:
+    pattern = re.compile(rf"(<!-- generated: {name} -->\n).*?(<!-- end: {name} -->)", re.DOTALL)
+    return pattern.sub(lambda marks: f"{marks[1]}\n{table}\n\n{marks[2]}", page)
 
 
 PAGES: dict[Path, Callable[[str], str]] = {
     DOCS / "architecture.md": page_with_tables,
     DOCS / "configuration.md": configuration_page,
+    DOCS / "tracing.md": tracing_page,
     PROJECT / "tui" / "keys" / "standard.py": standard_module,
     DOCS / "keys.md": keys_page,
 }

@@ -20,6 +20,7 @@ from core.records.writer import DerivedFiles
 from core.redaction.redactor import Redactor
 from core.settings.model import Settings
 from core.storage.workspace import JOURNAL, Workspace
+from core.telemetry.conventions import Labels
 from core.telemetry.environment import Exports
 from core.telemetry.export_errors import Destination
 from core.telemetry.tracer import SPANS, Tracer
@@ -73,6 +74,8 @@ class SessionRecords:
             token=token,
             # The demo sends nothing anywhere.
             exports=Exports() if settings.demo else Exports.of(token=token, environ=os.environ),
+            labels=Labels(session=workspace.session_id, user=settings.user_id),
+            has_content=settings.trace_content,
             on_failure=in_loop(self._tracing_failed),
             on_problem=in_loop(self._on_export_problem),
         )

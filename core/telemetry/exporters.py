@@ -30,6 +30,8 @@ from core.errors import Advice
 from core.events.codec import from_json
 from core.redaction.redactor import Redactor, seal_json
 from core.storage.append_file import AppendFile
+from core.telemetry.content import Content
+from core.telemetry.conventions import Labels
 from core.telemetry.environment import Exports
 from core.telemetry.export_errors import Destination, ExportMonitor
 from core.telemetry.span_tree import SpanTree
@@ -132,7 +134,8 @@ class SpanPipeline:
 
     Spans go to the file at `path` and to the destinations that `exports` names, nowhere else. The configuration belongs
     to the session alone: nothing is read from the current folder, nothing is printed, and no other code of the process
-    is traced. `on_problem` is called at most once per destination, in some thread, when spans do not arrive there.
+    is traced. Every span has the `labels`, and inputs and outputs if it `has_content`. `on_problem` is called at most
+    once per destination, in some thread, when spans do not arrive there.
 
     Attributes:
         tree: makes spans of events and requests.
@@ -152,9 +155,12 @@ class SpanPipeline:
         exports: Exports,
         redactor: Redactor,
         state_dir: Path,
+        labels: Labels,
+        has_content: bool,
         on_problem: Callable[[Destination, Advice], object],
     ) -> None:
         self._redactor = redactor
+        self._labels = labels
         self._trace_id = trace_id
         self._local = SimpleSpanProcessor(JsonlSpanExporter(path, redactor))
         self._collector: CollectorExporter | None = None
@@ -176,7 +182,7 @@ class SpanPipeline:
         else:
             provider = _own_provider(ids, processors)
         self._provider = provider
-        self.tree = SpanTree(provider, redactor)
+        self.tree = SpanTree(provider, Content(redactor, included=has_content), labels)
         # The SDK has no public way to add spans that are finished already.
         self._processors: SpanProcessor = provider._active_span_processor
 
@@ -193,7 +199,7 @@ class SpanPipeline:
         """
         from core.telemetry.otlp_decode import read_spans
 
-        for span in read_spans(body, self._redactor, trace_id=self._trace_id):
+        for span in read_spans(body, self._redactor, trace_id=self._trace_id, labels=self._labels):
             self._processors.on_end(span)
 
     def flush(self) -> None:

@@ -14,6 +14,7 @@ from opentelemetry.sdk.util.instrumentation import InstrumentationScope
 from opentelemetry.trace import Link, SpanContext, SpanKind, Status, StatusCode, TraceFlags
 
 from core.redaction.redactor import Redactor, preview
+from core.telemetry.conventions import NO_LABELS, Labels, facts_of_child
 from core.text import clean
 
 __all__ = ["read_spans"]
@@ -23,8 +24,10 @@ _DEEPEST = 8
 _SAMPLED = TraceFlags(TraceFlags.SAMPLED)
 
 
-def read_spans(body: bytes, redactor: Redactor, *, trace_id: int) -> Iterator[ReadableSpan]:
-    """Give the spans of one export request that belong to a trace.
+def read_spans(
+    body: bytes, redactor: Redactor, *, trace_id: int, labels: Labels = NO_LABELS
+) -> Iterator[ReadableSpan]:
+    """Give the spans of one export request that belong to a trace, with the labels of the session.
 
     Every text of every attribute passes `redactor`, and an attribute with the name of a secret loses its value.
 
@@ -38,18 +41,22 @@ def read_spans(body: bytes, redactor: Redactor, *, trace_id: int) -> Iterator[Re
             scope = InstrumentationScope(_text(scoped.scope.name, redactor), scoped.scope.version or None)
             for span in scoped.spans:
                 if int.from_bytes(span.trace_id) == trace_id:
-                    yield _span(span, resource, scope, redactor)
+                    yield _span(span, resource, scope, redactor, labels)
 
 
 def _span(
-    span: trace_pb2.Span, resource: Resource, scope: InstrumentationScope, redactor: Redactor
+    span: trace_pb2.Span,
+    resource: Resource,
+    scope: InstrumentationScope,
+    redactor: Redactor,
+    labels: Labels,
 ) -> ReadableSpan:
     return ReadableSpan(
         name=_text(span.name, redactor),
         context=_context(span.trace_id, span.span_id),
         parent=_context(span.trace_id, span.parent_span_id) if span.parent_span_id else None,
         resource=resource,
-        attributes=_attributes(span.attributes, redactor),
+        attributes=facts_of_child(_attributes(span.attributes, redactor), labels),
         events=[
             Event(_text(event.name, redactor), _attributes(event.attributes, redactor), event.time_unix_nano)
             for event in span.events

@@ -2,52 +2,45 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
-from collections.abc import Mapping
+from collections import OrderedDict, deque
 from dataclasses import dataclass
 from typing import Any
 
 import msgspec
-from opentelemetry.trace import (
-    NonRecordingSpan,
-    Span,
-    SpanContext,
-    SpanKind,
-    Status,
-    StatusCode,
-    Tracer,
-    TracerProvider,
-    set_span_in_context,
-)
+from opentelemetry.trace import NonRecordingSpan, Span, SpanContext, SpanKind, TracerProvider
 
 from core.events import types as ev
 from core.events.codec import to_json
-from core.redaction.redactor import Redactor, preview
+from core.telemetry.content import Content, Part
+from core.telemetry.conventions import SUBAGENT_CALL, Labels, facts_of_span, named
 from core.telemetry.http import ServiceRequest
-from core.text import clean
+from core.telemetry.log_lines import log_line_of
+from core.telemetry.model_turns import ModelTurn, SubagentTurns
+from core.telemetry.span_maker import SpanMaker
 
 __all__ = ["SpanTree"]
 
-_PREVIEW = 1_000
+_KEPT_TALK = 40
 _KEPT_CALLS = 1_000
 _KEPT_THINKING = 64
-# Logfire shows a span without duration as a log line, with a level.
-_LOGGED: dict[type[ev.Event], tuple[str, tuple[str, ...]]] = {
-    ev.QueryClassified: ("query_classification", ("decision", "source", "raw_response", "duration_ms")),
-    ev.PathFellBack: ("fast_path_fallback", ("tool_name",)),
-    ev.PermissionModeChanged: ("permission_mode_changed", ("previous", "mode", "by")),
-}
-_LOG = {"logfire.span_type": "log", "logfire.level_num": 9}
-_ERROR_LOG = {"logfire.span_type": "log", "logfire.level_num": 17}
 
 
 @dataclass
 class _Turn:
-    """One turn of the model within a query."""
+    """One turn of the main agent, and its open span."""
 
-    number: int
     span: Span
-    message_id: str | None
+    model: ModelTurn
+
+
+@dataclass(frozen=True)
+class _Call:
+    """A call that has not ended: its span, when it began, the call of the sub-agent that made it, and its prompt."""
+
+    span: Span
+    began: int
+    parent: str | None
+    prompt: str
 
 
 class SpanTree:
@@ -62,18 +55,24 @@ class SpanTree:
         │       ├── thinking · reasoning
         │       └── tool_call
         │           ├── tool_result · observer_artifact_saved · observer_error
-        │           └── (of a sub-agent: its own thinking, reasoning and tool calls)
+        │           └── (of a sub-agent: subagent_iteration_N, and its own thinking, reasoning and tool calls)
         ├── subagent_compliance_failed · subagent_compliance_enforced   (in the turn, if there is one)
         ├── POST /api/…   (a request of the program to a service, in the span that is open at the time)
         └── session_complete
 
     A log line is a span without duration: it is exported at once, before the span that contains it. Spans start and
-    end at the times of their events, however late they are made.
+    end at the times of their events, however late they are made. What they say in the words of the conventions is in
+    `conventions.py`; the tokens of a sub-agent are on spans of its turns, which end when the next one begins.
+
+    Args:
+        provider: makes and exports the spans.
+        content: prepares inputs and outputs.
+        labels: what every span states.
     """
 
-    def __init__(self, provider: TracerProvider, redactor: Redactor) -> None:
-        self._redactor = redactor
-        self._tracer: Tracer = provider.get_tracer("ua-tui")
+    def __init__(self, provider: TracerProvider, content: Content, labels: Labels) -> None:
+        self._content = content
+        self._spans = SpanMaker(provider, content, labels)
         self._session: Span | None = None
         self._root: SpanContext | None = None
         # The session's span must be the first.
@@ -81,9 +80,17 @@ class SpanTree:
         self._query: tuple[str, Span, int] | None = None
         self._turn: _Turn | None = None
         self._turns = 0
+        self._subagents = SubagentTurns(content)
+        # What the model has not read yet, as parts of messages.
+        self._unread: list[Part] = []
+        self._model = ""
+        self._has_simple_path = False
+        self._first_query = ""
+        # The answers, and the queries after the first.
+        self._talk: deque[str] = deque(maxlen=_KEPT_TALK)
         # When the model had everything for its next turn.
         self._ready_at = 0
-        self._calls: dict[str, tuple[Span, int]] = {}
+        self._calls: dict[str, _Call] = {}
         self._ended: OrderedDict[str, SpanContext] = OrderedDict()
         self._thinking: OrderedDict[str, list[str]] = OrderedDict()
         self._last = 0
@@ -94,78 +101,49 @@ class SpanTree:
         self._last = max(self._last, now)
         match event:
             case ev.SessionStarted():
-                names = (
-                    "session_id",
-                    "model",
-                    "permission_mode",
-                    "demo",
-                    "version",
-                    "resumed_from",
-                    "folder_trust",
-                )
-                self._session = self._start("session", None, now, **_fields(event, *names))
-                self._root = self._session.get_span_context()
-                early, self._early = self._early, []
-                for request in early:
-                    self.on_request(request)
+                self._begin_session(event, now)
             case ev.SessionFinished():
                 self._end_session(event, now)
             case ev.QueryReceived():
-                span = self._start("query", self._session, now, query_id=event.query_id, text=event.text)
-                self._query = (event.query_id, span, now)
-                self._ready_at = now
-                self._log("query_started", span, now, query_id=event.query_id, query=event.text)
-            case ev.QueryClassified() | ev.PathFellBack() | ev.PermissionModeChanged():
-                name, fields = _LOGGED[type(event)]
-                self._log(name, self._query_span or self._session, now, **_fields(event, *fields))
+                self._begin_query(event, now)
+            case ev.QuerySteered():
+                self._add_unread(event.text)
+            case ev.ModelChosen():
+                self._model = event.model or ""
             case ev.QueryFinished():
                 self._end_query(event)
             case ev.ThinkingDelta():
                 self._on_thinking(event, now)
             case ev.MessageFinished():
                 self._end_message(event, now)
+            case ev.TokensSpent():
+                self._count_tokens(event, now)
+            case ev.SubagentStarted():
+                self._begin_subagent(event, now)
             case ev.ToolCallStarted():
                 self._start_call(event, now)
             case ev.ToolCallFinished():
                 self._end_call(event, now)
-            case ev.ArtifactSaved():
-                self._log(
-                    "observer_artifact_saved",
-                    self._call_or_current(event.tool_use_id),
-                    now,
-                    path=event.path,
-                    type=event.kind,
-                    size=event.size,
-                    observer=event.observer,
-                )
-            case ev.ObserverFinished(status="failed"):
-                self._log(
-                    "observer_error",
-                    self._call_or_current(event.tool_use_id),
-                    now,
-                    _ERROR_LOG,
-                    observer=event.observer,
-                    tool_id=event.tool_use_id,
-                    error=event.error,
-                )
-            case ev.ComplianceFailed() | ev.ComplianceEnforced():
-                failed = isinstance(event, ev.ComplianceFailed)
-                self._log(
-                    "subagent_compliance_failed" if failed else "subagent_compliance_enforced",
-                    self._call_or_current(None),
-                    now,
-                    _ERROR_LOG if failed else _LOG,
-                    **_fields(event, "subagent", "rule", "message"),
-                )
             case _:
-                pass
+                self._log_event(event, now)
+
+    def _log_event(self, event: ev.Event, now: int) -> None:
+        if isinstance(event, ev.QueryClassified):
+            self._has_simple_path = event.decision == "SIMPLE"
+        line = log_line_of(event)
+        if line is None:
+            return
+        parent = self._query_span
+        if line.parent != "query":
+            parent = self._call_or_current(getattr(event, "tool_use_id", None))
+        self._spans.log(line.name, parent, now, line.level, **line.attributes(event))
 
     def on_request(self, request: ServiceRequest) -> None:
         """Handle a request to a service; its parent is the span that is open now."""
         if self._root is None:
             self._early.append(request)
             return
-        span = self._start(
+        span = self._spans.start(
             f"{request.method} {request.route}",
             self._call_or_current(None) or NonRecordingSpan(self._root),
             request.began,
@@ -179,15 +157,14 @@ class SpanTree:
             },
         )
         if request.error is not None or (request.status or 0) >= 400:
-            span.set_status(Status(StatusCode.ERROR))
+            self._spans.fail(span, request.error or str(request.status), "")
         span.end(request.ended)
 
     def close(self) -> None:
         """End the open spans."""
         self._end_open(self._last)
         if self._session is not None:
-            self._session.end(self._last)
-            self._session = None
+            self._end_session_span(self._session, self._last)
 
     # -- the session and its queries ---------------------------------------------------------------
 
@@ -195,15 +172,48 @@ class SpanTree:
     def _query_span(self) -> Span | None:
         return self._query[1] if self._query is not None else self._session
 
+    def _begin_session(self, event: ev.SessionStarted, now: int) -> None:
+        self._model = event.model or ""
+        names = ("session_id", "model", "permission_mode", "demo", "version", "resumed_from", "folder_trust")
+        self._session = self._spans.start("session", None, now, **_fields(event, *names))
+        self._root = self._session.get_span_context()
+        early, self._early = self._early, []
+        for request in early:
+            self.on_request(request)
+
     def _end_session(self, event: ev.SessionFinished, now: int) -> None:
         self._end_open(now)
         if self._session is None:
             return
         totals = _fields(event, "reason", "queries", "tool_calls", "artifacts", "cost_usd") | _unpriced(event)
-        self._log("session_complete", self._session, now, duration_ms=event.duration_ms, **totals)
-        self._set(self._session, **totals)
-        self._session.end(now)
+        self._spans.log("session_complete", self._session, now, duration_ms=event.duration_ms, **totals)
+        self._spans.set(self._session, **totals)
+        self._end_session_span(self._session, now)
+
+    def _end_session_span(self, span: Span, now: int) -> None:
+        # A viewer shows the first span of a trace as the whole: it reads as the conversation.
+        span.set_attributes(self._content.input(self._first_query))
+        span.set_attributes(self._content.output("\n\n".join(self._talk)))
+        span.end(now)
         self._session = None
+
+    def _begin_query(self, event: ev.QueryReceived, now: int) -> None:
+        span = self._spans.start("query", self._session, now, query_id=event.query_id, text=event.text)
+        span.set_attributes(self._content.input(event.text))
+        self._query = (event.query_id, span, now)
+        self._ready_at = now
+        self._has_simple_path = False
+        self._unread.clear()
+        self._add_unread(event.prompt or event.text)
+        if self._first_query:
+            self._talk.append(f"> {self._content.short(event.text)}")
+        else:
+            self._first_query = self._content.long(event.text)
+        self._spans.log("query_started", span, now, query_id=event.query_id, query=event.text)
+
+    def _add_unread(self, text: str) -> None:
+        if self._content.included:
+            self._unread.append(self._content.text_part(text))
 
     def _end_query(self, event: ev.QueryFinished) -> None:
         if self._query is None or self._query[0] != event.query_id:
@@ -211,18 +221,27 @@ class SpanTree:
         _, span, began = self._query
         ended = began + int(event.duration_ms * 1_000_000)
         self._end_turn(ended)
+        self._end_subagents()
         self._query = None
         usage = event.usage
         tokens = _fields(usage, "input_tokens", "output_tokens") if usage else {}
-        self._set(span, **_fields(event, "status", "turns", "cost_usd"), **_unpriced(event), **tokens)
+        self._spans.set(span, **_fields(event, "status", "turns", "cost_usd"), **_unpriced(event), **tokens)
+        text = event.text or (to_json(event.output) if event.output is not None else "")
+        span.set_attributes(self._content.output(text))
+        if text:
+            self._talk.append(self._content.long(text))
         if event.status == "error":
-            span.set_status(Status(StatusCode.ERROR, self._safe(event.error or "")))
+            self._spans.fail(span, event.status, event.error or "")
+        elif event.status == "interrupted":
+            span.set_attributes(named(error=event.status))
         span.end(ended)
 
     def _end_open(self, now: int) -> None:
-        for span, _ in self._calls.values():
-            self._set(span, status="cancelled", is_error=True)
-            span.end(now)
+        self._end_subagents()
+        for call in self._calls.values():
+            self._spans.set(call.span, status="cancelled", is_error=True)
+            call.span.set_attributes(named(error="cancelled"))
+            call.span.end(now)
         self._calls.clear()
         self._end_turn(now)
         if self._query is not None:
@@ -235,30 +254,46 @@ class SpanTree:
         """The turn of a message or a call of the main agent: the open one, or a new one."""
         turn = self._turn
         if turn is not None and (
-            (number is not None and number <= turn.number)
-            or (message_id is not None and turn.message_id in {None, message_id})
+            (number is not None and number <= turn.model.number)
+            or (message_id is not None and turn.model.message_id in {None, message_id})
         ):
-            turn.message_id = turn.message_id or message_id
+            turn.model.message_id = turn.model.message_id or message_id
             return turn.span
         if self._query is None:
             return None
         begins = min(self._ready_at or now, now)
         self._end_turn(begins)
         self._turns = number if number is not None else self._turns + 1
-        span = self._start(
+        span = self._spans.start(
             f"conversation_iteration_{self._turns}",
             self._query[1],
             begins,
             iteration=self._turns,
             query_id=self._query[0],
         )
-        self._turn = _Turn(self._turns, span, message_id)
+        model = ModelTurn(
+            self._turns,
+            begins,
+            self._content,
+            self._unread,
+            requested_model="" if self._has_simple_path else self._model,
+            message_id=message_id,
+        )
+        self._unread = []
+        self._turn = _Turn(span, model)
         return span
 
     def _end_turn(self, now: int) -> None:
         if self._turn is not None:
+            self._turn.span.set_attributes(self._turn.model.attributes)
             self._turn.span.end(now)
             self._turn = None
+
+    def _count_tokens(self, event: ev.TokensSpent, now: int) -> None:
+        if event.parent_tool_use_id is not None:
+            self._on_subagent(event.parent_tool_use_id, event, now)
+        elif self._turn_of(event.message_id, now) is not None and self._turn is not None:
+            self._turn.model.on_event(event, now)
 
     def _on_thinking(self, event: ev.ThinkingDelta, now: int) -> None:
         if event.parent_tool_use_id is not None:
@@ -275,22 +310,25 @@ class SpanTree:
         if event.parent_tool_use_id is None:
             parent = self._turn_of(event.message_id, now)
             self._ready_at = now
+            if self._turn is not None:
+                self._turn.model.on_event(event, now)
         else:
             parent = self._call_or_current(event.parent_tool_use_id)
+            self._on_subagent(event.parent_tool_use_id, event, now)
         thought = "".join(self._thinking.pop(event.message_id, ()))
         self._log_text("thinking", thought, parent, now, event.message_id)
         self._log_text("reasoning", event.text, parent, now, event.message_id)
 
     def _log_text(self, name: str, text: str, parent: Span | None, now: int, message_id: str) -> None:
         if text.strip():
-            self._log(name, parent, now, text=text, size=len(text), message_id=message_id)
+            self._spans.log(name, parent, now, text=text, size=len(text), message_id=message_id)
 
     # -- tool calls --------------------------------------------------------------------------------
 
     def _call_or_current(self, tool_use_id: str | None) -> Span | None:
         """The span of a call, ended or not; for an unknown call the current turn or query."""
         if found := self._calls.get(tool_use_id or ""):
-            return found[0]
+            return found.span
         if ended := self._ended.get(tool_use_id or ""):
             return NonRecordingSpan(ended)
         return self._turn.span if self._turn is not None else self._query_span
@@ -298,9 +336,12 @@ class SpanTree:
     def _start_call(self, event: ev.ToolCallStarted, now: int) -> None:
         if event.parent_tool_use_id is None:
             parent = self._turn_of(None, now, event.iteration) or self._query_span
+            if self._turn is not None:
+                self._turn.model.on_event(event, now)
         else:
             parent = self._call_or_current(event.parent_tool_use_id)
-        span = self._start(
+            self._on_subagent(event.parent_tool_use_id, event, now)
+        span = self._spans.start(
             "tool_call",
             parent,
             now,
@@ -310,59 +351,76 @@ class SpanTree:
             query_id=event.query_id,
             input_preview=to_json(event.input),
         )
-        self._calls[event.tool_use_id] = (span, now)
+        span.set_attributes(
+            named(tool=event.name, call=event.tool_use_id) | self._content.arguments(event.input)
+        )
+        prompt = event.input.get("prompt")
+        self._calls[event.tool_use_id] = _Call(
+            span, now, event.parent_tool_use_id, prompt if isinstance(prompt, str) else ""
+        )
+
+    def _begin_subagent(self, event: ev.SubagentStarted, now: int) -> None:
+        call = self._calls.get(event.tool_use_id)
+        self._subagents.begin(event.tool_use_id, event.name, call.prompt if call is not None else "", now)
+        if call is not None:
+            call.span.set_attributes(
+                facts_of_span(SUBAGENT_CALL) | named(agent=self._content.short(event.name))
+            )
+
+    def _on_subagent(
+        self, parent: str, event: ev.MessageFinished | ev.ToolCallStarted | ev.TokensSpent, now: int
+    ) -> None:
+        self._end_subagent_turn(parent, self._subagents.on_event(parent, event, now))
+
+    def _end_subagents(self) -> None:
+        for parent, turn in self._subagents.end_all():
+            self._end_subagent_turn(parent, turn)
+
+    def _end_subagent_turn(self, parent: str, turn: ModelTurn | None) -> None:
+        if turn is not None:
+            name = f"subagent_iteration_{turn.number}"
+            span = self._spans.start(name, self._call_or_current(parent), turn.began)
+            span.set_attributes(turn.attributes)
+            span.end(turn.ended)
 
     def _end_call(self, event: ev.ToolCallFinished, now: int) -> None:
-        span, began = self._calls.pop(event.tool_use_id, (None, 0))
-        if span is None:
+        call = self._calls.get(event.tool_use_id)
+        if call is None:
             return
+        self._end_subagent_turn(event.tool_use_id, self._subagents.end(event.tool_use_id))
+        del self._calls[event.tool_use_id]
+        span, began = call.span, call.began
         self._ready_at = max(self._ready_at, now)
         found = event.observation
+        self._add_result(call, event, now)
         is_error = event.status != "success"
         size = found.size if found is not None else 0
         ended = began + int(event.duration_ms * 1_000_000)
-        self._log("tool_result", span, ended, tool_id=event.tool_use_id, content_size=size, is_error=is_error)
-        self._set(span, status=event.status, is_error=is_error, content_size=size)
+        self._spans.log(
+            "tool_result", span, ended, tool_id=event.tool_use_id, content_size=size, is_error=is_error
+        )
+        self._spans.set(span, status=event.status, is_error=is_error, content_size=size)
         if is_error:
-            reason = found.error if found is not None and found.error else event.status
-            span.set_status(Status(StatusCode.ERROR, self._safe(reason)))
+            reason = (
+                found.error if found is not None and found.error and self._content.included else event.status
+            )
+            self._spans.fail(span, event.status, reason)
         span.end(ended)
         self._ended[event.tool_use_id] = span.get_span_context()
         if len(self._ended) > _KEPT_CALLS:
             self._ended.popitem(last=False)
 
-    # -- spans -------------------------------------------------------------------------------------
-
-    def _start(
-        self,
-        name: str,
-        parent: Span | None,
-        now: int,
-        span_kind: SpanKind = SpanKind.INTERNAL,
-        **attributes: Any,
-    ) -> Span:
-        context = set_span_in_context(parent) if parent is not None else None
-        return self._tracer.start_span(
-            name, context=context, kind=span_kind, attributes=self._plain(attributes), start_time=now
-        )
-
-    def _log(
-        self, name: str, parent: Span | None, now: int, kind: Mapping[str, Any] = _LOG, **attributes: Any
-    ) -> None:
-        self._start(name, parent, now, **kind, **attributes).end(now)
-
-    def _set(self, span: Span, **attributes: Any) -> None:
-        span.set_attributes(self._plain(attributes))
-
-    def _plain(self, attributes: Mapping[str, Any]) -> dict[str, str | int | float | bool]:
-        return {
-            name: self._safe(value) if isinstance(value, str) else value
-            for name, value in attributes.items()
-            if value is not None
-        }
-
-    def _safe(self, text: str) -> str:
-        return clean(preview(text, _PREVIEW, self._redactor))
+    def _add_result(self, call: _Call, event: ev.ToolCallFinished, now: int) -> None:
+        """Add the result of a call to its span, and to what the agent that made it will read."""
+        if not self._content.included:
+            return
+        text = event.observation.text if event.observation is not None else ""
+        call.span.set_attributes(self._content.result(text))
+        part = self._content.result_part(event.tool_use_id, text or event.status)
+        if call.parent is None:
+            self._unread.append(part)
+        else:
+            self._subagents.on_result(call.parent, part, now)
 
 
 def _unpriced(event: ev.QueryFinished | ev.SessionFinished) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from core.concurrency.threads import in_loop
 from core.errors import Advice
 from core.events import types as ev
 from core.redaction.redactor import Redactor
+from core.telemetry.conventions import NO_LABELS, Labels
 from core.telemetry.environment import Exports, agent_environment, toolkit_environment, traceparent
 from core.telemetry.export_errors import Destination
 from core.telemetry.http import ServiceRequest
@@ -68,6 +69,8 @@ class Tracer:
         state_dir: where Logfire may keep its files.
         token: Logfire's write token.
         exports: where spans are sent; by default to Logfire if there is a token.
+        labels: what every span states.
+        has_content: whether spans have inputs and outputs.
         on_failure: called in the thread with the error that ended the tracing before the session was over.
         on_problem: called at most once per destination, in some thread, when spans do not arrive there.
 
@@ -83,6 +86,8 @@ class Tracer:
         state_dir: Path,
         token: str | None = None,
         exports: Exports | None = None,
+        labels: Labels = NO_LABELS,
+        has_content: bool = True,
         on_failure: Callable[[Exception], object] = lambda _error: None,
         on_problem: Callable[[Destination, Advice], object] = lambda _destination, _problem: None,
     ) -> None:
@@ -93,6 +98,8 @@ class Tracer:
         self._redactor = redactor
         self._state_dir = state_dir
         self._token = token
+        self._labels = labels
+        self._has_content = has_content
         self._on_failure = on_failure
         self._on_problem = on_problem
         self._problems: dict[Destination, str] = {}
@@ -241,6 +248,8 @@ class Tracer:
                 exports=self.exports,
                 redactor=self._redactor,
                 state_dir=self._state_dir,
+                labels=self._labels,
+                has_content=self._has_content,
                 on_problem=self._report_problem,
             )
             while (item := self._queue.get()) is not None:

@@ -11,6 +11,7 @@ from tests.collector import Collector, collector
 from tests.e2e.running import environment, run
 from tests.e2e.scripted_model import Block, Text, Thinking, Use, scripted_model
 
+QUERY = "Search the folder for reports and list it"
 LIST = "mcp__local_toolkit__list_directory"
 CANARY = "canary-0123456789"
 TOKEN = f"pylf_v1_local_{CANARY}"
@@ -33,6 +34,14 @@ def check(found: Collector, trace_id: str) -> None:
     assert ours["conversation_iteration_1"].parent_id == ours["query"].span_id
     assert theirs["claude_code.interaction"].parent_id == session.span_id
     assert theirs["claude_code.tool"].attributes["tool_use_id"] == ours["tool_call"].attributes["tool_id"]
+    # Whoever made them, the spans are of one session and one user.
+    (session_id,) = {span.attributes.get("session.id") for span in found.spans}
+    assert session_id == session.attributes["session_id"]
+    assert {span.attributes.get("user.id") for span in found.spans} == {"local-user"}
+    turn = ours["conversation_iteration_1"].attributes
+    assert (turn["gen_ai.usage.input_tokens"], turn["llm.token_count.completion"]) == (100, 9)
+    assert turn["input.value"] == QUERY
+    assert theirs["claude_code.llm_request"].attributes["openinference.span.kind"] == "CHAIN"
     known = {span.span_id for span in found.spans}
     assert toolkit["tools/call list_directory"].parent_id in known
 
@@ -55,7 +64,7 @@ def test_one_trace_reaches_the_collector_and_logfire(tmp_path: Path) -> None:
             OTEL_SERVICE_NAME="mine",
             OTEL_TRACES_SAMPLER="always_off",
         )
-        done = run(tmp_path, "run", "Search the folder for reports and list it", env=env)
+        done = run(tmp_path, "run", QUERY, env=env)
     assert done.code == 0, done.stderr
     assert done.of(TracingFailed) == []
     trace = done.json("trace.json")

@@ -1,0 +1,164 @@
+"""What a span says in the words of OpenTelemetry's GenAI conventions and of OpenInference: the only table of names.
+
+`FACTS` names each fact in every convention that has a name for it, and `SPANS` says of which kind a span is. Phoenix
+reads OpenInference, Logfire and Grafana read GenAI, Langfuse reads both. Only the span of a turn has its tokens and
+their cost, as a viewer adds up what it finds in a trace.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from core.events.types import Usage
+
+__all__ = [
+    "AGENT",
+    "FACTS",
+    "NO_LABELS",
+    "SHOWN",
+    "SPANS",
+    "SUBAGENT_CALL",
+    "Fact",
+    "Labels",
+    "Value",
+    "facts_of_child",
+    "facts_of_span",
+    "facts_of_tokens",
+    "named",
+]
+
+AGENT = "ua-tui"
+"""The name of the main agent."""
+
+SUBAGENT_CALL = "tool_call (sub-agent)"
+"""The name in `SPANS` of a call that starts a sub-agent; its span is called like that of any call."""
+
+_PROVIDER = "anthropic"
+
+Value = str | int | float | bool | tuple[str, ...]
+"""What an attribute can be."""
+
+
+@dataclass(frozen=True)
+class Fact:
+    """A fact that a span can state: its meaning, and its names in the conventions."""
+
+    meaning: str
+    names: tuple[str, ...]
+
+
+FACTS: Mapping[str, Fact] = {
+    "kind": Fact("AGENT, LLM, TOOL or CHAIN", ("openinference.span.kind",)),
+    "operation": Fact("`invoke_agent`, `chat` or `execute_tool`", ("gen_ai.operation.name",)),
+    "session": Fact("the session", ("session.id", "gen_ai.conversation.id")),
+    "user": Fact("the setting `user_id`", ("user.id",)),
+    "agent": Fact("`ua-tui`, or the name of the sub-agent", ("gen_ai.agent.name", "agent.name")),
+    "provider": Fact(
+        "`anthropic`, whose API the server speaks",
+        ("gen_ai.provider.name", "gen_ai.system", "llm.provider", "llm.system"),
+    ),
+    "requested_model": Fact("the chosen model, else the one that answered", ("gen_ai.request.model",)),
+    "model": Fact("the model that answered", ("gen_ai.response.model", "llm.model_name")),
+    "message": Fact("the id of the message", ("gen_ai.response.id",)),
+    "stop_reasons": Fact("why the message ended", ("gen_ai.response.finish_reasons",)),
+    "input_tokens": Fact(
+        "all tokens that the model read, also from the cache",
+        ("gen_ai.usage.input_tokens", "llm.token_count.prompt"),
+    ),
+    "output_tokens": Fact(
+        "tokens that it wrote", ("gen_ai.usage.output_tokens", "llm.token_count.completion")
+    ),
+    "total_tokens": Fact("both", ("llm.token_count.total",)),
+    "cache_read_tokens": Fact(
+        "of those read: from the cache",
+        ("gen_ai.usage.cache_read.input_tokens", "llm.token_count.prompt_details.cache_read"),
+    ),
+    "cache_write_tokens": Fact(
+        "of those read: written to the cache",
+        ("gen_ai.usage.cache_creation.input_tokens", "llm.token_count.prompt_details.cache_write"),
+    ),
+    "cost": Fact("US dollars, if known", ("llm.cost.total", "gen_ai.usage.cost", "operation.cost")),
+    "tool": Fact("the tool", ("gen_ai.tool.name", "tool.name")),
+    "call": Fact("the id of the call", ("gen_ai.tool.call.id", "tool.id")),
+    "error": Fact("`error`, `denied`, `cancelled` or `interrupted`", ("error.type",)),
+    "input": Fact("the query, the arguments, or what the model read", ("input.value",)),
+    "input_type": Fact("`text/plain` or `application/json`", ("input.mime_type",)),
+    "output": Fact("the answer, the result, or what the model wrote", ("output.value",)),
+    "output_type": Fact("`text/plain` or `application/json`", ("output.mime_type",)),
+    "input_messages": Fact("what the model read in this turn", ("gen_ai.input.messages",)),
+    "output_messages": Fact("the message", ("gen_ai.output.messages",)),
+    "arguments": Fact("the arguments of the call", ("gen_ai.tool.call.arguments",)),
+    "result": Fact("its result", ("gen_ai.tool.call.result",)),
+}
+
+SPANS: Mapping[str, Mapping[str, str]] = {
+    "session": {"kind": "CHAIN"},
+    "query": {"kind": "AGENT", "operation": "invoke_agent", "provider": _PROVIDER, "agent": AGENT},
+    "conversation_iteration": {"kind": "LLM", "operation": "chat", "provider": _PROVIDER, "agent": AGENT},
+    "subagent_iteration": {"kind": "LLM", "operation": "chat", "provider": _PROVIDER},
+    "tool_call": {"kind": "TOOL", "operation": "execute_tool"},
+    SUBAGENT_CALL: {"kind": "AGENT", "operation": "invoke_agent", "provider": _PROVIDER},
+}
+"""The facts that follow from the name of a span, without its number; any other span is only a `CHAIN`."""
+
+SHOWN: Mapping[str, tuple[Literal["input", "output"], str]] = {
+    "query_started": ("input", "query"),
+    "query_classification": ("output", "decision"),
+    "thinking": ("output", "text"),
+    "reasoning": ("output", "text"),
+    "observer_artifact_saved": ("output", "path"),
+    "observer_error": ("output", "error"),
+}
+"""The attribute of a span without duration that is its input or its output."""
+
+_OTHER = {"kind": "CHAIN"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Labels:
+    """What every span of a session states: whose it is. Empty texts are left out."""
+
+    session: str = ""
+    user: str = ""
+
+    @property
+    def attributes(self) -> dict[str, Value]:
+        """The attributes of every span."""
+        return named(session=self.session or None, user=self.user or None)
+
+
+NO_LABELS = Labels()
+
+
+def named(**facts: Value | None) -> dict[str, Value]:
+    """Name these facts in all conventions; one that is None is left out.
+
+    Raises:
+        KeyError: there is no such fact.
+    """
+    return {name: value for fact, value in facts.items() if value is not None for name in FACTS[fact].names}
+
+
+def facts_of_span(name: str) -> dict[str, Value]:
+    """The attributes that follow from the name of a span."""
+    return named(**SPANS.get(name.rstrip("0123456789").removesuffix("_"), _OTHER))
+
+
+def facts_of_child(attributes: Mapping[str, Any], labels: Labels) -> dict[str, Any]:
+    """The attributes of a span of a child process, as a part of the session; our own span has the tokens of a turn."""
+    return named(**_OTHER) | dict(attributes) | labels.attributes
+
+
+def facts_of_tokens(usage: Usage, cost_usd: float | None) -> dict[str, Value]:
+    """The attributes of the tokens of a turn; the conventions count what comes from the cache as read, too."""
+    read = usage.total - usage.output_tokens
+    return named(
+        input_tokens=read,
+        output_tokens=usage.output_tokens,
+        total_tokens=usage.total,
+        cache_read_tokens=usage.cache_read_input_tokens,
+        cache_write_tokens=usage.cache_creation_input_tokens,
+        cost=cost_usd,
+    )
