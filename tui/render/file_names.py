@@ -77,6 +77,8 @@ def _words_in(text: str, start: int, end: int, find: FindFile) -> Iterator[tuple
         word = found.group()
         # Scripts without spaces put their words right before a name.
         starts = [each.start() for each in _ASCII_START.finditer(word)] if not word.isascii() else []
+        # A query names a file as `@notes.md`.
+        starts = [1, *starts] if word.startswith("@") else starts
         for offset in (0, *starts[:_MOST_STARTS]):
             if (path := find(word[offset:])) is not None:
                 yield found.start() + offset, found.end(), path

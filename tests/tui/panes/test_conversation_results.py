@@ -244,7 +244,7 @@ async def test_each_file_that_the_conversation_names_is_a_link(tmp_path: Path) -
     )
     async with host.run_test(size=(100, 40)) as pilot:
         view.folder = folder
-        question = QueryReceived(query_id="q1", text=f"Read {REPORT}")
+        question = QueryReceived(query_id="q1", text=f"Read @{REPORT}")
         failed = ErrorRaised(where="observers", message=f"{REPORT}: it broke")
         expert = SubagentStarted(task_id="k", tool_use_id="t9", name="expert", description=f"Read {REPORT}")
         view.handle_events(
