@@ -52,6 +52,7 @@ from tui.render.activity import CurrentActivity
 from tui.render.frames import forget_rows
 from tui.terminal.copy import copy_text
 from tui.terminal.disconnect import guard_output
+from tui.terminal.input_wait import wait_for_input
 from tui.terminal.paste import guard_pastes
 from tui.widgets.text_field import focused_field
 
@@ -150,6 +151,7 @@ class UaTuiApp(BaseApp):
     def get_driver_class(self) -> type[Driver]:
         """Read the terminal so that nothing in a paste counts as a key, and write to it even if it is gone."""
         guard_pastes()
+        wait_for_input()
         guard_output()
         return super().get_driver_class()
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol, runtime_checkable
 
 from textual.app import App
 from textual.binding import Binding
@@ -18,7 +17,7 @@ from core.text import clean_line
 from tui.keys.names import is_typed, key_name, shown_key
 from tui.keys.standard import STANDARD, TOGETHER
 
-__all__ = ["ActiveBindings", "HasKeys", "Keys", "choose_keys", "keys_of", "written_key"]
+__all__ = ["ActiveBindings", "Keys", "choose_keys", "keys_of", "written_key"]
 
 _EDITING = frozenset(
     {"up", "down", "left", "right", "home", "end", "pageup", "pagedown", "backspace", "delete", "tab"}
@@ -55,19 +54,10 @@ class Keys:
 STANDARD_KEYS = Keys()
 
 
-@runtime_checkable
-class HasKeys(Protocol):
-    """An application with keys of its own."""
-
-    @property
-    def keys(self) -> Keys:
-        """The active keys."""
-        ...
-
-
 def keys_of(app: App[object]) -> Keys:
     """Return the active keys of `app`."""
-    return app.keys if isinstance(app, HasKeys) else STANDARD_KEYS
+    keys = getattr(app, "keys", None)
+    return keys if isinstance(keys, Keys) else STANDARD_KEYS
 
 
 def written_key(widget: Widget, key: str) -> str:

@@ -15,7 +15,7 @@ from core.text import clean_line
 __all__ = ["FolderWatch", "Hints", "Unseen"]
 
 _DEBOUNCE_MS = 200
-_STEP_MS = 50
+_STEP_MS = 100
 _POLL_MS = 1_000
 _WAIT_SECONDS = 2.0
 _RUST_TIMEOUT_MS = 2_000
@@ -59,7 +59,7 @@ class FolderWatch:
         self._check = asyncio.Event()
 
     def stop(self) -> None:
-        """End the watch; `hints` ends within 50 ms."""
+        """End the watch; `hints` ends within 100 ms."""
         self._stop.set()
         self._check.set()
 
