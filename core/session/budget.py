@@ -7,7 +7,14 @@ from collections.abc import Callable
 from typing import Literal
 
 from core.errors import SettingsError
-from core.events.types import BudgetRaised, BudgetReached, Event, QueryFinished, TokensSpent
+from core.events.types import (
+    BudgetRaised,
+    BudgetReached,
+    ConversationCleared,
+    Event,
+    QueryFinished,
+    TokensSpent,
+)
 
 __all__ = ["WARN_AT", "Budget"]
 
@@ -22,8 +29,8 @@ class Budget:
 
     The warning includes the estimated cost of the running query. That the limit is reached is reported only at the end
     of a query, when the agent has reported what it cost. The agent itself stops a running query between its messages,
-    but counts the spending of its sub-agents late; therefore the query is stopped from here as soon as their estimated
-    cost reaches the limit.
+    but counts the spending of its sub-agents late, and begins to count again when its context is cleared; in both cases
+    the query is stopped from here as soon as the estimated cost reaches the limit.
 
     Args:
         limit_usd: the spending limit in US dollars; None for no limit.
@@ -45,6 +52,7 @@ class Budget:
         self._stop = stop
         self._stopped = False
         self._ends_at_limit = False
+        self._is_cleared = False
         self._running = 0.0
         self._unreported_usd = 0.0
         self._reported: Literal["none", "warning", "spent"] = "none"
@@ -69,7 +77,7 @@ class Budget:
         match event:
             case TokensSpent(cost_usd=float(cost), parent_tool_use_id=parent):
                 self._running += cost
-                if parent is not None and self._is_over and not self._stopped:
+                if (parent is not None or self._is_cleared) and self._is_over and not self._stopped:
                     self._stopped = True
                     self._stop()
                 if not self._stopped:
@@ -80,6 +88,8 @@ class Budget:
                 self._running = 0.0
                 self.check()
                 self._stopped = self._ends_at_limit = False
+            case ConversationCleared():
+                self._is_cleared = True
             case _:
                 return
 

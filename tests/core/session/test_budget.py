@@ -6,7 +6,15 @@ import pytest
 
 from core.bus import Bus
 from core.errors import SettingsError
-from core.events.types import BudgetRaised, BudgetReached, Event, QueryFinished, TokensSpent, Usage
+from core.events.types import (
+    BudgetRaised,
+    BudgetReached,
+    ConversationCleared,
+    Event,
+    QueryFinished,
+    TokensSpent,
+    Usage,
+)
 from core.session.budget import Budget
 
 
@@ -161,6 +169,17 @@ def test_the_agents_own_messages_stop_nothing_as_it_looks_at_them_itself() -> No
     account.request(0.9, "call")
     account.request(0.3)
     assert (account.stops, account.levels) == (0, ["warning"])
+
+
+def test_an_agent_that_forgot_what_it_counted_is_stopped_from_here() -> None:
+    account = Account(1.0)
+    account.finish(0.5)
+    account.bus.publish(ConversationCleared(query_id="q", provider_session_id="c"))
+    account.request(0.25)
+    assert account.stops == 0
+    account.request(0.25)
+    account.request(0.25)
+    assert account.stops == 1
 
 
 def test_each_query_is_stopped_at_what_the_ones_before_left() -> None:
