@@ -11,7 +11,7 @@ import re
 from core.errors import Advice
 from core.text import clean_line
 
-__all__ = ["describe_server_error", "problem_in"]
+__all__ = ["describe_call_error", "describe_server_error", "problem_in"]
 
 _ADDRESS = "check its address"
 _WEB_PAGE = Advice("it answers with a web page, so it is not an MCP server", _ADDRESS)
@@ -68,6 +68,8 @@ _TABLE: tuple[tuple[str, Advice], ...] = (
     (r"(\w*Error) dialing ", Advice("its address cannot be used ({1})", _ADDRESS)),
 )
 _ROWS = tuple((re.compile(pattern, re.IGNORECASE | re.DOTALL), advice) for pattern, advice in _TABLE)
+# The command line answers such a request with "Method not found"; most servers do not even send it then.
+_SAMPLING = re.compile(r"sampling/createMessage|not support sampling|(?<!-32601): Method not found$")
 _TRANSPORT = re.compile(r"(?:SSE|Streamable HTTP) error: ", re.IGNORECASE)
 _MAX_VALUE = 160
 
@@ -80,6 +82,13 @@ def describe_server_error(error: str) -> str:
         if (found := pattern.match(error, start)) is not None:
             values = (error, *(group or "" for group in found.groups()))
             return str(advice.format(*(clean_line(" ".join(value.split()), _MAX_VALUE) for value in values)))
+    return error
+
+
+def describe_call_error(error: str) -> str:
+    """Say why the call of a server's tool failed; an unknown error is returned unchanged."""
+    if len(error) < _MAX_VALUE * 2 and _SAMPLING.search(error.rstrip(". ")) is not None:
+        return f"Sampling is refused: no server may ask the model itself ({error})"
     return error
 
 

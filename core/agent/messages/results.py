@@ -19,6 +19,7 @@ from typing import Any
 
 import msgspec
 
+from core.agent.mcp.error_messages import describe_call_error
 from core.events.codec import from_json, to_json
 from core.observation import (
     AnyObservation,
@@ -99,6 +100,8 @@ class ResultAdapter:
         error: str | None = None
         if failed:
             error = _error_text(shown_text) or raw.hook_error or "The tool failed without a message."
+            if tool_name.startswith("mcp__"):
+                error = describe_call_error(error)
         elif tool_name.startswith("mcp__"):
             error = _reported_error(content)
         common: dict[str, Any] = {

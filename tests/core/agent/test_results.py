@@ -117,6 +117,22 @@ def test_an_error_keeps_the_output_that_came_before_it() -> None:
     assert TextContent("half a page") in rest
 
 
+@pytest.mark.parametrize(
+    "error",
+    [
+        "Error executing tool summarise: Method not found",
+        "Cannot send 'sampling/createMessage': this transport context has no back-channel.",
+        "Client does not support sampling (required for sampling/createMessage)",
+    ],
+)
+def test_a_server_that_wanted_an_answer_of_the_model_is_refused_with_a_sentence(error: str) -> None:
+    seen = observe(RawResult(block=error, is_error=True), name="mcp__notes__summarise")
+    assert seen.error == f"Sampling is refused: no server may ask the model itself ({error})"
+    assert observe(RawResult(block=error, is_error=True), name="Bash").error == error
+    for other in ("The sampling rate is wrong", "MCP error -32601: Method not found"):
+        assert observe(RawResult(block=other, is_error=True), name="mcp__notes__x").error == other
+
+
 def test_a_failure_without_words_still_says_something() -> None:
     assert observe(RawResult(block=None, is_error=True)).error
     hooked = observe(RawResult(block=None, is_error=True, hook_error="connection reset"))
