@@ -1,4 +1,4 @@
-"""An OTLP collector on loopback: takes spans over HTTP as protobuf, and keeps them."""
+"""An OTLP collector on loopback: takes spans and metrics over HTTP as protobuf, and keeps them."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceRequest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
 
@@ -26,14 +27,28 @@ class Span:
     attributes: dict[str, Any]
 
 
+@dataclass(frozen=True)
+class Point:
+    """A number of a metric as it arrived: a sum, or how many values a histogram has and their sum."""
+
+    attributes: dict[str, Any]
+    total: float
+    count: int
+
+
 @dataclass
 class Collector:
-    """Where it is, and what it was sent: spans, path and headers of each request, and what was only looked at."""
+    """Where it is, and what it was sent: spans, metrics, path and headers of each request, and what was only looked at.
+
+    `metrics` are the numbers of the last request by name.
+    """
 
     url: str
     spans: list[Span] = field(default_factory=list)
     asked: list[tuple[str, dict[str, str]]] = field(default_factory=list)
     looked: list[str] = field(default_factory=list)
+    metrics: dict[str, list[Point]] = field(default_factory=dict)
+    services: set[str] = field(default_factory=set)
 
     def of(self, service: str) -> dict[str, Span]:
         """The spans of a service by name, the last of each; not the notes that one began, which Logfire gets."""
@@ -60,6 +75,22 @@ class Collector:
                         )
                     )
 
+    def take_metrics(self, body: bytes) -> None:
+        """Read one request with metrics."""
+        for group in ExportMetricsServiceRequest.FromString(body).resource_metrics:
+            self.services.add(_plain(group.resource.attributes).get("service.name", ""))
+            for scoped in group.scope_metrics:
+                for metric in scoped.metrics:
+                    sums = [
+                        Point(_plain(each.attributes), each.as_double or float(each.as_int), 1)
+                        for each in metric.sum.data_points
+                    ]
+                    histograms = [
+                        Point(_plain(each.attributes), each.sum, each.count)
+                        for each in metric.histogram.data_points
+                    ]
+                    self.metrics[metric.name] = sums + histograms
+
 
 def _plain(attributes: Any) -> dict[str, Any]:
     return {
@@ -69,11 +100,16 @@ def _plain(attributes: Any) -> dict[str, Any]:
 
 @contextmanager
 def collector(
-    *, status: int = 200, hangs: bool = False, project: str = "", page: bytes = b""
+    *,
+    status: int = 200,
+    hangs: bool = False,
+    project: str = "",
+    page: bytes = b"",
+    takes_metrics: bool = True,
 ) -> Iterator[Collector]:
     """Serve a collector that answers with `status`, or never; with `project` it tells of a token, as Logfire does.
 
-    With a `page` that is what it answers to everything, as HTML.
+    With a `page` that is what it answers to everything, as HTML. Unless it `takes_metrics`, it has no such address.
     """
     gone = threading.Event()
 
@@ -91,6 +127,12 @@ def collector(
                 body = gzip.decompress(body)
             if status == 200 and not page and self.path.endswith("/v1/traces"):
                 found.take(body)
+            if self.path.endswith("/v1/metrics"):
+                if takes_metrics and status == 200 and not page:
+                    found.take_metrics(body)
+                elif not takes_metrics:
+                    self._send(405, page)
+                    return
             self._send(status, page)
 
         def _send(self, status: int, data: bytes) -> None:

@@ -75,8 +75,20 @@ def conventions_tables() -> str:
 
 
 def tracing_page(page: str) -> str:
-    """The text of the page with its tables of standard attributes made again."""
-    return _with_table(page, "conventions", conventions_tables())
+    """The text of the page with its tables of standard attributes and of metrics made again."""
+    page = _with_table(page, "conventions", conventions_tables())
+    return _with_table(page, "metrics", metrics_table())
+
+
+def metrics_table() -> str:
+    """The table of the metrics."""
+    from core.telemetry.metrics import INSTRUMENTS
+
+    rows = ["| metric | kind | unit | meaning | attributes |", "|---|---|---|---|---|"]
+    for each in INSTRUMENTS:
+        attributes = ", ".join(f"`{name}`" for name in each.attributes)
+        rows.append(f"| `{each.name}` | {each.kind} | {each.unit} | {each.meaning} | {attributes} |")
+    return "\n".join(rows)
 
 
 def _with_table(page: str, name: str, table: str) -> str:

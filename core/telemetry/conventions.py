@@ -17,6 +17,7 @@ __all__ = [
     "AGENT",
     "FACTS",
     "NO_LABELS",
+    "PROVIDER",
     "SHOWN",
     "SPANS",
     "SUBAGENT_CALL",
@@ -27,6 +28,7 @@ __all__ = [
     "facts_of_span",
     "facts_of_tokens",
     "named",
+    "of_metric",
 ]
 
 AGENT = "ua-tui"
@@ -35,7 +37,8 @@ AGENT = "ua-tui"
 SUBAGENT_CALL = "tool_call (sub-agent)"
 """The name in `SPANS` of a call that starts a sub-agent; its span is called like that of any call."""
 
-_PROVIDER = "anthropic"
+PROVIDER = "anthropic"
+"""Whose API the model's server speaks."""
 
 Value = str | int | float | bool | tuple[str, ...]
 """What an attribute can be."""
@@ -79,6 +82,7 @@ FACTS: Mapping[str, Fact] = {
         "of those read: written to the cache",
         ("gen_ai.usage.cache_creation.input_tokens", "llm.token_count.prompt_details.cache_write"),
     ),
+    "token_type": Fact("of a metric: `input` or `output`", ("gen_ai.token.type",)),
     "cost": Fact("US dollars, if known", ("llm.cost.total", "gen_ai.usage.cost", "operation.cost")),
     "tool": Fact("the tool", ("gen_ai.tool.name", "tool.name")),
     "call": Fact("the id of the call", ("gen_ai.tool.call.id", "tool.id")),
@@ -95,11 +99,11 @@ FACTS: Mapping[str, Fact] = {
 
 SPANS: Mapping[str, Mapping[str, str]] = {
     "session": {"kind": "CHAIN"},
-    "query": {"kind": "AGENT", "operation": "invoke_agent", "provider": _PROVIDER, "agent": AGENT},
-    "conversation_iteration": {"kind": "LLM", "operation": "chat", "provider": _PROVIDER, "agent": AGENT},
-    "subagent_iteration": {"kind": "LLM", "operation": "chat", "provider": _PROVIDER},
+    "query": {"kind": "AGENT", "operation": "invoke_agent", "provider": PROVIDER, "agent": AGENT},
+    "conversation_iteration": {"kind": "LLM", "operation": "chat", "provider": PROVIDER, "agent": AGENT},
+    "subagent_iteration": {"kind": "LLM", "operation": "chat", "provider": PROVIDER},
     "tool_call": {"kind": "TOOL", "operation": "execute_tool"},
-    SUBAGENT_CALL: {"kind": "AGENT", "operation": "invoke_agent", "provider": _PROVIDER},
+    SUBAGENT_CALL: {"kind": "AGENT", "operation": "invoke_agent", "provider": PROVIDER},
 }
 """The facts that follow from the name of a span, without its number; any other span is only a `CHAIN`."""
 
@@ -139,6 +143,15 @@ def named(**facts: Value | None) -> dict[str, Value]:
         KeyError: there is no such fact.
     """
     return {name: value for fact, value in facts.items() if value is not None for name in FACTS[fact].names}
+
+
+def of_metric(**facts: Value | None) -> dict[str, Value]:
+    """Name these facts as the conventions of metrics do, which are those of OpenTelemetry alone."""
+    return {
+        name: value
+        for name, value in named(**facts).items()
+        if name.startswith(("gen_ai.", "error.")) and name != "gen_ai.system"
+    }
 
 
 def facts_of_span(name: str) -> dict[str, Value]:

@@ -26,11 +26,13 @@ class Exports:
     Attributes:
         logfire: whether there is a token for Logfire.
         collector: the host and port of an OTLP collector; None without one.
+        metrics: the host and port that metrics are sent to; None if they are not.
         protocol: the protocol that the environment asks for, when that is not `http/protobuf`.
     """
 
     logfire: bool = False
     collector: str | None = None
+    metrics: str | None = None
     protocol: str = ""
 
     @classmethod
@@ -38,17 +40,18 @@ class Exports:
         """Read them from the environment; with `OTEL_SDK_DISABLED=true` nothing is exported."""
         if environ.get("OTEL_SDK_DISABLED", "").strip().lower() == "true":
             return cls()
-        endpoint = environ.get("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT") or environ.get(
-            "OTEL_EXPORTER_OTLP_ENDPOINT"
-        )
-        # The same test as in the exporting library.
-        if not endpoint or environ.get("OTEL_TRACES_EXPORTER", "").lower() not in {"", "otlp"}:
-            return cls(logfire=bool(token))
+        shared = environ.get("OTEL_EXPORTER_OTLP_ENDPOINT")
+        endpoint = environ.get("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT") or shared
+        if environ.get("OTEL_TRACES_EXPORTER", "").lower() not in {"", "otlp"}:
+            endpoint = None
+        metrics = _metrics_endpoint(environ, shared, is_exporting=endpoint is not None)
+        if not endpoint:
+            return cls(logfire=bool(token), metrics=metrics)
         protocol = environ.get("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL") or environ.get(
             "OTEL_EXPORTER_OTLP_PROTOCOL", ""
         )
         other = clean_line(protocol, 20) if protocol not in {"", _HTTP} else ""
-        return cls(logfire=bool(token), collector=_host_of(endpoint), protocol=other)
+        return cls(logfire=bool(token), collector=_host_of(endpoint), metrics=metrics, protocol=other)
 
     @property
     def any(self) -> bool:
@@ -61,6 +64,8 @@ class Exports:
         if self.collector is not None:
             note = f" ({_HTTP}; {self.protocol} is not supported)" if self.protocol else ""
             names.append(f"OTLP at {self.collector}{note}")
+        if self.metrics not in {None, self.collector}:
+            names.append(f"OTLP at {self.metrics} (metrics)")
         return names
 
 
@@ -101,6 +106,15 @@ def _to_relay(relay: str, environ: Mapping[str, str]) -> dict[str, str]:
         for name in ("NO_PROXY", "no_proxy"):
             variables[name] = ",".join(filter(None, [environ.get(name, ""), _LOOPBACK]))
     return variables
+
+
+def _metrics_endpoint(environ: Mapping[str, str], shared: str | None, *, is_exporting: bool) -> str | None:
+    """Where metrics go: where spans go, unless the environment names a place or an exporter for metrics alone."""
+    chosen = environ.get("OTEL_METRICS_EXPORTER", "").lower()
+    own = environ.get("OTEL_EXPORTER_OTLP_METRICS_ENDPOINT")
+    if chosen not in {"", "otlp"} or not (own or (shared and (is_exporting or chosen))):
+        return None
+    return _host_of(own or shared or "")
 
 
 def _host_of(address: str) -> str:

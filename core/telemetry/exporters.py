@@ -1,4 +1,4 @@
-"""Exports the spans of a session to its file, to Logfire and to a collector.
+"""Exports the spans of a session to its file, to Logfire and to a collector, and its metrics to a collector.
 
 Slow to import: only the tracing thread and the doctor do.
 """
@@ -28,17 +28,22 @@ from opentelemetry.sdk.trace.sampling import ALWAYS_ON
 
 from core.errors import Advice
 from core.events.codec import from_json
+from core.events.types import Event
 from core.redaction.redactor import Redactor, seal_json
 from core.storage.append_file import AppendFile
 from core.telemetry.content import Content
 from core.telemetry.conventions import Labels
 from core.telemetry.environment import Exports
 from core.telemetry.export_errors import Destination, ExportMonitor
+from core.telemetry.http import ServiceRequest
+from core.telemetry.model_turns import ModelTurn
 from core.telemetry.span_tree import SpanTree
 from core.version import VERSION
 
 if TYPE_CHECKING:
     from logfire import Logfire
+
+    from core.telemetry.metrics import SessionMetrics
 
 __all__ = ["CollectorExporter", "JsonlSpanExporter", "SpanPipeline"]
 
@@ -138,7 +143,6 @@ class SpanPipeline:
     once per destination, in some thread, when spans do not arrive there.
 
     Attributes:
-        tree: makes spans of events and requests.
         monitor: knows the destinations that spans do not reach.
 
     Raises:
@@ -182,9 +186,26 @@ class SpanPipeline:
         else:
             provider = _own_provider(ids, processors)
         self._provider = provider
-        self.tree = SpanTree(provider, Content(redactor, included=has_content), labels)
+        self._metrics: SessionMetrics | None = None
+        if exports.metrics is not None:
+            # Slow to import.
+            from core.telemetry.metrics import SessionMetrics
+
+            self._metrics = SessionMetrics(_resource())
+        on_turn = self._metrics.on_turn if self._metrics is not None else _ignore
+        self._tree = SpanTree(provider, Content(redactor, included=has_content), labels, on_turn)
         # The SDK has no public way to add spans that are finished already.
         self._processors: SpanProcessor = provider._active_span_processor
+
+    def on_event(self, event: Event) -> None:
+        """Handle one event, in order."""
+        if self._metrics is not None:
+            self._metrics.on_event(event)
+        self._tree.on_event(event)
+
+    def on_request(self, request: ServiceRequest) -> None:
+        """Handle a request that this program made."""
+        self._tree.on_request(request)
 
     @property
     def project(self) -> str | None:
@@ -213,17 +234,19 @@ class SpanPipeline:
 
     def close(self) -> None:
         """End the open spans, write everything, then export everything."""
-        self.tree.close()
+        self._tree.close()
         # The file comes first, so that a destination that does not answer delays nothing there.
         self._local.shutdown()
         self.give_up()
         (self._logfire or self._provider).shutdown()
+        if self._metrics is not None:
+            self._metrics.close(is_away=self.monitor.collector_is_away)
 
 
 def _own_provider(ids: IdGenerator, processors: Sequence[SpanProcessor]) -> TracerProvider:
     provider = TracerProvider(
         sampler=ALWAYS_ON,
-        resource=Resource.create({"service.version": VERSION, **_service()}),
+        resource=_resource(),
         shutdown_on_exit=False,
         id_generator=ids,
     )
@@ -232,6 +255,14 @@ def _own_provider(ids: IdGenerator, processors: Sequence[SpanProcessor]) -> Trac
     for processor in processors:
         provider.add_span_processor(processor)
     return provider
+
+
+def _resource() -> Resource:
+    return Resource.create({"service.version": VERSION, **_service()})
+
+
+def _ignore(_turn: ModelTurn) -> None:
+    return
 
 
 def _configured_logfire(

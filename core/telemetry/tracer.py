@@ -160,11 +160,11 @@ class Tracer:
         """Handle one event of the bus."""
         # The pieces of a message are many, and its end has the full text.
         if not isinstance(event, ev.TextDelta):
-            self._put(event.event_name, lambda pipeline: pipeline.tree.on_event(event))
+            self._put(event.event_name, lambda pipeline: pipeline.on_event(event))
 
     def on_request(self, request: ServiceRequest) -> None:
         """Handle a request that this program made for the session; may be called in any thread."""
-        self._put("a request", lambda pipeline: pipeline.tree.on_request(request))
+        self._put("a request", lambda pipeline: pipeline.on_request(request))
 
     def _put(self, name: str, work: Callable[[SpanPipeline], object]) -> None:
         if not self.failed and not self._closed:

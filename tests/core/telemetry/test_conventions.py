@@ -78,7 +78,9 @@ def events(prompt: str = "What is in the folder?", result: str = '{"files": ["a.
         ended(4.5, "t1", "One file."),
         said(5, "m2", f"There is one file, {SECRET}.", stop="end_turn"),
         spent(5, "m2", 9, 8),
-        ev.QueryFinished(at=at(5), query_id="q1", status="success", duration_ms=4000, text=f"One file, {SECRET}."),
+        ev.QueryFinished(
+            at=at(5), query_id="q1", status="success", duration_ms=4000, cost_usd=0.75, text=f"One file, {SECRET}."
+        ),
         ev.QueryReceived(at=at(6), query_id="q2", text="And now?"),
         ev.QueryFinished(at=at(7), query_id="q2", status="interrupted", duration_ms=1000, text="Nothing."),
         ev.SessionFinished(at=at(8), reason="quit"),

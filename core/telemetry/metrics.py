@@ -1,0 +1,197 @@
+"""Metrics of a session, exported to a collector: one table of instruments; slow to import.
+
+Queries, calls, failures, tokens, cost, durations and the time of observers; with the names of OpenTelemetry's GenAI
+conventions where there are some, else `ua_tui.*`. No attribute has an id or a text of the session.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from opentelemetry.metrics import Counter, Histogram, Meter
+from opentelemetry.sdk.metrics import MeterProvider
+from opentelemetry.sdk.metrics.export import PeriodicExportingMetricReader
+from opentelemetry.sdk.resources import Resource
+
+from core.events import types as ev
+from core.telemetry.conventions import AGENT, PROVIDER, of_metric
+from core.telemetry.model_turns import ModelTurn
+from core.text import clean_line
+
+__all__ = ["INSTRUMENTS", "Instrument", "SessionMetrics"]
+
+_LOGGERS = ("opentelemetry.exporter.otlp.proto.http.metric_exporter", "opentelemetry.sdk.metrics")
+_NOT_TAKEN = frozenset({404, 405})
+_KEPT_CALLS = 1_000
+_SHORT_S = (0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92)
+_LONG_S = (0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 6.4, 12.8, 25.6, 51.2, 102.4, 204.8, 409.6)
+_TOKENS = tuple(float(4**power) for power in range(14))
+
+
+@dataclass(frozen=True)
+class Instrument:
+    """A metric: its name, kind, unit and meaning, its own attributes, and the limits of a histogram's buckets."""
+
+    name: str
+    kind: Literal["counter", "histogram"]
+    unit: str
+    meaning: str
+    attributes: tuple[str, ...] = ()
+    limits: Sequence[float] = ()
+
+    def make(self, meter: Meter) -> Counter | Histogram:
+        """Make the instrument."""
+        if self.kind == "counter":
+            return meter.create_counter(self.name, self.unit, self.meaning)
+        return meter.create_histogram(
+            self.name, self.unit, self.meaning, explicit_bucket_boundaries_advisory=self.limits
+        )
+
+
+_MODELS = ("gen_ai.operation.name", "gen_ai.provider.name", "gen_ai.request.model", "gen_ai.response.model")
+INSTRUMENTS: tuple[Instrument, ...] = (
+    Instrument(
+        "gen_ai.client.token.usage", "histogram", "{token}", "Tokens of a turn of the model",
+        (*_MODELS, "gen_ai.token.type"), _TOKENS,
+    ),
+    Instrument(
+        "gen_ai.client.operation.duration", "histogram", "s", "Time of a turn of the model, without its calls", _MODELS,
+        _SHORT_S,
+    ),
+    Instrument(
+        "gen_ai.invoke_agent.duration", "histogram", "s", "Time of a query, or of a sub-agent",
+        ("gen_ai.agent.name", "error.type"), _LONG_S,
+    ),
+    Instrument(
+        "gen_ai.execute_tool.duration", "histogram", "s", "Time of a tool call", ("gen_ai.tool.name", "error.type"),
+        _SHORT_S,
+    ),
+    Instrument("ua_tui.queries", "counter", "{query}", "Queries", ("status",)),
+    Instrument("ua_tui.tool_calls", "counter", "{call}", "Tool calls", ("gen_ai.tool.name", "status")),
+    Instrument("ua_tui.failures", "counter", "{failure}", "What failed: a `query`, `tool_call` or `observer`", ("of",)),
+    Instrument("ua_tui.cost", "counter", "USD", "Cost of queries in US dollars, where it is known"),
+    Instrument("ua_tui.observer.duration", "histogram", "s", "Time of an observer", ("observer", "status"), _SHORT_S),
+)  # fmt: skip
+"""All metrics."""
+
+
+class SessionMetrics:
+    """Counts what happens in a session, and exports it now and then and at the end, as the `OTEL_*` variables say.
+
+    A collector that takes no metrics, such as Phoenix, is not asked again. Another problem is logged once.
+    """
+
+    def __init__(self, resource: Resource) -> None:
+        # Slow to import.
+        import requests
+        from opentelemetry.exporter.otlp.proto.http.metric_exporter import OTLPMetricExporter
+
+        def on_response(response: requests.Response, *_more: Any, **_named: Any) -> None:
+            if response.status_code in _NOT_TAKEN:
+                self._log_filter.is_silent = True
+                # A further attempt would get the same answer.
+                self._exporter.shutdown()
+
+        session = requests.Session()
+        session.hooks["response"].append(on_response)
+        self._log_filter = _FirstWarning()
+        for name in _LOGGERS:
+            logger = logging.getLogger(name)
+            for old in [each for each in logger.filters if isinstance(each, _FirstWarning)]:
+                logger.removeFilter(old)
+            logger.addFilter(self._log_filter)
+        self._exporter = OTLPMetricExporter(session=session)
+        self._provider = MeterProvider(
+            [PeriodicExportingMetricReader(self._exporter)], resource, shutdown_on_exit=False
+        )
+        meter = self._provider.get_meter("ua-tui")
+        self._instruments = {each.name: each.make(meter) for each in INSTRUMENTS}
+        self._tools: dict[str, str] = {}
+        self._subagents: dict[str, str] = {}
+
+    def on_turn(self, turn: ModelTurn) -> None:
+        """Count a turn of a model."""
+        model = clean_line(turn.model, 100) or None
+        facts = of_metric(
+            operation="chat",
+            provider=PROVIDER,
+            requested_model=clean_line(turn.requested_model, 100) or model,
+            model=model,
+        )
+        if turn.ended > turn.began:
+            self._record("gen_ai.client.operation.duration", (turn.ended - turn.began) / 1e9, facts)
+        if turn.usage is not None:
+            wrote = turn.usage.output_tokens
+            for kind, count in (("input", turn.usage.total - wrote), ("output", wrote)):
+                self._record("gen_ai.client.token.usage", count, facts | of_metric(token_type=kind))
+
+    def on_event(self, event: ev.Event) -> None:
+        """Count an event."""
+        match event:
+            case ev.QueryFinished():
+                self._record("ua_tui.queries", 1, {"status": event.status})
+                self._record_agent(AGENT, event.duration_ms, event.status)
+                if event.cost_usd is not None:
+                    self._record("ua_tui.cost", max(0.0, event.cost_usd))
+                if event.status == "error":
+                    self._record("ua_tui.failures", 1, {"of": "query"})
+            case ev.SubagentStarted():
+                self._subagents[event.tool_use_id] = clean_line(event.name, 100)
+            case ev.ToolCallStarted():
+                self._tools[event.tool_use_id] = clean_line(event.name, 100)
+                if len(self._tools) > _KEPT_CALLS:
+                    del self._tools[next(iter(self._tools))]
+            case ev.ToolCallFinished():
+                self._count_call(event)
+            case ev.ObserverFinished():
+                known = {"observer": clean_line(event.observer, 100), "status": event.status}
+                self._record("ua_tui.observer.duration", event.duration_ms / 1e3, known)
+                if event.status == "failed":
+                    self._record("ua_tui.failures", 1, {"of": "observer"})
+            case _:
+                pass
+
+    def close(self, *, is_away: bool = False) -> None:
+        """Export the last numbers and stop; with `is_away` only stop, as nobody would take them."""
+        if is_away:
+            self._log_filter.is_silent = True
+            self._exporter.shutdown()
+        self._provider.shutdown()
+
+    def _count_call(self, event: ev.ToolCallFinished) -> None:
+        name = self._tools.pop(event.tool_use_id, "unknown")
+        tool = of_metric(tool=name)
+        self._record("ua_tui.tool_calls", 1, tool | {"status": event.status})
+        if event.status == "error":
+            self._record("ua_tui.failures", 1, {"of": "tool_call"})
+        if (subagent := self._subagents.pop(event.tool_use_id, None)) is not None:
+            self._record_agent(subagent, event.duration_ms, event.status)
+        else:
+            error = of_metric(error=event.status if event.status != "success" else None)
+            self._record("gen_ai.execute_tool.duration", event.duration_ms / 1e3, tool | error)
+
+    def _record_agent(self, name: str, duration_ms: float, status: str) -> None:
+        facts = of_metric(agent=name, error=status if status != "success" else None)
+        self._record("gen_ai.invoke_agent.duration", duration_ms / 1e3, facts)
+
+    def _record(self, name: str, value: float, attributes: dict[str, Any] | None = None) -> None:
+        instrument = self._instruments[name]
+        if isinstance(instrument, Counter):
+            instrument.add(value, attributes)
+        else:
+            instrument.record(value, attributes)
+
+
+class _FirstWarning(logging.Filter):
+    """Lets one warning of the exporting library pass, or none if it `is_silent`."""
+
+    is_silent = False
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        if record.levelno < logging.WARNING:
+            return True
+        passes, self.is_silent = not self.is_silent, True
+        return passes
