@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from enum import Enum
 from functools import singledispatch
 from typing import Any
@@ -250,8 +251,11 @@ _PLAN_LIMITS = {
 }
 
 
-def describe_plan(event: ev.PlanLimit) -> str:
-    """Describe how much of a limit of the user's plan is used, as a clause."""
+def describe_plan(event: ev.PlanLimit, now: datetime | None = None) -> str:
+    """Describe how much of a limit of the user's plan is used, as a clause.
+
+    `now` is the time at which it is read, at which the limit may have begun again; that of the event by default.
+    """
     limit = _PLAN_LIMITS.get(event.kind, f"the limit {_line(event.kind)}" if event.kind else "the limit")
     used = f"{event.utilization:.0%} of {limit} is used" if event.utilization is not None else limit
     if event.status == "rejected":
@@ -262,9 +266,9 @@ def describe_plan(event: ev.PlanLimit) -> str:
         )
     if event.resets_at is None:
         return used
-    at, now = event.resets_at.astimezone(), event.at.astimezone()
+    at, now = event.resets_at.astimezone(), (now or event.at).astimezone()
     day = "" if at.date() == now.date() else f" on {at:%d %B}"
-    return f"{used}; it resets at {at:%H:%M}{day}"
+    return f"{limit} was reset at {at:%H:%M}{day}" if at <= now else f"{used}; it resets at {at:%H:%M}{day}"
 
 
 @_describe.register(ev.ConversationCleared)

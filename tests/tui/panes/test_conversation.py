@@ -19,12 +19,14 @@ from core.events.types import (
     McpServer,
     McpStatus,
     MessageFinished,
+    ModelChosen,
     PathFellBack,
     PermissionAnswered,
     PermissionApplied,
     PermissionAsked,
     PermissionModeChanged,
     PipelineFailed,
+    PlanLimit,
     QueryClassified,
     QueryFinished,
     QueryReceived,
@@ -433,6 +435,19 @@ async def test_a_server_that_is_tried_again_is_one_message_however_often() -> No
             [McpStatus(servers=[McpServer(name=".mcp.json", status="failed", error="/w/.mcp.json is bad.")])]
         )
         assert "✗ /w/.mcp.json is bad." in text_of(view)
+
+
+async def test_what_is_reported_of_a_later_query_does_not_change_the_message_of_an_earlier_one() -> None:
+    async with hosted(pane(), 90, 40) as (view, _):
+        near = PlanLimit(status="allowed_warning", kind="five_hour", utilization=0.91)
+        chosen = [ModelChosen(model=name) for name in ("haiku", "opus", "sonnet")]
+        view.handle_events([*asked(), near, *chosen[:2]])
+        view.handle_events([*asked(query="q2"), PlanLimit(status="rejected", kind="five_hour"), chosen[2]])
+        text = text_of(view)
+        order = ("91% of the limit", "opus", "What is it?", "the limit for five hours is reached", "sonnet")
+        places = [text.rindex(each) for each in order]
+        assert places == sorted(places)
+        assert "haiku" not in text
 
 
 async def test_the_apps_messages_say_what_why_and_change_in_place() -> None:

@@ -1,8 +1,12 @@
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
+
+import msgspec
 import pytest
 from textual.app import App, ComposeResult
 
+from core.events.describe import describe_plan
 from core.events.types import (
     AgentSilent,
     ApiRetry,
@@ -16,6 +20,7 @@ from core.events.types import (
     PermissionAnswered,
     PermissionAsked,
     PermissionModeChanged,
+    PlanLimit,
     QueryClassified,
     QueryFinished,
     QueryReceived,
@@ -227,6 +232,27 @@ async def test_untrusted_text_is_shown_at_every_width() -> None:
             assert "untrusted" not in app.shown(STARTED, RECEIVED)
             assert shown in app.shown(UntrustedTextRead(what="1 file since 12:00"))
             assert ("Read", "1 file since 12:00: what can carry data out asks") in app.line.describe()
+
+
+def test_the_limit_of_a_plan_is_described_until_it_was_reset_and_afterwards() -> None:
+    now = datetime.now(UTC).replace(hour=12, minute=0)
+    near = PlanLimit(
+        at=now,
+        status="allowed_warning",
+        kind="five_hour",
+        utilization=0.91,
+        resets_at=now + timedelta(hours=1),
+    )
+    reached = PlanLimit(at=now, status="rejected", kind="seven_day", resets_at=now + timedelta(days=3))
+    assert near.resets_at is not None
+    assert reached.resets_at is not None
+    hour, day = f"{near.resets_at.astimezone():%H:%M}", f"{reached.resets_at.astimezone():%H:%M on %d %B}"
+    assert describe_plan(near, now) == f"91% of the limit for five hours is used; it resets at {hour}"
+    assert describe_plan(near, near.resets_at) == f"the limit for five hours was reset at {hour}"
+    assert describe_plan(reached, now) == f"the limit for a week is reached; it resets at {day}"
+    facts = StatusFacts()
+    facts.handle_event(msgspec.structs.replace(near, resets_at=now - timedelta(days=400)))
+    assert dict(facts.describe())["Plan"].startswith("the limit for five hours was reset at")
 
 
 async def test_nothing_ticks_while_nothing_runs() -> None:

@@ -30,7 +30,7 @@ from core.events.units import duration, quantity
 from core.text import clean
 from tui.panes.conversation.blocks import Card, Heading, Notice, Tone, Verbatim
 from tui.panes.conversation.folds import Folds
-from tui.panes.conversation.notices import RETRIED, AppMessage, message_of, server_message
+from tui.panes.conversation.notices import OF_A_QUERY, RETRIED, AppMessage, message_of, server_message
 from tui.panes.conversation.page import Page
 from tui.panes.conversation.results import Result, Results
 from tui.panes.conversation.stream import MessageStream
@@ -129,6 +129,8 @@ class Dialogue:
         self._running = True
         self._left.clear()
         self._cards.clear()
+        for topic in [each for each in self._topics if isinstance(each, tuple) and each[0] == OF_A_QUERY]:
+            del self._topics[topic]
         group: tuple[str, ...] = ("query", event.query_id)
         if self.page.index_of((*group, "heading")) is not None:
             # An id that was used before: what comes from here on is another answer.

@@ -61,6 +61,10 @@ _TONES = {
 }
 
 
+OF_A_QUERY = "of a query"
+"""The first part of a topic that ends with the next query: what is reported after it is a message of its own."""
+
+
 @dataclass(frozen=True, slots=True)
 class AppMessage:
     """A message of the app. A later message of the same `topic` replaces the earlier one.
@@ -114,7 +118,7 @@ def message_of(event: Event) -> AppMessage | None:
         case PlanLimit(is_near=False):
             return None
         case BudgetReached() | ModelChosen() | ContextCompaction() | PlanLimit():
-            return _message(describe(event), topic=event.event_name)
+            return _message(describe(event), topic=(OF_A_QUERY, event.event_name))
         case PermissionApplied(decision="deny", rule=rule) if rule:
             return _message(describe(event))
         case (

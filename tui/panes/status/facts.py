@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from textual.content import Content
@@ -395,7 +396,7 @@ class StatusFacts:
         if self._plan is not None:
             from core.events.describe import describe_plan
 
-            rows.append(("Plan", describe_plan(self._plan)))
+            rows.append(("Plan", describe_plan(self._plan, datetime.now(UTC))))
         rows.append(("Cost", self._describe_cost()))
         for server in self.servers:
             state = clean_line(server.status, 40)
