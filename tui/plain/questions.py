@@ -62,8 +62,17 @@ class Question:
         ]
         return [clean(line) for line in (*self.lines, *numbered)]
 
-    def numbered(self, typed: str) -> Answer | None:
-        """Return the answer with this number; None for any other text."""
+    @property
+    def hint(self) -> str:
+        """What can be an answer, for a line that is none."""
+        what = f"{'numbers' if self.several else 'a number'} from 1 to {len(self.answers)}"
+        return f"Please answer with {what}{', or with a text' if self.is_open else ''}."
+
+    def chosen(self, typed: str) -> Answer | None:
+        """Return the answer with this number, or those with these numbers if several are possible; else None."""
+        return self._several(typed) if self.several else self._numbered(typed)
+
+    def _numbered(self, typed: str) -> Answer | None:
         typed = typed.strip().removesuffix(".")
         if typed.isascii() and typed.isdigit() and 1 <= int(typed[:3]) <= len(self.answers):
             return self.answers[int(typed[:3]) - 1][1]
@@ -73,20 +82,31 @@ class Question:
         """Return the answer for a typed line; an empty line is the default, None if it is not an answer."""
         if not typed.strip():
             return self.answers[0][1]
-        found = self._several(typed) if self.several else self.numbered(typed)
-        if found is None and self.is_open and not typed.strip().isdigit():
-            return Answer(allow=True, text=typed.strip())
-        if found is None and self.accepts_text and not typed.strip().isdigit():
-            return Answer(reason=typed.strip())
+        found = self.chosen(typed)
+        if found is None and not self._is_slip(typed):
+            if self.is_open:
+                return Answer(allow=True, text=typed.strip())
+            if self.accepts_text:
+                return Answer(reason=typed.strip())
         return found
 
+    def _is_slip(self, typed: str) -> bool:
+        """Whether a line is meant as numbers of answers, although it is no answer."""
+        parts = _parts(typed)
+        numbers = all(part.isdigit() for part in parts)
+        return numbers and (len(parts) == 1 or any(self._numbered(part) is not None for part in parts))
+
     def _several(self, typed: str) -> Answer | None:
-        """Return the answers with these numbers, separated by commas or blanks, as one."""
-        found = [self.numbered(each) for each in typed.replace(",", " ").split()]
-        if DENIED in found:
-            return DENIED
+        found = [self._numbered(each) for each in _parts(typed)]
+        if not found or DENIED in found:
+            return DENIED if found else None
         texts = [each.text for each in found if each is not None]
         return Answer(allow=True, text=", ".join(texts)) if len(texts) == len(found) else None
+
+
+def _parts(typed: str) -> list[str]:
+    """The words of a line, separated by commas or blanks."""
+    return typed.replace(",", " ").split()
 
 
 def questions_of_agent(event: PermissionAsked) -> dict[str, Question]:

@@ -251,19 +251,19 @@ class _Plain:
             answer = question.answer(typed)
             if answer is not None:
                 return answer
-            self._output.write(f"Please answer with a number from 1 to {len(question.answers)}.")
+            self._output.write(question.hint)
 
     async def _piped_answer(self, question: Question) -> Answer:
         """Use a line as the answer if it is a number; any other is the next query, and the answer the default."""
         typed = await self._typed.next_line()
         if typed is None:
             return DENIED
-        answer = question.numbered(typed)
+        answer = question.chosen(typed)
         if answer is None and typed.strip():
             self._typed.put_back(typed)
         answer = answer or DENIED
-        chosen = next(label for label, each in question.answers if each == answer)
-        self._output.write(f"Answer: {chosen}")
+        label = next((label for label, each in question.answers if each == answer), answer.text)
+        self._output.write(f"Answer: {label}")
         return answer
 
     # -- signals ----------------------------------------------------------------------------------

@@ -197,7 +197,7 @@ def test_a_permission_shows_everything_and_is_denied_unless_a_number_says_otherw
     assert question.answer("yes") == Answer(allow=False, reason="yes")
     assert question.answer("4") is None
     assert question.answer("22") is None
-    assert question.numbered("\u00b2") is None
+    assert question.chosen("\u00b2") is None
     only_once = question_of(PermissionAsked(request_id="r2", tool_name="Bash", once_only=True))
     assert only_once.answer("3") is None
 
