@@ -14,6 +14,7 @@ __all__ = ["Content", "Part"]
 
 _SHORT, _LONG = 1_000, 8_000
 _MOST_PARTS = 20
+_REDACTED_WHOLE = 4 * _LONG
 _TEXT, _JSON = "text/plain", "application/json"
 
 Part = Mapping[str, Any]
@@ -52,7 +53,7 @@ class Content:
 
     def arguments(self, given: Mapping[str, Any]) -> dict[str, Value]:
         """The attributes of the arguments of a call."""
-        shown, kind = self._typed(to_json(self._redactor.redact_value(dict(given))))
+        shown, kind = self._typed(self._encoded(given)) if self.included else (None, None)
         return named(input=shown, input_type=kind, arguments=shown)
 
     def result(self, text: str) -> dict[str, Value]:
@@ -68,9 +69,8 @@ class Content:
 
     def call_part(self, tool_use_id: str, name: str, given: Mapping[str, Any]) -> Part:
         """A part of a message that is a call; too many arguments become a text."""
-        redacted = self._redactor.redact_value(dict(given))
-        encoded = to_json(redacted)
-        arguments = redacted if len(encoded) <= _SHORT else self.short(encoded)
+        encoded = self._encoded(given)
+        arguments = from_json(encoded) if len(encoded) <= _SHORT else self.short(encoded)
         return {"type": "tool_call", "id": tool_use_id, "name": self.short(name), "arguments": arguments}
 
     def result_part(self, tool_use_id: str, text: str) -> Part:
@@ -97,6 +97,13 @@ class Content:
         encoded = to_json([message])
         shown, kind = _shown(kept, encoded)
         return named(output=shown, output_type=kind, output_messages=encoded)
+
+    def _encoded(self, given: Mapping[str, Any]) -> str:
+        """Arguments as JSON; of a large one only the pieces that remain are redacted, by whoever cuts it."""
+        encoded = to_json(given)
+        if len(encoded) > _REDACTED_WHOLE:
+            return encoded
+        return clean(to_json(self._redactor.redact_value(dict(given))))
 
     def _typed(self, text: str) -> tuple[str | None, str | None]:
         if not text or not self.included:

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from opentelemetry.sdk.resources import Resource
+from opentelemetry.sdk.resources import OTELResourceDetector, Resource
 from opentelemetry.sdk.trace import ReadableSpan, SpanProcessor, TracerProvider
 from opentelemetry.sdk.trace.export import (
     BatchSpanProcessor,
@@ -177,21 +177,30 @@ class SpanPipeline:
             self._collector = CollectorExporter(self.monitor)
             processors.append(BatchSpanProcessor(self._collector, schedule_delay_millis=_EXPORT_EVERY_MS))
         ids = _SessionIds(trace_id, root_id)
+        resource = _resource()
         if exports.logfire:
-            self._logfire = _configured_logfire(token, ids, processors, state_dir, redactor, self.monitor)
+            self._logfire = _configured_logfire(
+                token,
+                ids,
+                processors,
+                str(resource.attributes["service.name"]),
+                state_dir,
+                redactor,
+                self.monitor,
+            )
             provider = self._logfire.config.get_tracer_provider().provider
             assert isinstance(provider, TracerProvider)
             # At exit it would try to send the last spans for as long as nothing answers.
             atexit.unregister(provider.shutdown)
         else:
-            provider = _own_provider(ids, processors)
+            provider = _own_provider(ids, processors, resource)
         self._provider = provider
         self._metrics: SessionMetrics | None = None
         if exports.metrics is not None:
             # Slow to import.
             from core.telemetry.metrics import SessionMetrics
 
-            self._metrics = SessionMetrics(_resource())
+            self._metrics = SessionMetrics(resource)
         on_turn = self._metrics.on_turn if self._metrics is not None else _ignore
         self._tree = SpanTree(provider, Content(redactor, included=has_content), labels, on_turn)
         # The SDK has no public way to add spans that are finished already.
@@ -232,6 +241,11 @@ class SpanPipeline:
         if self._collector is not None:
             self._collector.give_up()
 
+    def abandon(self) -> None:
+        """Make no further attempts to reach a collector; may be called in any thread."""
+        if self._collector is not None:
+            self._collector.shutdown()
+
     def close(self) -> None:
         """End the open spans, write everything, then export everything."""
         self._tree.close()
@@ -243,10 +257,12 @@ class SpanPipeline:
             self._metrics.close(is_away=self.monitor.collector_is_away)
 
 
-def _own_provider(ids: IdGenerator, processors: Sequence[SpanProcessor]) -> TracerProvider:
+def _own_provider(
+    ids: IdGenerator, processors: Sequence[SpanProcessor], resource: Resource
+) -> TracerProvider:
     provider = TracerProvider(
         sampler=ALWAYS_ON,
-        resource=_resource(),
+        resource=resource,
         shutdown_on_exit=False,
         id_generator=ids,
     )
@@ -258,7 +274,9 @@ def _own_provider(ids: IdGenerator, processors: Sequence[SpanProcessor]) -> Trac
 
 
 def _resource() -> Resource:
-    return Resource.create({"service.version": VERSION, **_service()})
+    """What the environment says of this program, and what it says of itself."""
+    own = Resource({"service.name": _SERVICE, "service.version": VERSION})
+    return Resource.create(own.merge(OTELResourceDetector().detect()).attributes)
 
 
 def _ignore(_turn: ModelTurn) -> None:
@@ -269,6 +287,7 @@ def _configured_logfire(
     token: str | None,
     ids: IdGenerator,
     processors: Sequence[SpanProcessor],
+    service_name: str,
     state_dir: Path,
     redactor: Redactor,
     monitor: ExportMonitor,
@@ -297,7 +316,7 @@ def _configured_logfire(
             local=True,
             send_to_logfire="if-token-present",
             token=token,
-            service_name=_service().get("service.name"),
+            service_name=service_name,
             service_version=VERSION,
             console=False,
             config_dir=state_dir,
@@ -331,10 +350,3 @@ def _without_collector() -> Iterator[None]:
         yield
     finally:
         os.environ.update(hidden)
-
-
-def _service() -> dict[str, str]:
-    """The name of the service unless the environment sets one, which an argument would override."""
-    pairs = os.environ.get("OTEL_RESOURCE_ATTRIBUTES", "").split(",")
-    named = any(pair.partition("=")[0].strip() == "service.name" for pair in pairs)
-    return {} if named or os.environ.get("OTEL_SERVICE_NAME") else {"service.name": _SERVICE}

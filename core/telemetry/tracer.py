@@ -32,6 +32,9 @@ SPANS = "spans.jsonl"
 
 _log = logging.getLogger(__name__)
 
+_MOST_REQUESTS_WAITING = 200
+"""How many requests of child processes wait at most."""
+
 
 def trace_targets(*, token: str | None, environ: Mapping[str, str]) -> list[str]:
     """Describe where the spans of a session go: always to a file, and where else the token and `OTEL_*` say."""
@@ -71,6 +74,7 @@ class Tracer:
         exports: where spans are sent; by default to Logfire if there is a token.
         labels: what every span states.
         has_content: whether spans have inputs and outputs.
+        most_waiting: how many events wait at most; what comes while they do is not traced, which is logged once.
         on_failure: called in the thread with the error that ended the tracing before the session was over.
         on_problem: called at most once per destination, in some thread, when spans do not arrive there.
 
@@ -88,6 +92,7 @@ class Tracer:
         exports: Exports | None = None,
         labels: Labels = NO_LABELS,
         has_content: bool = True,
+        most_waiting: int = 20_000,
         on_failure: Callable[[Exception], object] = lambda _error: None,
         on_problem: Callable[[Destination, Advice], object] = lambda _destination, _problem: None,
     ) -> None:
@@ -100,6 +105,7 @@ class Tracer:
         self._token = token
         self._labels = labels
         self._has_content = has_content
+        self._most_waiting = most_waiting
         self._on_failure = on_failure
         self._on_problem = on_problem
         self._problems: dict[Destination, str] = {}
@@ -111,6 +117,7 @@ class Tracer:
         self._thread: threading.Thread | None = None
         self.failed = False
         self._closed = False
+        self._is_full = False
 
     @property
     def exporting(self) -> bool:
@@ -154,7 +161,11 @@ class Tracer:
         return SpanRelay(self._on_child_spans)
 
     def _on_child_spans(self, body: bytes) -> None:
-        self._put("a request of a child process", lambda pipeline: pipeline.on_child_spans(body))
+        self._put(
+            "a request of a child process",
+            lambda pipeline: pipeline.on_child_spans(body),
+            _MOST_REQUESTS_WAITING,
+        )
 
     def __call__(self, event: ev.Event) -> None:
         """Handle one event of the bus."""
@@ -166,9 +177,18 @@ class Tracer:
         """Handle a request that this program made for the session; may be called in any thread."""
         self._put("a request", lambda pipeline: pipeline.on_request(request))
 
-    def _put(self, name: str, work: Callable[[SpanPipeline], object]) -> None:
-        if not self.failed and not self._closed:
+    def _put(
+        self, name: str, work: Callable[[SpanPipeline], object], most_waiting: int | None = None
+    ) -> None:
+        if self.failed or self._closed:
+            return
+        if self._queue.qsize() < (self._most_waiting if most_waiting is None else most_waiting):
             self._queue.put((name, work))
+        elif not self._is_full:
+            self._is_full = True
+            _log.warning(
+                "tracing cannot keep up: %s and what follows while the queue is full is not traced", name
+            )
 
     def start(self) -> None:
         """Start the thread that handles the queue; a second call does nothing."""
@@ -232,6 +252,8 @@ class Tracer:
         if self._relay is not None:
             await asyncio.to_thread(self._relay.close)
         if thread.is_alive():
+            if self._pipeline is not None:
+                self._pipeline.abandon()
             _log.warning("not all spans could be sent within %.1f s; %s has them", deadline, self._path.name)
             return False
         return True

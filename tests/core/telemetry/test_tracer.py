@@ -8,6 +8,7 @@ import os
 import stat
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -114,6 +115,11 @@ def spans(tmp_path: Path) -> dict[str, dict[str, Any]]:
         assert name not in named
         named[name] = span
     return named
+
+
+async def no_thread_traces() -> None:
+    """Wait for the thread of a tracer that was abandoned, whose log would be taken for that of the next test."""
+    await until(lambda: "tracing" not in {thread.name for thread in threading.enumerate()})
 
 
 def nanoseconds(text: str) -> datetime:
@@ -519,6 +525,7 @@ async def test_a_collector_that_does_not_answer_is_reported_before_the_end(
             "it did not answer in time: make sure that it is running, and check OTEL_EXPORTER_OTLP_ENDPOINT"
         ]
         await tracer.close(0.2)
+    await no_thread_traces()
 
 
 async def test_a_collector_that_hangs_holds_up_no_end_and_no_file(
@@ -533,6 +540,7 @@ async def test_a_collector_that_hangs_holds_up_no_end_and_no_file(
         await until(lambda: found.asked)
         assert not await tracer.close(0.5)
         assert len(spans(tmp_path)) == 19
+    await no_thread_traces()
 
 
 def test_the_link_leads_to_the_trace_in_its_project() -> None:
@@ -618,3 +626,13 @@ def _request(trace_id: bytes, parent: bytes, address: str) -> bytes:
     scoped = ResourceSpans(scope_spans=[ScopeSpans(spans=[span])])
     encoded: bytes = ExportTraceServiceRequest(resource_spans=[scoped]).SerializeToString()
     return encoded
+
+
+async def test_the_queue_is_bounded(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    tracer = make(tmp_path, most_waiting=6)
+    for event in session():
+        tracer(event)
+    assert await tracer.close(30)
+    # The thread started at the end: what came first is in the file.
+    assert {"session", "query", "t1"} == {"session", "query", "t1", "t2"} & set(spans(tmp_path))
+    assert [record.getMessage().partition(":")[0] for record in caplog.records] == ["tracing cannot keep up"]
