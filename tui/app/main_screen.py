@@ -64,6 +64,18 @@ class MainScreen(Screen[None], inherit_bindings=False):
         self.set_reactive(Widget.virtual_size, event.size)
         for frame in self.query(Frame):
             frame.lay_out()
+        if self.is_current:
+            self._note_requests()
+
+    def _note_requests(self) -> None:
+        """Note which layouts and repaints were requested, as Textual does later: all of it follows at once."""
+        for widget in self.walk_children(Widget):
+            if widget._layout_required:
+                for ancestor in widget.ancestors:
+                    if isinstance(ancestor, Widget):
+                        ancestor._clear_arrangement_cache()
+                        ancestor._layout_updates += 1
+            widget._layout_required = widget._repaint_required = False
 
     def on_layout(self, message: messages.Layout) -> None:
         """Lay nothing out for a scroll bar that was resized: it has no children."""

@@ -29,6 +29,7 @@ from tui.layout.splitters import Splitters
 from tui.layout.store import LayoutStore
 from tui.layout.tabs import PaneTabs
 from tui.panes.spec import column_specs, pane_specs, side_specs, tab_specs
+from tui.theme.stylesheet import CachedStylesheet
 from tui.widgets.placeholder import Placeholder
 
 if TYPE_CHECKING:
@@ -191,15 +192,24 @@ class Frame(PaneRequests):
         self._mark_maximised()
         self.splits.apply()
         current = _breakpoint(self.app.size.width)
-        # All at once: each change of classes has every widget styled again.
-        widths = {name: name == current for _, name in BREAKPOINTS}
-        self.update_classes({"-zoom": self.maximised, "-low": self.app.size.height < LEAST_FRAMED, **widths})
+        before, widths = self.classes, {name: name == current for _, name in BREAKPOINTS}
+        is_low = self.app.size.height < LEAST_FRAMED
+        self.update_classes({"-zoom": self.maximised, "-low": is_low, **widths}, update=False)
+        if self.classes != before:
+            self._restyle()
         if (
             self.shows("preview")
             and not had_preview
             and not isinstance(self.query_one("#workspace"), Placeholder)
         ):
             self._workspace.report_cursor_again()
+
+    def _restyle(self) -> None:
+        nodes, stylesheet = self.walk_children(with_self=True), self.app.stylesheet
+        if isinstance(stylesheet, CachedStylesheet):
+            stylesheet.update_layout(nodes)
+        else:
+            stylesheet.update_nodes(nodes)
 
     def _shown(self, mode: str, chosen: str) -> set[str]:
         """The names of the panes to show."""

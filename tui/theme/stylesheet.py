@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from textual.cache import LRUCache
@@ -15,7 +15,7 @@ from textual.widget import Widget
 
 __all__ = ["CachedStylesheet"]
 
-MOST_THEMES = 4
+MOST_THEMES = 6
 MOST_SOURCES = 256
 COLOURS: Final = frozenset(name for name, rule in vars(StylesBase).items() if isinstance(rule, ColorProperty))
 """The rules that change only a colour."""
@@ -31,6 +31,7 @@ class CachedStylesheet(Stylesheet):
         self._places: dict[RuleSet, int] = {}
         self._candidates: dict[frozenset[str], list[RuleSet]] = {}
         self._candidates_of: Mapping[str, list[RuleSet]] | None = None
+        self._keeps_components = False
         self.set_variables(self._variables)
 
     # Parsing
@@ -82,6 +83,18 @@ class CachedStylesheet(Stylesheet):
             super().apply(node, animate=animate, cache=cache)
         finally:
             self._rules = every
+
+    def update_layout(self, nodes: Iterable[DOMNode]) -> None:
+        """Style nodes again, but not their component classes, which are most of the work and do not depend on it."""
+        self._keeps_components = True
+        try:
+            self.update_nodes(nodes)
+        finally:
+            self._keeps_components = False
+
+    def _process_component_classes(self, node: DOMNode) -> None:
+        if not self._keeps_components:
+            super()._process_component_classes(node)
 
     @classmethod
     def replace_rules(cls, node: DOMNode, rules: RulesMap, animate: bool = False) -> None:

@@ -29,6 +29,17 @@ def picture(app: UaTuiApp) -> list[str]:
     return [strip.text for strip in app.screen._compositor.render_strips()]
 
 
+def rules(app: UaTuiApp) -> dict[tuple[str, str], object]:
+    """All styles of the panes, also those of what they draw themselves."""
+    nodes = list(app.frame.walk_children(with_self=True))
+    found: dict[tuple[str, str], object] = {(repr(node), ""): node.styles.base.get_rules() for node in nodes}
+    return found | {
+        (repr(node), name): styles.get_rules()
+        for node in nodes
+        for name, styles in node._component_styles.items()
+    }
+
+
 @pytest.mark.parametrize(
     ("before", "after", "mode"),
     [((120, 40), (150, 44), "wide"), ((150, 44), (90, 30), "narrow"), ((120, 40), (110, 36), "medium")],
@@ -43,6 +54,7 @@ async def test_a_new_size_is_painted_once(
     app = make_app(tmp_path, make_session(tmp_path))
     painted: list[tuple[Size, bool]] = []
     laid_out: list[Size] = []
+    drawn: list[DOMNode] = []
     paint, lay_out = Compositor.render_full_update, Compositor.reflow
 
     def noting(self: Compositor, simplify: bool = False) -> object:
@@ -58,7 +70,13 @@ async def test_a_new_size_is_painted_once(
         await pilot.pause()
         monkeypatch.setattr(Compositor, "render_full_update", noting)
         monkeypatch.setattr(Compositor, "reflow", noting_layout)
+        monkeypatch.setattr(Stylesheet, "_process_component_classes", lambda _, node: drawn.append(node))
         await resized(app, pilot, *after)
+        monkeypatch.undo()
+        assert not drawn
+        styles = rules(app)
+        app.stylesheet.update_nodes(app.frame.walk_children(with_self=True))
+        assert rules(app) == styles
         assert painted == [(Size(*after), True)]
         assert len(laid_out) <= 3
         first = picture(app)
