@@ -74,7 +74,7 @@ def streaming(base: Path, _runs: int) -> Section:
                 "Conversation",
                 "ready",
                 "/theme\r",
-                ("ua-light", "ua-dark"),
+                ("light", "dark"),
                 TURNS,
                 REPEATS,
                 60.0,

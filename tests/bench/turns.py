@@ -19,7 +19,7 @@ TURNS = 60
 CALLS = 2
 PIECES = 30
 REPEATS = 3
-THEMES = ("ua-light", "ua-dark")
+THEMES = ("light", "dark")
 
 
 def turns(base: Path, _runs: int) -> Section:

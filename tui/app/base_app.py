@@ -17,6 +17,7 @@ from textual.filter import LineFilter
 from textual.widget import MountError
 from textual.worker import Worker, WorkerFailed
 
+from core.settings.theme_names import OWN_THEMES
 from core.text import clean_line
 from tui.keys.keymap import ActiveBindings, Keys
 from tui.keys.ordering import KeyQueue
@@ -32,6 +33,9 @@ from tui.theme.stylesheet import CachedStylesheet
 from tui.theme.themes import MISSING, THEMES, readable, setting_of, theme_named
 
 if TYPE_CHECKING:
+    from textual.command import CommandPalette
+    from textual.theme import Theme
+
     from tui.terminal.clipboard import Clipboard
 
 __all__ = ["BaseApp"]
@@ -218,9 +222,15 @@ class BaseApp(App[str]):
         from tui.screens.application.command_palette import Palette
 
         self.push_screen(Palette(providers=[ThemeList], placeholder="Search for themes…"))
-        _: Worker[None] = self.run_worker(
-            self._prepare_themes, name="themes", group="themes", exclusive=True, exit_on_error=False
-        )
+        self._prepare(THEMES)
+
+    def on_command_palette_option_highlighted(self, message: CommandPalette.OptionHighlighted) -> None:
+        """Prepare the theme under the cursor in the list of themes."""
+        hit = getattr(message.highlighted_event.option, "hit", None)
+        name = str(getattr(hit, "text", ""))
+        theme = self.available_themes.get(OWN_THEMES.get(name, name))
+        if theme is not None:
+            self._prepare((theme, *THEMES))
 
     def choose_theme(self, name: str) -> None:
         """Show the theme `name`, as the settings call it, and store the choice.
@@ -240,8 +250,13 @@ class BaseApp(App[str]):
             if problem := await asyncio.to_thread(store, name):
                 self.notify(clean_line(problem, 500), severity="warning", markup=False)
 
-    async def _prepare_themes(self) -> None:
-        for theme in THEMES:
+    def _prepare(self, themes: Sequence[Theme]) -> None:
+        _: Worker[None] = self.run_worker(
+            self._prepare_all(themes), name="themes", group="themes", exclusive=True, exit_on_error=False
+        )
+
+    async def _prepare_all(self, themes: Sequence[Theme]) -> None:
+        for theme in themes:
             variables = {**MISSING, **theme.to_color_system().generate(), **theme.variables}
-            for _ in self.stylesheet.preparing(variables):
+            for _ in self.stylesheet.preparing(readable(theme, variables)):
                 await asyncio.sleep(0)

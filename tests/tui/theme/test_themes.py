@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from textual.color import Color
+from textual.command import Command, CommandList
 from textual.css import stylesheet as textual_stylesheet
 from textual.css.stylesheet import Stylesheet
 from textual.dom import DOMNode
@@ -28,11 +29,19 @@ async def chosen(app: UaTuiApp, pilot: Pilot[str], theme: str) -> None:
     app.action_change_theme()
     await until(lambda: len(app.screen_stack) == 2)
     await pilot.press(*setting_of(theme))
+    await until(lambda: highlighted(app) == setting_of(theme))
+    await pilot.pause()
     await until(lambda: not any(worker.group == "themes" for worker in app.workers))
     await pilot.pause()
     await pilot.press("enter")
     await until(lambda: app.theme == theme and len(app.screen_stack) == 1)
     await pilot.pause()
+
+
+def highlighted(app: UaTuiApp) -> str:
+    """The command under the cursor of the palette."""
+    option = app.screen.query_one(CommandList).highlighted_option
+    return str(option.hit.text) if isinstance(option, Command) else ""
 
 
 def looks(nodes: Iterable[DOMNode]) -> dict[str, object]:
@@ -66,6 +75,9 @@ async def test_a_theme_of_the_list_is_parsed_while_one_chooses(
         parsed_in.clear()
         await chosen(app, pilot, "ua-dark")
         assert parsed_in == []
+        # Themes of Textual are parsed when the cursor comes to them.
+        await chosen(app, pilot, "nord")
+        assert set(parsed_in) == {"ua-dark"}
 
 
 @pytest.mark.parametrize("theme", ["ua-light", "ua-ansi", "nord"])
