@@ -14,13 +14,13 @@ import os
 import re
 import shlex
 import shutil
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from core.connections.base import BLANKED, PLAIN_PREFIXES, PLAIN_VARIABLES, Connection
+from core.connections.base import BLANKED, PLAIN_VARIABLES, Connection
+from core.connections.launcher import launched
 from core.errors import Advice, ConnectionFailed
 from core.redaction.arguments import masked_address, masked_command, masked_variable
 from core.settings.model import Settings
@@ -48,21 +48,6 @@ _FIELDS: Mapping[Transport, frozenset[str]] = {
     "http": frozenset({"type", "url", "headers"}),
     "sse": frozenset({"type", "url", "headers"}),
 }
-
-_LAUNCHER = """
-import os, sys
-folder, names, prefixes, *command = sys.argv[1:]
-kept, prefixes = set(names.split(" ")), tuple(prefixes.split(" "))
-environ = {
-    name: value for name, value in os.environ.items() if name in kept or (value and name.startswith(prefixes))
-}
-try:
-    os.chdir(folder)
-    os.execvpe(command[0], command, environ)
-except OSError as error:
-    sys.exit(f"{command[0]} cannot be started: {error.strerror}")
-"""
-"""Becomes the program of a server, without the variables of the agent: its keys, and the token of its own socket."""
 
 _PLAIN = frozenset({"USER", "LOGNAME", "HOSTNAME", "PATH", "LANG", "TERM"})
 
@@ -261,12 +246,12 @@ def connection_to(server: UserServer, environ: Mapping[str, str], folder: Path) 
         if shutil.which(str(folder / started[0]) if "/" in started[0] else started[0], path=path) is None:
             raise _failure("no_program", server, clean_line(started[0], 200))
         secrets += masked_command(started).secrets
-        names = " ".join(sorted({*PLAIN_VARIABLES, *values}))
+        # The agent runs in the session's folder, and would start it there, with its own variables.
+        command = launched(started, folder, {*PLAIN_VARIABLES, *values}, values.values())
         config = {
             "type": "stdio",
-            "command": sys.executable,
-            # The agent runs in the session's folder, and would start it there, with its own variables.
-            "args": ["-I", "-S", "-c", _LAUNCHER, str(folder), names, " ".join(PLAIN_PREFIXES), *started],
+            "command": command[0],
+            "args": command[1:],
             # The agent's cache is a folder of the session.
             "env": dict.fromkeys(BLANKED, "")
             | {"XDG_CACHE_HOME": environ.get("XDG_CACHE_HOME", "")}

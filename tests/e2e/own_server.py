@@ -1,7 +1,10 @@
-"""An MCP server as a person may have one of their own: `own_server.py TRANSPORT [PORT] [--began FILE] [--key KEY]`.
+"""An MCP server as a person may have one of their own.
+
+`own_server.py TRANSPORT [PORT] [--began FILE] [--key KEY] [--folder FOLDER]`
 
 It takes a note and tells its process. `--began` writes the process into a file, so that a start leaves a trace; with
 `--key` it answers 401 to whoever does not bring it as a bearer token. The variable `OWN_MODE` is told with each note.
+It works in the roots of its client, or in the `--folder` for one that has none.
 """
 
 from __future__ import annotations
@@ -13,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from mcp.server import MCPServer
+from mcp.server.mcpserver import Context
 
 App = Callable[[Any, Any, Any], Awaitable[None]]
 
@@ -23,6 +27,15 @@ server = MCPServer[None]("notes", log_level="ERROR")
 async def take_note(text: str) -> str:
     """Take a note."""
     return f"noted {text} by {os.getpid()} {os.environ.get('OWN_MODE', '')}".strip()
+
+
+@server.tool(structured_output=False)
+async def folder(ctx: Context[Any]) -> str:
+    """Tell the folder that it works in."""
+    client = ctx.session.client_params
+    if client is None or client.capabilities.roots is None:
+        return os.environ["OWN_FOLDER"]
+    return ", ".join(str(root.uri) for root in (await ctx.session.list_roots()).roots)
 
 
 @server.tool(structured_output=False)
@@ -65,7 +78,9 @@ def main() -> None:
     parser.add_argument("port", nargs="?", type=int, default=0)
     parser.add_argument("--began", type=Path)
     parser.add_argument("--key", default="")
+    parser.add_argument("--folder", default="")
     args = parser.parse_args()
+    os.environ["OWN_FOLDER"] = args.folder
     if args.began is not None:
         args.began.write_text(str(os.getpid()))
     if args.transport == "stdio":

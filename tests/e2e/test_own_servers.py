@@ -161,7 +161,8 @@ async def test_a_server_of_each_transport_is_called_and_connected_again_when_it_
     at, heard, program = free_port(), free_port(), tmp_path / "program.py"
     program.write_text(SERVER.read_text())
     began = tmp_path / "began"
-    notes = stdio("--began", str(began), OWN_MODE="${MODE:-quick}") | {"command": sys.executable}
+    places = ("--began", str(began), "--folder", str(tmp_path))
+    notes = stdio(*places, OWN_MODE="${MODE:-quick}") | {"command": sys.executable}
     notes["args"][0] = str(program)
     write(
         folder,
@@ -182,6 +183,8 @@ async def test_a_server_of_each_transport_is_called_and_connected_again_when_it_
                 await until(partial(desk.stands, name, "connected"), 30)
                 assert (await desk.call(name)).startswith("noted milk by ")
             assert "quick" in await desk.call("notes")
+            # It keeps the folder that it is configured for.
+            assert await desk.call("notes", "folder") == str(tmp_path)
 
             # A program that died is started again for the next call, by the command line itself.
             first = began.read_text()

@@ -68,7 +68,7 @@ async def test_a_remote_one_lists_its_tools_to_who_has_the_key(tmp_path: Path, t
     assert str(tmp_path / ".mcp.json") in away.advice
     with serving("own_server", port, transport, str(port), "--key", KEY):
         found = await asked(tmp_path, environ={"NOTES_KEY": KEY}, **how)
-        assert (found.status, found.found) == ("ok", "3 tools: take_note, crash, flood")
+        assert (found.status, found.found) == ("ok", "4 tools: take_note, folder, crash, flood")
         refused = await asked(tmp_path, environ={"NOTES_KEY": "mistaken-0123"}, **how)
         assert refused.status == "failed"
         assert "401" in refused.found
@@ -128,7 +128,7 @@ async def test_a_program_that_prints_something_and_then_lists_its_tools_works_an
     command = [sys.executable, PROGRAM, "stdio", "--began", str(began)]
     starts = f"import os; print('welcome', flush=True); os.execv({sys.executable!r}, {command!r})"
     found = await asked(tmp_path, command=sys.executable, args=["-c", starts])
-    assert (found.status, found.found) == ("ok", "3 tools: take_note, crash, flood")
+    assert (found.status, found.found) == ("ok", "4 tools: take_note, folder, crash, flood")
     with pytest.raises(ProcessLookupError):
         os.kill(int(began.read_text()), 0)
 
