@@ -383,6 +383,10 @@ class UaTuiApp(BaseApp):
         if not await self._check_bindings(event.key):
             self._typed_ahead.handle_unused(event)
 
+    def on_frame_laid_out(self, message: Frame.LaidOut) -> None:
+        """Clear what the panes in sight say, too."""
+        self.failures.on_laid_out()
+
     def on_paste(self, event: events.Paste) -> None:
         """Give the prompt what was pasted where nothing takes it."""
         self._typed_ahead.handle_unused(event)

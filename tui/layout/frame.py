@@ -18,6 +18,7 @@ from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.content import Content
+from textual.message import Message
 from textual.widget import Widget
 
 from core.events.types import Event
@@ -91,6 +92,9 @@ class Frame(PaneRequests):
         key_binding("pane.standard", "0", "reset_sizes", "standard sizes of all panes"),
         key_binding("pane.link", "C", "link", "conversation and trace: link their cursors"),
     ]
+
+    class LaidOut(Message):
+        """The panes were laid out: others may be in sight than before."""
 
     def __init__(self, width: int, source: SessionSource, layout: LayoutStore | None = None) -> None:
         # A class that is there from the start costs nothing; one set later has every widget styled again.
@@ -203,6 +207,7 @@ class Frame(PaneRequests):
             and not isinstance(self.query_one("#workspace"), Placeholder)
         ):
             self._workspace.report_cursor_again()
+        self.post_message(self.LaidOut())
 
     def _restyle(self) -> None:
         nodes, stylesheet = self.walk_children(with_self=True), self.app.stylesheet

@@ -24,6 +24,7 @@ from core.events.types import (
 from core.settings.model import Settings
 from tests.tui.app_host import ASKED, ask, at_work, failed, listen, settled, shown
 from tests.tui.fakes import FakeSession, make_app, make_session
+from tests.tui.files_host import until
 from tui.app.app import UaTuiApp
 from tui.app.event_pump import EventHandler, EventPump
 from tui.app.results import DEMO
@@ -354,19 +355,36 @@ async def test_a_worker_that_fails_is_reported_and_the_screen_lives_on(tmp_path:
         assert session.submitted == ["a"]
 
 
-async def test_a_failure_is_reported_in_the_bar_only_while_the_conversation_is_hidden(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_failure_is_reported_in_the_bar_only_while_the_conversation_is_hidden(tmp_path: Path) -> None:
     async with at_work(tmp_path) as (session, app, pilot):
         failure = ErrorRaised(where="agent", message="the model's service is overloaded")
         session.bus.publish(failure)
         await shown(app, pilot)
         assert not app.notice.display
-        monkeypatch.setattr(app.frame, "shows", lambda _name: False)
-        session.bus.publish(failure)
+
+        async def hidden() -> None:
+            app.frame.show("trace")
+            session.bus.publish(failure)
+            await shown(app, pilot)
+            assert app.notice.text == failure.message
+            assert "shows the conversation" in str(app.notice.visual)
+
+        await hidden()
+        await pilot.press("1")
+        await until(lambda: not app.notice.display)
+        # A click leads to the conversation, too.
+        await hidden()
+        assert await pilot.click("NoticeBar")
+        await until(lambda: not app.notice.display)
+        assert app.frame.shows("conversation")
+        # Another message is not that of the failure.
+        await hidden()
+        app.notice.show("80 % is spent", "/budget raises it", "warning")
+        app.frame.show("conversation")
         await shown(app, pilot)
-        assert app.notice.text == failure.message
-        assert "shows the conversation" in str(app.notice.visual)
+        assert app.notice.text == "80 % is spent"
+        assert await pilot.click("NoticeBar")
+        await until(lambda: not app.notice.display)
 
 
 async def test_a_silent_agent_is_counted_in_the_bar_until_something_comes(tmp_path: Path) -> None:

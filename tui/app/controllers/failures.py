@@ -32,6 +32,7 @@ class Failures:
         self._shutdown = shutdown
         self._last: ErrorRaised | None = None
         self._times: Counter[str] = Counter()
+        self._noticed = ""
 
     def handle_events(self, events: Sequence[Event]) -> None:
         """Show the failures of a batch in the notice bar, or open the dialog if the session failed."""
@@ -47,12 +48,12 @@ class Failures:
                     pass
             match event:
                 case QueryFinished(status="error", error=error) if self._is_news(error):
-                    self._app.notice.show(error or "The query failed.", self._shows_conversation)
+                    self._notice(error or "The query failed.")
                 case ErrorRaised():
                     self._last = event
                     # A failed session gets a dialog.
                     if self._app.state != "failed" and self._is_news(event.message):
-                        self._app.notice.show(event.message, self._shows_conversation)
+                        self._notice(event.message)
                 case _:
                     pass
         if self._app.state == "failed" and self._last is not None:
@@ -73,9 +74,20 @@ class Failures:
         what = "the query" if event.waits_for == "model" else "the query, and ends the process if need be"
         self._app.notice.count(text, f"{stops} stops {what}")
 
-    @property
-    def _shows_conversation(self) -> str:
-        return f"{self._app.keys.shown('show.conversation')} shows the conversation"
+    def _notice(self, message: str) -> None:
+        """Show a failure until the conversation, which says it, too, is in sight."""
+        hint = f"{self._app.keys.shown('show.conversation')} shows the conversation"
+        notice = self._app.notice
+        notice.show(message, hint, follow=lambda: self._app.frame.show("conversation"))
+        self._noticed = notice.text
+
+    def on_laid_out(self) -> None:
+        """Clear the notice of a failure that the conversation shows now."""
+        notice = self._app.notice
+        if self._noticed and self._app.frame.shows("conversation"):
+            if notice.text == self._noticed:
+                notice.clear()
+            self._noticed = ""
 
     def _is_news(self, error: str | None) -> bool:
         """Whether an error is shown nowhere else: neither in a visible conversation nor in a dialog."""

@@ -17,13 +17,17 @@ LIMIT = 400
 
 
 class NoticeBar(Static):
-    """Shows in at most three lines what failed and which key helps; takes no room when it is empty."""
+    """Shows in at most three lines what failed and which key helps; takes no room when it is empty.
+
+    A click does what its hint says, if that is given, and clears it.
+    """
 
     def __init__(self) -> None:
         super().__init__("", markup=False)
         self.display = False
         self.text = ""
         self._timer: Timer | None = None
+        self._follow: Callable[[], object] | None = None
 
     @property
     def is_counting(self) -> bool:
@@ -35,9 +39,17 @@ class NoticeBar(Static):
         self.show(text(), hint, "warning")
         self._timer = self.set_interval(1.0, lambda: self._show(text(), hint, "warning"), name="notice")
 
-    def show(self, text: str, hint: str = "", level: Literal["error", "warning"] = "error") -> None:
-        """Show `text`, with a `hint` what to do; replaces what was shown."""
+    def show(
+        self,
+        text: str,
+        hint: str = "",
+        level: Literal["error", "warning"] = "error",
+        *,
+        follow: Callable[[], object] | None = None,
+    ) -> None:
+        """Show `text`, with a `hint` what to do, which a click does with `follow`; replaces what was shown."""
         self._stop_counting()
+        self._follow = follow
         self._show(text, hint, level)
 
     def _show(self, text: str, hint: str, level: Literal["error", "warning"]) -> None:
@@ -55,6 +67,15 @@ class NoticeBar(Static):
             )
         )
         self.display = True
+
+    def on_click(self) -> None:
+        """Do what the hint says, and clear it; what counts the time stays."""
+        if self.is_counting:
+            return
+        follow = self._follow
+        self.clear()
+        if follow is not None:
+            follow()
 
     def clear(self) -> None:
         """Show nothing, and take no room."""
