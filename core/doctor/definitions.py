@@ -1,4 +1,4 @@
-"""Checks the files of sub-agents and skills: one finding for all, or one for each file with a problem."""
+"""Checks the files of sub-agents, skills and commands: one finding for all, or one for each file with a problem."""
 
 from __future__ import annotations
 
@@ -11,12 +11,14 @@ from core.agent.definitions.roster import (
     roster_entries,
 )
 from core.doctor.findings import Finding, failed, ok
+from core.events.units import quantity
 from core.settings.model import Settings
 from core.settings.places import Places
 
 __all__ = ["check_definitions"]
 
 _MOST = 20
+_KINDS = {"agent": "Sub-agent", "skill": "Skill", "command": "Command"}
 
 
 def check_definitions(settings: Settings, places: Places) -> dict[str, Finding]:
@@ -24,7 +26,7 @@ def check_definitions(settings: Settings, places: Places) -> dict[str, Finding]:
     roster = read_roster(settings, places)
     listed = roster_entries(roster, settings, expected_servers(settings, places.cwd))
     found = {
-        f"{'Skill' if entry.kind == 'skill' else 'Sub-agent'} {entry.name}": failed(
+        f"{_KINDS[entry.kind]} {entry.name}": failed(
             " ".join(problems), f"{_consequence(entry)}; ua-tui agents lists every file"
         )
         for entry in listed
@@ -47,4 +49,6 @@ def _consequence(entry: RosterEntry) -> str:
 def _counted(roster: Roster) -> str:
     skills = len(roster.skills.definitions)
     chosen = f"{len(roster.chosen)} of {skills} skills are on" if skills else "no skills"
-    return f"{len(roster.subagents)} sub-agents, {chosen}"
+    commands = len(roster.commands.definitions)
+    more = f", {quantity(commands, 'command')}" if commands else ""
+    return f"{len(roster.subagents)} sub-agents, {chosen}{more}"

@@ -1,4 +1,4 @@
-"""`ua-tui agents`: the sub-agents and skills of a session in this folder, with their sources and problems."""
+"""`ua-tui agents`: the sub-agents, skills and commands of a session in this folder, with their sources and problems."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def run(args: argparse.Namespace) -> int:
 
 def tools_of(entry: RosterEntry) -> str:
     """How many tools a sub-agent names, in a word."""
-    if entry.kind == "skill" or entry.state == "left out":
+    if entry.kind != "agent" or entry.state == "left out":
         return "-"
     return "all" if entry.tools is None else str(len(entry.tools)) if entry.tools else "none"
 

@@ -298,8 +298,8 @@ COMMANDS: dict[str | None, Command] = {
     ),
     "agents": _in_module(
         "tui.cli.agents",
-        "sub-agents and skills",
-        "Show the sub-agents and skills of a session in this folder, with their sources and problems.",
+        "sub-agents, skills and commands",
+        "Show the sub-agents, skills and commands of a session in this folder, with their sources and problems.",
     ),
     "blacklist": _in_module(
         "tui.cli.blacklist",

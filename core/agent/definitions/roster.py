@@ -75,9 +75,8 @@ class Roster:
 
     @property
     def problems(self) -> list[str]:
-        """The problems of the files and of the setting, each in a sentence."""
-        unusable = [*self.found.unusable, *self.skills.unusable, *self.commands.unusable]
-        return [*(each.problem for each in unusable if not each.untrusted), *self.not_chosen]
+        """The problems of sub-agents and skills and of the setting, each in a sentence."""
+        return [*_problems_in((*self.found.unusable, *self.skills.unusable)), *self.not_chosen]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,7 +86,7 @@ class RosterEntry:
     `replaces` says which sub-agents with its name are not used because of it; a note says so, too.
     """
 
-    kind: Literal["agent", "skill"]
+    kind: Literal["agent", "skill", "command"]
     name: str
     state: RosterState
     source: Source
@@ -150,7 +149,7 @@ def expected_servers(settings: Settings, folder: Path) -> list[McpServer]:
 
 
 def roster_entries(roster: Roster, settings: Settings, servers: Sequence[McpServer]) -> list[RosterEntry]:
-    """Everything that was found: sub-agents first, unusable files before usable ones."""
+    """Everything that was found: sub-agents, skills, then commands; unusable files before usable ones."""
     listed = [
         *(_unusable_entry("agent", each) for each in roster.found.unusable),
         *(_subagent(each, roster, settings, servers) for each in roster.subagents),
@@ -173,7 +172,9 @@ def roster_entries(roster: Roster, settings: Settings, servers: Sequence[McpServ
                 notes=notes,
             )
         )
-    return listed
+    listed += [_unusable_entry("command", each) for each in roster.commands.unusable]
+    commands = (*roster.commands.definitions, *roster.commands.replaced)
+    return [*listed, *(_command_entry(each, roster) for each in commands)]
 
 
 def problems_of(entry: RosterEntry) -> list[str]:
@@ -200,6 +201,7 @@ class RosterWatch:
             case SessionStarted() if not self._begun:
                 self._begun = True
                 self._report_problems(self._roster.problems)
+                self._report_problems(_problems_in(self._roster.commands.unusable), "commands")
                 self._report_replaced()
             case McpStatus(servers=servers) if _are_started(servers):
                 found = [
@@ -227,12 +229,12 @@ class RosterWatch:
                 message = f"{each.origin} replaces {built_in}: rename it if that is not intended."
                 self._report("sub-agents", SettingsError(message))
 
-    def _report_problems(self, problems: Sequence[str]) -> None:
+    def _report_problems(self, problems: Sequence[str], where: str = "sub-agents and skills") -> None:
         for problem in problems[:MAX_REPORTED]:
-            self._report("sub-agents and skills", SettingsError(problem))
+            self._report(where, SettingsError(problem))
         if (more := len(problems) - MAX_REPORTED) > 0:
-            message = f"{more} more files of sub-agents and skills have problems: /agents lists them."
-            self._report("sub-agents and skills", SettingsError(message))
+            message = f"{more} more files of {where} have problems: /agents lists them."
+            self._report(where, SettingsError(message))
 
 
 _WORKBENCH_TOOLS = ("workbench_download", "workbench_upload")
@@ -333,7 +335,24 @@ def _of(roster: Roster, name: str) -> SubagentDefinition:
     return next(each for each in roster.subagents if each.name == name)
 
 
-def _unusable_entry(kind: Literal["agent", "skill"], file: UnusableFile) -> RosterEntry:
+def _problems_in(unusable: Sequence[UnusableFile]) -> list[str]:
+    return [each.problem for each in unusable if not each.untrusted]
+
+
+def _command_entry(command: CustomCommand, roster: Roster) -> RosterEntry:
+    winner = next(each for each in roster.commands.definitions if each.name == command.name)
+    return RosterEntry(
+        kind="command",
+        name=command.name,
+        state="ready" if winner is command else "replaced",
+        source=command.source,
+        origin=command.origin,
+        description=command.description,
+        notes=() if winner is command else (f"{winner.origin} has the name",),
+    )
+
+
+def _unusable_entry(kind: Literal["agent", "skill", "command"], file: UnusableFile) -> RosterEntry:
     path = Path(file.origin)
     name = path.parent.name if kind == "skill" and path.name == "SKILL.md" else path.stem
     return RosterEntry(

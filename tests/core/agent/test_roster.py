@@ -67,6 +67,29 @@ def test_the_list_says_of_each_file_where_it_is_and_what_is_wrong(tmp_path: Path
     assert listed(tmp_path)["style"].state == "off"
 
 
+def test_custom_commands_are_listed_too(tmp_path: Path) -> None:
+    write(tmp_path / "home/.claude/commands/git/fix.md", "Fix it")
+    write(tmp_path / "project/.claude/commands/git/fix.md", "Fix it here")
+    torn = write(tmp_path / "home/.claude/commands/torn.md", "---\ndescription: [\n---\nx")
+    settings = Settings(folder=TRUSTED)
+    roster = read_roster(settings, places(tmp_path))
+    entries = [each for each in roster_entries(roster, settings, []) if each.kind == "command"]
+    assert [(each.name, each.state, each.source) for each in entries] == [
+        ("torn", "left out", "user"), ("git:fix", "ready", "project"), ("git:fix", "replaced", "user"),
+    ]  # fmt: skip
+    assert "has the name" in entries[-1].notes[0]
+    assert list(check_definitions(settings, places(tmp_path))) == ["Command torn"]
+    # A session reports it as a command.
+    reported: list[tuple[str, str]] = []
+    watch = RosterWatch(roster, settings, lambda where, error: reported.append((where, str(error))))
+    watch(SessionStarted(session_id="s", workspace="/w", cwd="/", version="1"))
+    assert [where for where, _ in reported] == ["commands"]
+    assert reported[0][1].startswith(f"{torn}: the front matter is not YAML")
+    torn.unlink()
+    [counted] = check_definitions(settings, places(tmp_path)).values()
+    assert counted.found.endswith("1 command")
+
+
 def test_no_shipped_subagent_is_wrong_also_without_composio(tmp_path: Path) -> None:
     roster = read_roster(Settings(folder=TRUSTED), places(tmp_path))
     (toolkit, *_) = expected_servers(Settings(folder=TRUSTED), tmp_path)

@@ -1,4 +1,4 @@
-"""The sub-agents and skills: where each comes from, its tools and model, and its problems."""
+"""The sub-agents, skills and custom commands: where each comes from, its tools and model, and its problems."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ __all__ = ["COMMAND", "AgentsScreen", "open_screen"]
 COMMAND = CommandSpec("agents", "Sub-agents and skills", "Source and problems", order=60)
 
 
-_KIND, _STATE, _TOOLS, _MODEL, _FROM = 6, 9, 5, 9, 8
+_KIND, _STATE, _TOOLS, _MODEL, _FROM = 8, 9, 5, 9, 8
 _LONGEST = 6_000
 _STATES = {
     "ready": ("✓", "$success"),
@@ -181,7 +181,7 @@ def _details(entry: RosterEntry | None, width: int, setting_problems: Sequence[s
         else:
             lines.append(_field("from", entry.origin, width))
     where = "Sub-agents: .claude/agents/NAME.md here or in your home folder. Skills: .claude/skills/NAME/SKILL.md. "
-    where += "Changes apply from the next session."
+    where += "Commands: .claude/commands/NAME.md. Changes apply from the next session."
     lines += [Content(""), _line("", where, width, MUTED)]
     return Content("\n").join(lines)
 
@@ -191,7 +191,9 @@ def _counts(entries: Sequence[RosterEntry]) -> str:
     agents = sum(each.kind == "agent" and each.state in ("ready", "broken") for each in entries)
     skills = sum(each.kind == "skill" and each.state == "ready" for each in entries)
     problems = sum(bool(each.problems) for each in entries)
+    commands = sum(each.kind == "command" and each.state == "ready" for each in entries)
     text = f"{agents} sub-agents · {quantity(skills, 'skill')} on"
+    text += f" · {quantity(commands, 'command')}" if commands else ""
     return f"{text} · {problems} problem{'s' if problems > 1 else ''}" if problems else text
 
 
@@ -201,7 +203,7 @@ def _name_room(width: int) -> int:
 
 
 def _tools(entry: RosterEntry) -> str:
-    if entry.kind == "skill" or entry.state == "left out":
+    if entry.kind != "agent" or entry.state == "left out":
         return "–"
     return "all" if entry.tools is None else f"{len(entry.tools)}"
 
