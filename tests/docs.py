@@ -60,7 +60,7 @@ def configuration_page(page: str) -> str:
 
 def conventions_tables() -> str:
     """The tables of the standard attributes: which spans are of which kind, and the names of each fact."""
-    from core.telemetry.conventions import FACTS, SPANS
+    from core.telemetry.spans.conventions import FACTS, SPANS
 
     kinds = ["| span | kind | operation |", "|---|---|---|"]
     for name, facts in SPANS.items():

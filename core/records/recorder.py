@@ -20,9 +20,9 @@ from core.records.writer import DerivedFiles
 from core.redaction.redactor import Redactor
 from core.settings.model import Settings
 from core.storage.workspace import JOURNAL, Workspace
-from core.telemetry.conventions import Labels
 from core.telemetry.environment import Exports
 from core.telemetry.export_errors import Destination
+from core.telemetry.spans.conventions import Labels
 from core.telemetry.tracer import SPANS, Tracer
 from core.text import clean_line
 

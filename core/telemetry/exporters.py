@@ -31,13 +31,13 @@ from core.events.codec import from_json
 from core.events.types import Event
 from core.redaction.redactor import Redactor, seal_json
 from core.storage.append_file import AppendFile
-from core.telemetry.content import Content
-from core.telemetry.conventions import Labels
 from core.telemetry.environment import Exports
 from core.telemetry.export_errors import Destination, ExportMonitor
 from core.telemetry.http import ServiceRequest
-from core.telemetry.model_turns import ModelTurn
-from core.telemetry.span_tree import SpanTree
+from core.telemetry.spans.content import Content
+from core.telemetry.spans.conventions import Labels
+from core.telemetry.spans.tree import SpanTree
+from core.telemetry.spans.turns import ModelTurn
 from core.version import VERSION
 
 if TYPE_CHECKING:
@@ -175,7 +175,9 @@ class SpanPipeline:
             self.monitor.install()
         if exports.collector is not None:
             self._collector = CollectorExporter(self.monitor)
-            processors.append(BatchSpanProcessor(self._collector, schedule_delay_millis=_EXPORT_EVERY_MS))
+            # The SDK reads OTEL_BSP_* unless an argument overrides it.
+            delay = None if os.environ.get("OTEL_BSP_SCHEDULE_DELAY") else _EXPORT_EVERY_MS
+            processors.append(BatchSpanProcessor(self._collector, schedule_delay_millis=delay))
         ids = _SessionIds(trace_id, root_id)
         resource = _resource()
         if exports.logfire:

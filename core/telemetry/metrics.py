@@ -17,8 +17,8 @@ from opentelemetry.sdk.metrics.export import PeriodicExportingMetricReader
 from opentelemetry.sdk.resources import Resource
 
 from core.events import types as ev
-from core.telemetry.conventions import AGENT, PROVIDER, of_metric
-from core.telemetry.model_turns import ModelTurn
+from core.telemetry.spans.conventions import AGENT, PROVIDER, of_metric
+from core.telemetry.spans.turns import ModelTurn
 from core.text import clean_line
 
 __all__ = ["INSTRUMENTS", "Instrument", "SessionMetrics"]

@@ -14,7 +14,7 @@ from opentelemetry.sdk.util.instrumentation import InstrumentationScope
 from opentelemetry.trace import Link, SpanContext, SpanKind, Status, StatusCode, TraceFlags
 
 from core.redaction.redactor import Redactor, preview
-from core.telemetry.conventions import NO_LABELS, Labels, facts_of_child
+from core.telemetry.spans.conventions import NO_LABELS, Labels, facts_of_child
 from core.text import clean
 
 __all__ = ["read_spans"]

@@ -17,10 +17,10 @@ from core.concurrency.threads import in_loop
 from core.errors import Advice
 from core.events import types as ev
 from core.redaction.redactor import Redactor
-from core.telemetry.conventions import NO_LABELS, Labels
 from core.telemetry.environment import Exports, agent_environment, toolkit_environment, traceparent
 from core.telemetry.export_errors import Destination
 from core.telemetry.http import ServiceRequest
+from core.telemetry.spans.conventions import NO_LABELS, Labels
 
 if TYPE_CHECKING:
     from core.telemetry.exporters import SpanPipeline

@@ -12,7 +12,7 @@ import pytest
 from core.events import types as ev
 from core.observation import McpObservation, TextContent
 from core.redaction.redactor import Redactor
-from core.telemetry.conventions import FACTS, SPANS, Labels, facts_of_child, named
+from core.telemetry.spans.conventions import FACTS, SPANS, Labels, facts_of_child, named
 from core.telemetry.tracer import Tracer
 
 START = datetime(2026, 11, 23, 5, 10, tzinfo=UTC)

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from core.events.codec import from_json, to_json
 from core.redaction.redactor import Redactor, preview
-from core.telemetry.conventions import Value, named
+from core.telemetry.spans.conventions import Value, named
 from core.text import clean
 
-__all__ = ["Content", "Part"]
+__all__ = ["Content", "Conversation", "Part"]
 
 _SHORT, _LONG = 1_000, 8_000
-_MOST_PARTS = 20
+_MOST_PARTS, _KEPT_TEXTS = 20, 40
 _REDACTED_WHOLE = 4 * _LONG
 _TEXT, _JSON = "text/plain", "application/json"
 
@@ -53,13 +54,7 @@ class Content:
 
     def arguments(self, given: Mapping[str, Any]) -> dict[str, Value]:
         """The attributes of the arguments of a call."""
-        shown, kind = self._typed(self._encoded(given)) if self.included else (None, None)
-        return named(input=shown, input_type=kind, arguments=shown)
-
-    def result(self, text: str) -> dict[str, Value]:
-        """The attributes of the result of a call."""
-        shown, kind = self._typed(text)
-        return named(output=shown, output_type=kind, result=shown)
+        return self.input(self._encoded(given)) if self.included else {}
 
     # -- messages ----------------------------------------------------------------------------------
 
@@ -111,6 +106,33 @@ class Content:
         shown = self.long(text)
         is_json = shown[:1] in ("{", "[") and isinstance(from_json(shown), dict | list)
         return shown, _JSON if is_json else _TEXT
+
+
+class Conversation:
+    """The queries and answers of a session, as the input and output of its span, which a viewer shows as the whole."""
+
+    def __init__(self, content: Content) -> None:
+        self._content = content
+        self._first_query = ""
+        # The answers, and the queries after the first.
+        self._rest: deque[str] = deque(maxlen=_KEPT_TEXTS)
+
+    def on_query(self, text: str) -> None:
+        """Add a query."""
+        if self._first_query:
+            self._rest.append(f"> {self._content.short(text)}")
+        else:
+            self._first_query = self._content.long(text)
+
+    def on_answer(self, text: str) -> None:
+        """Add an answer; an empty one is none."""
+        if text:
+            self._rest.append(self._content.long(text))
+
+    @property
+    def attributes(self) -> dict[str, Value]:
+        """The attributes of the session's span."""
+        return self._content.input(self._first_query) | self._content.output("\n\n".join(self._rest))
 
 
 def _shown(parts: Sequence[Part], encoded: str) -> tuple[str, str]:

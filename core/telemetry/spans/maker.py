@@ -15,9 +15,9 @@ from opentelemetry.trace import (
     set_span_in_context,
 )
 
-from core.telemetry.content import Content
-from core.telemetry.conventions import SHOWN, Labels, Value, facts_of_span, named
-from core.telemetry.log_lines import INFO
+from core.telemetry.spans.content import Content
+from core.telemetry.spans.conventions import SHOWN, Labels, Value, facts_of_span, named
+from core.telemetry.spans.log_lines import INFO
 
 __all__ = ["SpanMaker"]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict, deque
+from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -12,16 +12,15 @@ from opentelemetry.trace import NonRecordingSpan, Span, SpanContext, SpanKind, T
 
 from core.events import types as ev
 from core.events.codec import to_json
-from core.telemetry.content import Content, Part
-from core.telemetry.conventions import SUBAGENT_CALL, Labels, facts_of_span, named
 from core.telemetry.http import ServiceRequest
-from core.telemetry.log_lines import log_line_of
-from core.telemetry.model_turns import ModelTurn, SubagentTurns
-from core.telemetry.span_maker import SpanMaker
+from core.telemetry.spans.content import Content, Conversation, Part
+from core.telemetry.spans.conventions import SUBAGENT_CALL, Labels, facts_of_span, named
+from core.telemetry.spans.log_lines import log_line_of
+from core.telemetry.spans.maker import SpanMaker
+from core.telemetry.spans.turns import ModelTurn, SubagentTurns
 
 __all__ = ["SpanTree"]
 
-_KEPT_TALK = 40
 _KEPT_CALLS = 1_000
 _KEPT_THINKING = 64
 
@@ -94,9 +93,7 @@ class SpanTree:
         self._unread: list[Part] = []
         self._model = ""
         self._has_simple_path = False
-        self._first_query = ""
-        # The answers, and the queries after the first.
-        self._talk: deque[str] = deque(maxlen=_KEPT_TALK)
+        self._conversation = Conversation(content)
         # When the model had everything for its next turn.
         self._ready_at = 0
         self._calls: dict[str, _Call] = {}
@@ -200,9 +197,7 @@ class SpanTree:
         self._end_session_span(self._session, now)
 
     def _end_session_span(self, span: Span, now: int) -> None:
-        # A viewer shows the first span of a trace as the whole: it reads as the conversation.
-        span.set_attributes(self._content.input(self._first_query))
-        span.set_attributes(self._content.output("\n\n".join(self._talk)))
+        span.set_attributes(self._conversation.attributes)
         span.end(now)
         self._session = None
 
@@ -214,10 +209,7 @@ class SpanTree:
         self._has_simple_path = False
         self._unread.clear()
         self._add_unread(event.prompt or event.text)
-        if self._first_query:
-            self._talk.append(f"> {self._content.short(event.text)}")
-        else:
-            self._first_query = self._content.long(event.text)
+        self._conversation.on_query(event.text)
         self._spans.log("query_started", span, now, query_id=event.query_id, query=event.text)
 
     def _add_unread(self, text: str) -> None:
@@ -237,8 +229,7 @@ class SpanTree:
         self._spans.set(span, **_fields(event, "status", "turns", "cost_usd"), **_unpriced(event), **tokens)
         text = event.text or (to_json(event.output) if event.output is not None else "")
         span.set_attributes(self._content.output(text))
-        if text:
-            self._talk.append(self._content.long(text))
+        self._conversation.on_answer(text)
         if event.status == "error":
             self._spans.fail(span, event.status, event.error or "")
         elif event.status == "interrupted":
@@ -426,7 +417,7 @@ class SpanTree:
         if not self._content.included:
             return
         text = event.observation.text if event.observation is not None else ""
-        call.span.set_attributes(self._content.result(text))
+        call.span.set_attributes(self._content.output(text))
         part = self._content.result_part(event.tool_use_id, text or event.status)
         if call.parent is None:
             self._unread.append(part)

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from core.events.types import MessageFinished, TokensSpent, ToolCallStarted, Usage
-from core.telemetry.content import Content, Part
-from core.telemetry.conventions import Value, facts_of_tokens, named
+from core.telemetry.spans.content import Content, Part
+from core.telemetry.spans.conventions import Value, facts_of_tokens, named
 
 __all__ = ["ModelTurn", "SubagentTurns"]
 

@@ -93,8 +93,6 @@ FACTS: Mapping[str, Fact] = {
     "output_type": Fact("`text/plain` or `application/json`", ("output.mime_type",)),
     "input_messages": Fact("what the model read in this turn", ("gen_ai.input.messages",)),
     "output_messages": Fact("the message", ("gen_ai.output.messages",)),
-    "arguments": Fact("the arguments of the call", ("gen_ai.tool.call.arguments",)),
-    "result": Fact("its result", ("gen_ai.tool.call.result",)),
 }
 
 SPANS: Mapping[str, Mapping[str, str]] = {
