@@ -117,6 +117,25 @@ def test_changed_thinking_is_left_out_as_its_signature_would_be_wrong() -> None:
     assert line["uuid"] == "u"
 
 
+def test_the_data_of_a_picture_is_not_damaged() -> None:
+    looks_like_a_key = "AKIA" + "ABCDEFGH" * 2
+    data, known = ("Ab1/" * 50 + text + "/+" * 50 for text in (looks_like_a_key, "knownSecret0123456789"))
+    sources = [{"type": "base64", "media_type": "image/png", "data": each} for each in (data, known)]
+    content = [{"type": "image", "source": each} for each in sources] + [
+        {"type": "text", "text": looks_like_a_key}
+    ]
+    given = {"type": "user", "message": {"role": "user", "content": content}}
+    line = json.loads(sealed_entry(given, Redactor(["knownSecret0123456789"])))
+    first, second, text = line["message"]["content"]
+    assert first == content[0]
+    assert "known" not in str(second)
+    assert text["text"] == REDACTED
+    deep: Any = {"type": "base64", "data": data}
+    for _ in range(400):
+        deep = [{"in": deep}]
+    assert sealed_entry({"deep": deep}, Redactor()).startswith(b'{"deep":[{"in":')
+
+
 def test_a_moved_session_gives_the_agent_its_conversation_back(place: Place, tmp_path: Path) -> None:
     entries, inner = [entry("one"), entry("ünï 😀")], [entry("of the sub-agent")]
     metadata = {"type": "agent_metadata", "agentType": "Explore"}
@@ -157,6 +176,8 @@ def test_the_agents_own_file_is_used_while_it_has_everything(place: Place) -> No
 def test_a_conversation_that_is_nowhere_is_not_found(place: Place) -> None:
     assert not place.store.prepare(ID)
     assert not place.store.catch_up(ID)
+    with pytest.raises(WorkspaceError, match="refused"):
+        place.store.prepare("../../x")
     place.copy.parent.mkdir(mode=0o700)
     place.copy.write_text('{"type":"user","uuid":\n')
     assert not place.store.prepare(ID)
