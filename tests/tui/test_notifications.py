@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import pytest
+
 from tests.paths import PROJECT
+from tui.render.format import first_sentence
 
 MOST = 80
 CALLS = {"notify", "warn", "_report", "_notify_unopened", "NoProgram", "NoDesktop"}
@@ -37,7 +40,7 @@ def texts(node: ast.expr, named: dict[str, list[ast.expr]]) -> Iterator[str]:
             return
 
 
-def notifications(path: Path) -> Iterator[tuple[str, str]]:
+def notifications(path: Path, calls: Callable[[str], bool] = CALLS.__contains__) -> Iterator[tuple[str, str]]:
     for function in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if not isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
             continue
@@ -50,7 +53,7 @@ def notifications(path: Path) -> Iterator[tuple[str, str]]:
                 name = (
                     node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
                 )
-                if name in CALLS:
+                if calls(name):
                     for text in texts(node.args[0], named):
                         yield f"{path.relative_to(PROJECT)}:{node.lineno}", text
 
@@ -59,3 +62,32 @@ def test_every_notification_is_one_short_sentence() -> None:
     found = [each for path in sorted((PROJECT / "tui").rglob("*.py")) for each in notifications(path)]
     assert len(found) > 50
     assert [each for each in found if SECOND.search(each[1]) or len(each[1]) > MOST] == []
+
+
+def test_the_first_sentence_of_every_error_is_short() -> None:
+    def is_error(name: str) -> bool:
+        return name.endswith(("Error", "Refused", "Unviewable", "Unavailable", "Gone"))
+
+    paths = [*(PROJECT / "core").rglob("*.py"), *(PROJECT / "tui").rglob("*.py")]
+    found = [each for path in sorted(paths) for each in notifications(path, is_error)]
+    assert len([text for _, text in found if SECOND.search(text)]) > 20
+    shown = [(place, first_sentence(text)) for place, text in found]
+    assert [each for each in shown if SECOND.search(each[1]) or len(each[1]) > 2 * MOST] == []
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("cannot delete 'My. Notes; 2.txt': Permission denied; check its permissions",
+         "cannot delete 'My. Notes; 2.txt': Permission denied."),
+        ("the folder's name is 2.5 times too long. Rename it", "the folder's name is 2.5 times too long."),
+        ("The editor exited with code 1. The text is unchanged.", "The editor exited with code 1."),
+        ("“Is it? Yes.” is no name", "“Is it? Yes.” is no name"),
+        ("Not found:\n[b]x", "Not found: [b]x"),
+        ("such as `a; b`, e.g. this", "such as `a; b`, e.g. this"),
+        ("", ""),
+        ("; odd", "; odd"),
+    ],
+)  # fmt: skip
+def test_a_sentence_ends_with_a_full_stop_or_a_semicolon(text: str, shown: str) -> None:
+    assert first_sentence(text) == shown

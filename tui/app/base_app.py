@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
@@ -14,6 +15,7 @@ from textual.css.query import NoMatches
 from textual.dom import NoScreen
 from textual.errors import NoWidget
 from textual.filter import LineFilter
+from textual.notifications import SeverityLevel
 from textual.widget import MountError
 from textual.worker import Worker, WorkerFailed
 
@@ -22,6 +24,7 @@ from core.text import clean_line
 from tui.keys.keymap import ActiveBindings, Keys
 from tui.keys.ordering import KeyQueue
 from tui.keys.places import ANYWHERE, KeyPlace, key_binding
+from tui.render.format import first_sentence, middle_cut
 from tui.render.frames import improve_frames
 from tui.render.strips import improve_strips
 from tui.terminal.browser import browse
@@ -44,6 +47,10 @@ STYLES = Path(__file__).parents[2] / "styles"
 _GONE = (NoMatches, NoScreen, NoWidget, ScreenStackError, MountError)
 """What is raised about widgets and screens that were removed."""
 FIRST_STYLES = ("app.tcss", "status.tcss")
+LONGEST_NOTIFICATION = 240
+"""Cells; only paths and other values make a sentence as long as that."""
+
+log = logging.getLogger(__name__)
 
 
 class BaseApp(App[str]):
@@ -186,6 +193,21 @@ class BaseApp(App[str]):
             super().refresh_css(animate)
         else:
             self.stylesheet.set_variables(self.get_css_variables())
+
+    def notify(
+        self,
+        message: str,
+        *,
+        title: str = "",
+        severity: SeverityLevel = "information",
+        timeout: float | None = None,
+        markup: bool = True,
+    ) -> None:
+        """Show one short sentence for some seconds; a message that has more is in the log."""
+        shown = middle_cut(first_sentence(message), LONGEST_NOTIFICATION)
+        if shown != message:
+            log.info("a notification was shortened: %s", message)
+        super().notify(shown, title=title, severity=severity, timeout=timeout, markup=markup)
 
     def read_other_styles(self) -> None:
         """Read the styles of everything behind the first frame."""

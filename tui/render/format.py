@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import datetime, tzinfo
 from enum import Enum
 
@@ -15,6 +16,7 @@ __all__ = [
     "effort_of",
     "fallback_of",
     "first_line",
+    "first_sentence",
     "middle_cut",
     "spinner",
     "tail_cut",
@@ -22,6 +24,9 @@ __all__ = [
 
 ELLIPSIS = "…"
 LINE_LIMIT = 400
+_SENTENCE = re.compile(
+    r"""(?:(?<!\w)'[^']*'|"[^"]*"|“[^”]*”|`[^`]*`|;(?=\S)|[.!?](?!\s+[^a-z])|[^.!?;])+[.!?;]?"""
+)
 SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 
 
@@ -69,6 +74,14 @@ def first_line(text: str) -> str:
     """Return the first line of a query, cleaned, with a mark if there is more."""
     first, _, rest = text.strip().partition("\n")
     return clean_line(first, LINE_LIMIT) + (" …" if rest.strip() else "")
+
+
+def first_sentence(text: str) -> str:
+    """The first sentence of a text, which a full stop or a semicolon ends, but none inside of quotation marks."""
+    line = clean_line(text, len(text))
+    sentence = _SENTENCE.match(line)
+    found = sentence[0] if sentence is not None else line
+    return f"{found[:-1]}." if found.endswith(";") else found
 
 
 def tail_cut(text: str, width: int) -> str:

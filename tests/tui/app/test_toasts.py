@@ -50,3 +50,23 @@ async def test_toasts_leave_the_answers_of_a_dialog_readable(tmp_path: Path) -> 
         (toast,), foot = toasts(app), app.screen.query_one(Foot)
         assert toast.region.area > 0
         assert not toast.region.overlaps(foot.region)
+
+
+async def test_a_toast_is_one_short_sentence_and_the_log_has_the_rest(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    app = make_app(tmp_path, make_session(tmp_path))
+    path = tmp_path / ("deep/" * 80) / "a.txt"
+    reasons = (f"cannot delete {path}: Permission denied; check its permissions", "It failed. Why? See x")
+    async with app.run_test(size=(80, 24), notifications=True) as pilot:
+        await settled(app, pilot)
+        with caplog.at_level("INFO", "tui.app.base_app"):
+            for reason in reasons:
+                app.screen.notify(reason, markup=False, timeout=1000)
+        await until(lambda: len(toasts(app)) == 2)
+        shown = [each.message for each in app._notifications]
+    assert shown[1] == "It failed."
+    assert shown[0].startswith("cannot delete /")
+    assert shown[0].endswith("/a.txt: Permission denied.")
+    assert len(shown[0]) == 240
+    assert all(reason in caplog.text for reason in reasons)

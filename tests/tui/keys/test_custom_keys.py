@@ -17,6 +17,7 @@ from tests.tui.panes.test_trace import SESSION
 from tui.app.app import UaTuiApp
 from tui.app.commands import commands_of
 from tui.keys.keymap import Keys, choose_keys
+from tui.render.format import first_sentence
 from tui.screens.application.help import HelpScreen
 from tui.screens.requests.permission import PermissionScreen
 from tui.screens.tool_call.screen import ToolCallScreen
@@ -194,12 +195,15 @@ async def test_what_cannot_be_done_is_reported_and_all_else_holds(
         assert "?;" not in problem
         assert "/home/me/config.toml" in problem
         assert choice[0] in problem
-        assert [note.message for note in app._notifications] == [problem]
+        (note,) = [note.message for note in app._notifications]
+        assert note == first_sentence(problem)
+        assert choice[0] in note
         assert app.keys.chosen == {"pane.standard": ("f9",)}
         await press(pilot, "f2", "z")
         assert app.frame.maximised
         await press(pilot, "f1")
         assert "Ignored settings" in screen_text(app)
+        assert problem[-20:].split()[-1] in screen_text(app)
 
 
 async def test_several_problems_are_reported_in_one_line_and_the_help_has_the_reasons(tmp_path: Path) -> None:

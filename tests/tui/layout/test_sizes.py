@@ -334,7 +334,7 @@ BROKEN = {
 
 @pytest.mark.parametrize("content", BROKEN.values(), ids=BROKEN)
 async def test_a_file_that_cannot_be_used_is_reported_and_left_until_a_size_is_changed(
-    tmp_path: Path, content: bytes
+    tmp_path: Path, content: bytes, caplog: pytest.LogCaptureFixture
 ) -> None:
     state = tmp_path / "state"
     state.mkdir()
@@ -344,7 +344,8 @@ async def test_a_file_that_cannot_be_used_is_reported_and_left_until_a_size_is_c
         await settled(app, pilot)
         (note,) = app._notifications
         assert str(state / LAYOUT_FILE) in note.message
-        assert "The standard sizes are shown" in note.message
+        assert "cannot be used" in note.message
+        assert "The standard sizes are shown" in caplog.text
         assert region(app, "files").width == columns("wide", 200, Proportions())["files"]
         await pilot.resize_terminal(*MEDIUM)
         await press(pilot, "f5")
