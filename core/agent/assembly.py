@@ -385,7 +385,13 @@ class AgentAssembly:
 
     def _mcp_config(self, servers: Mapping[str, dict[str, Any]]) -> McpConfig:
         here = {name: config for name, config in servers.items() if config.get("type") == "sdk"}
-        others = {name: config for name, config in servers.items() if name not in here}
+        # The tools of our own servers are always offered; the model may have to search for those of others.
+        own = {"alwaysLoad": True}
+        others = {
+            name: {**config, **own} if name in self._parts.server_notes else config
+            for name, config in servers.items()
+            if name not in here
+        }
         return McpConfig(self._private.write("mcp.json", {"mcpServers": others}), here)
 
     def _on_result(self, result: ToolResult) -> None:

@@ -15,7 +15,7 @@ from core.connections.base import PLAIN_PREFIXES, PLAIN_VARIABLES
 from core.errors import AgentError
 from core.storage.files import is_gone
 
-__all__ = ["CACHE", "PrivateFolder", "cli_environment", "make_private"]
+__all__ = ["CACHE", "CLOUD_PREFIXES", "PrivateFolder", "cli_environment", "make_private"]
 
 CACHE = "cache"
 """The folder in the private one where the command line keeps its cache, with its logs of MCP servers."""
@@ -23,10 +23,11 @@ CACHE = "cache"
 _OF_REQUESTS = frozenset({"API_TIMEOUT_MS", "CLAUDE_CODE_MAX_RETRIES"})
 """How long the agent waits for the model's service, and how often it tries again."""
 
-_CLOUD_PREFIXES = {
+CLOUD_PREFIXES = {
     "CLAUDE_CODE_USE_BEDROCK": ("AWS_", "ANTHROPIC_BEDROCK_"),
     "CLAUDE_CODE_USE_VERTEX": ("GOOGLE_", "CLOUD_ML_", "ANTHROPIC_VERTEX_"),
 }
+"""The variables that switch on the service of a cloud, and the beginnings of those that it needs."""
 
 
 def cli_environment(environ: Mapping[str, str], given: Mapping[str, str]) -> dict[str, str]:
@@ -36,7 +37,7 @@ def cli_environment(environ: Mapping[str, str], given: Mapping[str, str]) -> dic
     empty text.
     """
     prefixes: tuple[str, ...] = PLAIN_PREFIXES
-    for switch, cloud in _CLOUD_PREFIXES.items():
+    for switch, cloud in CLOUD_PREFIXES.items():
         if environ.get(switch):
             prefixes += (switch, *cloud)
     kept = {name for name in environ if name in PLAIN_VARIABLES | _OF_REQUESTS or name.startswith(prefixes)}

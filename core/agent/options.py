@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from core.agent.definitions.prompts import SubagentDefinition, fill_prompt, read_prompt, shipped_subagents
 from core.agent.definitions.skills import PLUGIN, Skill
-from core.agent.environment import CACHE, cli_environment
+from core.agent.environment import CACHE, CLOUD_PREFIXES, cli_environment
 from core.events.types import ASK_USER, EXIT_PLAN
 from core.settings.model import Settings
 from core.version import VERSION
@@ -23,11 +23,24 @@ if TYPE_CHECKING:
 
     from core.agent.hooks import AgentHooks
 
-__all__ = ["BASE_TOOLS", "Briefing", "McpConfig", "build_options", "own_environment", "write_briefing"]
+__all__ = [
+    "BASE_TOOLS",
+    "Briefing",
+    "McpConfig",
+    "build_options",
+    "own_environment",
+    "tool_search",
+    "write_briefing",
+]
 
-BASE_TOOLS = ("Agent", EXIT_PLAN, ASK_USER, "TodoWrite", "WebSearch", "Read", "Glob", "Grep")
+BASE_TOOLS = ("Agent", EXIT_PLAN, ASK_USER, "TodoWrite", "ToolSearch", "WebSearch", "Read", "Glob", "Grep")
 # The agent accepts 16 MB from a server. One character of four bytes makes a line four times as large.
 _MAX_LINE = 24 << 20
+
+# Tools of servers with more tokens than this, some thirty of usual size, are loaded when the model searches for them.
+# The agent wants it as a share of the context window in percent, without a fraction.
+_MOST_TOOL_TOKENS = 10_000
+_USUAL_WINDOW = 1_000_000
 
 # A skill may contain commands that would run when it is loaded, without asking anybody.
 _OF_SKILLS = {"disableSkillShellExecution": True, "disableBundledSkills": True}
@@ -142,7 +155,12 @@ async def build_options(
         cwd=workspace,
         cli_path=settings.cli_path,
         env=cli_environment(
-            environ, {**own_environment(settings, config_dir, servers.file.parent), **telemetry}
+            environ,
+            {
+                **own_environment(settings, config_dir, servers.file.parent),
+                **telemetry,
+                "ENABLE_TOOL_SEARCH": tool_search(settings, environ),
+            },
         ),
         include_partial_messages=True,
         forward_subagent_text=True,
@@ -167,6 +185,14 @@ def _home_of(settings: Settings, config_dir: Path | None) -> str | None:
     return None if chosen is None or chosen == Path.home() / ".claude" else str(chosen)
 
 
+def tool_search(settings: Settings, environ: Mapping[str, str]) -> str:
+    """When the model has to search for tools: never with other services than Anthropic's, which need not know that."""
+    if settings.base_url or any(environ.get(switch) for switch in CLOUD_PREFIXES):
+        return "false"
+    share = round(100 * _MOST_TOOL_TOKENS / (settings.context_window or _USUAL_WINDOW))
+    return f"auto:{min(max(share, 1), 99)}"
+
+
 def own_environment(settings: Settings, config_dir: Path | None, private: Path) -> dict[str, str]:
     """The variables that a command line gets from us; it keeps its temporary files in the folder `private`."""
     given = {
@@ -179,7 +205,6 @@ def own_environment(settings: Settings, config_dir: Path | None, private: Path) 
         # folders behind.
         "XDG_CACHE_HOME": str(private / CACHE),
         "CLAUDE_CODE_TMPDIR": str(private),
-        "ENABLE_TOOL_SEARCH": "false",
     }
     for name, value in (
         ("ANTHROPIC_API_KEY", settings.api_key),

@@ -7,8 +7,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from core.agent.environment import PrivateFolder, cli_environment, make_private
-from core.agent.options import own_environment
+from core.agent.options import own_environment, tool_search
 from core.settings.model import Settings
 
 
@@ -65,6 +67,21 @@ def test_a_login_kept_elsewhere_is_looked_for_there(tmp_path: Path) -> None:
     # Where it looks by itself, it is not told: with a folder of its own it reads other files.
     usual = Settings(claude_config_dir=Path.home() / ".claude")
     assert "CLAUDE_CONFIG_DIR" not in own_environment(usual, None, private)
+
+
+@pytest.mark.parametrize(
+    ("settings", "environ", "mode"),
+    [
+        (Settings(), {}, "auto:1"),
+        (Settings(context_window=200_000), {}, "auto:5"),
+        (Settings(base_url="http://127.0.0.1:9"), {}, "false"),
+        (Settings(), {"CLAUDE_CODE_USE_VERTEX": "1"}, "false"),
+    ],
+)
+def test_tools_are_searched_only_with_the_service_that_knows_that(
+    settings: Settings, environ: dict[str, str], mode: str
+) -> None:
+    assert tool_search(settings, environ) == mode
 
 
 def test_the_folder_of_the_agents_conversations_is_for_its_user_alone(tmp_path: Path) -> None:
