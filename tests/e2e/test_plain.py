@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import threading
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,7 +11,13 @@ from typing import Any
 
 import pytest
 
-from core.events.types import PermissionAnswered, QueryFinished, SessionFinished, SessionStarted
+from core.events.types import (
+    PermissionAnswered,
+    QueryFinished,
+    QueryReceived,
+    SessionFinished,
+    SessionStarted,
+)
 from core.records.journal import read_journal
 from tests.e2e.running import environment, model_environment, run
 from tests.e2e.scripted_model import Block, Text, Use, scripted_model
@@ -94,8 +101,17 @@ def test_numbers_from_a_pipe_answer_questions_and_the_session_is_resumed(tmp_pat
 
 def test_a_query_that_fails_is_reported_and_reported_by_the_exit_code(tmp_path: Path) -> None:
     env = environment(tmp_path, ANTHROPIC_API_KEY="sk-none", ANTHROPIC_BASE_URL="http://127.0.0.1:9")
-    done = run(tmp_path, "--plain", "--max-turns", "1", env={**env, "UA_CLASSIFIER": "off"}, stdin="")
+    env |= {"UA_CLASSIFIER": "off"}
+    done = run(tmp_path, "--plain", "--max-turns", "1", env=env, stdin="/context\n/help\n")
     assert done.code == 0
+    assert re.search(r"\nThe agent's own tools: [\d,]+ tokens\n", done.stdout)
+    assert "/clear: the agent forgets the conversation" in done.stdout
+    assert not done.of(QueryReceived)
+    # A slip is not sent as a query, which would cost something.
+    slip = run(tmp_path / "slip", "run", "/compct", env=env)
+    assert (slip.code, slip.stdout) == (2, "")
+    assert "Unknown command /compct (a space before it sends it): did you mean /compact" in slip.stderr
+    assert not slip.of(QueryReceived)
     nothing = run(tmp_path / "nothing", "--plain", stdin="hello\n")
     assert nothing.code == 1
     assert nothing.stdout == ""

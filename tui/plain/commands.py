@@ -1,4 +1,4 @@
-"""The commands of a session line by line: `/mode`, `/permissions` and `/commands`."""
+"""The commands of a session line by line: `/mode`, `/permissions`, `/context` and `/commands`."""
 
 from __future__ import annotations
 
@@ -6,22 +6,27 @@ from functools import partial
 from inspect import isawaitable
 from typing import Any
 
-from core.errors import SettingsError
+from core.agent.messages.context_usage import describe_total
+from core.errors import SettingsError, UniversalAgentError
 from core.events.describe import MODE_RULES
 from core.session.session import Session
 from core.text import clean_line
 from tui.widgets.command import Argument, Command, command_problem, typed_command
 
-__all__ = ["run_command"]
+__all__ = ["problem_of_query", "run_command"]
 
 _SKIP = "Every check can only be skipped from the start, with --dangerously-skip-permissions."
+_OF_AGENT = (
+    ("compact", "summarises the conversation, to free context; add what to keep"),
+    ("clear", "the agent forgets the conversation; files stay"),
+)
 _NO_RULES = "There are no rules: what is not contained asks each time."
 
 
 async def run_command(session: Session, line: str) -> list[str] | None:
     """Run a command, and return the lines to write; None if the line is a query. Changed modes are events."""
     commands = _commands_of(session)
-    if line.strip() == "/":
+    if line.strip() in ("/", "/help"):
         return [f"/{each.name}: {each.title}" for each in commands]
     command = typed_command(line, commands)
     if command is None:
@@ -33,9 +38,32 @@ async def run_command(session: Session, line: str) -> list[str] | None:
     return list(await lines if isawaitable(lines) else lines)
 
 
+def problem_of_query(session: Session, query: str) -> str:
+    """What is wrong with the only query of a session, if it looks like a command and is none; else empty."""
+    if not session.commands:
+        return ""
+    return command_problem(
+        query, _queries_of(session), session.commands, listed_by="`ua-tui agents` lists those of your own"
+    )
+
+
+def _queries_of(session: Session) -> list[Command]:
+    """The commands that are sent as queries."""
+    return [
+        *(
+            Command(name, title, "", list, arguments="")
+            for name, title in _OF_AGENT
+            if name in session.commands
+        ),
+        *(
+            Command(each.name, clean_line(each.description, 300), "", list, arguments=each.hint)
+            for each in session.custom_commands
+        ),
+    ]
+
+
 def _commands_of(session: Session) -> list[Command]:
     modes = Argument("permission mode", lambda: MODE_RULES, partial(_change_mode, session))
-    own = session.custom_commands
     return [
         Command(
             "mode",
@@ -46,11 +74,24 @@ def _commands_of(session: Session) -> list[Command]:
         ),
         Command("permissions", "the permission rules", "", partial(_rules, session)),
         Command("commands", "the commands of your own", "", partial(_custom_commands, session)),
-        *(
-            Command(each.name, clean_line(each.description, 300), "", list, arguments=each.hint)
-            for each in own
-        ),
+        Command("context", "what fills the model's context", "", partial(_context, session)),
+        *_queries_of(session),
     ]
+
+
+async def _context(session: Session) -> list[str]:
+    try:
+        usage = await session.context_usage()
+    except UniversalAgentError as error:
+        return [f"The agent did not say what fills the context: {clean_line(str(error), 300)}"]
+    if usage is None:
+        return ["The agent is not connected: there is no context yet."]
+    lines = [describe_total(usage)]
+    for part in usage.parts:
+        if part.is_used:
+            details = ", ".join(f"{name} {tokens:,}" for name, tokens in part.details)
+            lines.append(f"{part.name}: {part.tokens:,} tokens{f' ({details})' if details else ''}")
+    return lines
 
 
 def _modes(session: Session) -> list[str]:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 from core.agent.output_schema import NOT_FITTING, REFUSED_SCHEMA
 from core.concurrency.garbage_collection import deferred
 from core.concurrency.race import until
-from core.errors import UniversalAgentError
+from core.errors import SettingsError, UniversalAgentError
 from core.events.model_problems import CONNECTION_BROKE
 from core.events.types import AuthRequired, Event, MessageFinished, QueryFinished
 from core.text import clean_line
@@ -167,8 +167,12 @@ def _print_answer(ended: QueryFinished, links: Sequence[AuthRequired], *, struct
 
 
 async def _query(session: Session, query: str) -> None:
+    from tui.plain.commands import problem_of_query
+
     with deferred():
         await session.start()
+    if problem := problem_of_query(session, query):
+        raise SettingsError(problem)
     session.submit(query)
     await session.wait_idle()
     if session.pending_auth is not None:

@@ -162,11 +162,17 @@ def typed_command(text: str, commands: Sequence[Command]) -> Command | None:
     return command.with_argument(choice) if choice is not None else None
 
 
-def command_problem(text: str, commands: Sequence[Command], agent_commands: Collection[str]) -> str:
+def command_problem(
+    text: str,
+    commands: Sequence[Command],
+    agent_commands: Collection[str],
+    *,
+    listed_by: str = "type / to list the commands",
+) -> str:
     """Describe what is wrong with a text that looks like a command but is not one; empty when it can be sent.
 
     `agent_commands` are the names of the agent's own commands, some with a namespace before a colon. A path is not a
-    command, nor is a name that exists in the root directory.
+    command, nor is a name that exists in the root directory. `listed_by` says how they are listed.
     """
     found = _WORD.fullmatch(text)
     if found is None:
@@ -190,7 +196,7 @@ def command_problem(text: str, commands: Sequence[Command], agent_commands: Coll
     inside = [name for name in known if name.endswith(f":{word}")]
     near = inside[:_MOST_SUGGESTED] or difflib.get_close_matches(word, known, _MOST_SUGGESTED)
     shown = ", ".join(f"/{name}" for name in near)
-    hint = f"did you mean {shown}?" if near else "type / to list the commands."
+    hint = f"did you mean {shown}?" if near else f"{listed_by}."
     return f"Unknown command /{word} {_SEND_ANYWAY}: {hint}"
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from core.text import clean_line
 
-__all__ = ["ContextPart", "ContextUsage", "read_context_usage"]
+__all__ = ["ContextPart", "ContextUsage", "describe_total", "read_context_usage"]
 
 _NAMES = {
     "system_prompt": "System prompt",
@@ -51,6 +51,13 @@ class ContextUsage:
     window: int
     parts: tuple[ContextPart, ...]
     is_guess: bool = False
+
+
+def describe_total(usage: ContextUsage) -> str:
+    """How much of the context is used, on one line."""
+    share = f" ({round(100 * usage.total / max(1, usage.window))}%)" if not usage.is_guess else ""
+    of = f"{usage.window:,} tokens" if not usage.is_guess else "an unknown number of tokens"
+    return f"{usage.total:,} of {of}{share} · {usage.model or 'the default model'}"
 
 
 def read_context_usage(raw: Mapping[str, Any]) -> ContextUsage:

@@ -9,6 +9,7 @@ from textual.binding import BindingType
 from textual.content import Content
 from textual.widgets import Static
 
+from core.agent.messages.context_usage import describe_total
 from core.errors import UniversalAgentError
 from core.events.units import count
 from core.text import clean_line
@@ -73,9 +74,7 @@ class ContextScreen(Dialog[None]):
 def describe_usage(usage: ContextUsage) -> Content:
     """The parts of the context as lines: name, tokens, share, and a bar."""
     window = max(1, usage.window)
-    share = f" ({round(100 * usage.total / window)}%)" if not usage.is_guess else ""
-    of = f"{usage.window:,} tokens" if not usage.is_guess else "an unknown number of tokens"
-    lines = [Content(f"{usage.total:,} of {of}{share} · {usage.model or 'the default model'}"), Content("")]
+    lines = [Content(describe_total(usage)), Content("")]
     for part in usage.parts:
         if usage.is_guess and not part.is_used:
             continue
