@@ -202,7 +202,7 @@ class SpanPipeline:
             # Slow to import.
             from core.telemetry.metrics import SessionMetrics
 
-            self._metrics = SessionMetrics(resource)
+            self._metrics = SessionMetrics(resource, redactor)
         on_turn = self._metrics.on_turn if self._metrics is not None else _ignore
         self._tree = SpanTree(provider, Content(redactor, included=has_content), labels, on_turn)
         # The SDK has no public way to add spans that are finished already.

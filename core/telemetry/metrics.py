@@ -17,6 +17,7 @@ from opentelemetry.sdk.metrics.export import PeriodicExportingMetricReader
 from opentelemetry.sdk.resources import Resource
 
 from core.events import types as ev
+from core.redaction.redactor import Redactor
 from core.telemetry.spans.conventions import AGENT, PROVIDER, of_metric
 from core.telemetry.spans.turns import ModelTurn
 from core.text import clean_line
@@ -84,7 +85,7 @@ class SessionMetrics:
     A collector that takes no metrics, such as Phoenix, is not asked again. Another problem is logged once.
     """
 
-    def __init__(self, resource: Resource) -> None:
+    def __init__(self, resource: Resource, redactor: Redactor) -> None:
         # Slow to import.
         import requests
         from opentelemetry.exporter.otlp.proto.http.metric_exporter import OTLPMetricExporter
@@ -109,16 +110,17 @@ class SessionMetrics:
         )
         meter = self._provider.get_meter("ua-tui")
         self._instruments = {each.name: each.make(meter) for each in INSTRUMENTS}
+        self._redactor = redactor
         self._tools: dict[str, str] = {}
         self._subagents: dict[str, str] = {}
 
     def on_turn(self, turn: ModelTurn) -> None:
         """Count a turn of a model."""
-        model = clean_line(turn.model, 100) or None
+        model = self._name(turn.model) or None
         facts = of_metric(
             operation="chat",
             provider=PROVIDER,
-            requested_model=clean_line(turn.requested_model, 100) or model,
+            requested_model=self._name(turn.requested_model) or model,
             model=model,
         )
         if turn.ended > turn.began:
@@ -139,15 +141,15 @@ class SessionMetrics:
                 if event.status == "error":
                     self._record("ua_tui.failures", 1, {"of": "query"})
             case ev.SubagentStarted():
-                self._subagents[event.tool_use_id] = clean_line(event.name, 100)
+                self._subagents[event.tool_use_id] = self._name(event.name)
             case ev.ToolCallStarted():
-                self._tools[event.tool_use_id] = clean_line(event.name, 100)
+                self._tools[event.tool_use_id] = self._name(event.name)
                 if len(self._tools) > _KEPT_CALLS:
                     del self._tools[next(iter(self._tools))]
             case ev.ToolCallFinished():
                 self._count_call(event)
             case ev.ObserverFinished():
-                known = {"observer": clean_line(event.observer, 100), "status": event.status}
+                known = {"observer": self._name(event.observer), "status": event.status}
                 self._record("ua_tui.observer.duration", event.duration_ms / 1e3, known)
                 if event.status == "failed":
                     self._record("ua_tui.failures", 1, {"of": "observer"})
@@ -160,6 +162,10 @@ class SessionMetrics:
             self._log_filter.is_silent = True
             self._exporter.shutdown()
         self._provider.shutdown()
+
+    def _name(self, text: str) -> str:
+        """A name of something of the session, which may be anybody's text."""
+        return clean_line(self._redactor.redact(text), 100)
 
     def _count_call(self, event: ev.ToolCallFinished) -> None:
         name = self._tools.pop(event.tool_use_id, "unknown")

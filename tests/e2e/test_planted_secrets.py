@@ -200,7 +200,7 @@ def count_files(base: Path, found: Counter[str]) -> list[str]:
 
 
 def exported(received: Collector) -> str:
-    return "\n".join(f"{span.name} {span.attributes}" for span in received.spans)
+    return "\n".join([*(f"{span.name} {span.attributes}" for span in received.spans), str(received.metrics)])
 
 
 def test_planted_secrets_are_found_nowhere(tmp_path: Path) -> None:
@@ -277,6 +277,7 @@ def test_planted_secrets_are_found_nowhere(tmp_path: Path) -> None:
     assert any("search_results" in each for each in seen)
     assert any("SAVED_REPORTS" in each for each in seen)
     assert received.spans
+    assert received.metrics
     # The command line leaves nothing but its state, which only its user can enter.
     assert not any(".cache" in each for each in seen)
     assert not list((base / "tmp").iterdir())

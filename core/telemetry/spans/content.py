@@ -66,11 +66,16 @@ class Content:
         """A part of a message that is a call; too many arguments become a text."""
         encoded = self._encoded(given)
         arguments = from_json(encoded) if len(encoded) <= _SHORT else self.short(encoded)
-        return {"type": "tool_call", "id": tool_use_id, "name": self.short(name), "arguments": arguments}
+        return {
+            "type": "tool_call",
+            "id": self.short(tool_use_id),
+            "name": self.short(name),
+            "arguments": arguments,
+        }
 
     def result_part(self, tool_use_id: str, text: str) -> Part:
         """A part of a message that is the result of a call."""
-        return {"type": "tool_call_response", "id": tool_use_id, "response": self.short(text)}
+        return {"type": "tool_call_response", "id": self.short(tool_use_id), "response": self.short(text)}
 
     def messages_read(self, parts: Sequence[Part]) -> dict[str, Value]:
         """The attributes of what a model read: texts of the user, or results of calls."""

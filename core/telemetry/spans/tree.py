@@ -353,7 +353,8 @@ class SpanTree:
             input_preview=to_json(event.input),
         )
         span.set_attributes(
-            named(tool=event.name, call=event.tool_use_id) | self._content.arguments(event.input)
+            named(tool=self._content.short(event.name), call=self._content.short(event.tool_use_id))
+            | self._content.arguments(event.input)
         )
         prompt = event.input.get("prompt")
         self._calls[event.tool_use_id] = _Call(

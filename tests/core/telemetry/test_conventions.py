@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -12,8 +13,10 @@ import pytest
 from core.events import types as ev
 from core.observation import McpObservation, TextContent
 from core.redaction.redactor import Redactor
+from core.telemetry.environment import Exports
 from core.telemetry.spans.conventions import FACTS, SPANS, Labels, facts_of_child, named
 from core.telemetry.tracer import Tracer
+from tests.collector import collector
 
 START = datetime(2026, 11, 23, 5, 10, tzinfo=UTC)
 SECRET = "hunter2hunter2"
@@ -180,6 +183,23 @@ async def test_a_turn_has_what_the_model_read_and_wrote(tmp_path: Path) -> None:
     raw = (tmp_path / "spans.jsonl").read_text()
     assert SECRET not in raw
     assert "letmein12" not in raw
+
+
+async def test_names_and_ids_can_be_anybodys_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    odd = f"{SECRET}\x1b[2J"
+    started = ev.ToolCallStarted(at=START, query_id="q1", tool_use_id=odd, name=odd, input={odd: odd})
+    ended = ev.ToolCallFinished(at=START, tool_use_id=odd, status="success")
+    said = ev.MessageFinished(at=START, query_id="q1", message_id=odd, text="x", stop_reason=odd)
+    spent = ev.TokensSpent(at=START, query_id="q1", message_id=odd, usage=ev.Usage(input_tokens=1), model=odd)
+    agent = ev.SubagentStarted(at=START, task_id="x", tool_use_id=odd, name=odd)
+    begin, query, last = events()[0], events()[1], events()[-1]
+    with collector() as found:
+        monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", found.url)
+        exports = Exports.of(token=None, environ=os.environ)
+        await traced(tmp_path, [begin, query, started, agent, said, spent, ended, last], exports=exports)
+    texts = [str(value) for span in found.spans for value in span.attributes.values()]
+    assert any("[redacted]" in text for text in texts)
+    assert [text for text in texts if SECRET in text or "\x1b" in text] == []
 
 
 async def test_content_is_left_out_on_request(tmp_path: Path) -> None:

@@ -74,6 +74,26 @@ async def test_each_metric_arrives_with_its_attributes(
     assert observers["news", "failed"].total == 0.25
 
 
+async def test_a_name_has_no_secret(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with collector() as found:
+        monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", found.url)
+        exports = Exports.of(token=None, environ=os.environ)
+        redactor = Redactor(["hunter2hunter2"])
+        tracer = Tracer(tmp_path / "spans.jsonl", redactor, state_dir=tmp_path, exports=exports)
+        for event in [
+            ev.ToolCallStarted(
+                query_id="q1", tool_use_id="t1", name="mcp__s__hunter2hunter2\x1b[2J" + "x" * 999
+            ),
+            ev.ToolCallFinished(tool_use_id="t1", status="success"),
+        ]:
+            tracer(event)
+        assert await tracer.close(30)
+    (call,) = found.metrics["ua_tui.tool_calls"]
+    name = call.attributes["gen_ai.tool.name"]
+    assert name.startswith("mcp__s__[redacted]")
+    assert (len(name), "\x1b" in name) == (100, False)
+
+
 async def test_a_collector_without_metrics_is_asked_once_and_nothing_is_logged(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
