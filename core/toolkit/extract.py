@@ -48,6 +48,13 @@ CHROME_SELECTORS = ["nav", "footer", "header nav", "aside", "script", "style", "
 # trafilatura drops white space between the blocks of some elements, and removes characters without width.
 _MARK = "\u241f"
 _SUPERFLUOUS = re.compile(rf"(?:(?<=\s)|(?<=\[)|^){_MARK}|{_MARK}(?=\s|\]|$)", re.MULTILINE)
+# trafilatura writes indices as tags, which Markdown shows, and code elements side by side as one with a fence in it.
+_INDEX = re.compile(r"<(sub|sup)>([^<>`]{1,100})</\1>")
+_INDICES = {
+    "sub": str.maketrans("0123456789+-=()", "₀₁₂₃₄₅₆₇₈₉₊₋₌₍₎"),
+    "sup": str.maketrans("0123456789+-=()n", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁼⁽⁾ⁿ"),
+}
+_TWO_CODES = re.compile(r"(?<![`\n])``(?![`\n])")
 _TITLE = re.compile(r"<title[^<>]{0,200}>(.{1,2000}?)</title\s*>", re.IGNORECASE | re.DOTALL)
 
 
@@ -149,7 +156,7 @@ def extract_html(html: str, url: str) -> Extracted:
     if document is None or not (document.text or "").strip():
         return _convert_page(html, url)
     return Extracted(
-        text=_spaced(document.text),
+        text=_readable(_spaced(document.text)),
         title=_spaced(document.title) or _title_of(html),
         author=_spaced(document.author) or None,
         site=_spaced(document.sitename) or document.hostname,
@@ -160,6 +167,17 @@ def extract_html(html: str, url: str) -> Extracted:
 def _spaced(text: str | None) -> str:
     """Return a text with spaces instead of marks; a mark beside white space is removed."""
     return _SUPERFLUOUS.sub("", text or "").replace(_MARK, " ")
+
+
+def _readable(text: str) -> str:
+    """Return Markdown with indices as characters, if there are such characters, and code elements apart."""
+
+    def index(found: re.Match[str]) -> str:
+        characters = found[2].translate(_INDICES[found[1]])
+        mark = "_" if found[1] == "sub" else "^"
+        return f"{mark}{characters}" if characters.isascii() else characters
+
+    return _TWO_CODES.sub("` `", _INDEX.sub(index, text))
 
 
 def _convert_page(html: str, url: str) -> Extracted:

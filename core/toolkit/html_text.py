@@ -153,10 +153,9 @@ class _Run:
             return False
         if self._has_next_link:
             return True
-        if not after[0].isupper():
-            return False
         end = before[-1] if before[-1] not in _CLOSING else before[0]
-        if end in _ENDS:
-            return True
         are_siblings = self._first_is_end and not self._last_is_end and self._names <= _STYLED_APART
-        return are_siblings and (end.islower() or end.isdigit())
+        if not after[0].isupper():
+            # A name and a date beside each other; a digit after a digit may belong to the same number.
+            return are_siblings and after[0].isdigit() and end.islower()
+        return end in _ENDS or (are_siblings and (end.islower() or end.isdigit()))

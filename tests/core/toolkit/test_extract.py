@@ -25,6 +25,13 @@ def test_an_article_comes_with_metadata_and_markdown() -> None:
     assert "All rights reserved" not in found.text
 
 
+def test_indices_are_characters_and_code_elements_stay_apart() -> None:
+    inline = "H<sub>2</sub>O, mc<sup>2</sup>, x<sub>max</sub>, 2<sup>ab</sup>; <code>a</code><code>b</code>."
+    text = extract_html(f"<article><h1>T</h1>{'<p>Words of it.</p>' * 40}<p>{inline}</p></article>", "").text
+    assert text.strip().endswith("H₂O, mc², x_max, 2^ab; `a` `b`.")
+    assert "<su" not in text
+
+
 def test_a_page_without_an_article_keeps_its_words() -> None:
     html = (
         "<html><head><title>  Opening &amp;\nhours </title><style>p{color:red}</style></head><body>"
