@@ -74,6 +74,7 @@ _JOINING = frozenset({"sub", "sup", "code", "kbd", "samp", "var", "wbr", "bdi", 
 _LITERAL = frozenset({"pre", "code", "kbd", "samp", "textarea", "script", "style", "title"})
 _STYLED_APART = frozenset({"a", "span", "cite", "time", "small", "label", "abbr", "data", "output"})
 _TAG = re.compile(r"<(/?)([A-Za-z][^\s<>/\0]*)[^<>\0]*>")
+_WORDS = re.compile(r"\d+\s+\w")
 _ENDS = ".!?…:"
 _CLOSING = "\"'”’»)]"
 _NEAR = 2
@@ -156,6 +157,7 @@ class _Run:
         end = before[-1] if before[-1] not in _CLOSING else before[0]
         are_siblings = self._first_is_end and not self._last_is_end and self._names <= _STYLED_APART
         if not after[0].isupper():
-            # A name and a date beside each other; a digit after a digit may belong to the same number.
-            return are_siblings and after[0].isdigit() and end.islower()
+            # A name and a date beside each other; digits alone after a digit may belong to the same number.
+            number = after[0].isdigit() and (end.islower() or (end.isdigit() and _WORDS.match(after)))
+            return are_siblings and bool(number)
         return end in _ENDS or (are_siblings and (end.islower() or end.isdigit()))

@@ -21,6 +21,7 @@ APART = (
     "<p><span>we have.</span><span>Dagny</span></p>",
     "<p><span>we have</span><span>Dagny</span></p>",
     "<div><span class='author'>we have</span><time>10 Dagny</time></div>",
+    "<div><time>10 March 2026</time><span>4 min read, Dagny</span></div>",
     "<p>we <a href='https://a.example/1'>have</a><a href='https://a.example/2'>Dagny</a></p>",
     "<a href='https://a.example/1'><h3>we have.</h3><span>Dagny</span></a>",
 )
@@ -47,6 +48,7 @@ def test_what_a_browser_shows_apart_is_never_joined(html: str) -> None:
     for text in (to_markdown(html), plain_text(html), extract_html(page, "https://a.example/").text):
         assert "haveDagny" not in text
         assert "have10" not in text
+        assert "20264" not in text
         assert "have.Dagny" not in text
         assert "\u241f" not in text
     assert plain_texts([html, html], one_line=False) == [plain_text(html)] * 2
