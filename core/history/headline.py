@@ -20,7 +20,8 @@ from core.events.types import (
     SessionStarted,
     TokensSpent,
 )
-from core.history.journal_reader import open_regular, unreadable
+from core.history.journal_reader import unreadable
+from core.storage.regular_file import open_regular
 from core.storage.workspace import JOURNAL
 from core.text import clean_line
 

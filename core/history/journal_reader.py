@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import stat
 import threading
 from collections.abc import Iterator, Sequence
 from datetime import UTC
@@ -22,6 +21,7 @@ from core.events.types import (
     ToolCallStarted,
     UnknownEvent,
 )
+from core.storage.regular_file import open_regular
 
 __all__ = [
     "LARGEST",
@@ -31,7 +31,6 @@ __all__ = [
     "PastCallStarted",
     "PastJournal",
     "PastPermissionAnswered",
-    "open_regular",
     "unreadable",
 ]
 
@@ -41,7 +40,6 @@ LARGEST = 512 << 20
 """Bytes; of a longer journal only this much of its end is shown."""
 LONGEST_LINE = 4 << 20
 """Bytes; no session writes a longer line."""
-NOT_REGULAR = "it is not a regular file"
 """The reason for a journal that can be opened but is no regular file."""
 
 
@@ -249,15 +247,6 @@ class PastJournal:
             raise JournalError(
                 f"The journal {self.path} cannot be read: {error.strerror or error}."
             ) from error
-
-
-def open_regular(path: Path) -> int:
-    """Open a file of a session to read it; a link is not followed, and nothing but a regular file is opened."""
-    file = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    if not stat.S_ISREG(os.fstat(file).st_mode):
-        os.close(file)
-        raise OSError(0, NOT_REGULAR)
-    return file
 
 
 def unreadable(error: OSError) -> str:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
-import stat
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -30,6 +28,7 @@ from core.events.types import (
 )
 from core.redaction.redactor import Redactor, mask_link, seal_json
 from core.storage.append_file import AppendFile
+from core.storage.regular_file import open_regular
 from core.text import without_surrogates
 
 __all__ = ["DeltaJoiner", "Journal", "JournalReading", "iter_journal", "journal_line", "read_journal"]
@@ -276,10 +275,7 @@ def iter_journal(path: Path) -> Iterator[Event | None]:
         JournalError: the file cannot be read.
     """
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-        with open(descriptor, "rb") as file:
-            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-                raise JournalError(f"The journal {path} is not a regular file.")
+        with open(open_regular(path, follow=True), "rb") as file:
             for line in file:
                 if not line.strip(b" \t\r\n\0"):
                     continue

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-import stat
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
 from pathlib import Path
 
+from core.storage.regular_file import open_regular
 from core.trust.state import fingerprint
 
 __all__ = ["AGENTS", "COMMANDS", "SKILLS", "definition_fingerprints", "files_below", "read_regular"]
@@ -40,10 +40,7 @@ def definition_fingerprints(folder: Path, *, skills: bool) -> dict[str, str]:
 def read_regular(path: Path, most: int) -> bytes | None:
     """Read a regular file without blocking; None if it is none, cannot be read, or has more than `most` bytes."""
     try:
-        # It may be a pipe that nobody writes to.
-        with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
-            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                return None
+        with os.fdopen(open_regular(path, follow=True), "rb") as file:
             data = file.read(most + 1)
     except OSError:
         return None

@@ -6,7 +6,6 @@ import argparse
 import hashlib
 import logging
 import os
-import stat
 import sys
 from collections.abc import Callable
 from functools import partial
@@ -17,6 +16,7 @@ import msgspec
 
 from core.errors import UniversalAgentError, WorkspaceError
 from core.storage.compression import SUFFIX, Unpacked
+from core.storage.regular_file import open_regular
 from core.text import clean_line
 from tui.cli.arguments import add_no_plugins
 from tui.cli.output import complain, print_line
@@ -231,15 +231,10 @@ def _read_input(path: str) -> dict[str, Any]:
 def _read(path: str, what: str) -> bytes:
     """Read a file a person named, also a compressed one; a folder or a pipe is refused without waiting."""
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-        with os.fdopen(descriptor, "rb") as file:
-            found = os.fstat(descriptor)
-            if not stat.S_ISREG(found.st_mode):
-                raise _Usage(f"{what} {_shown(path)} is not a regular file")
-            if found.st_size > _MAX_FILE:
-                raise _Usage(
-                    f"{what} {_shown(path)} is too large: {found.st_size:,} bytes, limit {_MAX_FILE:,}"
-                )
+        with os.fdopen(open_regular(path, follow=True), "rb") as file:
+            size = os.fstat(file.fileno()).st_size
+            if size > _MAX_FILE:
+                raise _Usage(f"{what} {_shown(path)} is too large: {size:,} bytes, limit {_MAX_FILE:,}")
             if path.endswith(SUFFIX):
                 return Unpacked(file, largest=_MAX_FILE).read(_MAX_FILE + 1)
             return file.read()

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from core.errors import UniversalAgentError
+from core.storage.regular_file import open_regular
 
 __all__ = ["LARGEST_DRAFT", "DraftError", "edit_draft"]
 
@@ -56,7 +57,7 @@ def _edit(path: Path, text: str, edit: Callable[[Path], int]) -> str | None:
     if code != 0:
         raise DraftError(f"The editor exited with code {code}. The text is unchanged.")
     try:
-        with open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as file:
+        with open(open_regular(path), "rb") as file:
             after = file.read(LARGEST_DRAFT + 1)
     except OSError as error:
         message = f"The edited text cannot be read ({error.strerror}). The text is unchanged."

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from core.concurrency.cancellation import NEVER, Stop
 from core.errors import WorkspaceError
+from core.storage import regular_file
 from core.storage.compression import LARGEST, SUFFIX, SUFFIXES, Unpacked, inner_name
 from core.text import clean
 
@@ -87,25 +88,19 @@ class Piece:
 
 
 def open_regular(path: Path) -> int:
-    """Open a regular file for reading and return its descriptor, without following links and without blocking.
+    """Open a regular file for reading and return its descriptor, without following links.
 
     Raises:
         FileUnviewable: the path does not exist, is not readable, or is not a regular file.
     """
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        return regular_file.open_regular(path)
+    except regular_file.NotRegular as error:
+        raise FileUnviewable(_kind_message(error.mode)) from error
     except OSError as error:
         raise FileUnviewable(_explain(path, error)) from error
     except ValueError as error:
         raise FileUnviewable("This name cannot be opened.") from error
-    try:
-        mode = os.fstat(descriptor).st_mode
-        if not stat.S_ISREG(mode):
-            raise FileUnviewable(_kind_message(mode))
-    except BaseException:
-        os.close(descriptor)
-        raise
-    return descriptor
 
 
 def read_piece(path: Path, limit: int, offset: int = 0, *, stop: Stop = NEVER) -> Piece:

@@ -10,6 +10,7 @@ from pathlib import Path
 from core.agent.attachments.mentions import mention_of
 from core.errors import WorkspaceError
 from core.storage.names import numbered, safe_name
+from core.storage.regular_file import NotRegular, open_regular
 from core.storage.workspace import Workspace
 from core.text import clean_line
 
@@ -48,12 +49,11 @@ def _path_inside(workspace: Workspace, file: Path) -> str | None:
 
 def _read(file: Path) -> bytes:
     try:
-        # Without blocking, as it may be a pipe that nobody writes to.
-        with os.fdopen(os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as opened:
-            found = os.fstat(opened.fileno())
-            if not stat.S_ISREG(found.st_mode):
-                raise WorkspaceError(f"{_shown(file)} cannot be added: it is not a regular file")
+        with os.fdopen(open_regular(file, follow=True), "rb") as opened:
             data = opened.read(LARGEST + 1)
+    except NotRegular as error:
+        why = "it is a directory" if stat.S_ISDIR(error.mode) else error.strerror
+        raise WorkspaceError(f"{_shown(file)} cannot be added: {why}") from error
     except OSError as error:
         raise WorkspaceError(
             f"{_shown(file)} cannot be added: {error.strerror}. Check its path and permissions"

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from core.errors import SettingsError
+from core.storage.regular_file import NotRegular, open_regular
 from core.text import clean_line
 
 __all__ = ["LARGEST", "is_below", "read_markdown", "required_text", "split_front_matter"]
@@ -36,15 +37,14 @@ def read_markdown(
     try:
         if inside is not None and not is_below(path, inside):
             raise SettingsError(f"{origin} is a link that leads out of its folder: put the file itself there")
-        # Without blocking, as it may be a pipe that nobody writes to.
-        with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
-            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                raise SettingsError(f"{origin} is not a regular file: replace it with one")
+        with os.fdopen(open_regular(path, follow=True), "rb") as file:
             data = file.read(LARGEST + 1)
-    except IsADirectoryError as error:
-        raise SettingsError(
-            f"{origin} is a folder, but a file is expected: rename it or move it away"
-        ) from error
+    except NotRegular as error:
+        if stat.S_ISDIR(error.mode):
+            raise SettingsError(
+                f"{origin} is a folder, but a file is expected: rename it or move it away"
+            ) from error
+        raise SettingsError(f"{origin} is not a regular file: replace it with one") from error
     except OSError as error:
         raise SettingsError(f"{origin} cannot be read: {error.strerror}. Check its permissions") from error
     if len(data) > LARGEST:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import logging
 import os
 import re
-import stat
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -34,6 +33,7 @@ from core.observation import (
     TextContent,
     WorkbenchObservation,
 )
+from core.storage.regular_file import open_regular
 
 __all__ = ["RawResult", "ResultAdapter", "is_cut_off"]
 
@@ -149,10 +149,8 @@ class ResultAdapter:
             if not inside or resolved.parent.name != "tool-results":
                 log.warning("a saved tool result lies outside the agent's own folder and was not read")
                 return None
-            fd = os.open(resolved, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-            with os.fdopen(fd, "rb") as file:
-                info = os.fstat(file.fileno())
-                if not stat.S_ISREG(info.st_mode) or info.st_size > self.largest:
+            with os.fdopen(open_regular(resolved), "rb") as file:
+                if os.fstat(file.fileno()).st_size > self.largest:
                     return None
                 data = file.read()
                 if len(data) > self.largest // 2 and data.translate(None, _SHORT_CHARACTERS):
