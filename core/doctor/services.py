@@ -130,7 +130,7 @@ async def check_logfire(
 
 async def check_collector(exports: Exports, *, within: float) -> Finding:
     """Export no spans to the collector, in the way that the tracing of a session exports spans."""
-    (where,) = exports.describe()[-1:]
+    where = exports.describe_collector()
     done = asyncio.Event()
     wake = in_loop(done.set)
     problems: list[Advice] = []

@@ -62,11 +62,15 @@ class Exports:
         """Name the destinations."""
         names = ["Logfire"] if self.logfire else []
         if self.collector is not None:
-            note = f" ({_HTTP}; {self.protocol} is not supported)" if self.protocol else ""
-            names.append(f"OTLP at {self.collector}{note}")
+            names.append(self.describe_collector())
         if self.metrics not in {None, self.collector}:
             names.append(f"OTLP at {self.metrics} (metrics)")
         return names
+
+    def describe_collector(self) -> str:
+        """Name the collector of the spans."""
+        note = f" ({_HTTP}; {self.protocol} is not supported)" if self.protocol else ""
+        return f"OTLP at {self.collector}{note}"
 
 
 def traceparent(trace_id: str, span_id: str) -> str:

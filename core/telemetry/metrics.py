@@ -90,21 +90,24 @@ class SessionMetrics:
         import requests
         from opentelemetry.exporter.otlp.proto.http.metric_exporter import OTLPMetricExporter
 
-        def on_response(response: requests.Response, *_more: Any, **_named: Any) -> None:
-            if response.status_code in _NOT_TAKEN:
-                self._log_filter.is_silent = True
-                # A further attempt would get the same answer.
-                self._exporter.shutdown()
+        class Session(requests.Session):
+            def send(inner, request: requests.PreparedRequest, **more: Any) -> requests.Response:
+                status = 0
+                try:
+                    response = super().send(request, **more)
+                    status = response.status_code
+                finally:
+                    self._on_answer(status)
+                return response
 
-        session = requests.Session()
-        session.hooks["response"].append(on_response)
+        self._is_away = self._is_closing = False
         self._log_filter = _FirstWarning()
         for name in _LOGGERS:
             logger = logging.getLogger(name)
             for old in [each for each in logger.filters if isinstance(each, _FirstWarning)]:
                 logger.removeFilter(old)
             logger.addFilter(self._log_filter)
-        self._exporter = OTLPMetricExporter(session=session)
+        self._exporter = OTLPMetricExporter(session=Session())
         self._provider = MeterProvider(
             [PeriodicExportingMetricReader(self._exporter)], resource, shutdown_on_exit=False
         )
@@ -158,10 +161,20 @@ class SessionMetrics:
 
     def close(self, *, is_away: bool = False) -> None:
         """Export the last numbers and stop; with `is_away` only stop, as nobody would take them."""
-        if is_away:
+        self._is_closing = True
+        if is_away or self._is_away:
             self._log_filter.is_silent = True
             self._exporter.shutdown()
         self._provider.shutdown()
+
+    def _on_answer(self, status: int) -> None:
+        """Handle the status of an answer, 0 if there was none; called in the thread that exports."""
+        self._is_away = not 200 <= status < 400
+        if status in _NOT_TAKEN:
+            self._log_filter.is_silent = True
+        if status in _NOT_TAKEN or (self._is_away and self._is_closing):
+            # A further attempt would get the same answer, or delay the end.
+            self._exporter.shutdown()
 
     def _name(self, text: str) -> str:
         """A name of something of the session, which may be anybody's text."""

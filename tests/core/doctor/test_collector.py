@@ -43,6 +43,8 @@ async def test_it_is_sent_a_request_without_spans(
             "OTEL_EXPORTER_OTLP_ENDPOINT", here.url if given is not None else "http://127.0.0.1:9"
         )
         monkeypatch.setenv("OTEL_EXPORTER_OTLP_HEADERS", "x-key=canary%20%21")
+        # Metrics are not what is checked.
+        monkeypatch.setenv("OTEL_EXPORTER_OTLP_METRICS_ENDPOINT", "http://127.0.0.1:9/v1/metrics")
         within = 1 if given == {"hangs": True} else 30
         finding = await check_collector(Exports.of(token=None, environ=os.environ), within=within)
     host = here.url.removeprefix("http://")

@@ -102,3 +102,21 @@ async def test_a_collector_without_metrics_is_asked_once_and_nothing_is_logged(
     assert [path for path, _ in found.asked if path == "/v1/metrics"] == ["/v1/metrics"]
     assert "session" in {span.name for span in found.spans}
     assert caplog.records == []
+
+
+@pytest.mark.parametrize("status", [None, 503])
+async def test_a_place_for_metrics_in_trouble_is_logged_once_and_delays_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, status: int | None
+) -> None:
+    with collector(status=status or 200) as found:
+        url = found.url if status else "http://127.0.0.1:9"
+        monkeypatch.setenv("OTEL_EXPORTER_OTLP_METRICS_ENDPOINT", f"{url}/v1/metrics")
+        exports = Exports.of(token=None, environ=os.environ)
+        tracer = Tracer(tmp_path / "spans.jsonl", Redactor(), state_dir=tmp_path / "state", exports=exports)
+        for event in events():
+            tracer(event)
+        with caplog.at_level(logging.WARNING):
+            # Retries would take ten seconds.
+            assert await tracer.close(8)
+    assert len(caplog.records) == 1
+    assert tracer.trace.problems == {}
