@@ -91,7 +91,7 @@ def _full_frame(frame: LayoutUpdate, console: Console) -> str:
         pen.move_to(x, y)
         row = shown[y] = {}
         for strip in pieces:
-            pen.draw(strip)
+            pen.draw(strip._segments)
             row[x] = strip
             x += strip.cell_length
     return pen.finish()
@@ -111,7 +111,7 @@ def _partial_frame(frame: ChopsUpdate, console: Console) -> str:
             before, row[x] = row[x], strip
             if before is None:
                 pen.move_to(x, y)
-                pen.draw(strip)
+                pen.draw(strip._segments)
             elif before is not strip and before._segments != strip._segments:
                 changed_from, changed = _difference(before, strip)
                 pen.move_to(x + changed_from, y)
@@ -119,17 +119,29 @@ def _partial_frame(frame: ChopsUpdate, console: Console) -> str:
     return pen.finish()
 
 
-def _difference(before: Strip, strip: Strip) -> tuple[int, Strip]:
+def _difference(before: Strip, strip: Strip) -> tuple[int, Sequence[Segment]]:
     """Return the part of a line that differs from the one before it, and the cell at which it begins."""
     text = strip.text
     if not (_SINGLE_CELLS.fullmatch(text) and _SINGLE_CELLS.fullmatch(before.text)):
-        return 0, strip
+        return 0, strip._segments
     end = len(text)
     if len(before.text) != end:
-        return 0, strip
+        return 0, strip._segments
     start = _equal_cells(before._segments, strip._segments, last=False)
     end -= _equal_cells(before._segments[::-1], strip._segments[::-1], last=True)
-    return start, strip.crop(start, max(start, end))
+    return start, _part(strip._segments, start, end)
+
+
+def _part(segments: Sequence[Segment], start: int, end: int) -> list[Segment]:
+    """Return the characters of a line from `start` to `end`; a line of Textual costs more than the text in it."""
+    found: list[Segment] = []
+    first = 0
+    for text, style, _ in segments:
+        last = first + len(text)
+        if start < end and first < end and last > start:
+            found.append(Segment(text[max(0, start - first) : end - first], style))
+        first = last
+    return found
 
 
 def _equal_cells(old: Sequence[Segment], new: Sequence[Segment], *, last: bool) -> int:

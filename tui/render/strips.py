@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from rich.color import ColorSystem
 from rich.console import Console
+from rich.segment import Segment
 from rich.style import Style
 from textual.strip import SGR_STYLES, Strip
 
@@ -86,10 +87,10 @@ class Pen:
         """Go to a cell; columns and rows are counted from 0."""
         self.sent.append(f"\x1b[{y + 1};{x + 1}H")
 
-    def draw(self, line: Strip) -> None:
-        """Draw a line from where the pen is."""
+    def draw(self, segments: Iterable[Segment]) -> None:
+        """Draw a line, or a part of one, from where the pen is."""
         now, sent = self._now, self.sent
-        for text, style, _ in line._segments:
+        for text, style, _ in segments:
             look = _terminal_style(style, self._system)
             if look is not now:
                 if look.link != now.link:
@@ -117,7 +118,7 @@ class Pen:
 def _render_line(line: Strip, console: Console) -> str:
     if line._render_cache is None:
         pen = Pen(console)
-        pen.draw(line)
+        pen.draw(line._segments)
         line._render_cache = pen.finish()
     return line._render_cache
 

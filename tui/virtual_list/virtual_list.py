@@ -124,6 +124,7 @@ class VirtualList(ScrollView, Generic[EntryT], can_focus=True):
         self._painted: list[Strip] = []
         self._painted_size = Size(0, 0)
         self._painting = False
+        self._selection: Selection | None = None
         self._drawn_bar: list[Segment] = []
         self._palette: dict[str, Style] = {}
         self._palette_stale = True
@@ -507,7 +508,7 @@ class VirtualList(ScrollView, Generic[EntryT], can_focus=True):
             self._exchange_repaint_regions()
             if self.show_vertical_scrollbar:
                 self.vertical_scrollbar._exchange_repaint_regions()
-        self._painting = True
+        self._painting, self._selection = True, self.text_selection
         try:
             return framed_lines(self, crop, self.render_line, self._seen_size.width, super().render_lines)
         finally:
@@ -528,7 +529,8 @@ class VirtualList(ScrollView, Generic[EntryT], can_focus=True):
             return self._foot[y] if y < len(self._foot) else Strip.blank(width, self._base)
         strip = self._lines[y].strip
         line = round(self.scroll_y) + y
-        span = self.text_selection.get_span(line) if self.text_selection is not None else None
+        selection = self._selection if self._painting else self.text_selection
+        span = selection.get_span(line) if selection is not None else None
         if span is not None:
             strip = _paint_selected(strip, span, self.screen.get_component_rich_style("screen--selection"))
         return strip if self._painting else strip.apply_offsets(0, line)
