@@ -189,8 +189,6 @@ def command_problem(
         return _argument_problem(word, more, commands)
     if word in theirs or os.path.lexists(f"/{found[1]}"):
         return ""
-    if not commands:
-        return "Commands are not ready yet: press Enter again."
     known = sorted(ours | theirs)
     # A command in a folder, by its own name: `fix` of `git:fix`.
     inside = [name for name in known if name.endswith(f":{word}")]

@@ -24,6 +24,7 @@ class PromptApp(App[None]):
     def __init__(self) -> None:
         super().__init__()
         self.sent: list[str] = []
+        self.commanded: list[str] = []
         self.taken_back = 0
         for theme in THEMES:
             self.register_theme(theme)
@@ -38,6 +39,9 @@ class PromptApp(App[None]):
 
     def on_prompt_sent(self, event: Prompt.Sent) -> None:
         self.sent.append(event.text)
+
+    def on_prompt_commanded(self, event: Prompt.Commanded) -> None:
+        self.commanded.append(event.command.name)
 
     def on_prompt_edit_queued(self) -> None:
         self.taken_back += 1

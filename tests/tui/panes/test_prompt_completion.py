@@ -305,6 +305,17 @@ async def test_walking_the_history_offers_nothing(tmp_path: Path) -> None:
         assert app.prompt.text == "old"
 
 
+@pytest.mark.parametrize("name", ["keys", "no-such"])
+async def test_a_command_that_is_entered_before_they_are_known_runs_when_they_are(name: str) -> None:
+    app = PromptApp()
+    async with app.run_test() as pilot:
+        await pilot.press("/", *name, "enter")
+        assert (app.prompt.text, app.commanded) == (f"/{name}", [])
+        app.prompt.offer_commands([Command("keys", "Keys", "F1", lambda: None)])
+        await pilot.pause()
+        assert (app.prompt.text, app.commanded) == (("", ["keys"]) if name == "keys" else ("/no-such", []))
+
+
 def test_commands_are_found_by_the_beginning_of_a_word() -> None:
     made = [
         Command(name, title, "", lambda: None)

@@ -125,7 +125,7 @@ class Prompt(TextArea):
         self._files: AttachmentBar | None = None
         self._folder: Path | None = None
         self._dropping = 0
-        self._send_when_dropped: bool | None = None
+        self._send_later: bool | None = None
         self.of_agent: Callable[[], Collection[str]] = tuple
         self.attach_file: Callable[[Path], Awaitable[str]] | None = None
 
@@ -143,6 +143,7 @@ class Prompt(TextArea):
     def offer_commands(self, commands: Sequence[Command]) -> None:
         """Offer these commands after a slash at the beginning."""
         self._completer.commands = commands
+        self._send_what_waited()
 
     def offer_files(self, folder: Path) -> None:
         """Offer the files of the session's folder, and the saved reports beside it, after an `@`."""
@@ -193,7 +194,7 @@ class Prompt(TextArea):
         """
         if self._dropping:
             # The files that were just dropped belong to what is sent.
-            self._send_when_dropped = steer
+            self._send_later = steer
             return
         text = self.value.strip()
         if not text:
@@ -208,6 +209,10 @@ class Prompt(TextArea):
                 self._run_command(command)
                 return
             if self.value.startswith("/") and (problem := command_problem(text, commands, self.of_agent())):
+                if not commands:
+                    # They are still being read.
+                    self._send_later = steer
+                    return
                 self.notify(problem, severity="warning", markup=False)
                 return
         if missing := self._missing_file():
@@ -364,8 +369,12 @@ class Prompt(TextArea):
             space = "" if self.text[end : end + 1].isspace() else " "
             written = " ".join(mentions) + space
             self.replace(written, location_of(self.text, at), location_of(self.text, end))
-        if not self._dropping and (steer := self._send_when_dropped) is not None:
-            self._send_when_dropped = None
+        self._send_what_waited()
+
+    def _send_what_waited(self) -> None:
+        """Send what could not be sent before, with what was typed since."""
+        if not self._dropping and (steer := self._send_later) is not None:
+            self._send_later = None
             self.action_send(steer=steer)
 
     def on_text_area_changed(self) -> None:
