@@ -150,7 +150,7 @@ def draw_until(
     before: Callable[[Pilot[Any]], Awaitable[None] | None] | None = None,
     *,
     press: Sequence[str] = (),
-    seconds: float = 15.0,
+    seconds: float = 60.0,
 ) -> Drawn:
     """Run an application until it looks as expected, and return the last picture of it.
 

@@ -264,7 +264,7 @@ class Splitters:
             self._store_timer = self._frame.set_timer(KEEP_SECONDS, self._store_soon)
 
     def _store_soon(self) -> None:
-        self._frame.run_worker(self.store(), name="layout", group="layout", exit_on_error=False)
+        self._frame.run_worker(self.store, name="layout", group="layout", exit_on_error=False)
 
     async def store(self) -> None:
         """Store changes that are not stored yet."""

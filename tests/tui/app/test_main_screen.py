@@ -14,6 +14,7 @@ from textual.geometry import Size
 from textual.pilot import Pilot
 from textual.widget import Widget
 
+from tests.tui.app_host import settled
 from tests.tui.fakes import make_app, make_session
 from tests.tui.files_host import until
 from tui.app.app import UaTuiApp
@@ -66,7 +67,8 @@ async def test_a_new_size_is_painted_once(
         return lay_out(self, parent, size)
 
     async with app.run_test(size=before) as pilot:
-        await until(lambda: app.state == "idle")
+        await settled(app, pilot)
+        await until(lambda: app.frame.is_filled)
         await pilot.pause()
         monkeypatch.setattr(Compositor, "render_full_update", noting)
         monkeypatch.setattr(Compositor, "reflow", noting_layout)
@@ -82,7 +84,7 @@ async def test_a_new_size_is_painted_once(
         first = picture(app)
         await resized(app, pilot, *before)
         await resized(app, pilot, *after)
-        assert picture(app) == first
+        await until(lambda: picture(app) == first)
 
 
 async def test_the_focus_of_the_terminal_styles_only_what_has_it(

@@ -49,6 +49,7 @@ async def test_a_link_is_chosen_and_opened_after_asking(tmp_path: Path) -> None:
 
         await pilot.press("L")
         await until(lambda: isinstance(app.screen, LinksScreen))
+        await until(partial(shows, app, "3  the end"))
         await pilot.press("j", "k", "enter")
         await until(lambda: isinstance(app.screen, LinkScreen) and not app.screen.has_class("-quiet"))
         assert app.urls == []

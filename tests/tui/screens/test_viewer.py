@@ -13,7 +13,7 @@ from PIL import Image
 from textual.content import Content
 
 from core.concurrency.cancellation import Stop, Stopped
-from tests.tui.files_host import Host, hosted, screen_text, sit_at_a_desktop, until
+from tests.tui.files_host import Host, finished, hosted, screen_text, sit_at_a_desktop, until
 from tui.panes.workspace.preview import PreviewPane
 from tui.screens.files.article import ArticleScreen
 from tui.screens.files.confirm_delete import DeleteScreen
@@ -43,7 +43,7 @@ def _shows(app: Host, text: str) -> bool:
 async def ready(app: Host) -> None:
     view = app.screen.query_one(DocumentView)
     await until(lambda: view.row_count > 0)
-    await until(lambda: not any(worker.is_running for worker in app.workers))
+    await finished(app.workers)
 
 
 async def test_a_report_is_read_rendered_and_raw(tmp_path: Path) -> None:
@@ -210,7 +210,8 @@ async def test_a_file_of_a_gigabyte_is_read_page_by_page_and_from_its_end(tmp_pa
     screen = ViewerScreen(path)
     async with hosted(screen=screen) as (app, pilot):
         await until(lambda: "line 5" in screen_text(app))
-        assert "The first 26" in screen_text(app)
+        await ready(app)
+        await until(lambda: "The first 26" in screen_text(app))
         rows = screen.view.row_count
         screen.view.scroll_to(y=rows - 30, animate=False)
         await until(lambda: screen.view.row_count > rows)
@@ -458,8 +459,7 @@ async def test_a_picture_fits_both_ways_and_a_key_shows_its_full_width(tmp_path:
         assert height - 2 <= view.row_count <= height
         await pilot.press("w")
         await until(lambda: view.row_count > 2 * height)
-        assert "w whole" in screen_text(app)
-        assert "▀" * 100 in screen_text(app)
+        await until(lambda: "w whole" in screen_text(app) and "▀" * 100 in screen_text(app))
         await pilot.press("w")
         await until(lambda: view.row_count <= height)
         await pilot.resize_terminal(120, 20)
@@ -553,7 +553,7 @@ async def test_a_narrow_viewer_lists_its_headings_on_request(tmp_path: Path) -> 
     screen = ViewerScreen(write(tmp_path, "a.md", CHAPTERS))
     async with hosted(screen=screen) as (app, pilot):
         await ready(app)
-        assert "t headings" in screen_text(app)
+        await until(lambda: "t headings" in screen_text(app))
         await pilot.press("t")
         assert isinstance(app.screen, HeadingsScreen)
         await pilot.press("j", "j", "enter")

@@ -155,10 +155,10 @@ def test_a_browser_is_given_what_is_in_a_packed_page_and_no_packed_text(tmp_path
 async def test_the_viewer_shows_both_sizes(artifact: Path) -> None:
     async with hosted(screen=ViewerScreen(artifact, artifact.parents[1]), size=(120, 30)) as (app, _):
         await until(lambda: "Copper story 1" in screen_text(app))
+        await until(lambda: " → 1.6M · 300 results" in screen_text(app))
         text = screen_text(app)
         assert "web_101500_abcdefghijklm.json.zst" in text
         assert "Search results · zst, " in text
-        assert " → 1.6M · 300 results" in text
 
 
 async def test_the_viewer_reads_on_in_a_packed_file(tmp_path: Path) -> None:
