@@ -12,6 +12,7 @@ from textual import events
 from textual.geometry import Offset, Region
 from textual.timer import Timer
 from textual.widget import Widget
+from textual.worker import Worker
 
 from tui.layout.proportions import Proportions, columns, pane_lines, with_border, with_lines
 from tui.layout.store import Layout, LayoutStore
@@ -264,7 +265,9 @@ class Splitters:
             self._store_timer = self._frame.set_timer(KEEP_SECONDS, self._store_soon)
 
     def _store_soon(self) -> None:
-        self._frame.run_worker(self.store, name="layout", group="layout", exit_on_error=False)
+        _: Worker[None] = self._frame.run_worker(
+            self.store, name="layout", group="layout", exit_on_error=False
+        )
 
     async def store(self) -> None:
         """Store changes that are not stored yet."""
