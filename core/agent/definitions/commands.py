@@ -7,9 +7,11 @@ a file is run, and no tool is allowed by it.
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import Any
@@ -25,6 +27,7 @@ __all__ = ["CustomCommand", "command_name", "expand", "find_commands"]
 _NAME = re.compile(r"[a-z][\w-]{0,63}(:[a-z][\w-]{0,63})*", re.IGNORECASE)
 _CALL = re.compile(r"/(\S+)(?:\s+(.*))?", re.DOTALL)
 _PLACE = re.compile(r"\$(?:ARGUMENTS(?:\[(?P<from_0>\d)\])?(?!\w)|(?P<number>\d)(?![.,]?\d))")
+_UNQUOTED = re.compile(r"^(description:|argument-hint:)[ \t]+([^\s\"'|>].*)$", re.MULTILINE)
 _LONGEST_DESCRIPTION = 300
 _LONGEST_HINT = 100
 
@@ -76,7 +79,7 @@ def _read(path: Path, place: DefinitionFolder, origin: str) -> CustomCommand:
     text = read_markdown(path, inside=place.bound, check=place.check)
     fields: Mapping[str, Any] = {}
     if text.startswith("---\n"):
-        fields, text = split_front_matter(text, origin=origin, what="the file of a command")
+        fields, text = _split(text, origin)
     if not text.strip():
         raise SettingsError(f"{origin}: the file has no prompt: write one")
     first = text.strip().partition("\n")[0].lstrip("# ")
@@ -85,6 +88,19 @@ def _read(path: Path, place: DefinitionFolder, origin: str) -> CustomCommand:
     )
     hint = _text(fields, "argument-hint", _LONGEST_HINT)
     return CustomCommand(name.casefold(), description, hint, text.strip(), place.source, origin)
+
+
+def _split(text: str, origin: str) -> tuple[dict[str, Any], str]:
+    """Split a file into front matter and prompt; texts may lack the quotes that YAML needs, as they often do."""
+    what = "the file of a command"
+    try:
+        return split_front_matter(text, origin=origin, what=what)
+    except SettingsError:
+        head, line, prompt = text.partition("\n---\n")
+        quoted = _UNQUOTED.sub(lambda found: f"{found[1]} {json.dumps(found[2].strip())}", head)
+        with suppress(SettingsError):
+            return split_front_matter(quoted + line + prompt, origin=origin, what=what)
+        raise
 
 
 def _text(fields: Mapping[str, Any], name: str, longest: int) -> str:

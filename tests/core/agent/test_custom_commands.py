@@ -46,7 +46,11 @@ def test_files_are_commands_if_they_can_be(tmp_path: Path) -> None:
     (user / "both.md").write_text("The user's")
     (folder / "no name.md").write_text("x")
     (folder / "empty.md").write_text("---\ndescription: nothing\n---\n")
-    (folder / "torn.md").write_text("---\ndescription: [\n---\nx")
+    (folder / "torn.md").write_text("---\nallowed-tools: [\n---\nx")
+    # Usual, although it is no YAML.
+    (folder / "plain.md").write_text(
+        "---\nargument-hint: [issue] [tag]\ndescription: Fix: all\n---\n$1 --- $2\n---\n"
+    )
     (folder / "notes.txt").write_text("no command")
     # A command in a folder has its name before a colon; hidden folders and links are not entered.
     for name in ("git/fix.md", "git/hub/pr.md", "Git/Fix.md", ".hidden/no.md", "1st/no.md"):
@@ -72,6 +76,7 @@ def test_files_are_commands_if_they_can_be(tmp_path: Path) -> None:
     assert commands == {
         "fix": ("Fixes it", "[issue]", "Fix $1"),
         "both": ("The folder's", "", "# The folder's"),
+        "plain": ("Fix: all", "[issue] [tag]", "$1 --- $2\n---"),
         "git:fix": ("From Git/Fix.md", "", "From Git/Fix.md"),
         "git:hub:pr": ("From git/hub/pr.md", "", "From git/hub/pr.md"),
     }

@@ -70,7 +70,7 @@ def test_the_list_says_of_each_file_where_it_is_and_what_is_wrong(tmp_path: Path
 def test_custom_commands_are_listed_too(tmp_path: Path) -> None:
     write(tmp_path / "home/.claude/commands/git/fix.md", "Fix it")
     write(tmp_path / "project/.claude/commands/git/fix.md", "Fix it here")
-    torn = write(tmp_path / "home/.claude/commands/torn.md", "---\ndescription: [\n---\nx")
+    torn = write(tmp_path / "home/.claude/commands/torn.md", "---\nallowed-tools: [\n---\nx")
     settings = Settings(folder=TRUSTED)
     roster = read_roster(settings, places(tmp_path))
     entries = [each for each in roster_entries(roster, settings, []) if each.kind == "command"]

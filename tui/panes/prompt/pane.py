@@ -141,9 +141,14 @@ class Prompt(TextArea):
         self._history = history
 
     def offer_commands(self, commands: Sequence[Command]) -> None:
-        """Offer these commands after a slash at the beginning."""
+        """Offer these commands after a slash at the beginning, also after one that was typed before."""
         self._completer.commands = commands
+<<<<<<< HEAD
         self._send_what_waited()
+=======
+        if self.has_focus and self.text.startswith("/"):
+            self._completer.update()
+>>>>>>> 400401b1 (commands: accept the usual hints, and offer commands for what was typed early)
 
     def offer_files(self, folder: Path) -> None:
         """Offer the files of the session's folder, and the saved reports beside it, after an `@`."""
