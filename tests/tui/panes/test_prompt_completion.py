@@ -305,7 +305,6 @@ async def test_walking_the_history_offers_nothing(tmp_path: Path) -> None:
         assert app.prompt.text == "old"
 
 
-<<<<<<< HEAD
 @pytest.mark.parametrize("name", ["keys", "no-such"])
 async def test_a_command_that_is_entered_before_they_are_known_runs_when_they_are(name: str) -> None:
     app = PromptApp()
@@ -315,7 +314,8 @@ async def test_a_command_that_is_entered_before_they_are_known_runs_when_they_ar
         app.prompt.offer_commands([Command("keys", "Keys", "F1", lambda: None)])
         await pilot.pause()
         assert (app.prompt.text, app.commanded) == (("", ["keys"]) if name == "keys" else ("/no-such", []))
-=======
+
+
 async def test_commands_that_become_known_are_offered_for_what_was_typed() -> None:
     app = PromptApp()
     async with app.run_test() as pilot:
@@ -324,7 +324,6 @@ async def test_commands_that_become_known_are_offered_for_what_was_typed() -> No
         app.prompt.offer_commands([Command("keys", "Keys", "F1", lambda: None)])
         await pilot.pause()
         assert offers(app)[0].startswith("/keys")
->>>>>>> 400401b1 (commands: accept the usual hints, and offer commands for what was typed early)
 
 
 def test_commands_are_found_by_the_beginning_of_a_word() -> None:

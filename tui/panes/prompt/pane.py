@@ -143,12 +143,9 @@ class Prompt(TextArea):
     def offer_commands(self, commands: Sequence[Command]) -> None:
         """Offer these commands after a slash at the beginning, also after one that was typed before."""
         self._completer.commands = commands
-<<<<<<< HEAD
-        self._send_what_waited()
-=======
         if self.has_focus and self.text.startswith("/"):
             self._completer.update()
->>>>>>> 400401b1 (commands: accept the usual hints, and offer commands for what was typed early)
+        self._send_what_waited()
 
     def offer_files(self, folder: Path) -> None:
         """Offer the files of the session's folder, and the saved reports beside it, after an `@`."""
