@@ -27,7 +27,8 @@ from tui.viewers.bodies.json_text import json_body
 from tui.viewers.bodies.page import PageBody
 from tui.viewers.cursor_body import OpenArticle
 from tui.viewers.view.chrome import KeyLine, TitleLine
-from tui.viewers.view.document_view import DetailPanel, DocumentView
+from tui.viewers.view.detail_panel import DetailPanel
+from tui.viewers.view.document_view import DocumentView
 from tui.widgets.workers import start_job
 
 __all__ = ["ArticleScreen", "open_article"]

@@ -30,7 +30,8 @@ from tui.viewers.compare.readable import has_source, readable_text
 from tui.viewers.document import Body
 from tui.viewers.reader import FileUnviewable
 from tui.viewers.view.chrome import KeyLine, TitleLine
-from tui.viewers.view.document_view import DetailPanel, DocumentView
+from tui.viewers.view.detail_panel import DetailPanel
+from tui.viewers.view.document_view import DocumentView
 from tui.viewers.view.reading import READING
 from tui.widgets.workers import start_job
 

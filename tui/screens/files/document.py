@@ -15,7 +15,8 @@ from tui.screens.files.link import follow_link
 from tui.screens.files.links import LinksScreen
 from tui.terminal.copy import copy_text
 from tui.viewers.cursor_body import BodyCommand, CopyText, OpenArticle
-from tui.viewers.view.document_view import DetailPanel, DocumentView
+from tui.viewers.view.detail_panel import DetailPanel
+from tui.viewers.view.document_view import DocumentView
 from tui.widgets.modal import Modal
 from tui.widgets.workers import start_job
 

@@ -38,7 +38,8 @@ from tui.viewers.open_outside import open_outside
 from tui.viewers.reader import FileUnviewable
 from tui.viewers.registry import load, load_page
 from tui.viewers.view.chrome import KeyLine, TitleLine
-from tui.viewers.view.document_view import DetailPanel, DocumentView
+from tui.viewers.view.detail_panel import DetailPanel
+from tui.viewers.view.document_view import DocumentView
 from tui.viewers.view.outline import OutlineList
 from tui.viewers.view.reading import READING, read_document
 from tui.widgets.workers import start_job

@@ -41,7 +41,8 @@ from tui.viewers.tool_call.body import arguments_text, call_body, call_text, is_
 from tui.viewers.tool_call.sections import SectionsBody
 from tui.viewers.tool_call.stored_result import StoredResult, is_stored, read_stored_result
 from tui.viewers.view.chrome import KeyLine, TitleLine
-from tui.viewers.view.document_view import DetailPanel, DocumentView
+from tui.viewers.view.detail_panel import DetailPanel
+from tui.viewers.view.document_view import DocumentView
 from tui.widgets.workers import start_job
 
 __all__ = ["CallView", "ToolCallScreen"]

@@ -51,11 +51,10 @@ from tui.viewers.view.pictures import DocumentPictures
 from tui.viewers.view.search import PlaceMatches, RowMatches, highlight
 from tui.widgets.workers import start_job
 
-__all__ = ["DetailPanel", "DocumentView"]
+__all__ = ["DocumentView"]
 
 _CACHED_ROWS = 512
 _BUSY_AFTER_SECONDS = 0.1
-_MIN_DETAIL_ROWS = 2
 _FOLD = Binding.Group("in a tree: fold and unfold; in a table: change the column")
 _FOLD_ALL = Binding.Group("in a tree: unfold all, fold all")
 _PAGE = Binding.Group("a page down, up")
@@ -701,32 +700,3 @@ class DocumentView(ScrollView, can_focus=True):
 
     def _read_theme(self) -> MarkdownTheme:
         return MarkdownTheme.read(lambda name: self.get_component_rich_style(name, partial=True))
-
-
-class DetailPanel(DocumentView, can_focus=False):
-    """Shows what does not fit into the row under a cursor, in up to a third of the screen; hidden if there is nothing.
-
-    Args:
-        min_lines: a screen of fewer lines has no room for the panel.
-    """
-
-    def __init__(self, *, min_lines: int, id: str | None = None) -> None:
-        super().__init__(id=id)
-        self._min_lines = min_lines
-        self.display = False
-
-    def show_detail(self, body: Body | None) -> None:
-        """Show the detail of a row, if there is any."""
-        self.display = body is not None and self.screen.size.height >= self._min_lines
-        if body is not None:
-            self.show(body)
-
-    def on_document_view_laid_out(self, event: DocumentView.LaidOut) -> None:
-        """Take the room that the rows need."""
-        event.stop()
-        most = max(_MIN_DETAIL_ROWS, self.screen.size.height // 3)
-        self.styles.height = min(self.row_count, most) + 1
-
-    def on_document_view_cursor_moved(self, event: DocumentView.CursorMoved) -> None:
-        """Keep the message from the screen, which would update this panel again."""
-        event.stop()
