@@ -8,6 +8,7 @@ from typing import Any
 
 from core.events.types import QueryFinished, ToolCallFinished
 from core.records.journal import read_journal
+from tests.e2e.at_work import cpu_seconds
 from tests.e2e.running import environment, run
 from tests.e2e.scripted_model import Block, Text, Thinking, Use, scripted_model
 from tests.e2e.terminal import terminal
@@ -118,7 +119,11 @@ def test_a_huge_answer_leaves_the_screen_alive(tmp_path: Path) -> None:
         screen.wait_for("mcp 1/1")
         screen.type("Research this\r")
         screen.wait_for("ready", "end of it")
+        # In seconds of a processor, which a busy machine does not change.
+        program = screen.child.pid or 0
+        before = cpu_seconds(program)
         screen.type("still here")
-        screen.wait_for("still here", within=5)
+        screen.wait_for("still here")
+        assert cpu_seconds(program) - before < 5
         screen.type("\x11")
         assert screen.end() == 0

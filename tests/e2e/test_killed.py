@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import shlex
 import signal
-import socket
 import subprocess
 from pathlib import Path
 
 from tests.e2e.running import environment, program
+from tests.e2e.serving import free_port
 from tests.e2e.terminal import terminal
 
 WITHIN = 15.0
@@ -36,18 +36,11 @@ def below(top: int) -> dict[int, str]:
     return found
 
 
-def closed_port() -> int:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        port: int = taken.getsockname()[1]
-        return port
-
-
 def test_the_agent_and_its_servers_end_with_a_program_that_is_killed(tmp_path: Path) -> None:
     # Nobody answers there, so that the agent tries again and again.
     given = environment(
         tmp_path,
-        ANTHROPIC_BASE_URL=f"http://127.0.0.1:{closed_port()}",
+        ANTHROPIC_BASE_URL=f"http://127.0.0.1:{free_port()}",
         ANTHROPIC_API_KEY="sk-ant-test-0123456789",
         UA_CLASSIFIER="off",
     )

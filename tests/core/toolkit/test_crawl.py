@@ -15,6 +15,7 @@ from core.toolkit.articles import decode_article
 from core.toolkit.context import ToolContext
 from core.web_reader.blacklist import Blacklist
 from tests.core.toolkit_site import Site, running_site
+from tests.e2e.serving import free_port
 
 HOST = "https://chips.example"
 
@@ -103,10 +104,10 @@ async def test_each_failure_is_named_and_loses_no_sibling(context: ToolContext, 
 
 
 async def test_a_page_that_hangs_and_one_that_is_not_there_are_distinguished(
-    tmp_path: Path, site: Site, unused_tcp_port: int
+    tmp_path: Path, site: Site
 ) -> None:
     workspace = Workspace.open(tmp_path / "ws2")
-    routes = {".example": site.address, ".down.example": f"127.0.0.1:{unused_tcp_port}"}
+    routes = {".example": site.address, ".down.example": f"127.0.0.1:{free_port()}"}
     routes = dict(reversed(routes.items()))
     context = ToolContext(workspace, lambda: Fetcher(routes=routes, timeout=3.0))
     answer = await _crawl(context, [f"{HOST}/hang", "http://www.down.example/", f"{HOST}/story/1"])
