@@ -10,7 +10,7 @@ import pytest
 
 from core.connections.base import Connection
 from core.events.types import Event
-from core.settings.loading import load_settings
+from tests.e2e.running import model_settings
 from tests.e2e.scripted_model import Reply, scripted_model
 from tui import compose
 
@@ -42,15 +42,7 @@ async def events_of(base: Path, model: Reply, query: str, *, allow: Sequence[str
     """Run one query with a scripted model and no person in a session below `base`; gives all that happened."""
     events: list[Event] = []
     with scripted_model(model) as url:
-        settings = load_settings(
-            {
-                "workspace_base": base,
-                "base_url": url,
-                "api_key": "sk-ant-test-0123456789",
-                "classifier": "rules",
-                "allow": tuple(allow),
-            }
-        )
+        settings = model_settings(base, url, classifier="rules", allow=tuple(allow))
         session = await compose.compose_session(settings, interactive=False, subscribers=(events.append,))
         try:
             await session.start()

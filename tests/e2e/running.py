@@ -12,8 +12,12 @@ from typing import Any
 
 from core.events.types import Event
 from core.records.journal import read_journal
+from core.settings.loading import load_settings
+from core.settings.model import Settings
+from core.trust.state import Answer
 
 DEADLINE = 110
+MODEL_KEY = "sk-ant-test-0123456789"
 NOWHERE = "http://127.0.0.1:9"
 """The address of a model that nobody asks anything."""
 
@@ -58,8 +62,16 @@ def environment(home: Path, **extra: str) -> dict[str, str]:
 
 def model_environment(home: Path, url: str, **extra: str) -> dict[str, str]:
     """An environment whose model is the one at `url`, which is asked for answers only: cheaper than the demo."""
-    given = {"ANTHROPIC_BASE_URL": url, "ANTHROPIC_API_KEY": "sk-ant-test-0123456789", "UA_CLASSIFIER": "off"}
+    given = {"ANTHROPIC_BASE_URL": url, "ANTHROPIC_API_KEY": MODEL_KEY, "UA_CLASSIFIER": "off"}
     return environment(home, **given | extra)
+
+
+def model_settings(
+    base: Path, url: str, *, trust: Answer | None = None, by_name: bool = False, **more: Any
+) -> Settings:
+    """The settings of a session below `base` whose model is the one at `url`, which is asked for answers only."""
+    given = {"workspace_base": base, "base_url": url, "api_key": MODEL_KEY, "classifier": "off"}
+    return load_settings(given | more, trust=trust, by_name=by_name)
 
 
 def program() -> str:

@@ -18,8 +18,8 @@ from core.events.types import (
     ToolCallStarted,
 )
 from core.session.session import Session
-from core.settings.loading import load_settings
 from tests.e2e.added_server import own_home
+from tests.e2e.running import model_settings
 from tests.e2e.scripted_model import Block, Text, Use, scripted_model
 from tests.tui.files_host import until
 from tui import compose
@@ -102,16 +102,7 @@ def lay_out(folder: Path) -> None:
 async def run(base: Path, model: Model) -> tuple[Session, list[Event]]:
     events: list[Event] = []
     with scripted_model(model) as url:
-        settings = load_settings(
-            {
-                "workspace_base": base,
-                "base_url": url,
-                "api_key": "sk-ant-test-0123456789",
-                "classifier": "off",
-                "skills": ("house-style",),
-            },
-            trust="trusted",
-        )
+        settings = model_settings(base, url, trust="trusted", skills=("house-style",))
         session = await compose.compose_session(settings, interactive=False, subscribers=(events.append,))
         try:
             await session.start()

@@ -16,9 +16,9 @@ from core.connections.composio.native import Modifier
 from core.events.types import ArtifactSaved, ErrorRaised, Event, McpServer, QueryFinished, ToolCallFinished
 from core.pipelines import Pipelines
 from core.session.session import Session
-from core.settings.loading import load_settings
 from tests.composio_server import KEY, Fault, StandIn, stand_in
 from tests.e2e.added_server import own_home
+from tests.e2e.running import model_settings
 from tests.e2e.scripted_model import Block, Text, Use, scripted_model
 from tests.tui.files_host import until
 from tui import compose
@@ -59,17 +59,7 @@ async def session_at(
     base: Path, service: StandIn, model: Model, events: list[Event], *modifiers: Modifier, **more: Any
 ) -> AsyncIterator[Session]:
     with scripted_model(model) as url:
-        settings = load_settings(
-            {
-                "workspace_base": base,
-                "base_url": url,
-                "api_key": "sk-ant-test-0123456789",
-                "classifier": "off",
-                "composio_api_key": KEY,
-                "composio_base_url": service.url,
-                **more,
-            }
-        )
+        settings = model_settings(base, url, composio_api_key=KEY, composio_base_url=service.url, **more)
         session = await compose.compose_session(
             settings, interactive=False, subscribers=(events.append,), modifiers=modifiers
         )

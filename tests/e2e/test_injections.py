@@ -33,9 +33,9 @@ from core.events.types import (
     UntrustedTextRead,
 )
 from core.session.session import Session
-from core.settings.loading import load_settings
 from tests.composio_server import KEY, StandIn, stand_in
 from tests.e2e.added_server import own_home
+from tests.e2e.running import model_settings
 from tests.e2e.scripted_model import Block, Text, Use, scripted_model
 from tests.tui.files_host import until
 from tui import compose
@@ -237,16 +237,8 @@ async def session_in(
         monkeypatch.setattr(compose, "_connectors", lambda *given: {**connectors(*given), "notes": notes})
     events: list[Event] = []
     with scripted_model(Obedient(calls)) as url:
-        settings = load_settings(
-            {
-                "workspace_base": base,
-                "base_url": url,
-                "api_key": "sk-ant-test-0123456789",
-                "classifier": "off",
-                "composio_api_key": KEY,
-                "composio_base_url": world.service.url,
-                "allow": ALLOWED,
-            }
+        settings = model_settings(
+            base, url, composio_api_key=KEY, composio_base_url=world.service.url, allow=ALLOWED
         )
         session = await compose.compose_session(settings, subscribers=(events.append,), **more)
         try:

@@ -29,8 +29,8 @@ from core.events.types import (
     ToolCallFinished,
 )
 from core.session.session import Session
-from core.settings.loading import load_settings
 from tests.e2e.added_server import own_home
+from tests.e2e.running import model_settings
 from tests.e2e.scripted_model import Block, Text, Use, scripted_model
 from tests.e2e.serving import free_port, serving
 from tests.tui.files_host import until
@@ -98,15 +98,7 @@ async def started(base: Path, *, interactive: bool = False) -> AsyncIterator[Des
     """A session in the current folder, its agent connected."""
     events: list[Event] = []
     with scripted_model(Model()) as url:
-        settings = load_settings(
-            {
-                "workspace_base": base,
-                "base_url": url,
-                "api_key": "sk-ant-test-0123456789",
-                "classifier": "off",
-                "allow": ("mcp__*",),
-            }
-        )
+        settings = model_settings(base, url, allow=("mcp__*",))
         session = await compose.compose_session(
             settings,
             interactive=interactive,

@@ -23,8 +23,7 @@ from core.events.types import (
     ToolCallStarted,
 )
 from core.session.session import Session
-from core.settings.loading import load_settings
-from tests.e2e.running import model_environment, run
+from tests.e2e.running import model_environment, model_settings, run
 from tests.e2e.scripted_model import Block, Reply, Text, Use, scripted_model
 from tests.e2e.test_sessions import of
 from tui.compose import compose_session
@@ -37,17 +36,7 @@ WRITES = Use(WRITE, {"path": "a.txt", "content": "hello"})
 @asynccontextmanager
 async def session_of(base: Path, reply: Reply, mode: str, events: list[Event]) -> AsyncIterator[Session]:
     with scripted_model(reply) as url:
-        settings = load_settings(
-            {
-                "workspace_base": base,
-                "base_url": url,
-                "api_key": "sk-ant-test-0123456789",
-                "classifier": "off",
-                "permission_mode": mode,
-                "extra_tools": ("Bash",),
-            },
-            by_name=True,
-        )
+        settings = model_settings(base, url, by_name=True, permission_mode=mode, extra_tools=("Bash",))
         session = await compose_session(settings, interactive=True, subscribers=(events.append,))
         try:
             await session.start()

@@ -17,8 +17,8 @@ from core.errors import ConnectionFailed
 from core.events.types import Event, McpServer, McpStatus, QueryFinished, ToolCallFinished
 from core.records.journal import read_journal
 from core.session.session import Session
-from core.settings.loading import load_settings
 from tests.e2e.added_server import own_home
+from tests.e2e.running import model_settings
 from tests.e2e.scripted_model import Block, Text, Use, scripted_model
 from tests.tui.files_host import until
 from tui import compose
@@ -44,14 +44,7 @@ class Model:
 async def started(base: Path, model: Model) -> AsyncIterator[tuple[Session, list[Event]]]:
     events: list[Event] = []
     with scripted_model(model) as url:
-        settings = load_settings(
-            {
-                "workspace_base": base,
-                "base_url": url,
-                "api_key": "sk-ant-test-0123456789",
-                "classifier": "off",
-            }
-        )
+        settings = model_settings(base, url)
         session = await compose.compose_session(settings, interactive=False, subscribers=(events.append,))
         try:
             await session.start()

@@ -12,7 +12,7 @@ from typing import Any
 
 from core.events.types import Event, QueryFinished, QueryReceived, QuerySteered
 from core.session.session import Session, SessionState
-from core.settings.loading import load_settings
+from tests.e2e.running import model_settings
 from tests.e2e.scripted_model import Block, Text, Use, scripted_model
 from tests.e2e.test_sessions import of, own_home
 from tui.compose import compose_session
@@ -53,16 +53,7 @@ def serving(model: Model) -> Iterator[str]:
 
 @asynccontextmanager
 async def session_of(base: Path, url: str, events: list[Event], **more: Any) -> AsyncIterator[Session]:
-    settings = load_settings(
-        {
-            "workspace_base": base,
-            "base_url": url,
-            "api_key": "sk-ant-test-0123456789",
-            "classifier": "off",
-            "allow": (LIST,),
-            **more,
-        }
-    )
+    settings = model_settings(base, url, allow=(LIST,), **more)
     session = await compose_session(settings, interactive=True, subscribers=(events.append,))
     try:
         await session.start()
