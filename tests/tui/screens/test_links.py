@@ -51,7 +51,7 @@ async def test_a_link_is_chosen_and_opened_after_asking(tmp_path: Path) -> None:
         await until(lambda: isinstance(app.screen, LinksScreen))
         await until(partial(shows, app, "3  the end"))
         await pilot.press("j", "k", "enter")
-        await until(lambda: isinstance(app.screen, LinkScreen) and not app.screen.has_class("-quiet"))
+        await until(lambda: isinstance(app.screen, LinkScreen) and app.screen.is_mounted)
         assert app.urls == []
         await pilot.press("o")
         await until(lambda: app.urls == ["https://bank.example/login"])
