@@ -96,6 +96,8 @@ class SessionLoader:
             self._apply([pane], events)
             # Each renders what it shows: let the screen update in between.
             await asyncio.sleep(0)
+        for view in (self._conversation, self._trace, self._observers):
+            view.go_to_wanted()
         self._frame.handle_events(events)
         if self._past.complete:
             self._conversation.show_reading(1.0)

@@ -132,6 +132,7 @@ class VirtualList(ScrollView, Generic[EntryT], can_focus=True):
         # The reader
         self._cursor: Hashable | None = None
         self._following = self.FOLLOWS_END
+        self._wants_first = False
         self._new = 0
         self._grew = False
         self._mark = ""
@@ -242,6 +243,8 @@ class VirtualList(ScrollView, Generic[EntryT], can_focus=True):
 
     def adopt(self, longer: Self) -> None:
         """Show the entries of a longer list, which is given up for that; the reader's place is kept."""
+        is_at_top = self._top == (0, 0) and (not self.entries or self.cursor_index <= self.span(0)[1])
+        is_first = self._wants_first and is_at_top
         cursor = self.key_in(longer, self._cursor)
         top = (self.index_in(longer, self._top[0]), self._top[1]) if self.entries else self._top
         self.replace_all(longer.source.rows)
@@ -249,6 +252,8 @@ class VirtualList(ScrollView, Generic[EntryT], can_focus=True):
         # Lines name indexes among the old entries, and the lines of a key may differ now.
         self._lines = []
         self._cache.clear()
+        if is_first:
+            self.action_cursor_home()
 
     # -- what is on screen ------------------------------------------------------------------------
 
@@ -788,10 +793,16 @@ class VirtualList(ScrollView, Generic[EntryT], can_focus=True):
         self.place_at(*self._top)
 
     def action_cursor_home(self) -> None:
-        """Go to the first entry."""
+        """Go to the first entry; of a list that is not complete, to that of the complete one when it comes."""
+        self._wants_first = True
         if self.entries:
             self._select(0)
             self.place_at(0, 0)
+
+    def go_to_wanted(self) -> None:
+        """Go to the first entry if that was requested before there was one."""
+        if self._wants_first:
+            self.action_cursor_home()
 
     def action_cursor_end(self) -> None:
         """Go to the end, and follow it again if the list does that."""

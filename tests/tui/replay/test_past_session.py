@@ -301,19 +301,50 @@ async def test_a_call_is_read_from_the_journal_when_it_is_opened(tmp_path: Path)
         assert trace.cursor.key == "call_0_7"
 
 
-async def test_the_reader_stays_where_he_is_when_the_whole_arrives(tmp_path: Path) -> None:
-    folder = write(tmp_path, many(60))
+def held(folder: Path) -> tuple[PastSource, asyncio.Event, asyncio.Event]:
+    """A past session of which nothing is shown until the first event, and only the end until the second one."""
     session = PastSession(folder, tail=150_000)
-    ready = asyncio.Event()
-    reading = session.all_events
+    begin, ready = asyncio.Event(), asyncio.Event()
+    reading, start = session.all_events, session.start
 
-    async def held() -> AsyncIterator[list[Event]]:
+    async def after_begin() -> None:
+        await begin.wait()
+        await start()
+
+    async def after_ready() -> AsyncIterator[list[Event]]:
         await ready.wait()
         async for batch in reading():
             yield batch
 
-    session.all_events = held  # type: ignore[method-assign]  # reads only when the test is ready
-    source = PastSource(session)
+    session.all_events = after_ready  # type: ignore[method-assign]  # reads only when the test is ready
+    session.start = after_begin  # type: ignore[method-assign]
+    return PastSource(session), begin, ready
+
+
+async def test_the_first_entry_that_was_requested_early_is_that_of_the_whole(tmp_path: Path) -> None:
+    source, begin, ready = held(write(tmp_path, many(40)))
+    app = UaTuiApp(Settings(workspace_base=tmp_path), source)
+    async with app.run_test(size=(160, 45)) as pilot:
+        await until(lambda: bool(app.frame.query(ConversationPane)) and bool(app.frame.query(TracePane)))
+        talk, trace = pane(app, ConversationPane), pane(app, TracePane)
+        # Before there is an entry, and while only the end is there.
+        trace.action_cursor_home()
+        begin.set()
+        await asyncio.wait_for(source.end_shown.wait(), 20)
+        await until(lambda: trace.entries and trace.cursor_index == 0)
+        await pilot.press("1", "home", "slash", *"n12x")
+        await until(lambda: "not found yet" in str(talk.border_title))
+        ready.set()
+        await asyncio.wait_for(source.all_shown.wait(), 20)
+        await until(lambda: trace.cursor_index == 0)
+        assert trace.cursor.label == "Question 0"
+        assert talk.cursor_index <= talk.span(0)[1]
+        await until(lambda: "yet" not in str(talk.border_title) and "not found" in str(talk.border_title))
+
+
+async def test_the_reader_stays_where_he_is_when_the_whole_arrives(tmp_path: Path) -> None:
+    source, begin, ready = held(write(tmp_path, many(60)))
+    begin.set()
     app = UaTuiApp(Settings(workspace_base=tmp_path), source)
     async with app.run_test(size=(160, 45)) as pilot:
         await asyncio.wait_for(source.end_shown.wait(), 20)

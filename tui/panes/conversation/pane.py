@@ -225,6 +225,7 @@ class ConversationPane(VirtualList[Block]):
         """Show how much of a past session was read, from 0 to 1: meanwhile only its end is here."""
         self.block_source.reading = share < 1.0
         self.search.title = _TITLE if share >= 1.0 else f"{_TITLE} · reading {share:.0%}"
+        self.search.nothing = "not found" if share >= 1.0 else "not found yet"
         self.search.show()
         self.update_rows()
 

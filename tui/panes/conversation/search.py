@@ -163,6 +163,9 @@ def drawn_matches(pattern: re.Pattern[str], rows: Sequence[str]) -> list[list[Sp
     return matches
 
 
+_NOTHING = "not found"
+
+
 class Search:
     """A search as one types: finds matches, marks them on the screen and goes from one to the next.
 
@@ -172,6 +175,7 @@ class Search:
         view: the list that is searched.
         set_open: folds or unfolds a text.
         title: the list's title while no search is on.
+        nothing: what is said if nothing is found.
     """
 
     def __init__(self, view: VirtualList[Block], set_open: Callable[[Fold, bool], None], title: str) -> None:
@@ -179,6 +183,7 @@ class Search:
         self._view = view
         self._set_open = set_open
         self.title = title
+        self.nothing = _NOTHING
         self._findings: Findings | None = None
         self._hit: Hit | None = None
         self._rank = 0
@@ -394,7 +399,7 @@ class Search:
         if self._findings is not None:
             rank, total = self._rank, self._findings.total
             more = "…" if self._busy else ""
-            parts.append((f" {rank}/{total}{more}" if total or more else " not found", "bold"))
+            parts.append((f" {rank}/{total}{more}" if total or more else f" {self.nothing}", "bold"))
         self._view.border_title = Content.assemble(*parts)
 
     def _forget_marks(self) -> None:
