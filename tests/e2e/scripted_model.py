@@ -37,6 +37,29 @@ class Use:
 Block = Text | Thinking | Use
 Reply = Callable[[dict[str, Any], int], Sequence[Block]]
 """Answers one request: (its body, how many tool results the conversation holds) -> blocks."""
+
+
+class HeldReply:
+    """Answers a query with a text only after `may_answer` is set; other requests are answered at once.
+
+    Args:
+        query: the query that is held; `asked` is set when it comes.
+        answer: the text of every answer.
+    """
+
+    def __init__(self, query: str, answer: str) -> None:
+        self.asked = threading.Event()
+        self.may_answer = threading.Event()
+        self._query = query
+        self._answer = answer
+
+    def __call__(self, body: dict[str, Any], results: int) -> Sequence[Block]:
+        if self._query in str(body["messages"]):
+            self.asked.set()
+            self.may_answer.wait(100)
+        return [Text(self._answer)]
+
+
 PIECE, PIECES = 40, 10_000
 """Characters of text in one event of a stream, and the most events of a text: a longer one comes in larger pieces."""
 

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import sys
-import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 from core.events.types import Event, QueryFinished, SessionFinished
 from core.records.journal import read_journal
 from tests.e2e.running import model_environment
-from tests.e2e.scripted_model import Block, Text, scripted_model
+from tests.e2e.scripted_model import HeldReply, scripted_model
 from tests.e2e.terminal import Terminal, terminal
 from tests.e2e.test_terminal import session_of
 
@@ -21,24 +19,10 @@ QUESTION = "The agent is still working."
 QUIT = "\x11"
 
 
-class Model:
-    """Answers only when it is let."""
-
-    def __init__(self) -> None:
-        self.asked = threading.Event()
-        self.may_answer = threading.Event()
-
-    def __call__(self, body: dict[str, Any], results: int) -> Sequence[Block]:
-        if ASKED in str(body["messages"]):
-            self.asked.set()
-            self.may_answer.wait(100)
-        return [Text("This is the whole answer.")]
-
-
 @contextmanager
-def at_work(base: Path) -> Iterator[tuple[Terminal, Model]]:
+def at_work(base: Path) -> Iterator[tuple[Terminal, HeldReply]]:
     """A session whose model was asked and does not answer yet, with the question whether to quit on the screen."""
-    model = Model()
+    model = HeldReply(ASKED, "This is the whole answer.")
     with scripted_model(model) as url:
         env = model_environment(base, url)
         with terminal(base, env=env) as screen:

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import shlex
-import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 from core.events.types import QueryFinished
 from core.records.journal import read_journal
 from tests.e2e.running import model_environment, program, run
-from tests.e2e.scripted_model import Block, Text, scripted_model
+from tests.e2e.scripted_model import HeldReply, Text, scripted_model
 from tests.e2e.terminal import Terminal, terminal
 from tests.e2e.test_terminal import session_of
 
@@ -41,22 +39,8 @@ def stop(screen: Terminal) -> None:
     screen.wait_for("42-from-the-shell")
 
 
-class Story:
-    """Tells its second half only when it is let; the first is there at once."""
-
-    def __init__(self) -> None:
-        self.asked = threading.Event()
-        self.may_answer = threading.Event()
-
-    def __call__(self, body: dict[str, Any], results: int) -> Sequence[Block]:
-        if ASKED in str(body["messages"]):
-            self.asked.set()
-            self.may_answer.wait(100)
-        return [Text("And they lived happily.")]
-
-
 def test_the_shell_gets_its_terminal_and_the_work_continues_after_fg(tmp_path: Path) -> None:
-    story = Story()
+    story = HeldReply(ASKED, "And they lived happily.")
     with scripted_model(story) as url:
         env = model_environment(tmp_path, url)
         try:
