@@ -77,7 +77,8 @@ class LoginRequests:
                 message = f"the model did not answer a small request: {clean_line(str(error))}"
                 reply.set_exception(ConnectionFailed(message))
         finally:
-            reply.cancel()
+            if not reply.done():
+                reply.set_exception(ConnectionFailed("a small request to the model was ended"))
 
     async def _options(self, system: str) -> sdk.ClaudeAgentOptions:
         loaded = await asyncio.to_thread(import_module, "claude_agent_sdk")

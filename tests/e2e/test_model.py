@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from core.agent.classifier import Classifier
 from core.api import open_session
 from core.events.types import QueryClassified, QueryFinished, TokensSpent
 from core.provider.claude_login import claude_program
@@ -73,6 +74,8 @@ async def test_with_a_claude_login_alone_queries_are_classified_and_many_tools_a
 ) -> None:
     own_home(tmp_path, monkeypatch)
     monkeypatch.chdir(tmp_path)
+    # On a busy machine the command line takes longer to start than anybody is to wait.
+    monkeypatch.setattr(Classifier.__init__, "__kwdefaults__", {"deadline": 60.0})
     token = "sk-ant-oat01-test-0123456789"
     login = {
         "accessToken": token,
