@@ -108,13 +108,11 @@ def scripted_model(
     rate: float | None = None,
     ended: Callable[[float], object] | None = None,
     requested: Callable[[Mapping[str, str]], object] | None = None,
-    headers: Mapping[str, str] | None = None,
 ) -> Iterator[str]:
     """Serve a model that answers with `reply`; gives its base URL.
 
     With a `rate` a stream brings so many pieces in a second, else all at once; `ended` is told when the last
     byte of a paced one was written (`time.perf_counter`); `requested` gets the headers of each request.
-    Every answer that is not paced has the `headers`, too.
     """
     served = 0
 
@@ -178,8 +176,6 @@ def scripted_model(
             self.send_response(status)
             self.send_header("content-type", kind)
             self.send_header("content-length", str(len(data)))
-            for name, value in (headers or {}).items():
-                self.send_header(name, value)
             self.end_headers()
             self.wfile.write(data)
 
