@@ -250,7 +250,7 @@ async def test_a_persons_own_servers_are_shown_as_they_are_written_down(tmp_path
         await until(lambda: "starts  npx -y 'my notes'" in screen_text(app))
         assert f"defined in  {written}"[:80] in screen_text(app)
         assert "canary" not in screen_text(app)
-        assert "Press r to decide about it" in screen_text(app)
+        await until(lambda: "Press r to decide about it" in screen_text(app))
         await pilot.press("r", "down")
         assert session.servers.asked == ["reconnect notes"]
         await until(lambda: "opens, sse  https://tickets.example/sse" in screen_text(app))

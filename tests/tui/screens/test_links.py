@@ -60,6 +60,7 @@ async def test_a_link_is_chosen_and_opened_after_asking(tmp_path: Path) -> None:
         await until(partial(shows, app, "At last"))
         await pilot.press("L")
         await until(lambda: isinstance(app.screen, LinksScreen))
+        await until(partial(shows, app, "3  the end"))
         await pilot.press("enter")
         await until(lambda: isinstance(app.screen, LinkScreen))
         assert isinstance(app.screen, LinkScreen)

@@ -155,6 +155,7 @@ async def test_one_walks_from_the_text_to_the_files_and_back(down: str, up: str)
     async with hosted(screen=ToolCallScreen(started(), finished(mcp("x")), files)) as (app, pilot):
         view, listed = app.screen.query_one(CallView), app.screen.query_one(ArtifactList)
         await until(lambda: view.row_count and "c/d.json" in screen_text(app))
+        await until(lambda: all(worker.is_finished for worker in app.workers))
         await pilot.press("end", down)
         assert listed.has_focus
         assert listed.highlighted == 0
