@@ -197,6 +197,7 @@ class AgentLoop:
             self._turn = None
             self.undelivered = list(turn.steering.waiting.values())
             self._close_open()
+            self._report_malformed()
         return self._outcome(turn, result)
 
     async def steer(self, text: str, files: Sequence[Attachment] = ()) -> bool:
@@ -476,7 +477,6 @@ class AgentLoop:
         self._unmatched.end_query(self._translator.calls)
         self._translator.calls.clear()
         self._hooks.forget()
-        self._report_malformed()
 
     def _report_malformed(self) -> None:
         if (report := self._translator.malformed.pop_report()) is not None:
@@ -493,5 +493,8 @@ class AgentLoop:
         self.ended.set()
         self._gate.cancel_all("The agent is gone.")
         turn = self._turn
-        if turn is not None and not turn.done.done():
+        if turn is None:
+            # Calls that began after the end of a query get no result any more.
+            self._close_open()
+        elif not turn.done.done():
             turn.done.set_exception(self.failure)

@@ -292,6 +292,20 @@ def test_a_result_without_a_call_and_a_second_one_are_counted(workspace: Workspa
     assert reports(events)[0].startswith("2 messages of the agent were malformed")
 
 
+def test_a_call_that_begins_after_the_end_of_the_query_ends_with_the_agent(workspace: Workspace) -> None:
+    def early(sequence: list[Any]) -> None:
+        called = f'"tool_use_id": "{uses(sequence)[2]["id"]}"'
+        first = [
+            each
+            for each in sequence
+            if each["type"] == "result" or (each["type"] == "user" and called in json.dumps(each))
+        ]
+        sequence[:] = first + [each for each in sequence if each not in first]
+
+    _, events = run(changed(early), workspace)
+    assert [event.status for event in events if isinstance(event, ToolCallFinished)][-1] == "cancelled"
+
+
 def test_calls_that_are_numbered_from_the_beginning_again_are_kept_apart(workspace: Workspace) -> None:
     def same(sequence: list[Any]) -> None:
         first, _, third, _ = (use["id"] for use in uses(sequence))
