@@ -89,6 +89,7 @@ class AgentLoop:
         spent_before: Spending | None = None,
     ) -> None:
         self._client = AgentClient(options, translator.malformed)
+        self._servers_here = frozenset(options.mcp_servers) if isinstance(options.mcp_servers, dict) else ()
         self._hooks = hooks
         self._gate = gate
         self._translator = translator
@@ -130,7 +131,7 @@ class AgentLoop:
             self._translator.prices.read_list(listed)
             self._models.read_list(listed)
             self.commands = frozenset(await self._client.commands())
-            await self._servers.attach(lambda: self._client if self.is_alive else None)
+            await self._servers.attach(lambda: self._client if self.is_alive else None, self._servers_here)
         except BaseException:
             await self._client.disconnect()
             raise

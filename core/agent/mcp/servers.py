@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping
 from functools import partial
 from itertools import count
 from typing import Any, Protocol
@@ -97,6 +97,7 @@ class Servers:
         self._polling = False
         self._closed = False
         self._off: set[str] = set()
+        self._expected: frozenset[str] = frozenset()
         self._opened: dict[str, Mapping[str, dict[str, Any]]] = {}
         self._added: list[str] = []
 
@@ -136,12 +137,16 @@ class Servers:
             # The session may end before the next poll.
             self._publish_all(self._states.report_failed())
 
-    async def attach(self, agent: Callable[[], ServerAgent | None]) -> None:
+    async def attach(
+        self, agent: Callable[[], ServerAgent | None], expected: Collection[str] = frozenset()
+    ) -> None:
         """Attach an agent that was just started, and switch off the servers that were off, before its first query.
 
-        `agent` returns it while it runs, then None.
+        `agent` returns it while it runs, then None. It is polled until it lists the `expected` servers, too: it lists
+        those that run in our process only once they are connected.
         """
         self._agent = agent
+        self._expected = frozenset(expected)
         self._added.clear()
         self._schedule.clear()
         self._states.reset()
@@ -237,7 +242,10 @@ class Servers:
             self._polling = False
 
     async def _poll_once(self, done: str = "") -> bool:
-        """Poll the servers once; returns whether one is connecting. `done` is the server that was just operated on."""
+        """Poll the servers once; returns whether one is connecting or not listed yet.
+
+        `done` is the server that was just operated on.
+        """
         agent = self._agent()
         if agent is None:
             return False
@@ -255,7 +263,7 @@ class Servers:
             if self._states.operation_of(name) is None or name == done:
                 self._follow(name, status)
         self._publish_all(self._states.report())
-        return any(raw.get("status") == "pending" for raw in listed)
+        return not names >= self._expected or any(raw.get("status") == "pending" for raw in listed)
 
     def _follow(self, name: str, status: str) -> None:
         """Schedule the reconnection of a server that failed."""

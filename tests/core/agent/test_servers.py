@@ -202,6 +202,18 @@ async def test_a_new_agent_is_ready_only_once_what_is_off_is_off() -> None:
     assert desk.now("toolkit").last_error == "not now"
 
 
+async def test_a_new_agent_is_polled_until_it_lists_every_expected_server() -> None:
+    desk = Desk()
+    await desk.servers.attach(lambda: desk.agent, {"toolkit", "composio"})
+    watching = asyncio.create_task(desk.servers.watch_startup())
+    await desk.rest()
+    assert [server.name for server in desk.servers.known] == ["toolkit"]
+    assert not watching.done()
+    desk.agent.known["composio"] = {"name": "composio", "status": "connected", "tools": []}
+    await watching
+    assert desk.now("composio").status == "connected"
+
+
 async def test_what_is_refused_is_kept_as_the_last_error_without_secrets() -> None:
     desk = Desk(ServerStates(Redactor(["hunter2-hunter2"])))
     await desk.watch_startup()
