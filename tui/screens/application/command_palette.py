@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from typing import Any
 
 from rich.cells import cell_len
 from textual import events, on
 from textual.command import Command, CommandList, CommandPalette
 from textual.content import Content
+from textual.screen import Screen
 from textual.widgets import Input
 from textual.worker import WorkerCancelled
 
@@ -29,6 +31,12 @@ class Palette(CommandPalette):
     HORIZONTAL_BREAKPOINTS = NARROW
 
     _found: tuple[Command, ...] = ()
+    _laid_out = 0
+    """The width for which the rows were laid out."""
+
+    def on_mount(self) -> None:
+        """Lay out the rows again whenever their width is another one; at first it is unknown."""
+        self.screen_layout_refresh_signal.subscribe(self, self._lay_out, immediate=True)
 
     @on(Input.Submitted)
     async def wait_for_search(self) -> None:
@@ -40,17 +48,16 @@ class Palette(CommandPalette):
                 await search.wait()
 
     def on_resize(self, event: events.Resize) -> None:
-        """Fit the height of the list and lay out its rows for the new width."""
+        """Fit the height of the list."""
         rows = event.size.height - (0 if event.size.width < NARROW[-1][0] else AROUND)
         # Textual computes the height of the box before that of the list, so both need a limit.
         self.query_one("#--container").styles.max_height = rows
         self.query_one(CommandList).styles.max_height = max(1, rows - OWN_ROWS)
-        self.call_after_refresh(self._lay_out)
 
-    def _lay_out(self) -> None:
-        shown = self.query_one(CommandList)
-        at = shown.highlighted
-        if self._found:
+    def _lay_out(self, _screen: Screen[Any]) -> None:
+        if self._found and self._room != self._laid_out:
+            shown = self.query_one(CommandList)
+            at = shown.highlighted
             self._refresh_command_list(shown, list(self._found), True)
             shown.highlighted = at
 
@@ -58,7 +65,7 @@ class Palette(CommandPalette):
         self, command_list: CommandList, commands: list[Command], clear_current: bool
     ) -> None:
         self._found = tuple(commands)
-        width = self._room
+        self._laid_out = width = self._room
         rows = [Command(_row(each, width), each.hit, id=each.id) for each in commands]
         super()._refresh_command_list(command_list, rows, clear_current)
 
