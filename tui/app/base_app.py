@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
@@ -263,7 +264,7 @@ class BaseApp(App[str]):
         self.theme = theme_named(name, self.available_themes)
         self.chosen_theme = setting_of(self.theme)
         if self.theme_store is not None:
-            work = self._store_theme(self.theme_store, self.chosen_theme)
+            work = partial(self._store_theme, self.theme_store, self.chosen_theme)
             _: Worker[None] = self.run_worker(work, name="theme", group="kept theme", exit_on_error=False)
 
     async def _store_theme(self, store: Callable[[str], str], name: str) -> None:
@@ -274,7 +275,11 @@ class BaseApp(App[str]):
 
     def _prepare(self, themes: Sequence[Theme]) -> None:
         _: Worker[None] = self.run_worker(
-            self._prepare_all(themes), name="themes", group="themes", exclusive=True, exit_on_error=False
+            partial(self._prepare_all, themes),
+            name="themes",
+            group="themes",
+            exclusive=True,
+            exit_on_error=False,
         )
 
     async def _prepare_all(self, themes: Sequence[Theme]) -> None:

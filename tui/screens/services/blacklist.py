@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from functools import partial
 from typing import ClassVar
 
 from textual.app import ComposeResult
@@ -21,6 +22,7 @@ from tui.ports import ScreenHost
 from tui.widgets.choice_list import ChoiceList
 from tui.widgets.command import CommandSpec
 from tui.widgets.dialog import Box, Choice, Dialog, Foot
+from tui.widgets.workers import start_job
 
 __all__ = ["COMMAND", "BlacklistScreen", "open_screen"]
 
@@ -94,7 +96,7 @@ class BlacklistScreen(Dialog[None]):
 
     def _work(self, change: Callable[[], object] | None) -> None:
         self._confirming = False
-        self.run_worker(self._change_and_read(change), exclusive=True, exit_on_error=False)
+        start_job(self, partial(self._change_and_read, change), "blacklist")
 
     async def _change_and_read(self, change: Callable[[], object] | None) -> None:
         try:
