@@ -75,7 +75,7 @@ class Collector:
                         )
                     )
 
-    def take_metrics(self, body: bytes) -> None:
+    def handle_metrics(self, body: bytes) -> None:
         """Read one request with metrics."""
         for group in ExportMetricsServiceRequest.FromString(body).resource_metrics:
             self.services.add(_plain(group.resource.attributes).get("service.name", ""))
@@ -129,7 +129,7 @@ def collector(
                 found.take(body)
             if self.path.endswith("/v1/metrics"):
                 if takes_metrics and status == 200 and not page:
-                    found.take_metrics(body)
+                    found.handle_metrics(body)
                 elif not takes_metrics:
                     self._send(405, page)
                     return

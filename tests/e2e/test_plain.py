@@ -107,11 +107,11 @@ def test_a_query_that_fails_is_reported_and_reported_by_the_exit_code(tmp_path: 
     assert re.search(r"\nThe agent's own tools: [\d,]+ tokens\n", done.stdout)
     assert "/clear: the agent forgets the conversation" in done.stdout
     assert not done.of(QueryReceived)
-    # A slip is not sent as a query, which would cost something.
-    slip = run(tmp_path / "slip", "run", "/compct", env=env)
-    assert (slip.code, slip.stdout) == (2, "")
-    assert "Unknown command /compct (a space before it sends it): did you mean /compact" in slip.stderr
-    assert not slip.of(QueryReceived)
+    # A typo is not sent as a query, which would cost something.
+    typo = run(tmp_path / "typo", "run", "/compct", env=env)
+    assert (typo.code, typo.stdout) == (2, "")
+    assert "Unknown command /compct (a space before it sends it): did you mean /compact" in typo.stderr
+    assert not typo.of(QueryReceived)
     nothing = run(tmp_path / "nothing", "--plain", stdin="hello\n")
     assert nothing.code == 1
     assert nothing.stdout == ""

@@ -20,20 +20,20 @@ class Late(Static):
 class Slow(Static):
     """Handles a message so late that the application has begun to end, and then looks for another widget."""
 
-    class Told(Message):
+    class Begin(Message):
         """Begins it."""
 
     def __init__(self, *, in_worker: bool = False) -> None:
         super().__init__()
         self._in_worker = in_worker
 
-    async def on_slow_told(self) -> None:
+    async def on_slow_begin(self) -> None:
         if self._in_worker:
-            self.app.run_worker(self._look())
+            self.app.run_worker(self._find_late())
         else:
-            await self._look()
+            await self._find_late()
 
-    async def _look(self) -> None:
+    async def _find_late(self) -> None:
         app = self.app
         await until(lambda: not app.query(Late))
         app.query_one(Late)
@@ -63,16 +63,16 @@ async def test_what_is_under_way_at_the_end_may_find_no_widgets(in_worker: bool)
     slow = Slow(in_worker=in_worker)
     app = Host(slow)
     async with app.run_test():
-        slow.post_message(Slow.Told())
+        slow.post_message(Slow.Begin())
     assert app.return_code in (None, 0)
 
 
 async def test_what_is_under_way_at_the_end_may_not_fail_otherwise() -> None:
     class Broken(Slow):
-        async def on_slow_told(self) -> None:
+        async def on_slow_begin(self) -> None:
             raise ValueError("a fault")
 
     broken = Broken()
     with pytest.raises(ValueError, match="a fault"):
         async with Host(broken).run_test():
-            broken.post_message(Slow.Told())
+            broken.post_message(Slow.Begin())

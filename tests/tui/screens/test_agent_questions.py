@@ -147,7 +147,7 @@ def test_plain_mode_takes_a_number_several_numbers_or_a_text() -> None:
     assert one.answer("9") is None
     assert one.answer("a dark one") == Answer(allow=True, text="a dark one")
     assert several.answer("2, 4") == Answer(allow=True, text="News, Filings")
-    # Numbers that are no answer are a slip; other numbers are a text.
+    # Numbers that are no answer are a typo; other numbers are a text.
     assert one.answer("2 3") is several.answer("2 9") is None
     assert one.answer("3.5") == Answer(allow=True, text="3.5")
     assert "or with a text" in one.hint
