@@ -30,6 +30,7 @@ from core.agent.messages.results import ResultAdapter
 from core.agent.messages.translate import Translator
 from core.agent.messages.usage import Prices, Spending
 from core.agent.options import Briefing, McpConfig, build_options, write_briefing
+from core.agent.permissions.foreign_text import OWN_SERVERS
 from core.agent.permissions.gate import PermissionGate, PermissionReply
 from core.agent.permissions.policy import PermissionPolicy
 from core.agent.permissions.rule_set import RuleSet, rules_of
@@ -201,7 +202,11 @@ class AgentAssembly:
             briefing = write_briefing(
                 parts.workspace.path, parts.now(), notes, parts.subagents, parts.skills, self._skills_folder
             )
-            self._briefing = replace(briefing, output_schema=parts.output_schema)
+            self._briefing = replace(
+                briefing,
+                output_schema=parts.output_schema,
+                resources=not OWN_SERVERS.issuperset(parts.connectors),
+            )
         translator = Translator(
             redactor=parts.redactor,
             servers=self._states,

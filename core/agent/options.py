@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from core.agent.definitions.prompts import SubagentDefinition, fill_prompt, read_prompt, shipped_subagents
 from core.agent.definitions.skills import PLUGIN, Skill
 from core.agent.environment import CACHE, CLOUD_PREFIXES, cli_environment
-from core.events.types import ASK_USER, EXIT_PLAN
+from core.events.types import ASK_USER, EXIT_PLAN, LIST_RESOURCES, READ_RESOURCE
 from core.settings.model import Settings
 from core.version import VERSION
 
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BASE_TOOLS",
+    "RESOURCE_TOOLS",
     "Briefing",
     "McpConfig",
     "build_options",
@@ -34,6 +35,8 @@ __all__ = [
 ]
 
 BASE_TOOLS = ("Agent", EXIT_PLAN, ASK_USER, "TodoWrite", "ToolSearch", "WebSearch", "Read", "Glob", "Grep")
+RESOURCE_TOOLS = (LIST_RESOURCES, READ_RESOURCE)
+"""Offered where the user has MCP servers: others have no resources."""
 # The agent accepts 16 MB from a server. One character of four bytes makes a line four times as large.
 _MAX_LINE = 24 << 20
 
@@ -51,7 +54,7 @@ class Briefing:
     """The agent's prompt and the definitions of its sub-agents.
 
     `skills` are the names of those it may load, which are installed in `skills_folder`. `output_schema` is the
-    JSON Schema of every answer; None for text.
+    JSON Schema of every answer; None for text. `resources` says that it may read those of MCP servers.
     """
 
     system_prompt: str
@@ -59,6 +62,7 @@ class Briefing:
     skills: tuple[str, ...] = ()
     skills_folder: Path | None = None
     output_schema: Mapping[str, Any] | None = None
+    resources: bool = False
 
 
 @dataclass(frozen=True)
@@ -135,7 +139,12 @@ async def build_options(
     options: sdk.ClaudeAgentOptions = loaded.ClaudeAgentOptions(
         # A conversation that is resumed gets the prompt of this run: the date and the folder may be others.
         system_prompt={"type": "custom", "prompt": briefing.system_prompt, "snapshot": False},
-        tools=[*BASE_TOOLS, *settings.extra_tools, *(["Skill"] if briefing.skills else [])],
+        tools=[
+            *BASE_TOOLS,
+            *(RESOURCE_TOOLS if briefing.resources else ()),
+            *settings.extra_tools,
+            *(["Skill"] if briefing.skills else []),
+        ],
         mcp_servers=dict(servers.here) or servers.file,
         strict_mcp_config=True,
         setting_sources=[],

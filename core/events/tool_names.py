@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+from core.events.types import LIST_RESOURCES, READ_RESOURCE
 from core.text import clean_line
 
 __all__ = ["ToolName", "inner_calls", "main_argument", "tool_label", "tool_name"]
@@ -42,6 +43,9 @@ MAIN_ARGUMENTS = (
 """Names of arguments, the most informative first."""
 
 
+_BUILT_IN = {LIST_RESOURCES: "ListResources", READ_RESOURCE: "ReadResource"}
+
+
 @dataclass(frozen=True, slots=True)
 class ToolName:
     """A tool's name as a person reads it, the server it belongs to, and the name the model used."""
@@ -59,7 +63,7 @@ def tool_name(raw: str) -> ToolName:
     if name.startswith("mcp__"):
         server, _, rest = name[5:].partition("__")
         name = rest or server
-    return ToolName(_without_vendor(name), server, raw)
+    return ToolName(_BUILT_IN.get(name) or _without_vendor(name), server, raw)
 
 
 def _without_vendor(name: str) -> str:
@@ -98,6 +102,9 @@ def main_argument(raw: str, arguments: Mapping[str, Any]) -> str:
     """Return the most informative argument of a call, on one line; empty if there is none."""
     if not arguments:
         return ""
+    if raw == READ_RESOURCE:
+        # As a person writes it after an @.
+        return _one_line(f"{arguments.get('server')}:{arguments.get('uri')}")
     inner = inner_calls(arguments)
     if inner:
         texts = dict.fromkeys(text for _, values in inner if (text := main_argument("", values)))

@@ -20,6 +20,8 @@ from core.observation import AnyObservation
 __all__ = [
     "ASK_USER",
     "EXIT_PLAN",
+    "LIST_RESOURCES",
+    "READ_RESOURCE",
     "AgentSilent",
     "ApiRetry",
     "ArtifactSaved",
@@ -78,6 +80,8 @@ def _snake(name: str) -> str:
 EXIT_PLAN = "ExitPlanMode"
 ASK_USER = "AskUserQuestion"
 """The tool with which the agent presents a plan; its approval ends the mode `plan`."""
+LIST_RESOURCES, READ_RESOURCE = "ListMcpResourcesTool", "ReadMcpResourceTool"
+"""The tools with which the agent lists the resources of MCP servers, and reads one."""
 
 
 class Event(msgspec.Struct, frozen=True, kw_only=True, tag_field="event", tag=_snake):

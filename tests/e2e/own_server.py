@@ -38,6 +38,12 @@ async def folder(ctx: Context[Any]) -> str:
     return ", ".join(str(root.uri) for root in (await ctx.session.list_roots()).roots)
 
 
+@server.resource("notes://list", mime_type="text/plain")
+def listed() -> str:
+    """All notes."""
+    return f"milk, {os.environ.get('OWN_MODE', '')}"
+
+
 @server.tool(structured_output=False)
 async def crash() -> str:
     """End the process in the middle of the call."""

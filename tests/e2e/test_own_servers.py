@@ -49,6 +49,8 @@ class Model:
             return [Text("Done.")]
         asked = re.findall(r"Call (\w+) of ([\w-]+)", json.dumps(body["messages"]))
         tool, server = asked[-1]
+        if tool == "ReadMcpResourceTool":
+            return [Use(tool, {"server": server, "uri": "notes://list"})]
         return [Use(f"mcp__{server}__{tool}", {"text": "milk"} if tool == "take_note" else {})]
 
 
@@ -175,6 +177,7 @@ async def test_a_server_of_each_transport_is_called_and_connected_again_when_it_
                 await until(partial(desk.stands, name, "connected"), 30)
                 assert (await desk.call(name)).startswith("noted milk by ")
             assert "quick" in await desk.call("notes")
+            assert "milk, quick" in await desk.call("notes", "ReadMcpResourceTool")
             # It keeps the folder that it is configured for.
             assert await desk.call("notes", "folder") == str(tmp_path)
 

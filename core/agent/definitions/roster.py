@@ -21,7 +21,7 @@ from core.agent.definitions.subagents import (
     find_subagents,
     of_agent,
 )
-from core.agent.options import BASE_TOOLS
+from core.agent.options import BASE_TOOLS, RESOURCE_TOOLS
 from core.connections.composio.session import SERVER as COMPOSIO
 from core.connections.toolkit import SERVER as TOOLKIT
 from core.connections.user_servers import UserServer, find_user_servers
@@ -256,7 +256,7 @@ def _are_started(servers: Sequence[McpServer]) -> bool:
 def _check_tools(
     definition: SubagentDefinition, settings: Settings, servers: Sequence[McpServer]
 ) -> list[ToolFinding]:
-    offered = [*BASE_TOOLS, *settings.extra_tools, *(["Skill"] if settings.skills else [])]
+    offered = [*BASE_TOOLS, *RESOURCE_TOOLS, *settings.extra_tools, *(["Skill"] if settings.skills else [])]
     found = check_tools(definition, offered=offered, can_be_offered=EXTRA_TOOLS, servers=servers)
     return [_remark(each) if _is_expected(each, definition) else each for each in found]
 

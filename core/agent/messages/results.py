@@ -20,6 +20,7 @@ import msgspec
 
 from core.agent.mcp.error_messages import describe_call_error
 from core.events.codec import from_json, to_json
+from core.events.types import READ_RESOURCE
 from core.observation import (
     AnyObservation,
     ContentBlock,
@@ -104,6 +105,9 @@ class ResultAdapter:
                 error = describe_call_error(error)
         elif tool_name.startswith("mcp__"):
             error = _reported_error(content)
+        elif tool_name == READ_RESOURCE and isinstance(raw.message_copy, Mapping):
+            # One that does not exist is no error to the agent.
+            error = str(raw.message_copy.get("error") or "") or None
         common: dict[str, Any] = {
             "tool_name": tool_name,
             "tool_use_id": tool_use_id,

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from core.events.types import READ_RESOURCE
+
 __all__ = [
     "WRAPPERS",
     "Action",
@@ -82,8 +84,17 @@ def server_of(tool_name: str) -> str:
 def actions_of(tool_name: str, tool_input: Mapping[str, Any]) -> tuple[Action, ...]:
     """What a call would really run: the tools inside a wrapper, else the tool itself.
 
+    The agent's tool that reads a resource is one of the server that has the resource.
+
     A wrapper whose content cannot be read is an action itself, which no rule allows.
     """
+    if (
+        tool_name == READ_RESOURCE
+        and isinstance(server := tool_input.get("server"), str)
+        and "__" not in server
+    ):
+        # It acts on that server, as a tool of the server does.
+        return (Action(f"mcp__{server}__{tool_name}", {"uri": tool_input.get("uri")}),)
     call = Action(tool_name, tool_input)
     if not is_wrapper(call.name):
         return (call,)

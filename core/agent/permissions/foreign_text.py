@@ -16,7 +16,7 @@ from core.agent.permissions.actions import Action, actions_of, server_of
 from core.agent.permissions.known_addresses import addresses_in_text, shown_host
 from core.agent.permissions.policy import HOUSEKEEPING, PAGE_READERS, is_search
 from core.events.codec import from_json
-from core.events.types import ASK_USER
+from core.events.types import ASK_USER, LIST_RESOURCES, READ_RESOURCE
 from core.text import clean_line
 
 __all__ = [
@@ -104,6 +104,8 @@ def sources_of(tool_name: str, tool_input: Mapping[str, Any], *, failed: bool = 
         return [_result(server)]
     if tool_name == "WebSearch":
         return [SEARCH]
+    if tool_name in (LIST_RESOURCES, READ_RESOURCE):
+        return [_result(str(tool_input.get("server") or "MCP servers"))]
     if tool_name in _SUBAGENTS:
         return [REPORT]
     if tool_name in _FILE_READERS:

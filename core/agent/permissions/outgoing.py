@@ -12,6 +12,7 @@ from core.agent.permissions.actions import Action, is_outbound, is_wrapper
 from core.agent.permissions.foreign_text import CRAWLER, LOCAL_TOOLKIT, texts_in
 from core.agent.permissions.policy import is_search
 from core.events.codec import from_json
+from core.events.types import READ_RESOURCE
 
 __all__ = ["addresses_of", "carries_out"]
 
@@ -19,6 +20,7 @@ _OPEN_ENDED = ("BASH", "REMOTE_", "PROXY_EXECUTE")
 _BUILT_IN_REQUESTS = frozenset({"WebFetch", "WebSearch"})
 _WHOLE = re.compile(r"\s*(?:(?:[a-z][a-z0-9+.-]{0,20}:)?//|https?:)", re.IGNORECASE)
 _EMBEDDED = re.compile(r"(?:https?|wss?|ftp):/[^\s<>\"'`]+", re.IGNORECASE)
+_WEB = re.compile(r"\s*(?:https?|wss?|ftp):", re.IGNORECASE)
 _BARE = re.compile(r"\s*(?:[\w-]+\.)+[\w-]+(?:[:/?#].*)?", re.DOTALL)
 _TARGET = re.compile(r"url|uri|link|href|host|endpoint|webhook|website", re.IGNORECASE)
 _TARGET_OR_DOMAIN = re.compile(rf"{_TARGET.pattern}|domain|server|site", re.IGNORECASE)
@@ -42,6 +44,9 @@ def addresses_of(action: Action) -> list[str] | None:
     if not _makes_requests(action):
         return []
     texts, complete = texts_in(action.arguments)
+    if action.name == READ_RESOURCE:
+        # In other schemes it is a name on the server, not the address of a request.
+        texts = [(field, text) for field, text in texts if _WEB.match(text)]
     if action.arguments is None or not complete:
         return None
     return list(dict.fromkeys(each for field, text in texts for each in _addresses_in(action, field, text)))

@@ -16,7 +16,7 @@ from core.agent.output_schema import OUTPUT_TOOL
 from core.agent.permissions.actions import Action, actions_of, is_outbound, is_wrapper
 from core.agent.permissions.rules import Effect, Rule, rule_for
 from core.errors import PathRefused
-from core.events.types import ASK_USER, EXIT_PLAN
+from core.events.types import ASK_USER, EXIT_PLAN, LIST_RESOURCES, READ_RESOURCE
 from core.storage.paths import split_path
 from core.storage.workspace import is_record
 
@@ -80,7 +80,9 @@ CONTAINED = frozenset(
         "mcp__local_toolkit__workbench_download",
     }
 )
-HARMLESS = frozenset({"Agent", "Skill", "Task", "TodoWrite", "ToolSearch", "WebSearch", OUTPUT_TOOL})
+HARMLESS = frozenset(
+    {"Agent", "Skill", "Task", "TodoWrite", "ToolSearch", "WebSearch", LIST_RESOURCES, OUTPUT_TOOL}
+)
 PAGE_READERS = frozenset({"mcp__web_reader__webReader"})
 READERS = {"Read": "file_path", "Glob": "path", "Grep": "path"}
 PLANNABLE = frozenset(
@@ -88,6 +90,7 @@ PLANNABLE = frozenset(
         "mcp__local_toolkit__read_local_file",
         "mcp__local_toolkit__list_directory",
         "WebFetch",
+        READ_RESOURCE,
         *HARMLESS,
         *PAGE_READERS,
         *READERS,

@@ -13,6 +13,7 @@ from core.agent.permissions.arguments import ADDRESS_WORDS, host_of, leaves, nam
 from core.agent.permissions.conditions import escape
 from core.agent.permissions.rules import MAIN_ARGUMENTS, Origin, Rule, check
 from core.agent.permissions.shell import command_words
+from core.events.types import READ_RESOURCE
 
 __all__ = ["exact_pattern", "first_word", "option_for", "proposal", "rules_problem", "split_rules"]
 
@@ -115,6 +116,9 @@ def _narrowest(action: Action, folder: Path) -> str | None:
             plain = isinstance(value, str) and command_words(value) and "*" not in value
             return f"Bash({value})" if plain else None
         return _file_rule(action.name, value, folder)
+    if action.name == READ_RESOURCE:
+        # The parts of its address are names on the server.
+        return f"{name}(uri={escape(str(given.get('uri')))})"
     conditions: dict[str, None] = {}
     for argument, values in _destinations(action).items():
         hosts = [host_of(value) for value in values]

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from core.agent.permissions.actions import Action, is_outbound, server_of, subjects_of
+from core.agent.permissions.actions import Action, actions_of, is_outbound, server_of, subjects_of
 from core.agent.permissions.policy import PermissionPolicy, Verdict, is_search
-from core.agent.permissions.proposals import exact_pattern, rules_problem, split_rules
+from core.agent.permissions.proposals import exact_pattern, proposal, rules_problem, split_rules
 from core.agent.permissions.rule_set import RuleSet
 from core.agent.permissions.rules import Effect, Rule
 
@@ -51,6 +51,29 @@ def test_the_web_reader_reads_pages_as_the_crawler_does(tmp_path: Path, mode: st
 def test_a_toolkit_name_on_another_server_asks(tmp_path: Path) -> None:
     judged = policy(tmp_path).judge("mcp__elsewhere__write_local_file", {})
     assert judged.verdict is Verdict.ASK
+
+
+@pytest.mark.parametrize("mode", ["default", "plan"])
+def test_a_resource_is_read_by_the_rules_of_its_server(tmp_path: Path, mode: str) -> None:
+    def judged(rule: str, server: object, effect: Effect = "allow") -> Verdict:
+        rules = (Rule(effect, rule), Rule("allow", "mcp__tickets__*"))
+        given = {"server": server, "uri": "notes://day/1"}
+        return PermissionPolicy(tmp_path, rules, mode=mode).judge("ReadMcpResourceTool", given).verdict
+
+    assert judged("mcp__notes__*", "notes") is Verdict.ALLOW
+    assert judged("ReadMcpResourceTool(uri=notes://day/*)", "notes") is Verdict.ALLOW
+    assert judged("mcp__notes__*", "chat") is judged("mcp__notes__*", ["notes"]) is Verdict.ASK
+    assert judged("mcp__*", "composio__COMPOSIO_SEARCH_NEWS", "deny") is Verdict.ASK
+    assert judged("mcp__tickets__*", "tickets", "deny") is Verdict.DENY
+    assert judged("ReadMcpResourceTool", "tickets", "deny") is Verdict.DENY
+    listed = PermissionPolicy(tmp_path, mode=mode).judge("ListMcpResourcesTool", {})
+    assert listed.verdict is Verdict.ALLOW
+
+
+def test_the_rule_that_is_proposed_for_a_resource_names_it(tmp_path: Path) -> None:
+    actions = actions_of("ReadMcpResourceTool", {"server": "notes", "uri": "notes://day/1"})
+    assert proposal(actions, tmp_path) == ("ReadMcpResourceTool(uri=notes://day/1)",)
+    assert rules_problem(("ReadMcpResourceTool(uri=notes://day/*)",), actions, tmp_path) is None
 
 
 def test_searches_run_alone_and_inside_the_wrapper(tmp_path: Path) -> None:

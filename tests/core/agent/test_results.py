@@ -188,6 +188,15 @@ def test_a_result_that_admits_its_own_failure_is_an_error() -> None:
     assert not observe(RawResult(block=json.dumps(inner))).has_error
 
 
+def test_a_resource_that_does_not_exist_is_an_error() -> None:
+    copy = {"contents": [], "error": "Resource not found: notes://x"}
+    assert (
+        observe(RawResult("Resource not found", message_copy=copy), "ReadMcpResourceTool").error
+        == copy["error"]
+    )
+    assert not observe(RawResult("{}", message_copy={"contents": []}), "ReadMcpResourceTool").has_error
+
+
 @pytest.mark.parametrize("part", [False, True])
 def test_the_output_of_a_command_is_read_from_its_file(tmp_path: Path, part: bool) -> None:
     folder = tmp_path / "projects" / "p" / "s" / "tool-results"

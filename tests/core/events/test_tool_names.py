@@ -33,6 +33,13 @@ def test_a_subagent_is_called_by_its_name() -> None:
     assert tool_label("Agent", {}) == "Agent"
 
 
+def test_a_resource_is_named_as_a_person_writes_it() -> None:
+    given_ = {"server": "notes", "uri": "notes://today"}
+    assert tool_label("ReadMcpResourceTool", given_) == "ReadResource"
+    assert main_argument("ReadMcpResourceTool", given_) == "notes:notes://today"
+    assert tool_label("ListMcpResourcesTool", {}) == "ListResources"
+
+
 def test_the_shown_argument_is_one_clean_line() -> None:
     assert main_argument("x", {"limit": 3, "query": "AI chip"}) == "AI chip"
     assert main_argument("x", {"urls": ["https://a.example", "https://b.example"]}) == "2 pages"
