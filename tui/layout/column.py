@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import ClassVar
 
 from textual.containers import Vertical
-from textual.geometry import Size
-from textual.reactive import Reactive
+
+from tui.widgets.unscrolled import unscrolled_size
 
 __all__ = ["Column"]
 
@@ -17,5 +17,4 @@ class Column(Vertical):
     # The column itself is never visible between its panes: one blank line is enough.
     BLANK: ClassVar[bool] = True
 
-    # Nothing scrolls in it. Otherwise a resized column would ask for a second layout, and paint its panes twice.
-    virtual_size = Reactive(Size(0, 0), layout=False, repaint=False)
+    virtual_size = unscrolled_size()

@@ -32,6 +32,7 @@ from tui.layout.tabs import PaneTabs
 from tui.panes.spec import column_specs, pane_specs, side_specs, tab_specs
 from tui.theme.stylesheet import CachedStylesheet
 from tui.widgets.placeholder import Placeholder
+from tui.widgets.unscrolled import unscrolled_size
 
 if TYPE_CHECKING:
     from tui.panes.moment import CursorMoved
@@ -93,6 +94,8 @@ class Frame(PaneRequests):
         key_binding("pane.link", "C", "link", "conversation and trace: link their cursors"),
     ]
 
+    virtual_size = unscrolled_size()
+
     class LaidOut(Message):
         """The panes were laid out: others may be in sight than before."""
 
@@ -105,6 +108,7 @@ class Frame(PaneRequests):
         self.splits = Splitters(self, layout)
         self.side: str = self.splits.side
         self._noted_at = float("-inf")
+        self._marked = False
 
     def compose(self) -> ComposeResult:
         """Put down an empty box in place of each pane and of the prompt."""
@@ -172,10 +176,6 @@ class Frame(PaneRequests):
 
     def on_mount(self) -> None:
         """Lay out before the first frame, so that it is drawn once."""
-        self.lay_out()
-
-    def on_resize(self, event: events.Resize) -> None:
-        """Lay out for the new size."""
         self.lay_out()
 
     def lay_out(self) -> None:
@@ -319,6 +319,10 @@ class Frame(PaneRequests):
     def _mark_maximised(self) -> None:
         """Show in the border of the maximised pane how to restore it."""
         words = f"maximised · {keys_of(self.app).shown('pane.maximise')} back" if self.is_zoomed else ""
+        if not words and not self._marked:
+            # What a pane itself shows there stays.
+            return
+        self._marked = bool(words)
         for spec in tab_specs():
             pane = self.query_one(f"#{spec.name}")
             if spec.name == "workspace" and not isinstance(pane, Placeholder):

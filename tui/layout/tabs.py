@@ -11,6 +11,7 @@ from textual.message import Message
 from textual.widget import Widget
 
 from tui.panes.spec import PaneSpec
+from tui.widgets.unscrolled import unscrolled_size
 
 __all__ = ["PaneTabs"]
 
@@ -20,6 +21,8 @@ class PaneTabs(Widget):
 
     No name is cut: where there is no room for all, the others than the active one are there as their numbers.
     """
+
+    virtual_size = unscrolled_size()
 
     @dataclass
     class Chosen(Message):

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 from textual import events
+from textual.content import Content
 from textual.pilot import Pilot
 
 from core.events.types import ObserverFinished, ObserverStarted, ToolCallFinished, ToolCallStarted
@@ -149,6 +150,16 @@ async def test_a_maximised_pane_says_so_and_how_to_return(
         await until(lambda: "maximised · z back" in screen_text(app))
         await pilot.press("z")
         await until(lambda: "maximised" not in screen_text(app))
+
+
+async def test_what_a_pane_reports_on_its_border_survives_a_new_size(tmp_path: Path) -> None:
+    app = make_app(tmp_path, make_session(tmp_path))
+    async with app.run_test(size=MEDIUM) as pilot:
+        await settled(app, pilot)
+        app.frame.query_one("#conversation").border_subtitle = Content("17 new ↓")
+        await pilot.resize_terminal(MEDIUM[0] + 2, MEDIUM[1])
+        await until(lambda: app.frame.size.width == MEDIUM[0] + 2)
+        assert "17 new ↓" in screen_text(app)
 
 
 async def test_where_one_pane_has_room_maximising_says_why_nothing_changes(tmp_path: Path) -> None:

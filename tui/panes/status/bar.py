@@ -21,6 +21,7 @@ from tui.keys.hints import Hint
 from tui.keys.keymap import keys_of
 from tui.panes.status.facts import StatusFacts
 from tui.panes.status.layout import Cell, Line, lay_out
+from tui.widgets.unscrolled import unscrolled_size
 
 if TYPE_CHECKING:
     from core.settings.model import Settings
@@ -77,6 +78,7 @@ class StatusLine(Widget):
             self.command = command
             self.rows = rows
 
+    virtual_size = unscrolled_size()
     state: reactive[str] = reactive("starting")
     hint: reactive[str] = reactive("")
     escape: reactive[str] = reactive("")
