@@ -134,7 +134,7 @@ async def compose_session(
         observers, pipelines = await _load_handlers(settings, workspace, roster, bus)
         worker = _start_worker(workspace, stack)
         runner = _start_observers(observers, roster.rules, workspace, bus, worker, stack)
-        runner.start(lambda work: spawn(work, "observer", "observers"))
+        runner.start(spawn)
         artifacts = ArtifactWatch(workspace, bus.publish)
         bus.subscribe(artifacts.handle_event)
         artifacts.start(spawn)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine, Sequence
+from functools import partial
 from typing import Any
 
 from core.agent.loop import AgentLoop
@@ -95,9 +96,9 @@ class AgentConnection:
             finally:
                 self._connecting = None
             self._handles += [
-                self._spawn(loop.read(), "reader", "agent"),
-                self._spawn(loop.watch_servers(), "servers", "agent"),
-                self._spawn(self._watch_end(loop), "watch", "agent"),
+                self._spawn(loop.read, "reader", "agent"),
+                self._spawn(loop.watch_servers, "servers", "agent"),
+                self._spawn(partial(self._watch_end, loop), "watch", "agent"),
             ]
             return True
 

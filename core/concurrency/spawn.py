@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Coroutine
 from typing import Any, Protocol
 
-__all__ = ["Handle", "Spawn", "spawn_task"]
+__all__ = ["Handle", "Spawn", "Work", "spawn_task"]
 
 
 class Handle(Protocol):
@@ -16,10 +16,13 @@ class Handle(Protocol):
         """Stop it."""
 
 
-Spawn = Callable[[Coroutine[Any, Any, None], str, str], Handle]
-"""Starts a coroutine in the background: (coroutine, name, group) -> handle."""
+Work = Callable[[], Coroutine[Any, Any, Any]]
+"""A coroutine function, with its arguments in a `partial`: nothing is left to be awaited if it never begins."""
+
+Spawn = Callable[[Work, str, str], Handle]
+"""Starts work in the background: (work, name, group) -> handle."""
 
 
-def spawn_task(work: Coroutine[Any, Any, None], name: str, group: str) -> Handle:
-    """Start a coroutine as a plain asyncio task; the caller keeps the handle."""
-    return asyncio.get_running_loop().create_task(work, name=f"{group}:{name}")
+def spawn_task(work: Work, name: str, group: str) -> Handle:
+    """Start work as a plain asyncio task; the caller keeps the handle."""
+    return asyncio.get_running_loop().create_task(work(), name=f"{group}:{name}")

@@ -45,8 +45,7 @@ class QueryRunner:
     def begin(self, spawn: Spawn) -> None:
         """Start running queries in a task; has no effect after `stop`."""
         if not self._over:
-            self._ended.clear()
-            self._handle = spawn(self._run_all(), "queries", "agent")
+            self._handle = spawn(self._run_all, "queries", "agent")
 
     def wake(self) -> None:
         """Check again for a query that may run."""
@@ -72,6 +71,7 @@ class QueryRunner:
             log.warning("the running query did not end")
 
     async def _run_all(self) -> None:
+        self._ended.clear()
         try:
             while not self._over:
                 while (text := self._next()) is not None:

@@ -70,7 +70,7 @@ class ArtifactWatch:
 
     def start(self, spawn: Spawn) -> None:
         """Begin to watch, in a task made by `spawn`."""
-        self._handle = spawn(self._watch(), "artifacts", "observers")
+        self._handle = spawn(self._watch, "artifacts", "observers")
 
     async def finish(self) -> None:
         """Stop watching, and report what changed since the last check."""

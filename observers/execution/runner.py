@@ -6,12 +6,13 @@ import asyncio
 import logging
 import threading
 from collections import deque
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from queue import SimpleQueue
 from types import MappingProxyType
-from typing import Any
 
+from core.concurrency.spawn import Spawn
 from core.concurrency.worker import WorkerUnavailable
 from core.events.types import Event
 from core.observation import ToolResult
@@ -21,10 +22,7 @@ from observers.execution.offload import ResultOffload
 from observers.execution.run import ObserverMetrics, Run, perform, planned_run
 from observers.execution.spool import SpoolFile, WaitingResult
 
-__all__ = ["ObserverRunner", "Spawn"]
-
-Spawn = Callable[[Coroutine[Any, Any, None]], object]
-"""Starts a coroutine as a task that its owner keeps: `asyncio.create_task`, or a Textual worker."""
+__all__ = ["ObserverRunner"]
 
 _log = logging.getLogger(__name__)
 _LOST = "the session ended before it finished"
@@ -129,7 +127,9 @@ class ObserverRunner:
 
     def start(self, spawn: Spawn) -> None:
         """Start the workers, each as a task made by `spawn`."""
-        self._tasks += [spawn(self._work(number)) for number in range(self._workers)]
+        self._tasks += [
+            spawn(partial(self._work, number), "observer", "observers") for number in range(self._workers)
+        ]
 
     def submit(self, result: ToolResult) -> None:
         """Queue a result for every observer that wants it; never blocks, drops or raises."""

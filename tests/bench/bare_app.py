@@ -10,6 +10,7 @@ import asyncio
 import json
 import sys
 from collections.abc import AsyncIterator
+from functools import partial
 from typing import ClassVar
 from urllib.parse import urlsplit
 
@@ -17,6 +18,7 @@ from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
 from textual.widgets import Input, Log, Markdown
+from textual.worker import Worker
 
 LOG = "log"
 
@@ -48,7 +50,7 @@ class BareApp(App[None]):
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         event.input.clear()
-        self.run_worker(self._answer(event.value))
+        _: Worker[None] = self.run_worker(partial(self._answer, event.value))
 
     async def _answer(self, query: str) -> None:
         if self._kind == LOG:

@@ -17,6 +17,7 @@ import msgspec
 
 from core.agent.messages.result_storage import ResultStore
 from core.agent.messages.results import RawResult, ResultAdapter
+from core.concurrency.spawn import spawn_task
 from core.concurrency.worker import WorkerProcess
 from core.events.types import ArtifactSaved, Event, ObserverFinished
 from core.observation import ToolResult
@@ -75,7 +76,7 @@ class Bench:
         self.runner = ObserverRunner(
             observers, ObserverContext(self.workspace), self._publish, offload=offload
         )
-        self.runner.start(asyncio.create_task)
+        self.runner.start(spawn_task)
 
     async def settled(self, number: int, block: str) -> ToolResult:
         """A result as the loop hands it over: read and stored by the settler, in a thread."""

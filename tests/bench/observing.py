@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from core.bus import Bus
+from core.concurrency.spawn import spawn_task
 from core.observation import (
     AnyObservation,
     CrawlObservation,
@@ -54,7 +55,7 @@ async def _submit(base: Path, batch: int) -> list[float]:
     """Microseconds of each hand-over; after every batch the observers get the time to work it off."""
     workspace = Workspace.create(base, datetime.now(UTC))
     runner = ObserverRunner(default_observers(), ObserverContext(workspace), Bus().publish)
-    runner.start(asyncio.create_task)
+    runner.start(spawn_task)
     results = [_result(number) for number in range(RESULTS)]
     for result in results:
         if isinstance(result.observation, FileWriteObservation):

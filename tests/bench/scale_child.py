@@ -28,7 +28,7 @@ class ScaleApp(UaTuiApp):
     """Publishes the calls behind its first frame, and says in its title when all are there."""
 
     def on_mount(self) -> None:
-        self.spawn(self._bring_calls(), "calls", "bench")
+        self.spawn(self._bring_calls, "calls", "bench")
 
     async def _bring_calls(self) -> None:
         while self.session is None or self.state != "idle":  # noqa: ASYNC110  # nobody tells

@@ -6,10 +6,10 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
+from core.concurrency.spawn import spawn_task
 from core.events.types import ArtifactSaved, Event, ObserverFinished, ObserverStarted
 from core.observation import ToolResult
 from core.plugins import PluginProblem
@@ -190,18 +190,12 @@ class It:
     assert expected in (finished.error or "")
     events: list[Event] = []
     runner = ObserverRunner([observer], context, events.append)
-    runner.start(_spawn)
+    runner.start(spawn_task)
     runner.submit(result("mcp__a__b", "x"))
     assert await runner.drain() == []
     (live,) = [event for event in events if isinstance(event, ObserverFinished)]
     assert (live.status, live.error) == ("failed", finished.error)
     assert runner.metrics["it"].failed == 1
-
-
-def _spawn(work: Any) -> object:
-    import asyncio
-
-    return asyncio.get_running_loop().create_task(work)
 
 
 def test_what_was_saved_counts_although_another_claim_is_wrong(

@@ -20,6 +20,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from core.agent.definitions.rules import RequestPattern, Rule
+from core.concurrency.spawn import spawn_task
 from core.concurrency.worker import WorkerProcess
 from core.events.types import ArtifactSaved, Event, ObserverFinished
 from core.observation import NativeObservation, TextContent, ToolCall, ToolResult
@@ -191,7 +192,7 @@ async def test_what_cannot_be_read_is_reported_and_stops_nobody(
     events: list[Event] = []
     offload = ResultOffload(aside, [observer.name for observer in observers if observer.name != "probe"])
     runner = ObserverRunner(observers, context, events.append, offload=offload)
-    runner.start(asyncio.get_running_loop().create_task)
+    runner.start(spawn_task)
     hostile = {
         "lists": "[" * 100_000,
         "objects": '{"a":' * 5_000,
@@ -224,7 +225,7 @@ async def test_without_a_child_process_large_results_are_observed_all_the_same(
     observers = default_observers(plugins=False)
     offload = ResultOffload(aside, [observer.name for observer in observers])
     runner = ObserverRunner(observers, context, events.append, offload=offload)
-    runner.start(asyncio.get_running_loop().create_task)
+    runner.start(spawn_task)
     rows = [{"title": "T" * 400, "url": f"https://a.example/{n}"} for n in range(2_000)]
     runner.submit(result(SEARCH, {"results": rows}))
     assert await runner.drain(60) == []
@@ -242,7 +243,7 @@ async def test_a_large_result_of_a_custom_sub_agent_is_checked_against_the_rules
     observers = default_observers(plugins=False, rules=rules)
     offload = ResultOffload(aside, [observer.name for observer in observers], rules)
     runner = ObserverRunner(observers, context, events.append, offload=offload)
-    runner.start(asyncio.get_running_loop().create_task)
+    runner.start(spawn_task)
     text = (TextContent("words " * LARGE),)
     for tool_use_id, prompt in (("toolu_1", "A CHART of sales"), ("toolu_2", "Charting is not asked for")):
         arguments = {"subagent_type": "chart-maker", "prompt": prompt}
@@ -375,7 +376,7 @@ async def test_the_work_of_twenty_slow_observers_is_waited_for(
 
     events: list[Event] = []
     runner = ObserverRunner([Probe(slowly)], context, events.append)
-    runner.start(asyncio.get_running_loop().create_task)
+    runner.start(spawn_task)
     for number in range(20):
         runner.submit(result("mcp__a__b", "x", f"toolu_{number}"))
     assert await runner.drain(60) == []
@@ -392,7 +393,7 @@ async def test_a_second_request_to_end_names_what_is_lost(context: ObserverConte
 
     events: list[Event] = []
     runner = ObserverRunner([Probe(hang)], context, events.append)
-    runner.start(asyncio.get_running_loop().create_task)
+    runner.start(spawn_task)
     for number in range(20):
         runner.submit(result("mcp__a__b", "x", f"toolu_{number}"))
     draining = asyncio.create_task(runner.drain(600))
@@ -413,7 +414,7 @@ async def test_of_three_thousand_results_at_once_every_one_is_saved(
     words = "words " * 480
     events: list[Event] = []
     runner = ObserverRunner(default_observers(plugins=False), context, events.append)
-    runner.start(asyncio.get_running_loop().create_task)
+    runner.start(spawn_task)
     for number in range(3_000):
         rows = [{"title": "T", "url": f"https://a.example/{number}/{n}", "snippet": words} for n in range(10)]
         runner.submit(result(SEARCH, {"results": rows}, f"toolu_{number}"))

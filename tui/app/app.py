@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Coroutine, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -19,6 +19,7 @@ from textual.worker import Worker, WorkerState
 
 from core.concurrency.allocator import return_large_blocks
 from core.concurrency.garbage_collection import deferred
+from core.concurrency.spawn import Work
 from core.errors import CredentialsError
 from core.settings.model import Settings
 from tui.app.base_app import BaseApp
@@ -55,6 +56,7 @@ from tui.terminal.disconnect import guard_output
 from tui.terminal.input_wait import wait_for_input
 from tui.terminal.paste import guard_pastes
 from tui.widgets.text_field import focused_field
+from tui.workers import start_job
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -204,9 +206,9 @@ class UaTuiApp(BaseApp):
         self.watch(self.screen_stack[0], "focused", self._key_hints.update)
         await self.key_queue.resume()
         self._pump.resume()
-        self.spawn(self._open(), "session", "agent")
+        self.spawn(self._open, "session", "agent")
         if not self.source.is_read_only:
-            self.spawn(self._open_history(), "history", "screen")
+            self.spawn(self._open_history, "history", "screen")
         self._notify_ignored_files()
 
     def _event_handlers(self) -> list[EventHandler]:
@@ -242,9 +244,9 @@ class UaTuiApp(BaseApp):
 
     # -- work in the background -------------------------------------------------------------------
 
-    def spawn(self, work: Coroutine[Any, Any, Any], name: str, group: str) -> Worker[Any]:
-        """Run a coroutine as a worker; its failure is shown and never ends the application."""
-        return self.run_worker(work, name=name, group=group, exit_on_error=False)
+    def spawn(self, work: Work, name: str, group: str) -> Worker[Any]:
+        """Run a coroutine function as a worker; its failure is shown and never ends the application."""
+        return start_job(self, work, group, name=name, replacing=False)
 
     def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
         """Show the failure of a worker."""
@@ -433,7 +435,7 @@ class UaTuiApp(BaseApp):
 
     def _interrupt(self) -> None:
         if self._session is not None:
-            self.spawn(self._session.interrupt(), "interrupt", "agent")
+            self.spawn(self._session.interrupt, "interrupt", "agent")
             self.status.handle_events([])
 
     def open_sessions(self) -> None:
@@ -487,7 +489,7 @@ class UaTuiApp(BaseApp):
         """Start the agent again after a failure."""
         if self.state in ("failed", NOT_SET_UP):
             self.failures.clear()
-            self.spawn(self._open(), "restart" if self._session else "session", "agent")
+            self.spawn(self._open, "restart" if self._session else "session", "agent")
 
     def action_copy_or_quit(self) -> None:
         """Copy the selection; without one say how to quit, and quit when pressed twice."""

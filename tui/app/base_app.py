@@ -18,7 +18,7 @@ from textual.errors import NoWidget
 from textual.filter import LineFilter
 from textual.notifications import SeverityLevel
 from textual.widget import MountError
-from textual.worker import Worker, WorkerFailed
+from textual.worker import WorkerFailed
 
 from core.settings.theme_names import OWN_THEMES
 from core.text import clean_line
@@ -35,6 +35,7 @@ from tui.terminal.suspend import repaint_when_continued, suspend_process
 from tui.theme.colors_256 import PaletteFilter
 from tui.theme.stylesheet import CachedStylesheet
 from tui.theme.themes import MISSING, THEMES, readable, setting_of, theme_named
+from tui.workers import start_job
 
 if TYPE_CHECKING:
     from textual.command import CommandPalette
@@ -265,7 +266,7 @@ class BaseApp(App[str]):
         self.chosen_theme = setting_of(self.theme)
         if self.theme_store is not None:
             work = partial(self._store_theme, self.theme_store, self.chosen_theme)
-            _: Worker[None] = self.run_worker(work, name="theme", group="kept theme", exit_on_error=False)
+            start_job(self, work, "kept theme", name="theme", replacing=False)
 
     async def _store_theme(self, store: Callable[[str], str], name: str) -> None:
         # One after the other: the last choice is the one that stays.
@@ -274,13 +275,7 @@ class BaseApp(App[str]):
                 self.notify(clean_line(problem, 500), severity="warning", markup=False)
 
     def _prepare(self, themes: Sequence[Theme]) -> None:
-        _: Worker[None] = self.run_worker(
-            partial(self._prepare_all, themes),
-            name="themes",
-            group="themes",
-            exclusive=True,
-            exit_on_error=False,
-        )
+        start_job(self, partial(self._prepare_all, themes), "themes")
 
     async def _prepare_all(self, themes: Sequence[Theme]) -> None:
         for theme in themes:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from textual.screen import Screen
     from textual.worker import Worker
 
+    from core.concurrency.spawn import Work
     from tui.app.event_pump import EventPump
     from tui.keys.keymap import Keys
     from tui.layout.frame import Frame
@@ -90,8 +91,8 @@ class AppPort(Protocol):
     ) -> object:
         """Show a screen above the others; `callback` gets its result."""
 
-    def spawn(self, work: Coroutine[Any, Any, Any], name: str, group: str) -> Worker[Any]:
-        """Run a coroutine as a worker."""
+    def spawn(self, work: Work, name: str, group: str) -> Worker[Any]:
+        """Run a coroutine function as a worker."""
 
     def restart_agent(self) -> None:
         """Start the agent again after a failure."""

@@ -17,6 +17,7 @@ from textual.widget import Widget
 from tui.graphics.capabilities import Canvas, Graphics, cell_size, detect_graphics
 from tui.graphics.image import KittyPicture, Picture, PlacedPicture, SixelPicture
 from tui.graphics.kitty import PICTURE_KEYS, deletion, transmission
+from tui.workers import start_job
 
 __all__ = ["PictureAnchor", "PictureStore"]
 
@@ -147,7 +148,7 @@ class PictureStore:
             self._outbox.append(placed)
         if not self._sending:
             self._sending = True
-            self._app.run_worker(self._send_all(), name="pictures", group="pictures", exit_on_error=False)
+            start_job(self._app, self._send_all, "pictures", replacing=False)
 
     async def _send_all(self) -> None:
         # A deletion would abort a transmission in progress, so pictures are processed one after the other.

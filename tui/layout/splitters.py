@@ -12,11 +12,11 @@ from textual import events
 from textual.geometry import Offset, Region
 from textual.timer import Timer
 from textual.widget import Widget
-from textual.worker import Worker
 
 from tui.layout.proportions import Proportions, columns, pane_lines, with_border, with_lines
 from tui.layout.store import Layout, LayoutStore
 from tui.panes.spec import column_specs, pane_specs, side_specs
+from tui.workers import start_job
 
 if TYPE_CHECKING:
     from tui.layout.frame import Frame
@@ -265,9 +265,7 @@ class Splitters:
             self._store_timer = self._frame.set_timer(KEEP_SECONDS, self._store_soon)
 
     def _store_soon(self) -> None:
-        _: Worker[None] = self._frame.run_worker(
-            self.store, name="layout", group="layout", exit_on_error=False
-        )
+        start_job(self._frame, self.store, "layout", replacing=False)
 
     async def store(self) -> None:
         """Store changes that are not stored yet."""

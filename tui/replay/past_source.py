@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from typing import TYPE_CHECKING
 
 from textual.content import Content
@@ -64,7 +65,7 @@ class PastSource(SessionSource):
         await loader.show_end()
         self._show_stats(host)
         self.end_shown.set()
-        host.spawn(self._load_rest(host, loader), "past session", "past")
+        host.spawn(partial(self._load_rest, host, loader), "past session", "past")
 
     async def _load_rest(self, host: SessionHost, loader: SessionLoader) -> None:
         if not self._session.complete:

@@ -70,7 +70,7 @@ class ResumedSource(SessionSource):
         if self._past.complete:
             self._go_live(host)
         else:
-            host.spawn(self._load_all(host, loader), "past session", "past")
+            host.spawn(partial(self._load_all, host, loader), "past session", "past")
 
     async def _load_all(self, host: SessionHost, loader: SessionLoader) -> None:
         try:

@@ -5,9 +5,12 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from textual.app import App
+
+from tui.workers import start_job
 
 __all__ = ["browse", "why_no_browser"]
 
@@ -31,7 +34,7 @@ def browse(app: App[Any], url: str) -> None:
     if (why := why_no_browser(os.environ)) is not None:
         _notify_unopened(app, why)
     else:
-        app.run_worker(_browse(app, url), name="link", group="link", exit_on_error=False)
+        start_job(app, partial(_browse, app, url), "link", replacing=False)
 
 
 async def _browse(app: App[Any], url: str) -> None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
 from textual.app import App
 from textual.dom import DOMNode
+
+from tui.workers import start_job
 
 if TYPE_CHECKING:
     from tui.terminal.clipboard import Clipboard, Copied
@@ -41,7 +43,7 @@ class Copying:
         """Copy in the background and report it as `what`."""
         # Textual pastes this text inside the application.
         self._app._clipboard = text
-        self._app.run_worker(self._copy(text, what), name="copy", group="copy", exit_on_error=False)
+        start_job(self._app, partial(self._copy, text, what), "copy", replacing=False)
 
     async def _copy(self, text: str, what: str) -> None:
         driver = self._app._driver
@@ -51,7 +53,7 @@ class Copying:
     def save(self) -> None:
         """Save what was copied last in a file, in case the terminal ignored it."""
         if self._app.clipboard:
-            self._app.run_worker(self._save(), name="copy", group="copy", exit_on_error=False)
+            start_job(self._app, self._save, "copy", replacing=False)
         else:
             self._app.notify("Nothing copied yet.", markup=False)
 

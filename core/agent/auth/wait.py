@@ -6,6 +6,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Literal
 
 from core.concurrency.spawn import Handle, Spawn
@@ -52,7 +53,7 @@ class AccountPoll:
         self.stop()
         is_connected = self._service()
         if event.toolkit and is_connected is not None:
-            self._handle = self._spawn(self._follow(event.toolkit, is_connected), "account", "auth")
+            self._handle = self._spawn(partial(self._follow, event.toolkit, is_connected), "account", "auth")
 
     def stop(self) -> None:
         """Stop polling."""

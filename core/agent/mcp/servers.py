@@ -321,4 +321,4 @@ class Servers:
             finally:
                 self._work.pop(number, None)
 
-        self._work[number] = spawn_task(kept(), "servers", "agent")
+        self._work[number] = spawn_task(kept, "servers", "agent")

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from core.concurrency.spawn import Handle, Work, spawn_task
 from core.events.types import ArtifactSaved, Event, ObserverFinished, ObserverStarted
 from core.observation import ToolCall, ToolResult
 from observers.base import Interest, ObserverContext, Outcome, Saved
@@ -47,7 +48,7 @@ def started(
         events.append(event)
 
     runner = ObserverRunner(observers, context, publish, **options)
-    runner.start(asyncio.get_running_loop().create_task)
+    runner.start(spawn_task)
     return runner, events
 
 
@@ -150,7 +151,7 @@ async def test_a_curious_run_that_fails_or_is_lost_is_reported(
             failed.set()
 
     runner = ObserverRunner([Nosy(work=work)], context, publish, workers=2)
-    runner.start(asyncio.get_running_loop().create_task)
+    runner.start(spawn_task)
     for number, text in enumerate(("fail", "hang", "hang", "waits")):
         runner.submit(result("mcp__a__b", text, f"t{number}"))
     await failed.wait()
@@ -231,7 +232,12 @@ async def test_cancelled_workers_lose_nothing(context: ObserverContext, result: 
     events: list[Event] = []
     runner = ObserverRunner([probe], context, events.append, workers=1)
     tasks: list[asyncio.Task[None]] = []
-    runner.start(lambda work: tasks.append(asyncio.create_task(work)))
+
+    def spawn(work: Work, *_names: str) -> Handle:
+        tasks.append(asyncio.create_task(work()))
+        return tasks[-1]
+
+    runner.start(spawn)
     for number in range(3):
         runner.submit(result("mcp__a__b", "x", f"t{number}"))
     await asyncio.to_thread(begun.wait, 20)
@@ -251,7 +257,7 @@ async def test_every_default_observer_judges_any_call(
 ) -> None:
     events: list[Event] = []
     runner = ObserverRunner(default_observers(), context, events.append)
-    runner.start(asyncio.get_running_loop().create_task)
+    runner.start(spawn_task)
     runner.submit(result(tool, "odd", path=7, tools={"a": None}, output_path=[]))
     assert await runner.drain() == []
     assert all(event.status != "failed" for event in finished(events))

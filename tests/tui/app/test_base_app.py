@@ -5,6 +5,7 @@ from textual.app import ComposeResult
 from textual.message import Message
 from textual.widget import Widget
 from textual.widgets import Static
+from textual.worker import Worker
 
 from tests.tui.files_host import until
 from tui.app.base_app import BaseApp
@@ -29,7 +30,7 @@ class Slow(Static):
 
     async def on_slow_begin(self) -> None:
         if self._in_worker:
-            self.app.run_worker(self._find_late())
+            _: Worker[None] = self.app.run_worker(self._find_late)
         else:
             await self._find_late()
 

@@ -347,7 +347,7 @@ async def test_a_worker_that_fails_is_reported_and_the_screen_lives_on(tmp_path:
 
     async with app.run_test() as pilot:
         await settled(app, pilot)
-        app.spawn(bad(), "observers", "observers")
+        app.spawn(bad, "observers", "observers")
         while not app.notice.display:
             await pilot.pause()
         assert "observers: [/] ]0;x broke" in app.notice.text

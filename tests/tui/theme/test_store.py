@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import tomllib
 from collections.abc import Callable
 from functools import partial
@@ -18,7 +17,6 @@ from tests.tui.fakes import make_app, make_session
 from tests.tui.files_host import screen_text, until
 from tui.app.app import UaTuiApp
 from tui.theme.store import store_theme
-from tui.theme.themes import THEMES
 
 
 def kept_in(folder: Path, **environ: str) -> Callable[[str], str]:
@@ -124,13 +122,3 @@ async def test_our_themes_come_first_in_the_list_and_say_what_they_are(tmp_path:
         await pilot.pause()
         shown = screen_text(app)
         assert shown.index("dark") < shown.index("light") < shown.index("ansi") < shown.index("ansi-dark")
-
-
-async def test_preparing_themes_can_be_replaced_before_it_began(tmp_path: Path) -> None:
-    app = make_app(tmp_path, make_session(tmp_path))
-    async with app.run_test(size=(80, 24)):
-        # The second cancels the first; a coroutine that is never awaited would fail the test.
-        app._prepare(THEMES)
-        app._prepare(THEMES)
-        await until(lambda: not any(worker.group == "themes" for worker in app.workers))
-    gc.collect()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, cast
 
 from core.errors import SettingsError
@@ -58,7 +59,7 @@ class PermissionModeSelection:
 
     def change(self, mode: str) -> None:
         """Change the mode of the session."""
-        self._app.spawn(self._change(cast("PermissionMode", mode)), "permission mode", "agent")
+        self._app.spawn(partial(self._change, cast("PermissionMode", mode)), "permission mode", "agent")
 
     async def _change(self, mode: PermissionMode) -> None:
         session = self._app.session

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from core.errors import ConnectionFailed
@@ -62,7 +63,7 @@ class Queries:
             self.send(text)
         else:
             self._app.frame.follow_conversation()
-            self._app.spawn(self._steer(self._app.session, text), "steer", "agent")
+            self._app.spawn(partial(self._steer, self._app.session, text), "steer", "agent")
 
     async def _steer(self, session: SessionPort, text: str) -> None:
         if await session.steer(text):
@@ -75,7 +76,7 @@ class Queries:
     def stop_subagent(self, tool_use_id: str) -> None:
         """Stop the sub-agent that a call started."""
         if self._app.session is not None:
-            self._app.spawn(self._stop_subagent(self._app.session, tool_use_id), "stop", "agent")
+            self._app.spawn(partial(self._stop_subagent, self._app.session, tool_use_id), "stop", "agent")
 
     async def _stop_subagent(self, session: SessionPort, tool_use_id: str) -> None:
         try:

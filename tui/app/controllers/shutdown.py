@@ -9,6 +9,7 @@ import signal
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING
 
 from core.events.types import Event, ObserverFinished, ObserverStarted
@@ -107,7 +108,7 @@ class Shutdown:
             return
         self._begun = True
         self._app.status.hint = f"closing…  {self._key} quits at once"
-        self._app.spawn(self._close(reason, code, result), "close", "close")
+        self._app.spawn(partial(self._close, reason, code, result), "close", "close")
 
     async def _close(self, reason: str, code: int, result: str | None) -> None:
         try:

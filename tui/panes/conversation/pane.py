@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from datetime import UTC, datetime, tzinfo
+from functools import partial
 from pathlib import Path
 from typing import ClassVar, Self
 
@@ -33,7 +34,7 @@ from tui.render.format import spinner
 from tui.render.markdown import MARKDOWN_COMPONENTS, warm_up
 from tui.terminal.copy import copy_text
 from tui.virtual_list.virtual_list import VirtualList
-from tui.widgets.workers import start_job
+from tui.workers import start_job
 
 __all__ = ["ConversationPane"]
 
@@ -146,7 +147,7 @@ class ConversationPane(VirtualList[Block]):
         self.dialogue.key_of_newest = keys_of(self.app).shown("report.open")
         self._timer = self.set_interval(TICK, self._advance, pause=True)
         self._run_timer()
-        self.run_worker(warm_up, group="warm-up", thread=True, exit_on_error=False)
+        start_job(self, partial(asyncio.to_thread, warm_up), "warm-up")
 
     # -- events -----------------------------------------------------------------------------------
 

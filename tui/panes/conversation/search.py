@@ -23,7 +23,7 @@ from tui.panes.conversation.copy import text_of_block
 from tui.virtual_list.cache import Rendered
 from tui.virtual_list.typed_query import TypedQuery
 from tui.virtual_list.virtual_list import Bookmark, VirtualList
-from tui.widgets.workers import start_job
+from tui.workers import start_job
 
 __all__ = ["Findings", "Hit", "Search", "Span", "drawn_matches"]
 

@@ -19,7 +19,7 @@ from core.agent.attachments.mentions import mentions_in
 from core.events.units import size
 from core.text import clean_line
 from tui.render.format import middle_cut, tail_cut
-from tui.widgets.workers import start_job
+from tui.workers import start_job
 
 if TYPE_CHECKING:
     from tui.graphics.image import Picture, PlacedPicture

@@ -12,7 +12,7 @@ from textual.widget import Widget
 from textual.widgets import TextArea
 
 from tui.panes.prompt.completion import MOST_OFFERED, CompletionList, Offer, Sought, file_offers, sought_at
-from tui.widgets.workers import start_job
+from tui.workers import start_job
 
 if TYPE_CHECKING:
     from tui.panes.prompt.file_index import FileIndex, FoundFile

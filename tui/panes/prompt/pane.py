@@ -32,7 +32,7 @@ from tui.panes.prompt.queue_bar import QueueBar
 from tui.terminal.dropped import dropped_files, may_be_dropped
 from tui.terminal.output_filter import strip_controls
 from tui.widgets.placeholder import ASK
-from tui.widgets.workers import start_job
+from tui.workers import start_job
 
 if TYPE_CHECKING:
     from tui.widgets.command import Command

@@ -14,7 +14,7 @@ from tui.panes.trace.rows import SLOW
 from tui.render.format import Mark
 from tui.virtual_list.source import EntryList
 from tui.virtual_list.typed_query import TypedQuery
-from tui.widgets.workers import start_job
+from tui.workers import start_job
 
 if TYPE_CHECKING:
     from tui.panes.trace.tree_rows import TreeRows

@@ -23,7 +23,7 @@ from core.text import clean_line, natural_key
 from tui.keys.places import COPY_FILE, key_binding
 from tui.panes.workspace.folder_tree import Row
 from tui.terminal.copy import copy_text
-from tui.widgets.workers import start_job
+from tui.workers import start_job
 
 if TYPE_CHECKING:
     from tui.panes.workspace.locations import Place

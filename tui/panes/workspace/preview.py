@@ -29,7 +29,7 @@ from tui.viewers.document import Document, JoinedBody
 from tui.viewers.reader import FileUnviewable
 from tui.viewers.view.document_view import DocumentView
 from tui.viewers.view.reading import READING, read_document
-from tui.widgets.workers import start_job
+from tui.workers import start_job
 
 __all__ = ["PreviewPane"]
 

@@ -26,7 +26,7 @@ from tui.panes.workspace.scan import FileEntry, list_folders
 from tui.panes.workspace.watch import FolderWatch, Hints, Unseen
 from tui.virtual_list.cache import Rendered
 from tui.virtual_list.virtual_list import VirtualList
-from tui.widgets.workers import start_job
+from tui.workers import start_job
 
 __all__ = ["WorkspaceTree"]
 

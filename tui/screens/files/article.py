@@ -29,7 +29,7 @@ from tui.viewers.cursor_body import OpenArticle
 from tui.viewers.view.chrome import KeyLine, TitleLine
 from tui.viewers.view.detail_panel import DetailPanel
 from tui.viewers.view.document_view import DocumentView
-from tui.widgets.workers import start_job
+from tui.workers import start_job
 
 __all__ = ["ArticleScreen", "open_article"]
 

@@ -33,7 +33,7 @@ from tui.viewers.view.chrome import KeyLine, TitleLine
 from tui.viewers.view.detail_panel import DetailPanel
 from tui.viewers.view.document_view import DocumentView
 from tui.viewers.view.reading import READING
-from tui.widgets.workers import start_job
+from tui.workers import start_job
 
 __all__ = ["CompareScreen"]
 

@@ -18,7 +18,7 @@ from tui.viewers.cursor_body import BodyCommand, CopyText, OpenArticle
 from tui.viewers.view.detail_panel import DetailPanel
 from tui.viewers.view.document_view import DocumentView
 from tui.widgets.modal import Modal
-from tui.widgets.workers import start_job
+from tui.workers import start_job
 
 __all__ = ["FILTER", "DocumentScreen"]
 

@@ -42,7 +42,7 @@ from tui.viewers.view.detail_panel import DetailPanel
 from tui.viewers.view.document_view import DocumentView
 from tui.viewers.view.outline import OutlineList
 from tui.viewers.view.reading import READING, read_document
-from tui.widgets.workers import start_job
+from tui.workers import start_job
 
 __all__ = ["ViewerScreen"]
 

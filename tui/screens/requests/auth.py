@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from datetime import UTC, datetime
+from functools import partial
 from typing import ClassVar, Literal
 
 from textual.app import ComposeResult
@@ -20,6 +21,7 @@ from tui.screens.requests.qr import QrCode, qr_rows
 from tui.terminal.copy import copy_text
 from tui.terminal.links import browser_link
 from tui.widgets.dialog import Box, Choice, Dialog, Foot, fields
+from tui.workers import start_job
 
 __all__ = ["AuthScreen"]
 
@@ -84,7 +86,7 @@ class AuthScreen(Dialog[Outcome | None]):
         if self.event.expires_at is not None:
             self.set_interval(1.0, self._count_down)
         if self._link is not None:
-            self.run_worker(self._draw_code(self._link.url), group="code", exit_on_error=False)
+            start_job(self, partial(self._draw_code, self._link.url), "code")
 
     def on_resize(self) -> None:
         """Show the code only if there is room."""

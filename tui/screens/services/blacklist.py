@@ -22,7 +22,7 @@ from tui.ports import ScreenHost
 from tui.widgets.choice_list import ChoiceList
 from tui.widgets.command import CommandSpec
 from tui.widgets.dialog import Box, Choice, Dialog, Foot
-from tui.widgets.workers import start_job
+from tui.workers import start_job
 
 __all__ = ["COMMAND", "BlacklistScreen", "open_screen"]
 

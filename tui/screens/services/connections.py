@@ -32,7 +32,7 @@ from tui.viewers.view.chrome import TitleLine
 from tui.widgets.choice_list import RowList
 from tui.widgets.command import CommandSpec
 from tui.widgets.modal import NARROW
-from tui.widgets.workers import start_job
+from tui.workers import start_job
 
 __all__ = ["COMMAND", "ConnectionsScreen", "open_screen"]
 

@@ -26,7 +26,7 @@ from tui.screens.services.row_screen import MUTED, RowScreen, field, hanging
 from tui.viewers.view.chrome import TitleLine
 from tui.widgets.choice_list import RowList
 from tui.widgets.command import CommandSpec
-from tui.widgets.workers import start_job
+from tui.workers import start_job
 
 __all__ = ["COMMAND", "PermissionsScreen", "open_screen"]
 

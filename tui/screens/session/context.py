@@ -17,7 +17,7 @@ from tui.keys.places import KeyPlace, key_binding
 from tui.ports import ScreenHost, SessionPort
 from tui.widgets.command import CommandSpec
 from tui.widgets.dialog import Box, Choice, Dialog, Foot
-from tui.widgets.workers import start_job
+from tui.workers import start_job
 
 if TYPE_CHECKING:
     from core.agent.messages.context_usage import ContextUsage

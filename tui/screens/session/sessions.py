@@ -30,7 +30,7 @@ from tui.screens.session.session_list import MARKS, SessionList
 from tui.viewers.view.chrome import KeyLine, TitleLine
 from tui.widgets.command import CommandSpec
 from tui.widgets.modal import Modal
-from tui.widgets.workers import start_job
+from tui.workers import start_job
 
 __all__ = ["COMMAND", "SORTS", "SessionsScreen", "open_screen"]
 

@@ -25,7 +25,7 @@ from tui.screens.setup.pages import FORMS, METHODS, Form, LoginPage, MessagePage
 from tui.terminal.login import log_in
 from tui.widgets.command import CommandSpec
 from tui.widgets.dialog import Box, Choice, Dialog, Foot
-from tui.widgets.workers import start_job
+from tui.workers import start_job
 
 __all__ = ["COMMAND", "SetupResult", "SetupScreen", "open_screen"]
 

@@ -43,7 +43,7 @@ from tui.viewers.tool_call.stored_result import StoredResult, is_stored, read_st
 from tui.viewers.view.chrome import KeyLine, TitleLine
 from tui.viewers.view.detail_panel import DetailPanel
 from tui.viewers.view.document_view import DocumentView
-from tui.widgets.workers import start_job
+from tui.workers import start_job
 
 __all__ = ["CallView", "ToolCallScreen"]
 

@@ -49,7 +49,7 @@ from tui.viewers.document import (
 from tui.viewers.view.links import FoundLink, first_from, links_in
 from tui.viewers.view.pictures import DocumentPictures
 from tui.viewers.view.search import PlaceMatches, RowMatches, highlight
-from tui.widgets.workers import start_job
+from tui.workers import start_job
 
 __all__ = ["DocumentView"]
 
