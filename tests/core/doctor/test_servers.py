@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
+from core.agent.mcp import client as mcp_client
 from core.connections.trust import ServerTrust
 from core.connections.user_servers import UnusableServer, UserServer, find_user_servers
 from core.doctor import checks
-from core.doctor import mcp_probe as mcp_client
 from core.doctor.findings import Finding
 from core.doctor.servers import check_user_server, check_web_reader
 from core.settings.model import Settings

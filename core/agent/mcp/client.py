@@ -1,0 +1,215 @@
+"""A short-lived client of an MCP server, for what the agent's own connection to it cannot be asked for.
+
+The agent lists no resources and no prompts. The client starts or reaches a server as the agent does, with the same
+configuration. `mcp` is slow to import.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from importlib import import_module
+from pathlib import Path
+from typing import IO, Any, TypeVar
+
+from core.agent.mcp.error_messages import describe_server_error, problem_in
+from core.errors import ConnectionFailed
+from core.redaction.redactor import Redactor
+from core.text import clean_line
+
+__all__ = ["ask_server"]
+
+_WITHIN, _WITHIN_AFTER_OUTPUT = 27.0, 10.0
+"""Seconds that a server may take, in all and after output that is not part of the protocol."""
+
+_T = TypeVar("_T")
+
+
+async def ask_server(
+    server: Mapping[str, Any],
+    request: Callable[[Any], Awaitable[_T]],
+    *,
+    folder: str | None = None,
+    root: Path | None = None,
+    secrets: Iterable[str] = (),
+) -> _T:
+    """Start or reach a server by its configuration for the agent, and return what `request` gets from it.
+
+    Args:
+        server: the configuration.
+        request: makes the requests with a connected `mcp.Client`.
+        folder: the folder that a program is started in.
+        root: the folder that it may ask for, as the agent offers it; None offers none.
+        secrets: masked in its errors, which may repeat its command.
+
+    Raises:
+        ConnectionFailed: it does not answer, with the code `unreachable`, or it refuses; the message is a clause.
+        TimeoutError: a time limit of the caller has passed.
+    """
+    mcp = await asyncio.to_thread(import_module, "mcp")
+    masked = Redactor(secrets).redact
+    refused = ""
+
+    async def roots(_context: Any) -> Any:
+        assert root is not None
+        return mcp.types.ListRootsResult(roots=[mcp.types.Root(uri=root.as_uri())])
+
+    with tempfile.TemporaryFile() as errors:
+        limit = asyncio.timeout(_WITHIN)
+        output = _ServerOutput(
+            lambda: limit.reschedule(asyncio.get_running_loop().time() + _WITHIN_AFTER_OUTPUT)
+        )
+        try:
+            async with limit, AsyncExitStack() as stack:
+                transport = await _transport(mcp, server, folder, errors, output, stack)
+                client = await stack.enter_async_context(
+                    mcp.Client(transport, list_roots_callback=None if root is None else roots)
+                )
+                try:
+                    return await request(client)
+                except mcp.MCPError as error:
+                    refused = error.message or "it refused without a reason"
+        except TimeoutError:
+            if not limit.expired():
+                raise
+            why = _reason_in(output) or f"it did not answer within {_WITHIN:g} s as an MCP server does"
+        except OSError as error:
+            why = f"it cannot be started: {error.strerror or error}"
+        except Exception as error:
+            why = _reason_in(output) or f"it does not answer: {_last_line(errors) or _reason(error)}"
+        if refused:
+            raise ConnectionFailed(clean_line(masked(refused), 300))
+        raise ConnectionFailed(clean_line(masked(why), 300), code="unreachable")
+
+
+async def _transport(
+    mcp: Any,
+    server: Mapping[str, Any],
+    folder: str | None,
+    errors: IO[bytes],
+    output: _ServerOutput,
+    stack: AsyncExitStack,
+) -> Any:
+    if server["type"] == "stdio":
+        stdio = await asyncio.to_thread(import_module, "mcp.client.stdio")
+        parameters = mcp.StdioServerParameters(
+            command=server["command"], args=server["args"], env=server["env"], cwd=folder
+        )
+        return output.watch(stdio.stdio_client(parameters, errlog=errors))
+    httpx2 = await asyncio.to_thread(import_module, "httpx2")
+
+    def client(headers: Any = None, timeout: Any = None, auth: Any = None) -> Any:
+        options = {} if timeout is None else {"timeout": timeout}
+        return httpx2.AsyncClient(
+            headers=headers, auth=auth, event_hooks={"response": [output.on_response]}, **options
+        )
+
+    if server["type"] == "sse":
+        sse = await asyncio.to_thread(import_module, "mcp.client.sse")
+        return sse.sse_client(server["url"], headers=dict(server["headers"]), httpx_client_factory=client)
+    http = await asyncio.to_thread(import_module, "mcp.client.streamable_http")
+    used = await stack.enter_async_context(client(dict(server["headers"])))
+    return http.streamable_http_client(server["url"], http_client=used)
+
+
+def _reason_in(output: _ServerOutput) -> str:
+    """The problem with a server by its output that is not part of the protocol; empty without such output."""
+    if output.status:
+        return problem_in(describe_server_error(f"Non-200 status code ({output.status})"))
+    if output.is_page:
+        return problem_in(describe_server_error("Invalid content type: text/html"))
+    if output.line is not None and not output.has_spoken:
+        return f"it does not speak MCP: it printed {clean_line(output.line, 120)!r}"
+    return ""
+
+
+def _last_line(errors: IO[bytes]) -> str:
+    errors.seek(0, 2)
+    errors.seek(max(0, errors.tell() - 4096))
+    lines = errors.read().decode("utf-8", "replace").strip().splitlines()
+    return lines[-1] if lines else ""
+
+
+def _reason(error: BaseException) -> str:
+    reasons = "; ".join(dict.fromkeys(_reasons(error)))
+    if "connection attempts failed" in reasons:
+        return "nothing is listening at its address"
+    if reasons == "Connection closed":
+        return "it ended without a message"
+    return reasons
+
+
+def _reasons(error: BaseException) -> Iterator[str]:
+    if isinstance(error, BaseExceptionGroup):
+        for each in error.exceptions:
+            yield from _reasons(each)
+    else:
+        yield str(error) or type(error).__name__
+
+
+class _ServerOutput:
+    """Watches a server for output that is not part of the protocol: lines of a program, or answers over HTTP.
+
+    Attributes:
+        line: the first line that is not a message of the protocol.
+        has_spoken: whether there was a message of the protocol.
+        status: the first HTTP status that is an error; 0 without one.
+        is_page: whether an answer was a web page.
+    """
+
+    def __init__(self, on_line: Callable[[], object]) -> None:
+        self.line: str | None = None
+        self.has_spoken = False
+        self.status = 0
+        self.is_page = False
+        self._on_line = on_line
+
+    async def on_response(self, response: Any) -> None:
+        """Handle an HTTP answer; the errors of the client do not contain it."""
+        # 405 comes from a server without a stream of its own.
+        if response.status_code >= 400 and response.status_code != 405 and not self.status:
+            self.status = response.status_code
+        kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
+        self.is_page = self.is_page or (response.status_code < 400 and kind == "text/html")
+
+    @asynccontextmanager
+    async def watch(self, transport: Any) -> AsyncIterator[tuple[Any, Any]]:
+        """Open the transport of a program and watch the lines that it prints."""
+        import anyio
+
+        async with transport as (read, write), anyio.create_task_group() as group:
+            sender, receiver = anyio.create_memory_object_stream[Any](0)
+
+            async def relay() -> None:
+                async with sender:
+                    try:
+                        async for message in read:
+                            self._note(message)
+                            await sender.send(message)
+                    except (anyio.BrokenResourceError, anyio.ClosedResourceError):
+                        return
+
+            group.start_soon(relay)
+            try:
+                yield receiver, write
+            finally:
+                group.cancel_scope.cancel()
+                receiver.close()
+
+    def _note(self, message: Any) -> None:
+        if not isinstance(message, Exception):
+            self.has_spoken = True
+            return
+        line = _invalid_line(message)
+        if self.line is None and line.strip():
+            self.line = line.strip()
+            self._on_line()
+
+
+def _invalid_line(error: Exception) -> str:
+    """The line that could not be parsed, taken from the error of the parser."""
+    errors = getattr(error, "errors", None)
+    found = errors() if callable(errors) else ()
+    return next((line for each in found if isinstance(line := each.get("input"), str)), "")
