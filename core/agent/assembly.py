@@ -153,7 +153,7 @@ class AgentAssembly:
         self._opened: dict[str, Connection] = {}
         self._requested: set[str] = set()
         logs = ServerLogs(self._private.path / CACHE)
-        self._states = ServerStates(parts.redactor, logs.cause_of_close)
+        self._states = ServerStates(parts.redactor, logs.cause_of)
         self.servers = Servers(self._states, publish, self.reopen, renew=self.renew, report=report)
         self._renewal = SessionRenewal(self._opened.get, self.servers.reconnect, report)
         self.models = Models(settings, publish, self._check_choice)

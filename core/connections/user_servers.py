@@ -87,6 +87,10 @@ _ADVICE: Mapping[str, Advice] = {
     "no_program": Advice(
         "{server} cannot be started: there is no program {value}", "install it, or write its full path"
     ),
+    "not_executable": Advice(
+        "{server} cannot be started: the file {value} is not executable",
+        "make it executable, or name the program that runs it",
+    ),
 }
 
 
@@ -243,8 +247,10 @@ def connection_to(server: UserServer, environ: Mapping[str, str], folder: Path) 
     if server.transport == "stdio":
         started = [fill(how["command"]), *(fill(each) for each in how.get("args", ()))]
         path = values.get("PATH") or environ.get("PATH")
-        if shutil.which(str(folder / started[0]) if "/" in started[0] else started[0], path=path) is None:
-            raise _failure("no_program", server, clean_line(started[0], 200))
+        program = str(folder / started[0]) if "/" in started[0] else started[0]
+        if shutil.which(program, path=path) is None:
+            problem = "not_executable" if "/" in program and os.path.isfile(program) else "no_program"
+            raise _failure(problem, server, clean_line(started[0], 200))
         secrets += masked_command(started).secrets
         # The agent runs in the session's folder, and would start it there, with its own variables.
         command = launched(started, folder, {*PLAIN_VARIABLES, *values}, values.values())

@@ -8,7 +8,7 @@ import os
 import re
 import signal
 import sys
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import ExitStack, asynccontextmanager
 from functools import partial
 from pathlib import Path
@@ -30,6 +30,7 @@ from core.events.types import (
 )
 from core.session.session import Session
 from tests.e2e.added_server import own_home
+from tests.e2e.odd_server import odd_server
 from tests.e2e.running import model_settings
 from tests.e2e.scripted_model import Block, Text, Use, scripted_model
 from tests.e2e.serving import free_port, serving
@@ -38,6 +39,35 @@ from tui import compose
 
 SERVER = Path(__file__).with_name("own_server.py")
 KEY = "canary-0123456789abcdef"
+HEADERS = {"Authorization": f"Bearer {KEY}", "X-Team": "blue"}
+FUTURE = """
+import json, sys
+for line in sys.stdin:
+    asked = json.loads(line)
+    result = {"protocolVersion": "1999-01-01", "capabilities": {}, "serverInfo": {"name": "a", "version": "1"}}
+    print(json.dumps({"jsonrpc": "2.0", "id": asked["id"], "result": result}), flush=True)
+"""
+
+GROWS = """
+import json, sys
+names = ["grow"]
+for line in sys.stdin:
+    asked = json.loads(line)
+    match asked["method"]:
+        case "initialize":
+            result = {"capabilities": {"tools": {"listChanged": True}}, "serverInfo": {"name": "a", "version": "1"}}
+            result["protocolVersion"] = asked["params"]["protocolVersion"]
+        case "tools/list":
+            result = {"tools": [{"name": name, "inputSchema": {"type": "object"}} for name in names]}
+        case "tools/call":
+            result = {"content": [{"type": "text", "text": asked["params"]["name"] + " called"}]}
+            names.append("more")
+            print('{"jsonrpc": "2.0", "method": "notifications/tools/list_changed"}', flush=True)
+        case _:
+            result = {}
+    if "id" in asked:
+        print(json.dumps({"jsonrpc": "2.0", "id": asked["id"], "result": result}), flush=True)
+"""
 
 
 class Model:
@@ -126,6 +156,11 @@ def stdio(*more: str, **env: str) -> dict[str, Any]:
     return {"command": sys.executable, "args": [str(SERVER), "stdio", *more], "env": env}
 
 
+def script(text: str) -> dict[str, Any]:
+    """How a server that is a few lines of Python is written down."""
+    return {"command": sys.executable, "args": ["-c", text]}
+
+
 def trust(folder: Path, *names: str) -> None:
     """Trust what a folder names, all of it without `names`."""
     for each in project_servers(folder):
@@ -139,6 +174,13 @@ def files_with(text: str, below: Path) -> list[Path]:
 
 
 @pytest.fixture
+def odd() -> Iterator[tuple[str, list[Mapping[str, str]]]]:
+    """An HTTP server that is no MCP server, and what was redirected to it."""
+    with odd_server() as served:
+        yield served
+
+
+@pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The folder that the session is in, with nobody's settings around it."""
     own_home(tmp_path / "home", monkeypatch)
@@ -149,10 +191,28 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 async def test_a_server_of_each_transport_is_called_and_connected_again_when_it_dies(
-    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, odd: tuple[str, list[Mapping[str, str]]]
 ) -> None:
     monkeypatch.setenv("TICKETS_KEY", KEY)
     at, heard, program = free_port(), free_port(), tmp_path / "program.py"
+    plain, redirected = odd
+    private = plain.replace("http:", "https:")
+    broken: dict[str, tuple[dict[str, Any], str]] = {
+        "ends": (script("pass"), "it ended, or closed the connection: "),
+        "fails": (script("import no_such_module"), "it ended (ModuleNotFoundError: No module named "),
+        "future": (
+            script(FUTURE),
+            "it speaks the version 1999-01-01 of MCP, which the agent does not know: ",
+        ),
+        "away": ({"url": "http://127.0.0.1:9/mcp"}, "it cannot be reached (ECONNREFUSED): "),
+        "unsafe": ({"url": f"{private}/mcp"}, "it does not speak TLS (EPROTO): "),
+        "absent": ({"url": f"{plain}/404/mcp"}, "it answers with HTTP 404: check its address"),
+        "busy": ({"url": f"{plain}/429/mcp"}, "it gets too many requests (HTTP 429): "),
+        "page": ({"url": f"{plain}/a1/mcp"}, "it answers with a web page, so it is not an MCP server: "),
+        "json": ({"url": f"{plain}/b1/mcp"}, "it answers, but not as an MCP server does ("),
+        "torn": ({"url": f"{plain}/c1/mcp"}, "it answers, but not as an MCP server does ("),
+        "moved": ({"url": f"{plain}/307/mcp", "headers": HEADERS}, "it answers with HTTP 404: "),
+    }
     program.write_text(SERVER.read_text())
     began = tmp_path / "began"
     places = ("--began", str(began), "--folder", str(tmp_path))
@@ -160,7 +220,9 @@ async def test_a_server_of_each_transport_is_called_and_connected_again_when_it_
     notes["args"][0] = str(program)
     write(
         folder,
+        **{name: how for name, (how, _) in broken.items()},
         notes=notes,
+        grows=script(GROWS),
         tickets={
             "type": "http",
             "url": f"http://127.0.0.1:{at}/mcp",
@@ -173,13 +235,24 @@ async def test_a_server_of_each_transport_is_called_and_connected_again_when_it_
         tickets = stack.enter_context(serving("own_server", at, "http", str(at), "--key", KEY))
         stack.enter_context(serving("own_server", heard, "sse", str(heard)))
         async with started(tmp_path) as desk:
+            for name, (_, problem) in broken.items():
+                await until(partial(desk.stands, name, "failed"), 30)
+                assert str(getattr(desk.server(name), "error", "")).startswith(problem), desk.server(name)
+            # At another address the key is not sent, but any other header is.
+            assert {each.get("authorization") for each in redirected} == {None}
+            assert {each["x-team"] for each in redirected} == {"blue"}
             for name in ("notes", "tickets", "chat"):
                 await until(partial(desk.stands, name, "connected"), 30)
                 assert (await desk.call(name)).startswith("noted milk by ")
             assert "quick" in await desk.call("notes")
+            # A tool that a server adds can be called at once.
+            assert await desk.call("grows", "grow") == "grow called"
+            assert await desk.call("grows", "more") == "more called"
             assert "milk, quick" in await desk.call("notes", "ReadMcpResourceTool")
             # It keeps the folder that it is configured for.
             assert await desk.call("notes", "folder") == str(tmp_path)
+            # Of the others, remote ones too, each is told that of the session.
+            assert await desk.call("chat", "folder") == desk.session.workspace.path.as_uri()
 
             # A program that died is started again for the next call, by the command line itself.
             first = began.read_text()

@@ -19,6 +19,7 @@ _NO_SERVER = Advice("it answers, but not as an MCP server does ({0})", _ADDRESS)
 _UNKNOWN_HOST = Advice("its host name is unknown ({1})", f"{_ADDRESS} and the network")
 _STATUS = Advice("it answers with HTTP {1}", _ADDRESS)
 _BROKEN = Advice("it is out of order (HTTP {1})", "try again in a while")
+_BUSY = Advice("it gets too many requests (HTTP 429)", "try again in a while")
 _REFUSED = Advice(
     "it refused the key (HTTP {1})", "correct the key where it is set, and start the session again"
 )
@@ -42,11 +43,35 @@ _TABLE: tuple[tuple[str, Advice], ...] = (
         r"(ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ECONNRESET)",
         Advice("it cannot be reached ({1})", "check the network"),
     ),
+    (
+        r"EPROTO",
+        Advice("it does not speak TLS (EPROTO)", f"{_ADDRESS} (http:// for a server without TLS)"),
+    ),
+    (
+        r"(.*\bcertificate\b.*|.*\b(?:CERT|SSL)_.*)",
+        Advice(
+            "its certificate is not accepted ({1})",
+            "renew it, or set NODE_EXTRA_CA_CERTS to the file of the authority that signed it",
+        ),
+    ),
+    (
+        r"Server's protocol version is not supported: (.*)",
+        Advice("it speaks the version {1} of MCP, which the agent does not know", "update the server"),
+    ),
+    (r"MCP endpoint not found at", _STATUS.format("{0}", "404")),
+    (
+        r'(?:JSON Parse error|\[\s*\{\s*"code": "invalid_)',
+        _NO_SERVER.format("its answer is not a message of MCP"),
+    ),
     (r"MCP server .*connection timed out after 30000 ?ms", _LATE.format("{0}", "30 s")),
     (r"MCP server .*connection timed out after (\d+ ?ms)", _LATE),
     (
         r"(?:MCP error -32000: )?Connection closed$",
         Advice("it ended, or closed the connection", "`ua-tui doctor` shows its output"),
+    ),
+    (
+        r"Server stderr: (.+)",
+        Advice("it ended ({1})", "repair it, or correct how it is started; `ua-tui doctor` tests it"),
     ),
     (
         r"wrote >(\d+) ?MB to stdout without",
@@ -59,6 +84,7 @@ _TABLE: tuple[tuple[str, Advice], ...] = (
     (r"Non-200 status code \((5\d\d)\)", _BROKEN),
     (r"Non-200 status code \((\d+)\)", _STATUS),
     (r"Error POSTing to endpoint \(HTTP (5\d\d)\)", _BROKEN),
+    (r"Error POSTing to endpoint \(HTTP 429\)", _BUSY),
     (r"Error POSTing to endpoint \(HTTP (\d+)\)", _STATUS),
     (r"Error POSTing to endpoint: \s*<(?:!doctype|html|head)", _WEB_PAGE),
     (
@@ -94,4 +120,4 @@ def describe_call_error(error: str) -> str:
 
 def problem_in(message: str) -> str:
     """The problem alone, of a message that `describe_server_error` returned."""
-    return message.partition(": ")[0] if message.startswith(("it ", "its ")) else message
+    return message.rpartition(": ")[0] or message if message.startswith(("it ", "its ")) else message

@@ -1,4 +1,4 @@
-"""The command line's own logs of MCP servers: they say why it closed a connection, which it reports to nobody else."""
+"""The command line's own logs of MCP servers: they say why a connection failed, which it reports to nobody else."""
 
 from __future__ import annotations
 
@@ -9,8 +9,15 @@ from pathlib import Path
 __all__ = ["ServerLogs"]
 
 _LAST = 64 << 10
-_CALL = '"debug":"Calling MCP tool'
+# Where a call or a connection begins; what is logged before that is about an earlier one.
+_BEGINS = ('"debug":"Calling MCP tool', '"debug":"Starting connection')
+_UNEXPLAINED = re.compile(r"(?:MCP error -32000: )?Connection closed|Error POSTing to endpoint: ")
 _CAUSE = re.compile(r"wrote >\S+ to stdout without")
+_FAILED = re.compile(
+    r"Connection failed(?: \((?P<status>\d{3})\): Error POSTing to endpoint(?P<rest>: .*))?", re.DOTALL
+)
+_OUTPUT = "Server stderr: "
+_ERROR_LINE = re.compile(r"^[\w.]*(?:error|exception|fatal|panic)\b.*", re.IGNORECASE | re.MULTILINE)
 
 
 class ServerLogs:
@@ -19,8 +26,14 @@ class ServerLogs:
     def __init__(self, cache: Path) -> None:
         self._cache = cache
 
-    def cause_of_close(self, server: str) -> str | None:
-        """Why the command line itself closed the connection to a server during the last call; None if it did not."""
+    def cause_of(self, server: str, error: str) -> str | None:
+        """What the log adds to an error of the last call or connection of a server; None if that is nothing.
+
+        It is why the command line itself closed the connection, the status of an HTTP answer, or what a program wrote
+        before it ended.
+        """
+        if _UNEXPLAINED.match(error) is None:
+            return None
         folder = "mcp-logs-" + re.sub(r"[^A-Za-z0-9]", "-", server)
         try:
             newest = max(self._cache.glob(f"*/*/{folder}/*.jsonl"), key=lambda path: path.name)
@@ -29,12 +42,26 @@ class ServerLogs:
                 lines = file.read(_LAST).decode("utf-8", "replace").splitlines()
         except (OSError, ValueError):
             return None
+        failed = False
         for line in reversed(lines):
-            if _CALL in line:
+            if any(begins in line for begins in _BEGINS):
                 break
-            if (error := _error_in(line)) and _CAUSE.match(error):
-                return error
+            entry = _error_in(line)
+            if _CAUSE.match(entry):
+                return entry
+            if (found := _FAILED.match(entry)) is not None:
+                if found["status"]:
+                    return f"Error POSTing to endpoint (HTTP {found['status']}){found['rest']}"
+                failed = True
+            elif failed and entry.startswith(_OUTPUT):
+                return _OUTPUT + _last_words(entry.removeprefix(_OUTPUT))
         return None
+
+
+def _last_words(output: str) -> str:
+    """The last line of a program's output that names an error; the last line of all without one."""
+    lines = _ERROR_LINE.findall(output) or output.strip().splitlines()
+    return str(lines[-1]) if lines else ""
 
 
 def _error_in(line: str) -> str:

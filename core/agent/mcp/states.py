@@ -25,16 +25,16 @@ ServerOperation = Literal["reconnecting", "enabling", "disabling"]
 class ServerStates:
     """What is known of the servers, across all connections of the agent; reports it when anything changes.
 
-    `cause_of_close` says why the agent itself closed the connection to a server, if it did.
+    `cause_of` says what the agent knows of a server's error besides its text.
     """
 
     def __init__(
         self,
         redactor: Redactor | None = None,
-        cause_of_close: Callable[[str], str | None] = lambda _name: None,
+        cause_of: Callable[[str, str], str | None] = lambda _name, _error: None,
     ) -> None:
         self._redactor = redactor or Redactor()
-        self._cause_of_close = cause_of_close
+        self._cause_of = cause_of
         self._excluded: dict[str, McpServer] = {}
         self._known: dict[str, McpServer] = {}
         self._operations: dict[str, ServerOperation] = {}
@@ -208,14 +208,13 @@ class ServerStates:
     def _explain(self) -> None:
         """Replace the error of servers that closed by its cause; the agent logs that a moment after a call failed."""
         for name in tuple(self._unexplained):
-            if (cause := self._cause_of_close(name)) is not None:
+            if (cause := self._cause_of(name, _CLOSED)) is not None:
                 self._unexplained.discard(name)
                 self._errors[name] = self._describe_error(name, cause)
                 if name in self._dead:
                     self._dead[name] = self._errors[name]
 
     def _describe_error(self, name: str, error: str) -> str:
-        if _CLOSED in error:
-            error = self._cause_of_close(name) or error
+        error = self._cause_of(name, error) or error
         # Masked before it is cut: what is left of a secret would not be known for one.
         return clean(describe_server_error(self._redactor.redact(error)))[:_LONGEST_ERROR]

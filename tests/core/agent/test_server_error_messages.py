@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from core.agent.mcp.error_messages import describe_server_error
+from core.agent.mcp.error_messages import describe_server_error, problem_in
 from core.agent.mcp.states import ServerStates
 from core.redaction.redactor import Redactor
 
@@ -24,6 +24,18 @@ from core.redaction.redactor import Redactor
         ("SSE error: Non-200 status code (404)", "it answers with HTTP 404", "check its address"),
         ("SSE error: Non-200 status code (401)", "it refused the key (HTTP 401)", "correct the key"),
         ('MCP server "cat" connection timed out after 30000ms', "it did not answer within 30 s", "MCP server"),
+        ("Error POSTing to endpoint (HTTP 429): no", "it gets too many requests (HTTP 429)", "try again"),
+        ("MCP endpoint not found at http://a.example. Check the URL in your MCP config.",
+         "it answers with HTTP 404", "check its address"),
+        ("self signed certificate", "its certificate is not accepted (self signed certificate)",
+         "NODE_EXTRA_CA_CERTS"),
+        ("EPROTO: The TLS handshake failed.", "it does not speak TLS (EPROTO)", "http://"),
+        ("Server's protocol version is not supported: 1999-01-01",
+         "it speaks the version 1999-01-01 of MCP", "update the server"),
+        ('[\n  {\n    "code": "invalid_union",\n    "errors": []', "it answers, but not as an MCP server does",
+         "check its address"),
+        ("JSON Parse error: Expected ':'", "it answers, but not as an MCP server does", "check its address"),
+        ("Server stderr: Error: no database", "it ended (Error: no database)", "`ua-tui doctor`"),
         ("Connection closed", "it ended, or closed the connection", "`ua-tui doctor`"),
         ("TypeError dialing http://REDACTED:x@a.example/", "its address cannot be used (TypeError)", "check"),
     ],
@@ -33,6 +45,7 @@ def test_what_happened_stands_before_what_to_do(error: str, reported: str, remed
     assert front.startswith(reported.removesuffix(")"))
     assert remedy in back
     assert "access the url" not in describe_server_error(error)
+    assert problem_in(describe_server_error(error)).startswith(reported)
 
 
 def test_of_a_secret_in_a_long_error_nothing_is_left_where_it_is_cut() -> None:

@@ -7,11 +7,14 @@ import pytest
 
 from core.agent.mcp.server_logs import ServerLogs
 from core.agent.mcp.states import ServerStates
+from core.redaction.redactor import Redactor
 
 TOO_LONG = (
     "wrote >16MB to stdout without a JSON-RPC message boundary. The server is likely writing logs or other "
     "non-protocol data to stdout instead of stderr. Disconnecting to prevent unbounded memory growth."
 )
+STARTS = {"debug": "Starting connection with timeout of 30000ms"}
+ENDED = {"error": "Connection failed (CONNECTION_CLOSED): Connection closed"}
 CALL = {"debug": "Calling MCP tool: get_result"}
 CLOSED = {"debug": "Closing transport (stdout overflow)"}
 
@@ -26,7 +29,7 @@ def write(cache: Path, *entries: object) -> None:
 
 def test_a_connection_that_the_agent_closed_is_explained(tmp_path: Path) -> None:
     write(tmp_path, CALL, {"error": "Server stderr: hello"}, {"error": TOO_LONG}, CLOSED)
-    states = ServerStates(cause_of_close=ServerLogs(tmp_path).cause_of_close)
+    states = ServerStates(cause_of=ServerLogs(tmp_path).cause_of)
     states.update([{"name": "my_files", "status": "connected"}])
     states.mark_dead("my_files", "Connection closed")
     (report,) = states.report()
@@ -38,7 +41,7 @@ def test_a_connection_that_the_agent_closed_is_explained(tmp_path: Path) -> None
 
 
 def test_a_connection_is_explained_when_the_agent_logs_the_cause_later(tmp_path: Path) -> None:
-    states = ServerStates(cause_of_close=ServerLogs(tmp_path).cause_of_close)
+    states = ServerStates(cause_of=ServerLogs(tmp_path).cause_of)
     listed = [{"name": "my_files", "status": "connected"}]
     states.update(listed)
     states.mark_dead("my_files", "Connection closed")
@@ -61,10 +64,47 @@ def test_a_connection_is_explained_when_the_agent_logs_the_cause_later(tmp_path:
         # Of an earlier call, of another kind, and damaged.
         [CALL, {"error": TOO_LONG}, CLOSED, CALL],
         [CALL, {"error": "Server stderr: Traceback"}],
+        [STARTS, {"error": "Server stderr: of an earlier start"}, STARTS, ENDED],
         [CALL, ["error", TOO_LONG], {"error": [TOO_LONG]}, "error"],
     ],
 )
 def test_nothing_else_in_the_log_counts(tmp_path: Path, entries: list[object]) -> None:
     write(tmp_path, *entries)
-    assert ServerLogs(tmp_path).cause_of_close("my_files") is None
-    assert ServerLogs(tmp_path / "elsewhere").cause_of_close("my_files") is None
+    assert ServerLogs(tmp_path).cause_of("my_files", "Connection closed") is None
+    assert ServerLogs(tmp_path / "elsewhere").cause_of("my_files", "Connection closed") is None
+
+
+@pytest.mark.parametrize(
+    ("output", "reported"),
+    [
+        ("no \x1b[2Jdatabase\n", "no \N{REPLACEMENT CHARACTER}[2Jdatabase"),
+        ("Traceback (most recent call last):\n  File \"x\"\nKeyError: 'NOTES'\n\n", "KeyError: 'NOTES'"),
+        (
+            "throw err;\nError: Cannot find module 'x'\n    at Module._load\n\nNode.js v22\n",
+            "Error: Cannot find module 'x'",
+        ),
+        ("token: hunter2-hunter2\n", "token: [redacted]"),
+    ],
+)
+def test_a_program_that_ended_as_it_started_is_reported_with_its_last_words(
+    tmp_path: Path, output: str, reported: str
+) -> None:
+    write(
+        tmp_path,
+        STARTS,
+        {"error": "Server stderr: earlier"},
+        STARTS,
+        {"error": f"Server stderr: {output}"},
+        ENDED,
+    )
+    states = ServerStates(Redactor(["hunter2-hunter2"]), ServerLogs(tmp_path).cause_of)
+    (report,) = states.report_update([{"name": "my_files", "status": "failed", "error": "Connection closed"}])
+    assert str(report.servers[0].error).startswith(f"it ended ({reported}): repair it")
+
+
+def test_the_status_of_an_answer_that_is_an_error_is_reported(tmp_path: Path) -> None:
+    error = "Error POSTing to endpoint: <p>no"
+    write(tmp_path, STARTS, {"error": f"Connection failed (503): {error}"})
+    logs = ServerLogs(tmp_path)
+    assert logs.cause_of("my_files", error) == "Error POSTing to endpoint (HTTP 503): <p>no"
+    assert logs.cause_of("my_files", "ECONNREFUSED") is None

@@ -140,6 +140,9 @@ def test_a_program_that_is_not_there_is_named(tmp_path: Path) -> None:
     for command in ("no-such-program", "./no-such-program"):
         with pytest.raises(ConnectionFailed, match=f"there is no program {command}: install it"):
             connection_to(server(tmp_path, command=command), {"PATH": os.defpath}, tmp_path)
+    (tmp_path / "serve").touch()
+    with pytest.raises(ConnectionFailed, match=r"the file \./serve is not executable: make it executable"):
+        connection_to(server(tmp_path, command="./serve"), {"PATH": os.defpath}, tmp_path)
 
 
 def test_a_program_is_started_in_the_folder_with_its_arguments_as_they_are(tmp_path: Path) -> None:
