@@ -77,6 +77,15 @@ class MainScreen(Screen[None], inherit_bindings=False):
                         ancestor._layout_updates += 1
             widget._layout_required = widget._repaint_required = False
 
+    def _on_timer_update(self) -> None:
+        """Paint in one frame what was laid out and what changed; Textual paints it as changed, and then once more."""
+        is_shown = self.is_current and not self.app._batch_count
+        if is_shown and self._layout_required and self._repaint_required:
+            # Also those that have not reported yet that they changed.
+            self._dirty_widgets.update(self._compositor.visible_widgets)
+            self._repaint_required = False
+        super()._on_timer_update()
+
     def on_layout(self, message: messages.Layout) -> None:
         """Lay nothing out for a scroll bar that was resized: it has no children."""
         if isinstance(message.widget, ScrollBar):

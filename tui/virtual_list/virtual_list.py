@@ -504,11 +504,12 @@ class VirtualList(ScrollView, Generic[EntryT], can_focus=True):
         """Render the part of the list in `crop`, after catching up with a resize or a new theme."""
         area = self._area()
         self._read_palette()
-        if area and (self._stale or area != self._seen_size):
+        is_filled = bool(area) and (self._stale or area != self._seen_size)
+        if is_filled:
             self._fill()
             self._publish()
-        if self.size != self._painted_size:
-            # All of a list of another size is on its way to the screen, scroll bar included: once is enough.
+        if self.size != self._painted_size or (is_filled and crop.size == self.outer_size):
+            # All of a list of another size or look is on its way to the screen, scroll bar included: once is enough.
             self._painted_size = self.size
             self._exchange_repaint_regions()
             if self.show_vertical_scrollbar:

@@ -8,16 +8,19 @@ from pathlib import Path
 import pytest
 from textual import events
 from textual._compositor import Compositor, ReflowResult
+from textual.app import App
 from textual.css.stylesheet import Stylesheet
 from textual.dom import DOMNode
 from textual.geometry import Size
 from textual.pilot import Pilot
+from textual.screen import Screen
 from textual.widget import Widget
 
 from tests.tui.app_host import settled
 from tests.tui.fakes import make_app, make_session
 from tests.tui.files_host import until
 from tui.app.app import UaTuiApp
+from tui.theme.themes import theme_named
 
 
 async def resized(app: UaTuiApp, pilot: Pilot[str], width: int, height: int) -> None:
@@ -88,6 +91,33 @@ async def test_a_new_size_is_painted_once(
         await resized(app, pilot, *before)
         await resized(app, pilot, *after)
         await until(lambda: picture(app) == first)
+
+
+async def test_another_theme_and_a_closed_screen_are_painted_in_one_frame(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    app = make_app(tmp_path, make_session(tmp_path))
+    frames: list[str] = []
+    display = App._display
+
+    def noting(self: App[str], screen: Screen[None], update: object) -> None:
+        if update is not None:
+            frames.append(type(update).__name__)
+        display(self, screen, update)  # type: ignore[arg-type]
+
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settled(app, pilot)
+        await until(lambda: app.frame.is_filled)
+        await pilot.pause()
+        monkeypatch.setattr(App, "_display", noting)
+        # What follows when a theme is chosen from a list, which was a screen above this one.
+        app.screen.refresh(layout=True)
+        app.set_reactive(App.theme, theme_named("light", app.available_themes))
+        app.refresh_css(animate=False)
+        await until(lambda: bool(frames))
+        await pilot.pause()
+        await pilot.pause()
+        assert frames == ["LayoutUpdate"]
 
 
 async def test_the_focus_of_the_terminal_styles_only_what_has_it(
