@@ -50,7 +50,6 @@ __all__ = ["CollectorExporter", "JsonlSpanExporter", "SpanPipeline"]
 _log = logging.getLogger(__name__)
 
 _SERVICE = "ua-tui"
-_SECRET_SHAPES = [r"\bak_\w+", r"sk-ant-[\w-]+", r"connect\.composio\.dev"]
 _EXPORT_EVERY_MS = 1_000
 _NO_PROJECT = b'{"project_name": "", "project_url": ""}'
 
@@ -187,7 +186,6 @@ class SpanPipeline:
                 processors,
                 str(resource.attributes["service.name"]),
                 state_dir,
-                redactor,
                 self.monitor,
             )
             provider = self._logfire.config.get_tracer_provider().provider
@@ -291,16 +289,11 @@ def _configured_logfire(
     processors: Sequence[SpanProcessor],
     service_name: str,
     state_dir: Path,
-    redactor: Redactor,
     monitor: ExportMonitor,
 ) -> Logfire:
     state_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
     import logfire
     from logfire.types import ServerResponseCallbackHelper
-
-    def mask(match: logfire.ScrubMatch) -> Any:
-        # Logfire's patterns match harmless words such as "session" and "auth"; the redactor knows the secrets.
-        return redactor.redact_value(match.value)
 
     def on_answer(helper: ServerResponseCallbackHelper) -> None:
         answer = helper.response
@@ -326,7 +319,8 @@ def _configured_logfire(
             additional_span_processors=processors,
             metrics=False,
             sampling=logfire.SamplingOptions(head=ALWAYS_ON),
-            scrubbing=logfire.ScrubbingOptions(callback=mask, extra_patterns=_SECRET_SHAPES),
+            # Its patterns match harmless words such as "session"; every text is redacted before it is in a span.
+            scrubbing=False,
             inspect_arguments=False,
             distributed_tracing=False,
             advanced=logfire.AdvancedOptions(id_generator=ids, server_response_hook=on_answer),

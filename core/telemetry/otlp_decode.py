@@ -22,6 +22,9 @@ __all__ = ["read_spans"]
 _LONGEST = 4_000
 _DEEPEST = 8
 _SAMPLED = TraceFlags(TraceFlags.SAMPLED)
+# The protocol has 0 for a kind that is not stated, then the kinds in the order of the API.
+_KINDS = dict(enumerate((SpanKind.INTERNAL, *SpanKind)))
+_CODES = {code.value: code for code in StatusCode}
 
 
 def read_spans(
@@ -73,14 +76,6 @@ def _span(
     )
 
 
-_KINDS = {
-    trace_pb2.Span.SPAN_KIND_SERVER: SpanKind.SERVER,
-    trace_pb2.Span.SPAN_KIND_CLIENT: SpanKind.CLIENT,
-    trace_pb2.Span.SPAN_KIND_PRODUCER: SpanKind.PRODUCER,
-    trace_pb2.Span.SPAN_KIND_CONSUMER: SpanKind.CONSUMER,
-}
-
-
 def _context(trace_id: bytes, span_id: bytes) -> SpanContext:
     return SpanContext(
         int.from_bytes(trace_id), int.from_bytes(span_id), is_remote=True, trace_flags=_SAMPLED
@@ -88,13 +83,8 @@ def _context(trace_id: bytes, span_id: bytes) -> SpanContext:
 
 
 def _status(status: trace_pb2.Status, redactor: Redactor) -> Status:
-    match status.code:
-        case trace_pb2.Status.STATUS_CODE_ERROR:
-            return Status(StatusCode.ERROR, _text(status.message, redactor))
-        case trace_pb2.Status.STATUS_CODE_OK:
-            return Status(StatusCode.OK)
-        case _:
-            return Status(StatusCode.UNSET)
+    code = _CODES.get(status.code, StatusCode.UNSET)
+    return Status(code, _text(status.message, redactor) if code is StatusCode.ERROR else None)
 
 
 def _attributes(pairs: Iterable[KeyValue], redactor: Redactor) -> dict[str, Any]:
