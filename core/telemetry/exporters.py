@@ -37,7 +37,6 @@ from core.telemetry.http import ServiceRequest
 from core.telemetry.spans.content import Content
 from core.telemetry.spans.conventions import Labels
 from core.telemetry.spans.tree import SpanTree
-from core.telemetry.spans.turns import ModelTurn
 from core.version import VERSION
 
 if TYPE_CHECKING:
@@ -179,6 +178,14 @@ class SpanPipeline:
             processors.append(BatchSpanProcessor(self._collector, schedule_delay_millis=delay))
         ids = _SessionIds(trace_id, root_id)
         resource = _resource()
+        content = Content(redactor, included=has_content)
+        self._metrics: SessionMetrics | None = None
+        if exports.metrics is not None:
+            # Slow to import.
+            from core.telemetry.metrics import SessionMetrics
+
+            self._metrics = SessionMetrics(resource, content)
+            processors.append(self._metrics)
         if exports.logfire:
             self._logfire = _configured_logfire(
                 token,
@@ -195,14 +202,7 @@ class SpanPipeline:
         else:
             provider = _own_provider(ids, processors, resource)
         self._provider = provider
-        self._metrics: SessionMetrics | None = None
-        if exports.metrics is not None:
-            # Slow to import.
-            from core.telemetry.metrics import SessionMetrics
-
-            self._metrics = SessionMetrics(resource, redactor)
-        on_turn = self._metrics.on_turn if self._metrics is not None else _ignore
-        self._tree = SpanTree(provider, Content(redactor, included=has_content), labels, on_turn)
+        self._tree = SpanTree(provider, content, labels)
         # The SDK has no public way to add spans that are finished already.
         self._processors: SpanProcessor = provider._active_span_processor
 
@@ -277,10 +277,6 @@ def _resource() -> Resource:
     """What the environment says of this program, and what it says of itself."""
     own = Resource({"service.name": _SERVICE, "service.version": VERSION})
     return Resource.create(own.merge(OTELResourceDetector().detect()).attributes)
-
-
-def _ignore(_turn: ModelTurn) -> None:
-    return
 
 
 def _configured_logfire(

@@ -7,7 +7,7 @@ conventions where there are some, else `ua_tui.*`. No attribute has an id or a t
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -15,18 +15,17 @@ from opentelemetry.metrics import Counter, Histogram, Meter
 from opentelemetry.sdk.metrics import MeterProvider
 from opentelemetry.sdk.metrics.export import PeriodicExportingMetricReader
 from opentelemetry.sdk.resources import Resource
+from opentelemetry.sdk.trace import ReadableSpan, SpanProcessor
 
 from core.events import types as ev
-from core.redaction.redactor import Redactor
-from core.telemetry.spans.conventions import AGENT, PROVIDER, of_metric
-from core.telemetry.spans.turns import ModelTurn
+from core.telemetry.spans.content import Content
+from core.telemetry.spans.conventions import named
 from core.text import clean_line
 
 __all__ = ["INSTRUMENTS", "Instrument", "SessionMetrics"]
 
 _LOGGERS = ("opentelemetry.exporter.otlp.proto.http.metric_exporter", "opentelemetry.sdk.metrics")
 _NOT_TAKEN = frozenset({404, 405})
-_KEPT_CALLS = 1_000
 _SHORT_S = (0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92)
 _LONG_S = (0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 6.4, 12.8, 25.6, 51.2, 102.4, 204.8, 409.6)
 _TOKENS = tuple(float(4**power) for power in range(14))
@@ -77,15 +76,17 @@ INSTRUMENTS: tuple[Instrument, ...] = (
     Instrument("ua_tui.observer.duration", "histogram", "s", "Time of an observer", ("observer", "status"), _SHORT_S),
 )  # fmt: skip
 """All metrics."""
+_ATTRIBUTES = {each.name: each.attributes for each in INSTRUMENTS}
 
 
-class SessionMetrics:
-    """Counts what happens in a session, and exports it now and then and at the end, as the `OTEL_*` variables say.
+class SessionMetrics(SpanProcessor):
+    """Counts the spans of a session as they end, and exports the metrics now and then and at the end.
 
+    The `OTEL_*` variables say how. An attribute of a metric is that of the span.
     A collector that takes no metrics, such as Phoenix, is not asked again. Another problem is logged once.
     """
 
-    def __init__(self, resource: Resource, redactor: Redactor) -> None:
+    def __init__(self, resource: Resource, content: Content) -> None:
         # Slow to import.
         import requests
         from opentelemetry.exporter.otlp.proto.http.metric_exporter import OTLPMetricExporter
@@ -113,51 +114,34 @@ class SessionMetrics:
         )
         meter = self._provider.get_meter("ua-tui")
         self._instruments = {each.name: each.make(meter) for each in INSTRUMENTS}
-        self._redactor = redactor
-        self._tools: dict[str, str] = {}
-        self._subagents: dict[str, str] = {}
+        self._content = content
 
-    def on_turn(self, turn: ModelTurn) -> None:
-        """Count a turn of a model."""
-        model = self._name(turn.model) or None
-        facts = of_metric(
-            operation="chat",
-            provider=PROVIDER,
-            requested_model=self._name(turn.requested_model) or model,
-            model=model,
-        )
-        if turn.ended > turn.began:
-            self._record("gen_ai.client.operation.duration", (turn.ended - turn.began) / 1e9, facts)
-        if turn.usage is not None:
-            wrote = turn.usage.output_tokens
-            for kind, count in (("input", turn.usage.total - wrote), ("output", wrote)):
-                self._record("gen_ai.client.token.usage", count, facts | of_metric(token_type=kind))
+    def on_end(self, span: ReadableSpan) -> None:
+        """Count a span that has ended."""
+        known: Mapping[str, Any] = span.attributes or {}
+        seconds = ((span.end_time or 0) - (span.start_time or 0)) / 1e9
+        match span.name.rstrip("0123456789"):
+            case "conversation_iteration_" | "subagent_iteration_":
+                self._count_turn(known)
+            case "query" if "status" in known:
+                self._record("ua_tui.queries", 1, known)
+                self._record("gen_ai.invoke_agent.duration", seconds, known)
+                if "cost_usd" in known:
+                    self._record("ua_tui.cost", max(0.0, known["cost_usd"]), known)
+                self._count_failure("query", known["status"] == "error")
+            case "tool_call" if "status" in known:
+                self._record("ua_tui.tool_calls", 1, known)
+                is_agent = known.get("gen_ai.operation.name") == "invoke_agent"
+                duration = "gen_ai.invoke_agent.duration" if is_agent else "gen_ai.execute_tool.duration"
+                self._record(duration, seconds, known)
+                self._count_failure("tool_call", known["status"] == "error")
 
     def on_event(self, event: ev.Event) -> None:
-        """Count an event."""
-        match event:
-            case ev.QueryFinished():
-                self._record("ua_tui.queries", 1, {"status": event.status})
-                self._record_agent(AGENT, event.duration_ms, event.status)
-                if event.cost_usd is not None:
-                    self._record("ua_tui.cost", max(0.0, event.cost_usd))
-                if event.status == "error":
-                    self._record("ua_tui.failures", 1, {"of": "query"})
-            case ev.SubagentStarted():
-                self._subagents[event.tool_use_id] = self._name(event.name)
-            case ev.ToolCallStarted():
-                self._tools[event.tool_use_id] = self._name(event.name)
-                if len(self._tools) > _KEPT_CALLS:
-                    del self._tools[next(iter(self._tools))]
-            case ev.ToolCallFinished():
-                self._count_call(event)
-            case ev.ObserverFinished():
-                known = {"observer": self._name(event.observer), "status": event.status}
-                self._record("ua_tui.observer.duration", event.duration_ms / 1e3, known)
-                if event.status == "failed":
-                    self._record("ua_tui.failures", 1, {"of": "observer"})
-            case _:
-                pass
+        """Count what has no span: an observer that finished."""
+        if isinstance(event, ev.ObserverFinished):
+            known = {"observer": event.observer, "status": event.status}
+            self._record("ua_tui.observer.duration", event.duration_ms / 1e3, known)
+            self._count_failure("observer", event.status == "failed")
 
     def close(self, *, is_away: bool = False) -> None:
         """Export the last numbers and stop; with `is_away` only stop, as nobody would take them."""
@@ -176,27 +160,25 @@ class SessionMetrics:
             # A further attempt would get the same answer, or delay the end.
             self._exporter.shutdown()
 
-    def _name(self, text: str) -> str:
-        """A name of something of the session, which may be anybody's text."""
-        return clean_line(self._redactor.redact(text), 100)
+    def _count_turn(self, known: Mapping[str, Any]) -> None:
+        if "model_ms" in known:
+            self._record("gen_ai.client.operation.duration", known["model_ms"] / 1e3, known)
+        for kind in ("input", "output"):
+            if (tokens := known.get(f"gen_ai.usage.{kind}_tokens")) is not None:
+                self._record("gen_ai.client.token.usage", tokens, {**known, **named(token_type=kind)})
 
-    def _count_call(self, event: ev.ToolCallFinished) -> None:
-        name = self._tools.pop(event.tool_use_id, "unknown")
-        tool = of_metric(tool=name)
-        self._record("ua_tui.tool_calls", 1, tool | {"status": event.status})
-        if event.status == "error":
-            self._record("ua_tui.failures", 1, {"of": "tool_call"})
-        if (subagent := self._subagents.pop(event.tool_use_id, None)) is not None:
-            self._record_agent(subagent, event.duration_ms, event.status)
-        else:
-            error = of_metric(error=event.status if event.status != "success" else None)
-            self._record("gen_ai.execute_tool.duration", event.duration_ms / 1e3, tool | error)
+    def _count_failure(self, of: str, has_failed: bool) -> None:
+        if has_failed:
+            self._record("ua_tui.failures", 1, {"of": of})
 
-    def _record_agent(self, name: str, duration_ms: float, status: str) -> None:
-        facts = of_metric(agent=name, error=status if status != "success" else None)
-        self._record("gen_ai.invoke_agent.duration", duration_ms / 1e3, facts)
-
-    def _record(self, name: str, value: float, attributes: dict[str, Any] | None = None) -> None:
+    def _record(self, name: str, value: float, known: Mapping[str, Any]) -> None:
+        """Record a value with those of the known attributes that the metric has."""
+        # They may be anybody's text.
+        attributes = {
+            each: clean_line(self._content.short(str(known[each])), 100)
+            for each in _ATTRIBUTES[name]
+            if each in known
+        }
         instrument = self._instruments[name]
         if isinstance(instrument, Counter):
             instrument.add(value, attributes)

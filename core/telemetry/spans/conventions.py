@@ -28,7 +28,6 @@ __all__ = [
     "facts_of_span",
     "facts_of_tokens",
     "named",
-    "of_metric",
 ]
 
 AGENT = "ua-tui"
@@ -141,15 +140,6 @@ def named(**facts: Value | None) -> dict[str, Value]:
         KeyError: there is no such fact.
     """
     return {name: value for fact, value in facts.items() if value is not None for name in FACTS[fact].names}
-
-
-def of_metric(**facts: Value | None) -> dict[str, Value]:
-    """Name these facts as the conventions of metrics do, which are those of OpenTelemetry alone."""
-    return {
-        name: value
-        for name, value in named(**facts).items()
-        if name.startswith(("gen_ai.", "error.")) and name != "gen_ai.system"
-    }
 
 
 def facts_of_span(name: str) -> dict[str, Value]:

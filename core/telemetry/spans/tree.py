@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -68,18 +67,10 @@ class SpanTree:
         provider: makes and exports the spans.
         content: prepares inputs and outputs.
         labels: what every span states.
-        on_turn: called with each turn of a model when it is over.
     """
 
-    def __init__(
-        self,
-        provider: TracerProvider,
-        content: Content,
-        labels: Labels,
-        on_turn: Callable[[ModelTurn], object] = lambda _turn: None,
-    ) -> None:
+    def __init__(self, provider: TracerProvider, content: Content, labels: Labels) -> None:
         self._content = content
-        self._on_turn = on_turn
         self._spans = SpanMaker(provider, content, labels)
         self._session: Span | None = None
         self._root: SpanContext | None = None
@@ -285,7 +276,6 @@ class SpanTree:
 
     def _end_turn(self, now: int) -> None:
         if self._turn is not None:
-            self._on_turn(self._turn.model)
             self._turn.span.set_attributes(self._turn.model.attributes)
             self._turn.span.end(now)
             self._turn = None
@@ -380,7 +370,6 @@ class SpanTree:
 
     def _end_subagent_turn(self, parent: str, turn: ModelTurn | None) -> None:
         if turn is not None:
-            self._on_turn(turn)
             name = f"subagent_iteration_{turn.number}"
             span = self._spans.start(name, self._call_or_current(parent), turn.began)
             span.set_attributes(turn.attributes)

@@ -67,6 +67,8 @@ class ModelTurn:
             message=short(self.message_id) if self.message_id else None,
             stop_reasons=(short(self._stop_reason),) if self._stop_reason else None,
         )
+        if self.ended > self.began:
+            found["model_ms"] = (self.ended - self.began) / 1e6
         if self.usage is not None:
             found |= facts_of_tokens(self.usage, self.cost_usd)
         written = self.content.message_written([*self._texts, *self._calls], self._stop_reason)
