@@ -83,6 +83,8 @@ def current_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
             if name.startswith(PRIVATE):
                 patch.delenv(name)
         patch.setenv("HOME", str(tmp_path_factory.mktemp("home")))
+        # Nothing in the keyring of whoever runs the tests.
+        patch.setenv("PYTHON_KEYRING_BACKEND", "keyring.backends.null.Keyring")
         patch.chdir(folder)
         yield folder
 

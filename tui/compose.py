@@ -27,6 +27,7 @@ from core.bus import Bus
 from core.concurrency.worker import WorkerProcess
 from core.connections.base import Connection
 from core.connections.composio.native import Modifier
+from core.connections.oauth.headers import LoginHeaders
 from core.connections.toolkit import SERVER as TOOLKIT
 from core.connections.toolkit import toolkit_connection
 from core.connections.trust import ServerTrust, UserConnections
@@ -141,7 +142,12 @@ async def compose_session(
         _clean_up_later(settings, bus, stack)
         private = PrivateFolder()
         stack.callback(private.remove)
-        user_servers = await asyncio.to_thread(_user_servers, settings, bus, redactor, asks_about_servers)
+        logins = LoginHeaders(private.path, redactor.add)
+        stack.push_async_callback(logins.close)
+        await logins.start()
+        user_servers = await asyncio.to_thread(
+            _user_servers, settings, bus, redactor, asks_about_servers, logins
+        )
         shared = SharedSecrets(private.path / "secrets.socket", redactor)
         stack.callback(shared.close)
         connectors = _connectors(settings, workspace.path, demo, recording, private, shared, modifiers)
@@ -392,7 +398,9 @@ def _connectors(
     return {TOOLKIT: toolkit, COMPOSIO: composio, **more}
 
 
-def _user_servers(settings: Settings, bus: Bus, redactor: Redactor, interactive: bool) -> UserConnections:
+def _user_servers(
+    settings: Settings, bus: Bus, redactor: Redactor, interactive: bool, logins: LoginHeaders
+) -> UserConnections:
     """The user's own MCP servers; those of the settings have precedence over those of the folder's `.mcp.json`."""
     folder = Path.cwd()
     # The demo uses only its own servers.
@@ -409,6 +417,7 @@ def _user_servers(settings: Settings, bus: Bus, redactor: Redactor, interactive:
         environ=os.environ,
         publish=bus.publish,
         interactive=interactive,
+        login_command=logins.command,
         all_trusted=settings.folder.once and settings.folder.state == "trusted",
     )
 

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    from core.connections.oauth.target import LoginTarget
 
 __all__ = [
     "BLANKED", "PLAIN_PREFIXES", "PLAIN_VARIABLES", "WITHOUT_TOOLS", "Connection", "Expiry", "RemoteSession",
@@ -64,6 +67,7 @@ class Connection:
         is_connected: asks the service whether the user's account of a toolkit, such as `gmail`, is active; it raises
             ConnectionFailed.
         remote: the session at Composio whose files the local toolkit transfers.
+        login: what a person may log in to, for a server over HTTP without a key of its own.
         close: releases what the connection holds.
     """
 
@@ -75,4 +79,5 @@ class Connection:
     is_connected: Callable[[str], Awaitable[bool]] | None = None
     expiry: Expiry | None = None
     remote: RemoteSession | None = None
+    login: LoginTarget | None = None
     close: Callable[[], None] | None = None

@@ -10,6 +10,7 @@ import json
 import logging
 import shlex
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -18,6 +19,7 @@ from typing import Literal
 import msgspec
 
 from core.connections.base import Connection
+from core.connections.oauth.target import LoginTarget
 from core.connections.user_servers import UnusableServer, UserServer, connection_to
 from core.errors import ConnectionFailed, WorkspaceError
 from core.events.types import Event, ServerTrustAnswered, ServerTrustAsked
@@ -111,6 +113,7 @@ class UserConnections:
         environ: fills in variables.
         publish: called with the events of questions and answers.
         interactive: whether there is a person to ask.
+        login_command: gives the command by which the agent gets the header for a server that a person logs in to.
         all_trusted: whether servers without a decision are trusted, because the folder is, for this run.
     """
 
@@ -123,6 +126,7 @@ class UserConnections:
         environ: Mapping[str, str],
         publish: Callable[[Event], object],
         interactive: bool,
+        login_command: Callable[[LoginTarget], str] | None = None,
         all_trusted: bool = False,
     ) -> None:
         self._found = {each.name: each for each in reversed(found)}
@@ -131,6 +135,7 @@ class UserConnections:
         self._environ = environ
         self._publish = publish
         self._interactive = interactive
+        self._login_command = login_command
         self._all_trusted = all_trusted
         self._waiting: dict[str, UserServer] = {}
         self._begun = False
@@ -175,7 +180,7 @@ class UserConnections:
         match self._decision(server):
             case "trusted":
                 try:
-                    return connection_to(server, self._environ, self._folder)
+                    return self._with_login(connection_to(server, self._environ, self._folder))
                 except ConnectionFailed as error:
                     return Connection(note=str(error), status="failed")
             case "refused":
@@ -186,6 +191,14 @@ class UserConnections:
                     self._ask(server)
                 note = f"{server.shown_name} is not trusted yet: ua-tui servers trust {name}"
                 return Connection(note=note, status="untrusted")
+
+    def _with_login(self, connection: Connection) -> Connection:
+        if connection.login is None or self._login_command is None:
+            return connection
+        helper = {"headersHelper": self._login_command(connection.login)}
+        return replace(
+            connection, servers={name: {**config, **helper} for name, config in connection.servers.items()}
+        )
 
     def _decision(self, server: UserServer) -> Decision | None:
         decision = self._trust.decision(server, self._folder)

@@ -1,8 +1,8 @@
 """MCP servers of the user: read from `.mcp.json` and the settings, checked, and configured for the agent.
 
 `.mcp.json` in the current folder has the format of other agents: `{"mcpServers": {NAME: {...}}}`, with `command`,
-`args` and `env` for a program, or `type` (`http`, `sse`), `url` and `headers` for a remote server. In each string
-`${NAME}` is replaced by a variable of the environment, and `${NAME:-text}` by `text` if the variable is not set.
+`args` and `env` for a program, or `type` (`http`, `sse`), `url`, `headers` and `oauth` for a remote server. In each
+string `${NAME}` is replaced by a variable of the environment, and `${NAME:-text}` by `text` if the variable is not set.
 `_ADVICE` is the one table of what can be wrong with them.
 """
 
@@ -14,13 +14,14 @@ import os
 import re
 import shlex
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 from core.connections.base import BLANKED, PLAIN_VARIABLES, Connection
 from core.connections.launcher import launched
+from core.connections.oauth.target import LoginTarget, oauth_client, oauth_problem
 from core.errors import Advice, ConnectionFailed
 from core.redaction.arguments import masked_address, masked_command, masked_variable
 from core.settings.model import Settings
@@ -45,8 +46,8 @@ _MOST = 50
 _LONGEST = 8_000
 _FIELDS: Mapping[Transport, frozenset[str]] = {
     "stdio": frozenset({"type", "command", "args", "env"}),
-    "http": frozenset({"type", "url", "headers"}),
-    "sse": frozenset({"type", "url", "headers"}),
+    "http": frozenset({"type", "url", "headers", "oauth"}),
+    "sse": frozenset({"type", "url", "headers", "oauth"}),
 }
 
 _PLAIN = frozenset({"USER", "LOGNAME", "HOSTNAME", "PATH", "LANG", "TERM"})
@@ -75,6 +76,10 @@ _ADVICE: Mapping[str, Advice] = {
     "bad_url": Advice("{server} has a url that is not an address", "write one such as https://host/mcp"),
     "bad_args": Advice("{server} has args that are not a list of strings", "write a list of strings"),
     "bad_table": Advice("{server} has {value} that is not a table of strings", "write a table of strings"),
+    "bad_oauth": Advice(
+        "{server} has an oauth table with a wrong {value}",
+        "write clientId, clientSecret and scopes as strings, and callbackPort as a port",
+    ),
     "bad_character": Advice("{server} has a character that no program accepts", "remove it"),
     "too_long": Advice(
         "{server} has more than {limit:,} characters", "put long values into a file that the server reads"
@@ -139,20 +144,26 @@ class UserServer:
         target = (
             masked_command(self._command) if self.transport == "stdio" else masked_address(self.how["url"])
         )
-        return (*given, *target.secrets)
+        secret = self._oauth.get("clientSecret") or self._oauth.get("client_secret")
+        return (*given, *target.secrets, *([secret] if secret else []))
 
     @property
     def fingerprint(self) -> str:
         """Identifies this configuration when the user is asked to trust it: 64 hexadecimal digits."""
         # With the secrets: another secret may mean another account.
         target = shlex.join(self._command) if self.transport == "stdio" else str(self.how["url"])
-        content = json.dumps([self.name, self.transport, target, dict(self.given)], sort_keys=True)
+        about = [self.name, self.transport, target, dict(self.given), *filter(None, [self._oauth])]
+        content = json.dumps(about, sort_keys=True)
         return hashlib.sha256(content.encode()).hexdigest()
 
     @property
     def shown_name(self) -> str:
         """The name and the file, for a sentence."""
         return f"{self.name} in {self.source}"
+
+    @property
+    def _oauth(self) -> Mapping[str, Any]:
+        return dict(self.how.get("oauth") or {})
 
     @property
     def _command(self) -> list[str]:
@@ -241,7 +252,7 @@ def connection_to(server: UserServer, environ: Mapping[str, str], folder: Path) 
 
         return _VARIABLE.sub(value, text)
 
-    how = server.how
+    how, login = server.how, None
     values = {name: fill(text) for name, text in server.given.items()}
     secrets = [each for name, text in values.items() for each in masked_variable(name, text).secrets]
     if server.transport == "stdio":
@@ -267,11 +278,26 @@ def connection_to(server: UserServer, environ: Mapping[str, str], folder: Path) 
         address = fill(how["url"])
         secrets += masked_address(address).secrets
         config = {"type": server.transport, "url": address, "headers": values}
+        login = _login(server, address, values, fill)
+        if login is not None and login.client.client_secret:
+            secrets.append(login.client.client_secret)
     # A value in the place of a key is most often the key itself.
     secrets = [*filled, *secrets]
     return Connection(
-        servers={server.name: config}, secrets=tuple(each for each in secrets if len(each) >= 6)
+        servers={server.name: config},
+        secrets=tuple(each for each in secrets if len(each) >= 6),
+        login=login,
     )
+
+
+def _login(
+    server: UserServer, address: str, headers: Mapping[str, str], fill: Callable[[str], str]
+) -> LoginTarget | None:
+    """What a person may log in to; None for a server whose key is among its headers."""
+    if server.transport == "stdio" or any(name.lower() == "authorization" for name in headers):
+        return None
+    client = oauth_client(server.how.get("oauth") or {}, fill)
+    return LoginTarget(server.name, server.transport, address, server.source, headers, client)
 
 
 def _unusable_file(name: str, problem: str, file: Path | str, **values: object) -> _Found:
@@ -345,13 +371,14 @@ def _check_fields(how: Any) -> _Problem | None:
         table = how.get(field) or {}
         if not isinstance(table, Mapping) or not all(isinstance(each, str) for each in table.values()):
             return "bad_table", field
-    return None
+    problem = oauth_problem(how.get("oauth") or {})
+    return ("bad_oauth", problem or "value") if problem is not None else None
 
 
 def _check_values(how: Mapping[str, Any]) -> _Problem | None:
     """Whether programs accept the strings of a configuration, and a person can read them all."""
     transport = _transport(how)
-    tables = [pair for field in ("env", "headers") for pair in (how.get(field) or {}).items()]
+    tables = [pair for field in ("env", "headers", "oauth") for pair in (how.get(field) or {}).items()]
     target = how["command" if transport == "stdio" else "url"]
     texts = [target, *how.get("args", []), *(str(text) for pair in tables for text in pair)]
     if any("\0" in text or without_surrogates(text) != text for text in texts):

@@ -14,7 +14,12 @@ __all__ = ["probe_server"]
 
 
 async def probe_server(
-    server: Mapping[str, Any], *, remedy: str, folder: str | None = None, secrets: Iterable[str] = ()
+    server: Mapping[str, Any],
+    *,
+    remedy: str,
+    folder: str | None = None,
+    secrets: Iterable[str] = (),
+    login: str = "",
 ) -> Finding:
     """Start or reach a server by its configuration for the agent, and list its tools.
 
@@ -23,6 +28,7 @@ async def probe_server(
         remedy: the advice if that fails.
         folder: the folder that a program is started in.
         secrets: masked in its errors, which may repeat its command.
+        login: the advice if it needs a login; empty for a server that cannot have one.
 
     Raises:
         TimeoutError: a time limit of the caller has passed.
@@ -30,7 +36,9 @@ async def probe_server(
     try:
         listed = await ask_server(server, lambda client: client.list_tools(), folder=folder, secrets=secrets)
     except ConnectionFailed as error:
-        reached = error.code != "unreachable"
+        if login and error.code == "http_401":
+            return failed("it needs a login", login)
+        reached = error.code not in ("unreachable", "http_401")
         return failed(f"it does not answer: {error}" if reached else str(error), remedy)
     if not listed.tools:
         return failed("it has no tools", remedy)

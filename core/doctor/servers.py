@@ -8,6 +8,8 @@ from pathlib import Path
 
 from core.connections import toolkit, web_reader
 from core.connections.base import WITHOUT_TOOLS, Connection
+from core.connections.oauth.flow import current_login
+from core.connections.oauth.store import LoginStore
 from core.connections.trust import ServerTrust
 from core.connections.user_servers import UnusableServer, UserServer, connection_to
 from core.doctor.findings import Finding, failed, skipped
@@ -34,9 +36,14 @@ async def check_web_reader(settings: Settings) -> Finding:
 
 
 async def check_user_server(
-    server: UserServer | UnusableServer, folder: Path, *, environ: Mapping[str, str], trust: ServerTrust
+    server: UserServer | UnusableServer,
+    folder: Path,
+    *,
+    environ: Mapping[str, str],
+    trust: ServerTrust,
+    logins: LoginStore | None = None,
 ) -> Finding:
-    """Start or reach a server as a session would; one that is not trusted is not started."""
+    """Start or reach a server as a session would; one that is not trusted is not started. `logins` are the user's."""
     if isinstance(server, UnusableServer):
         return _unusable(server.advice)
     decision = trust.decision(server, folder)
@@ -47,11 +54,21 @@ async def check_user_server(
         connection = connection_to(server, environ, folder)
     except ConnectionFailed as error:
         return _unusable(error.advice)
+    how, login = connection.servers[server.name], None
+    to_log_in = f"to log in: ua-tui connect {server.name}; {WITHOUT_TOOLS}"
+    if connection.login is not None:
+        try:
+            login = await current_login(connection.login, logins or LoginStore())
+        except ConnectionFailed as error:
+            return failed(error.advice.problem, to_log_in)
+    if login is not None:
+        how = {**how, "headers": {**how["headers"], "Authorization": f"Bearer {login.access_token}"}}
     return await probe_server(
-        connection.servers[server.name],
+        how,
         remedy=f"correct it in {server.source}; {WITHOUT_TOOLS}",
         folder=str(folder),
-        secrets=connection.secrets,
+        secrets=(*connection.secrets, *(login.secrets if login is not None else ())),
+        login=to_log_in if connection.login is not None else "",
     )
 
 

@@ -690,7 +690,7 @@ def _server_failure(server: ev.McpServer) -> str:
     """State why a server cannot be used, and what to do, in one sentence with its name."""
     name, reason = clean_line(server.name), _line(server.error or "")
     if not reason:
-        problem = "needs you to sign in at its service" if server.status == "needs-auth" else "failed"
+        problem = "needs a login" if server.status == "needs-auth" else "failed"
         reason = f"MCP server {name} {problem}: `ua-tui doctor` tests it, and /connections reconnects it"
     elif not _names_server(server.name, reason):
         reason = f"MCP server {name} failed: {reason}"

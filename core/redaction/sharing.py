@@ -17,7 +17,7 @@ import msgspec
 
 from core.redaction.redactor import Redactor
 
-__all__ = ["SharedSecrets", "learn_secrets"]
+__all__ = ["SharedSecrets", "learn_secrets", "short_path"]
 
 _SECONDS = 5.0
 _PIECE = 64 << 10
@@ -27,7 +27,7 @@ log = logging.getLogger(__name__)
 
 
 @contextmanager
-def _short(path: Path) -> Iterator[str]:
+def short_path(path: Path) -> Iterator[str]:
     """The path of a socket by its folder's descriptor if it is longer than the system accepts."""
     if len(os.fsencode(path)) <= _LONGEST_PATH:
         yield os.fspath(path)
@@ -55,7 +55,7 @@ class SharedSecrets:
         self._redactor = redactor
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
-            with _short(path) as name:
+            with short_path(path) as name:
                 self._socket.bind(name)
             path.chmod(0o600)
             self._socket.listen(8)
@@ -90,7 +90,7 @@ def learn_secrets(path: Path, redactor: Redactor) -> bool:
     try:
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
             connection.settimeout(_SECONDS)
-            with _short(path) as name:
+            with short_path(path) as name:
                 connection.connect(name)
             pieces = []
             while piece := connection.recv(_PIECE):

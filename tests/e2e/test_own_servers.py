@@ -14,10 +14,14 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
+from core.connections.oauth import flow
+from core.connections.oauth.redirect import Redirect
+from core.connections.oauth.store import LoginStore
 from core.connections.trust import ServerTrust
-from core.connections.user_servers import UserServer, project_servers
+from core.connections.user_servers import UserServer, connection_to, project_servers
 from core.events.types import (
     ErrorRaised,
     Event,
@@ -360,3 +364,51 @@ async def test_what_a_folder_names_runs_only_once_it_is_trusted_and_what_is_wron
         workspace = desk.session.workspace.path
     assert files_with(KEY, tmp_path) == [folder / ".mcp.json"]
     assert b"--key=[redacted]" in (workspace / "journal.jsonl").read_bytes()
+
+
+async def log_in(name: str) -> None:
+    """Log in to a server of the folder, as in a browser that follows every redirect."""
+
+    async def open_page(address: str, _redirect: Redirect) -> None:
+        async with httpx.AsyncClient(follow_redirects=True) as browser:
+            (await browser.get(address)).raise_for_status()
+
+    found = {each.name: each for each in project_servers(Path.cwd()) if isinstance(each, UserServer)}
+    target = connection_to(found[name], os.environ, Path.cwd()).login
+    assert target is not None
+    await flow.log_in(target, LoginStore(), open_page)
+
+
+async def test_a_server_that_needs_a_login_works_once_it_is_made_and_as_long_as_it_is_renewed(
+    folder: Path, tmp_path: Path
+) -> None:
+    at = free_port()
+    address = f"http://127.0.0.1:{at}"
+    write(folder, notes={"type": "http", "url": f"{address}/mcp"})
+    trust(folder)
+    with serving("oauth_server", at, str(at)):
+        async with httpx.AsyncClient(base_url=address) as admin, started(tmp_path) as desk:
+            await until(partial(desk.stands, "notes", "needs-auth"), 30)
+            assert desk.reported("notes", "needs a login: run `ua-tui connect notes`")
+            # The command line has not tried to log in by itself.
+            assert set((await admin.get("/seen")).text.split("\n")) == {"POST /mcp", "GET /seen"}
+
+            await log_in("notes")
+            assert desk.session.servers.reconnect("notes") == ""
+            await until(partial(desk.stands, "notes", "connected"), 30)
+            assert await desk.call("notes") == "noted milk"
+
+            # The token is revoked: it is renewed within the call.
+            await admin.post("/revoke-all")
+            assert await desk.call("notes") == "noted milk"
+
+            await admin.post("/revoke-all?renewal")
+            assert "needs a login" in await desk.call("notes")
+            await until(partial(desk.stands, "notes", "needs-auth"), 30)
+            assert desk.status("notes") == "needs-auth"
+        # The next session does not remember that.
+        await log_in("notes")
+        async with started(tmp_path) as desk:
+            await until(partial(desk.stands, "notes", "connected"), 30)
+    (kept,) = files_with("access-", tmp_path)
+    assert (kept.name, kept.stat().st_mode & 0o777) == ("logins.json", 0o600)

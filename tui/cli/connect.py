@@ -1,20 +1,19 @@
-"""`ua-tui connect`: connects a Composio account before a session, or shows which are connected."""
+"""`ua-tui connect`: connects an account before a session, at Composio or at an MCP server of the user."""
 
 from __future__ import annotations
 
 import argparse
 import asyncio
 import json
-import os
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AsyncExitStack, contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import AsyncExitStack
 from functools import partial
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
 from core.text import clean_line
+from tui.cli.links import open_link
 from tui.cli.output import complain, print_line, print_table
 from tui.cli.start import report_untrusted
 from tui.terminal.exit_codes import EXIT_FAILED, EXIT_USAGE
@@ -52,12 +51,16 @@ _complain = partial(complain, prog="ua-tui connect")
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of the command to the parser."""
     parser.add_argument(
-        "toolkit", nargs="?", help="whose account is connected, such as gmail; without one, all are listed"
+        "toolkit",
+        nargs="?",
+        metavar="NAME",
+        help="one of your own MCP servers, or a toolkit of Composio such as gmail; without one, toolkits are listed",
     )
     parser.add_argument("--no-open", action="store_true", help="print the link only, and open no browser")
     parser.add_argument(
         "--timeout", type=_seconds, default=LIVES, metavar="N", help="how many seconds to wait (default: 600)"
     )
+    parser.add_argument("--forget", action="store_true", help="log out of an MCP server of your own")
     parser.add_argument(
         "--demo", action="store_true", default=None, help="with the demo's stand-in, without a key"
     )
@@ -85,6 +88,15 @@ def run(args: argparse.Namespace) -> int:
 
 async def _run(settings: Settings, args: argparse.Namespace) -> int:
     async with AsyncExitStack() as stack:
+        if args.toolkit is not None:
+            from tui.cli.server_login import login_target, run_login
+
+            if (target := login_target(settings, args.toolkit)) is not None:
+                return await run_login(target, args)
+        if args.forget:
+            return _complain(
+                "--forget takes one of your own MCP servers: ua-tui servers lists them", EXIT_USAGE
+            )
         if settings.demo:
             from core.demo.launch import demo_servers, demo_settings
 
@@ -140,7 +152,7 @@ async def _connect(accounts: Accounts, slug: str, args: argparse.Namespace, repo
     link = await apart(lambda: accounts.link(slug))
     reporter.link(toolkit, link)
     if not args.json and not args.no_open and sys.stdout.isatty():
-        await _open(link.url)
+        await open_link(link.url)
     return await _wait(accounts, toolkit, link, args.timeout, reporter)
 
 
@@ -171,36 +183,6 @@ async def _wait(accounts: Accounts, toolkit: Toolkit, link: Link, seconds: float
             late = f"no one signed in within {seconds:g} s{trouble}"
             return reporter.failed(toolkit.slug, "timeout", f"{name} is not connected: {late}; {again}")
         await asyncio.sleep(LOOK_EVERY)
-
-
-async def _open(url: str) -> None:
-    """Open a link in the browser, if there is one beside the terminal and it is no other kind of link."""
-    from tui.terminal.browser import why_no_browser
-    from tui.terminal.links import browser_link
-
-    parts = urlsplit(url)
-    is_here = parts.hostname in {"127.0.0.1", "localhost", "::1"}
-    if browser_link(url) is None or not (parts.scheme == "https" or is_here):
-        return
-    if why_no_browser(os.environ) is not None:
-        return
-    import webbrowser
-
-    with _quiet():
-        await asyncio.to_thread(webbrowser.open, url)
-
-
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """Keep what a browser writes to the terminal off it."""
-    null, kept = os.open(os.devnull, os.O_WRONLY), os.dup(2)
-    os.dup2(null, 2)
-    try:
-        yield
-    finally:
-        os.dup2(kept, 2)
-        os.close(kept)
-        os.close(null)
 
 
 class _Reporter:

@@ -7,6 +7,7 @@ configuration. `mcp` is slow to import.
 from __future__ import annotations
 
 import asyncio
+import json
 import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -45,7 +46,8 @@ async def ask_server(
         secrets: masked in its errors, which may repeat its command.
 
     Raises:
-        ConnectionFailed: it does not answer, with the code `unreachable`, or it refuses; the message is a clause.
+        ConnectionFailed: it does not answer, with the code `unreachable` or, without a key that holds, `http_401`; or
+            it refuses. The message is a clause.
         TimeoutError: a time limit of the caller has passed.
     """
     mcp = await asyncio.to_thread(import_module, "mcp")
@@ -81,7 +83,8 @@ async def ask_server(
             why = _reason_in(output) or f"it does not answer: {_last_line(errors) or _reason(error)}"
         if refused:
             raise ConnectionFailed(clean_line(masked(refused), 300))
-        raise ConnectionFailed(clean_line(masked(why), 300), code="unreachable")
+        code = "http_401" if output.status == 401 else "unreachable"
+        raise ConnectionFailed(clean_line(masked(why), 300), code=code)
 
 
 async def _transport(
@@ -106,12 +109,29 @@ async def _transport(
             headers=headers, auth=auth, event_hooks={"response": [output.on_response]}, **options
         )
 
+    headers = {**server["headers"], **(await _login_headers(server.get("headersHelper")))}
     if server["type"] == "sse":
         sse = await asyncio.to_thread(import_module, "mcp.client.sse")
-        return sse.sse_client(server["url"], headers=dict(server["headers"]), httpx_client_factory=client)
+        return sse.sse_client(server["url"], headers=headers, httpx_client_factory=client)
     http = await asyncio.to_thread(import_module, "mcp.client.streamable_http")
-    used = await stack.enter_async_context(client(dict(server["headers"])))
+    used = await stack.enter_async_context(client(headers))
     return http.streamable_http_client(server["url"], http_client=used)
+
+
+async def _login_headers(command: str | None) -> dict[str, str]:
+    """The headers that a command prints, as the agent runs it for a server with a login."""
+    if command is None:
+        return {}
+    program = await asyncio.create_subprocess_shell(
+        command, stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE, env={}
+    )
+    output, _ = await program.communicate()
+    try:
+        headers: dict[str, str] = json.loads(output)
+    except ValueError:
+        return {}
+    # An empty one stands for no login.
+    return {name: value for name, value in headers.items() if value}
 
 
 def _reason_in(output: _ServerOutput) -> str:

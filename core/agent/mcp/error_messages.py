@@ -11,7 +11,7 @@ import re
 from core.errors import Advice
 from core.text import clean_line
 
-__all__ = ["describe_call_error", "describe_server_error", "problem_in"]
+__all__ = ["describe_call_error", "describe_server_error", "lacks_login", "login_needed", "problem_in"]
 
 _ADDRESS = "check its address"
 _WEB_PAGE = Advice("it answers with a web page, so it is not an MCP server", _ADDRESS)
@@ -96,6 +96,10 @@ _TABLE: tuple[tuple[str, Advice], ...] = (
 _ROWS = tuple((re.compile(pattern, re.IGNORECASE | re.DOTALL), advice) for pattern, advice in _TABLE)
 # The command line answers such a request with "Method not found"; most servers do not even send it then.
 _SAMPLING = re.compile(r"sampling/createMessage|not support sampling|(?<!-32601): Method not found$")
+# The command line refers to how it gets the header with the token; an empty one stands for no login.
+_NO_LOGIN = re.compile(
+    r"Server rejected the Authorization header minted by|rejected the credential from its headersHelper"
+)
 _TRANSPORT = re.compile(r"(?:SSE|Streamable HTTP) error: ", re.IGNORECASE)
 _MAX_VALUE = 160
 
@@ -113,9 +117,22 @@ def describe_server_error(error: str) -> str:
 
 def describe_call_error(error: str) -> str:
     """Say why the call of a server's tool failed; an unknown error is returned unchanged."""
+    if (found := re.match(r'MCP server "([^"]+)" ', error)) is not None and lacks_login(error):
+        return login_needed(found[1])
     if len(error) < _MAX_VALUE * 2 and _SAMPLING.search(error.rstrip(". ")) is not None:
         return f"Sampling is refused: no server may ask the model itself ({error})"
     return error
+
+
+def lacks_login(error: str) -> bool:
+    """Whether the error of a server says that it needs a login, or that the last one has expired."""
+    return _NO_LOGIN.search(error) is not None
+
+
+def login_needed(name: str) -> str:
+    """Say what to do about a server that needs a login."""
+    shown = clean_line(name, 60)
+    return f"MCP server {shown} needs a login: run `ua-tui connect {shown}`, or press l in /connections"
 
 
 def problem_in(message: str) -> str:

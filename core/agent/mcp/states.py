@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from core.agent.mcp.error_messages import describe_server_error
+from core.agent.mcp.error_messages import describe_server_error, lacks_login, login_needed
 from core.events.types import McpServer, McpStatus
 from core.redaction.redactor import Redactor
 from core.text import clean, clean_line
@@ -99,6 +99,9 @@ class ServerStates:
             if (server := self._read(raw)) is None:
                 continue
             known = self._known.get(server.name)
+            if known is not None and known.status == "needs-auth" and server.status == "failed":
+                # Only its error, which this list may lack, says that it is a login that it needs.
+                server = server if server.error else msgspec.structs.replace(server, status=known.status)
             if known is not None and known.status == server.status:
                 # The list at the beginning of a query has neither tools nor errors.
                 if server.tools is None:
@@ -197,12 +200,16 @@ class ServerStates:
             if isinstance(tools, list)
             else []
         )
+        status = clean(str(raw.get("status") or "unknown"))
+        error = self._describe_error(raw["name"], str(raw["error"])) if raw.get("error") else None
+        if status == "needs-auth" or lacks_login(str(raw.get("error") or "")):
+            status, error = "needs-auth", login_needed(raw["name"])
         return McpServer(
             name=clean(raw["name"]),
-            status=clean(str(raw.get("status") or "unknown")),
+            status=status,
             tools=len(tools) if isinstance(tools, list) else None,
             tool_names=[clean_line(name, 100) for name in names if isinstance(name, str)][:_MOST_TOOLS],
-            error=self._describe_error(raw["name"], str(raw["error"])) if raw.get("error") else None,
+            error=error,
         )
 
     def _explain(self) -> None:

@@ -4,11 +4,13 @@ import hashlib
 import json
 import os
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from core.connections.oauth.target import OAuthClient
 from core.connections.trust import ServerTrust
 from core.connections.user_servers import (
     UnusableServer,
@@ -327,3 +329,51 @@ def test_a_file_of_decisions_with_whole_commands_is_understood_and_loses_the_sec
     before = kept.stat().st_mtime_ns
     assert ServerTrust(tmp_path).decision(found, tmp_path) == "trusted"
     assert kept.stat().st_mtime_ns == before
+
+
+def test_a_server_without_a_key_can_have_a_login_with_a_client_as_other_agents_write_it(
+    tmp_path: Path,
+) -> None:
+    oauth = {
+        "clientId": "${ID}",
+        "clientSecret": "${SECRET}",
+        "callbackPort": 8765,
+        "scopes": "read",
+        "new": 1,
+    }
+    url = "https://notes.example/mcp"
+    servers = {
+        "plain": {"url": url},
+        "keyed": {"url": url, "headers": {"authorization": "Bearer x"}},
+        "known": {"url": url, "oauth": oauth},
+        "ours": {"type": "sse", "url": url, "oauth": {"client_id": "a", "client_secret": "a-secret-of-ours"}},
+        "wrong": {"url": url, "oauth": {"callbackPort": "8765"}},
+        "odd": {"url": url, "oauth": "yes"},
+    }
+    found = {each.name: each for each in written(tmp_path, servers)}
+    environ = {"ID": "ua-tui-1", "SECRET": "a-secret-of-theirs"}
+    logins = {
+        name: connection_to(each, environ, tmp_path)
+        for name, each in found.items()
+        if isinstance(each, UserServer)
+    }
+    assert logins["keyed"].login is None
+    assert logins["plain"].login is not None
+    assert logins["plain"].login.client == OAuthClient()
+    assert logins["known"].login is not None
+    assert logins["known"].login.client == OAuthClient("ua-tui-1", "a-secret-of-theirs", "read", 8765)
+    assert logins["ours"].login is not None
+    assert logins["ours"].login.transport == "sse"
+    # It is masked before the server is connected, and another one is another configuration.
+    assert "a-secret-of-theirs" in logins["known"].secrets
+    ours, plain = found["ours"], found["plain"]
+    assert isinstance(ours, UserServer)
+    assert isinstance(plain, UserServer)
+    assert ours.secrets == ("a-secret-of-ours",)
+    assert ours.fingerprint != replace(ours, how={**ours.how, "oauth": {"client_id": "b"}}).fingerprint
+    content = json.dumps(["plain", "http", url, {}], sort_keys=True)
+    assert plain.fingerprint == hashlib.sha256(content.encode()).hexdigest()
+    for name, value in (("wrong", "callbackPort"), ("odd", "value")):
+        unusable = found[name]
+        assert isinstance(unusable, UnusableServer)
+        assert f"has an oauth table with a wrong {value}: write clientId" in unusable.problem

@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 from core.agent.mcp import client as mcp_client
+from core.connections.oauth.store import LoginStore, StoredLogin
 from core.connections.trust import ServerTrust
-from core.connections.user_servers import UnusableServer, UserServer, find_user_servers
+from core.connections.user_servers import UnusableServer, UserServer, connection_to, find_user_servers
 from core.doctor import checks
 from core.doctor.findings import Finding
 from core.doctor.servers import check_user_server, check_web_reader
@@ -143,6 +144,29 @@ async def test_a_web_page_is_no_server(tmp_path: Path, transport: str) -> None:
         assert missing.found == "it answers with HTTP 404"
     away = await asked(tmp_path, type=transport, url="http://127.0.0.1:9/mcp")
     assert away.found == "it does not answer: nothing is listening at its address"
+
+
+async def test_one_that_needs_a_login_is_reached_with_it(tmp_path: Path) -> None:
+    port = free_port()
+    how: dict[str, Any] = {"url": f"http://127.0.0.1:{port}/mcp"}
+    with serving("own_server", port, "http", str(port), "--key", KEY):
+        found = await asked(tmp_path, **how)
+        assert (found.status, found.found) == ("failed", "it needs a login")
+        assert found.advice == "to log in: ua-tui connect notes; the session continues without its tools"
+
+        server, trust, logins = named(tmp_path, **how), ServerTrust(tmp_path / "state"), LoginStore(tmp_path)
+        assert isinstance(server, UserServer)
+        target = connection_to(server, os.environ, tmp_path).login
+        assert target is not None
+        await logins.save(target, StoredLogin(access_token=KEY))
+        found = await check_user_server(server, tmp_path, environ=os.environ, trust=trust, logins=logins)
+        assert (found.status, found.found) == ("ok", "4 tools: take_note, folder, crash, flood")
+        await logins.save(target, StoredLogin(access_token="old", expires_at=1.0))
+        found = await check_user_server(server, tmp_path, environ=os.environ, trust=trust, logins=logins)
+        assert (found.found, found.advice[:30]) == (
+            "the login to notes has expired",
+            "to log in: ua-tui connect note",
+        )
 
 
 async def test_one_that_was_refused_is_said_to_be(tmp_path: Path) -> None:

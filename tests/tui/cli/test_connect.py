@@ -17,6 +17,7 @@ import pytest
 from tests.composio_server import HTML, KEY, Fault, StandIn, stand_in
 from tests.e2e.added_server import own_home
 from tui.cli import connect, main
+from tui.cli.links import open_link
 
 PATIENT = ("--timeout", "90")
 """So that a person who does not come is a failure, and no wait for ten minutes."""
@@ -195,5 +196,5 @@ async def test_only_links_for_a_browser_are_opened(
     given: list[str] = []
     monkeypatch.setenv("BROWSER", "some-browser")
     monkeypatch.setattr(webbrowser, "open", given.append)
-    await connect._open(url)
+    await open_link(url)
     assert given == ([url] if opened else [])

@@ -75,7 +75,7 @@ def test_a_server_that_was_lost_is_said_to_be_connected_again() -> None:
         (McpServer(name="composio", status="failed", error="Composio refused the key: set a valid one"),
          "Error: Composio refused the key: set a valid one"),
         (McpServer(name="mail", status="needs-auth"),
-         "Error: MCP server mail needs you to sign in at its service: `ua-tui doctor` tests it, and /connections "
+         "Error: MCP server mail needs a login: `ua-tui doctor` tests it, and /connections "
          "reconnects it"),
         (McpServer(name="mail", status="disabled"), "Servers: mail disabled"),
     ],

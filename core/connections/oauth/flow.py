@@ -1,0 +1,377 @@
+"""Logs in to an MCP server in a browser, and renews the login, with the OAuth client of the `mcp` package.
+
+That client finds the authorization server (RFC 9728 and 8414), registers this program with it, and exchanges the code
+(PKCE). Here are the parts that it leaves to a program, and `_ADVICE`, the one table of what can go wrong.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Literal
+from urllib.parse import parse_qs, parse_qsl, urlencode, urlsplit, urlunsplit
+
+from core.connections.oauth.network import check_address, is_loopback, login_client
+from core.connections.oauth.redirect import Redirect, receiving
+from core.connections.oauth.store import LoginStore, StoredLogin
+from core.connections.oauth.target import LoginTarget
+from core.errors import Advice, ConnectionFailed, FetchRefused
+from core.text import clean_line
+
+if TYPE_CHECKING:
+    from mcp.client.auth import OAuthClientProvider
+    from mcp.shared.auth import AuthorizationCodeResult, OAuthClientInformationFull, OAuthToken
+
+__all__ = ["LOGIN_SECONDS", "Show", "current_login", "log_in"]
+
+_log = logging.getLogger(__name__)
+
+LOGIN_SECONDS = 600.0
+"""Seconds that a person has for a login."""
+_SOON = 60.0
+"""An access token that expires within so many seconds is renewed."""
+_LONGEST = 200
+
+Show = Callable[[str, Redirect], Awaitable[None]]
+"""Shows the address of the login to a person; an address that is pasted goes to the `Redirect`."""
+
+_ADVICE: Mapping[str, Advice] = {
+    "not_needed": Advice("{name} needs no login", "its tools can be used as they are"),
+    "unreachable": Advice("{name} cannot be reached ({reason})", "check its address and the network"),
+    "no_login": Advice(
+        "{name} asks for a key and offers no login", "set its key in {source}, most often as a header"
+    ),
+    "no_registration": Advice(
+        "{name} does not register programs by itself ({reason})",
+        'register one there, and write "oauth": {{"clientId": "..."}} for it into {source}',
+    ),
+    "refused": Advice(
+        "{name} refused the login ({reason})", "run the login again, with another account if need be"
+    ),
+    "timeout": Advice("nobody logged in to {name} within {seconds:g} s", "run the login again"),
+    "not_completed": Advice("the login to {name} was not completed ({reason})", "run it again"),
+    "bad_login": Advice(
+        "the login that {name} offers is not used ({reason})", "ask whoever runs the server to correct it"
+    ),
+    "useless": Advice(
+        "{name} refused the token that the login gave (HTTP {status})",
+        "check that your account may use the server",
+    ),
+    "expired": Advice("the login to {name} has expired", "log in again: ua-tui connect {name}"),
+}
+
+
+def _failure(problem: str, target: LoginTarget, **values: object) -> ConnectionFailed:
+    name, source = clean_line(target.name, 60), clean_line(target.source, _LONGEST)
+    return ConnectionFailed(_ADVICE[problem].format(name=name, source=source, **values), code=problem)
+
+
+async def log_in(
+    target: LoginTarget, store: LoginStore, show: Show, *, seconds: float = LOGIN_SECONDS
+) -> Literal["keyring", "file"]:
+    """Log in to a server in a browser, and store the login; returns where.
+
+    Raises:
+        ConnectionFailed: the server or a person refused, needs no login, or something is wrong with it.
+        WorkspaceError: the login cannot be stored.
+    """
+    try:
+        check_address(target.address)
+        await asyncio.to_thread(import_module, "mcp.client.auth")
+        earlier = None
+        with suppress(ConnectionFailed):
+            earlier = await store.load(target)
+        port = target.client.callback_port
+        async with receiving(port or _port_of(earlier), required=port is not None) as redirect:
+            return await _log_in(target, store, show, redirect, earlier, seconds)
+    except FetchRefused as error:
+        raise _failure("bad_login", target, reason=clean_line(str(error), _LONGEST)) from error
+
+
+async def _log_in(
+    target: LoginTarget,
+    store: LoginStore,
+    show: Show,
+    redirect: Redirect,
+    earlier: StoredLogin | None,
+    seconds: float,
+) -> Literal["keyring", "file"]:
+    import httpx2
+    from mcp.client.auth import OAuthFlowError, OAuthRegistrationError, OAuthTokenError
+    from pydantic import ValidationError
+
+    browser = _Browser(target, show, redirect, seconds)
+    exchange = _Exchange(target, store, client=_known_client(target, redirect, earlier))
+    provider = _provider(target, exchange, redirect.address, browser)
+    try:
+        async with login_client(target.address) as client:
+            status = await _knock(client, target, provider)
+    except OAuthRegistrationError as error:
+        if provider.context.oauth_metadata is None:
+            raise _failure("no_login", target) from error
+        raise _failure("no_registration", target, reason=_reason(error)) from error
+    except OAuthTokenError as error:
+        raise _failure("not_completed", target, reason=_reason(error)) from error
+    except (OAuthFlowError, ValidationError) as error:
+        raise _failure("bad_login", target, reason=_reason(error)) from error
+    except (httpx2.HTTPError, httpx2.InvalidURL, OSError) as error:
+        raise _failure("unreachable", target, reason=_reason(error)) from error
+    if exchange.stored is None:
+        if status >= 400 and status not in _ANSWERS:
+            raise _failure("unreachable", target, reason=f"HTTP {status}")
+        raise _failure("not_needed", target)
+    if status in (401, 403):
+        await store.forget(target)
+        raise _failure("useless", target, status=status)
+    return exchange.stored
+
+
+_ANSWERS = frozenset({400, 404, 405, 406, 415, 422})
+"""What servers say to a request that is not part of a session."""
+
+
+async def current_login(
+    target: LoginTarget, store: LoginStore, *, refused: str | None = None
+) -> StoredLogin | None:
+    """The login for a server, renewed if it expires soon; None if there is none.
+
+    Args:
+        target: the server.
+        store: has the login.
+        refused: an access token that is not accepted any more, as far as is known.
+
+    Raises:
+        ConnectionFailed: it has expired and cannot be renewed.
+        WorkspaceError: it cannot be stored.
+    """
+    login = await store.load(target)
+    if login is None or (login.access_token != refused and not login.is_over(_SOON)):
+        return login
+    if login.refresh_token is None and not login.is_over():
+        return login
+    async with store.renewing():
+        newest = await store.load(target)
+        if newest is not None and newest.access_token != login.access_token:
+            # Another session has renewed it.
+            return newest
+        try:
+            return await _renewed(target, store, login)
+        except ConnectionFailed as error:
+            if login.is_over() or error.code == "expired":
+                raise
+            return login
+
+
+async def _renewed(target: LoginTarget, store: LoginStore, login: StoredLogin) -> StoredLogin:
+    if login.refresh_token is None:
+        raise _failure("expired", target)
+    await asyncio.to_thread(import_module, "mcp.client.auth")
+    import httpx2
+    from mcp.shared.auth import OAuthMetadata, ProtectedResourceMetadata
+
+    exchange = _Exchange(target, store, client=login.client, tokens=login)
+    provider = _provider(target, exchange, "http://localhost/callback")
+    context = provider.context
+    # Only what it has found itself would be known to the client.
+    context.oauth_metadata = OAuthMetadata.model_validate(login.server) if login.server else None
+    if login.resource:
+        context.protected_resource_metadata = ProtectedResourceMetadata.model_validate(login.resource)
+    context.token_expiry_time = 1.0
+    flow = provider.async_auth_flow(httpx2.Request("POST", target.address))
+    try:
+        async with login_client(target.address) as client:
+            response = await client.send(await anext(flow))
+            await response.aread()
+            if response.status_code in (400, 401):
+                over = min(login.expires_at or time.time(), time.time())
+                spent = StoredLogin(access_token=login.access_token, expires_at=over, client=login.client)
+                await store.save(target, spent)
+                raise _failure("expired", target)
+            if response.status_code != 200:
+                raise _failure("unreachable", target, reason=f"HTTP {response.status_code}")
+            await flow.asend(response)
+    except (httpx2.HTTPError, httpx2.InvalidURL, OSError, FetchRefused) as error:
+        raise _failure("unreachable", target, reason=_reason(error)) from error
+    finally:
+        await flow.aclose()
+    if exchange.login is None:
+        raise _failure("not_completed", target, reason="the answer has no token")
+    return exchange.login
+
+
+async def _knock(client: Any, target: LoginTarget, provider: OAuthClientProvider) -> int:
+    """Make a request to which a server that needs a login answers 401; returns the status in the end."""
+    accept = {"Accept": "application/json, text/event-stream"}
+    how: dict[str, Any] = {"headers": {**target.headers, **accept}, "auth": provider}
+    if target.transport == "http":
+        # A server answers this without a session, or refuses it for the lack of one.
+        how["json"] = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
+    method = "GET" if target.transport == "sse" else "POST"
+    async with client.stream(method, target.address, **how) as response:
+        return int(response.status_code)
+
+
+class _Browser:
+    """The part of a login in the browser: shows its address, and waits for the redirect."""
+
+    def __init__(self, target: LoginTarget, show: Show, redirect: Redirect, seconds: float) -> None:
+        self._target = target
+        self._show = show
+        self._redirect = redirect
+        self._seconds = seconds
+
+    async def open(self, address: str, provider: OAuthClientProvider) -> None:
+        """Show the address of the login."""
+        check_address(address)
+        if self._target.client.scope:
+            address = _with_scope(address, self._target.client.scope)
+        self._redirect.expect(parse_qs(urlsplit(address).query)["state"][0])
+        _choose_method(provider)
+        await self._show(address, self._redirect)
+
+    async def answer(self) -> AuthorizationCodeResult:
+        """Wait for the redirect."""
+        from mcp.shared.auth import AuthorizationCodeResult
+
+        try:
+            async with asyncio.timeout(self._seconds):
+                values = await self._redirect.answer()
+        except TimeoutError as error:
+            raise _failure("timeout", self._target, seconds=self._seconds) from error
+        if "code" not in values:
+            reason = values.get("error_description") or values.get("error", "")
+            raise _failure("refused", self._target, reason=clean_line(reason, _LONGEST))
+        return AuthorizationCodeResult(code=values["code"], state=values.get("state"), iss=values.get("iss"))
+
+
+class _Exchange:
+    """What the client of `mcp` reads and stores: its registration and its tokens, here as one `StoredLogin`.
+
+    Attributes:
+        stored: where the login was stored; None before that.
+        login: the login.
+    """
+
+    def __init__(
+        self,
+        target: LoginTarget,
+        store: LoginStore,
+        *,
+        client: Mapping[str, Any] | None = None,
+        tokens: StoredLogin | None = None,
+    ) -> None:
+        self._target = target
+        self._store = store
+        self._client = client
+        self._tokens = tokens
+        self.provider: OAuthClientProvider | None = None
+        self.stored: Literal["keyring", "file"] | None = None
+        self.login: StoredLogin | None = None
+
+    async def get_tokens(self) -> OAuthToken | None:
+        """The tokens that are to be renewed."""
+        from mcp.shared.auth import OAuthToken
+
+        if self._tokens is None:
+            return None
+        return OAuthToken(
+            access_token=self._tokens.access_token,
+            refresh_token=self._tokens.refresh_token,
+            scope=self._tokens.scope,
+        )
+
+    async def set_tokens(self, tokens: OAuthToken) -> None:
+        """Store new tokens at once: those before them may hold no longer."""
+        assert self.provider is not None
+        context = self.provider.context
+        self.login = StoredLogin(
+            access_token=tokens.access_token,
+            refresh_token=tokens.refresh_token,
+            expires_at=None if tokens.expires_in is None else time.time() + tokens.expires_in,
+            scope=tokens.scope,
+            client=_plain(context.client_info) or {},
+            server=_plain(context.oauth_metadata),
+            resource=_plain(context.protected_resource_metadata),
+        )
+        self.stored = await self._store.save(self._target, self.login)
+
+    async def get_client_info(self) -> OAuthClientInformationFull | None:
+        """The registration that is known already."""
+        from mcp.shared.auth import OAuthClientInformationFull
+
+        return OAuthClientInformationFull.model_validate(self._client) if self._client else None
+
+    async def set_client_info(self, client_info: OAuthClientInformationFull) -> None:
+        """Keep a registration; it is stored with the tokens."""
+
+
+def _provider(
+    target: LoginTarget, exchange: _Exchange, redirect: str, browser: _Browser | None = None
+) -> OAuthClientProvider:
+    from mcp.client.auth import OAuthClientProvider
+    from mcp.shared.auth import OAuthClientMetadata
+    from pydantic import AnyUrl
+
+    async def open_browser(address: str) -> None:
+        if browser is None:
+            raise _failure("expired", target)
+        await browser.open(address, provider)
+
+    provider = OAuthClientProvider(
+        target.address,
+        OAuthClientMetadata(client_name="ua-tui", redirect_uris=[AnyUrl(redirect)]),
+        exchange,
+        open_browser,
+        browser.answer if browser is not None else None,
+    )
+    exchange.provider = provider
+    return provider
+
+
+def _known_client(
+    target: LoginTarget, redirect: Redirect, earlier: StoredLogin | None
+) -> Mapping[str, Any] | None:
+    """The registration to use: that of the configuration, or the earlier one for the same redirect address."""
+    if target.client.client_id is not None:
+        return {
+            "client_id": target.client.client_id,
+            "client_secret": target.client.client_secret,
+            "redirect_uris": [redirect.address],
+        }
+    if earlier is not None and earlier.client.get("redirect_uris") == [redirect.address]:
+        return earlier.client
+    return None
+
+
+def _choose_method(provider: OAuthClientProvider) -> None:
+    """Choose how a configured secret is sent; a registration says it itself."""
+    client, server = provider.context.client_info, provider.context.oauth_metadata
+    if client is not None and client.client_secret and client.token_endpoint_auth_method is None:
+        known = (server and server.token_endpoint_auth_methods_supported) or ["client_secret_basic"]
+        basic = "client_secret_basic" in known
+        client.token_endpoint_auth_method = "client_secret_basic" if basic else "client_secret_post"
+
+
+def _port_of(login: StoredLogin | None) -> int | None:
+    addresses = (login.client.get("redirect_uris") if login is not None else None) or ()
+    with suppress(ValueError):
+        return next((urlsplit(each).port for each in addresses if is_loopback(each)), None)
+    return None
+
+
+def _with_scope(address: str, scope: str) -> str:
+    parts = urlsplit(address)
+    query = [(name, value) for name, value in parse_qsl(parts.query) if name != "scope"]
+    return urlunsplit(parts._replace(query=urlencode([*query, ("scope", scope)])))
+
+
+def _plain(model: Any) -> dict[str, Any] | None:
+    return model.model_dump(mode="json", exclude_none=True) if model is not None else None
+
+
+def _reason(error: BaseException) -> str:
+    return clean_line(str(error) or type(error).__name__, _LONGEST)

@@ -1,0 +1,120 @@
+"""Gives the agent the header with a login's token when it connects to a server, and when the last one is refused.
+
+The agent runs a small program for that, which asks this one through a socket in a folder that only the user can enter:
+no token is on a command line, in a variable or in a file of the agent.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import shlex
+import socket
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+from core.connections.oauth.flow import current_login
+from core.connections.oauth.store import LoginStore
+from core.connections.oauth.target import LoginTarget
+from core.errors import UniversalAgentError
+from core.redaction.sharing import short_path
+
+__all__ = ["LoginHeaders"]
+
+_log = logging.getLogger(__name__)
+
+_SOCKET = "logins"
+_SECONDS = 9.0
+"""The agent waits ten."""
+
+_ASK = """
+import os, socket, sys
+os.chdir(sys.argv[1])
+with socket.socket(socket.AF_UNIX) as asked:
+    asked.settimeout(9.5)
+    asked.connect("logins")
+    by = "agent" if "CLAUDE_CODE_MCP_SERVER_NAME" in os.environ else "program"
+    asked.sendall(f"{by} {sys.argv[2]}\\n".encode())
+    with asked.makefile("rb") as answer:
+        sys.stdout.buffer.write(answer.read())
+"""
+"""Prints the headers for the server that it is given the name of."""
+
+_NO_LOGIN = {"Authorization": ""}
+"""Servers take an empty header for none. Without one the agent would try to log in by itself, and would remember for a
+quarter of an hour that it cannot."""
+
+
+class LoginHeaders:
+    """The headers with the tokens of the servers of a session.
+
+    Args:
+        folder: where the socket is created; only the user can enter it.
+        learn: called with each token before it is given, so that it is masked.
+        store: has the logins.
+    """
+
+    def __init__(self, folder: Path, learn: Callable[[str], object], store: LoginStore | None = None) -> None:
+        self._folder = folder
+        self._learn = learn
+        self._store = store or LoginStore()
+        self._targets: dict[str, LoginTarget] = {}
+        self._given: dict[str, str] = {}
+        self._server: asyncio.Server | None = None
+
+    async def start(self) -> None:
+        """Begin to answer.
+
+        Raises:
+            OSError: the socket cannot be created.
+        """
+        path = self._folder / _SOCKET
+        listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        with short_path(path) as name:
+            listening.bind(name)
+        path.chmod(0o600)
+        self._server = await asyncio.start_unix_server(self._answer, sock=listening)
+
+    async def close(self) -> None:
+        """Stop answering."""
+        if self._server is not None:
+            self._server.close()
+
+    def command(self, target: LoginTarget) -> str:
+        """The command that prints the headers for a server."""
+        self._targets[target.name] = target
+        return shlex.join([sys.executable, "-I", "-S", "-c", _ASK, str(self._folder), target.name])
+
+    async def headers(self, name: str, *, by_agent: bool = False) -> dict[str, str]:
+        """The headers for a server; without a token if there is no login that holds.
+
+        The agent asks again only when it connects again: the token that it has may have been refused.
+        """
+        target = self._targets.get(name)
+        if target is None:
+            return _NO_LOGIN
+        try:
+            async with asyncio.timeout(_SECONDS):
+                refused = self._given.get(name) if by_agent else None
+                login = await current_login(target, self._store, refused=refused)
+        except (UniversalAgentError, TimeoutError) as error:
+            _log.info("there is no login for the server %s: %s", name, error or "it took too long")
+            return _NO_LOGIN
+        if login is None:
+            return _NO_LOGIN
+        for secret in login.secrets:
+            self._learn(secret)
+        if by_agent:
+            self._given[name] = login.access_token
+        return {"Authorization": f"Bearer {login.access_token}"}
+
+    async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with suppress(OSError, ValueError):
+            by, _, name = (await reader.readline()).decode().rstrip("\n").partition(" ")
+            headers = await self.headers(name, by_agent=by == "agent")
+            writer.write(json.dumps(headers).encode())
+            await writer.drain()
+        writer.close()

@@ -1,0 +1,258 @@
+"""Where logins are stored: in the system's keyring, or else in a file that only the user can read."""
+
+from __future__ import annotations
+
+import fcntl
+import logging
+import os
+import time
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from typing import Any, Literal, Protocol
+
+import msgspec
+
+from core.concurrency.threads import apart
+from core.connections.oauth.target import LoginTarget
+from core.errors import ConnectionFailed, WorkspaceError
+from core.storage.files import Root
+
+__all__ = ["Keyring", "LoginState", "LoginStore", "StoredLogin", "system_keyring"]
+
+_log = logging.getLogger(__name__)
+
+_FILE, _LOCK, _RENEWAL_LOCK = "logins.json", "logins.lock", "logins-renewal.lock"
+_LARGEST = 4 << 20
+_SERVICE = "ua-tui"
+_SECONDS = 8.0
+"""Seconds that a keyring may take: one that is locked may wait for its owner."""
+
+LoginState = Literal["logged in", "expired", "no login"]
+
+
+class StoredLogin(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A login: its tokens, and what renewing it takes.
+
+    `client` is the registration of this program, `server` the metadata of the authorization server, and `resource` that
+    of the MCP server, each as the `mcp` package reads them. `expires_at` is in seconds since 1970.
+    """
+
+    access_token: str
+    refresh_token: str | None = None
+    expires_at: float | None = None
+    scope: str | None = None
+    client: dict[str, Any] = {}
+    server: dict[str, Any] | None = None
+    resource: dict[str, Any] | None = None
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """The values that nobody may see."""
+        values = (self.access_token, self.refresh_token, self.client.get("client_secret"))
+        return tuple(value for value in values if value)
+
+    def is_over(self, within: float = 0.0) -> bool:
+        """Whether the access token has expired, or expires within so many seconds."""
+        return self.expires_at is not None and time.time() + within >= self.expires_at
+
+
+class _Entry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What the file has of a login; without `login` that is in the keyring."""
+
+    host: str
+    at: str
+    until: float | None = None
+    renewed: bool = False
+    login: StoredLogin | None = None
+
+
+class Keyring(Protocol):
+    """The keyring of the system, as the package `keyring` has it."""
+
+    def get_password(self, service: str, username: str) -> str | None:
+        """Return a stored text."""
+        ...
+
+    def set_password(self, service: str, username: str, password: str) -> None:
+        """Store a text."""
+        ...
+
+    def delete_password(self, service: str, username: str) -> None:
+        """Delete a text."""
+        ...
+
+
+def system_keyring() -> Keyring | None:
+    """The keyring of this desktop; None if there is none, or only one that would ask on the terminal or is a file."""
+    import keyring
+
+    found = keyring.get_keyring()
+    for backend in getattr(found, "backends", (found,)):
+        if type(backend).__module__ in _TRUSTED_KEYRINGS:
+            return backend
+    return None
+
+
+_TRUSTED_KEYRINGS = frozenset(
+    f"keyring.backends.{name}" for name in ("SecretService", "kwallet", "libsecret", "macOS")
+)
+
+
+class LoginStore:
+    """The logins of the user, for all folders and sessions.
+
+    Args:
+        state: the folder of the file, by default the state folder of the program.
+        find_keyring: finds the keyring.
+    """
+
+    def __init__(
+        self, state: Path | None = None, find_keyring: Callable[[], Keyring | None] = system_keyring
+    ) -> None:
+        if state is None:
+            from platformdirs import user_state_path
+
+            state = user_state_path("ua-tui")
+        self._state = state
+        self._find_keyring = find_keyring
+
+    def state_of(self, target: LoginTarget) -> LoginState:
+        """Whether there is a login, as the file says; the keyring is not opened."""
+        entry = self._read().get(target.key)
+        if entry is None:
+            return "no login"
+        over = not entry.renewed and entry.until is not None and entry.until <= time.time()
+        return "expired" if over else "logged in"
+
+    async def load(self, target: LoginTarget) -> StoredLogin | None:
+        """The login for a server, None if there is none.
+
+        Raises:
+            ConnectionFailed: it is in a keyring that does not answer or has lost it.
+        """
+        entry = self._read().get(target.key)
+        if entry is None or entry.login is not None:
+            return entry.login if entry is not None else None
+        try:
+            text = await apart(partial(self._from_keyring, target.key), _SECONDS)
+            return msgspec.json.decode(text, type=StoredLogin)
+        except TimeoutError as error:
+            raise ConnectionFailed(
+                "the keyring with its login did not answer: unlock it", code="keyring"
+            ) from error
+        except Exception as error:
+            _log.warning("the keyring gave no login for %s: %s", entry.host, type(error).__name__)
+            raise ConnectionFailed(
+                "the keyring does not have its login any more: log in again", code="keyring"
+            ) from error
+
+    async def save(self, target: LoginTarget, login: StoredLogin) -> Literal["keyring", "file"]:
+        """Store a login in place of an earlier one; returns where it is.
+
+        Raises:
+            WorkspaceError: it cannot be stored.
+        """
+        in_keyring = await self._to_keyring(target.key, login)
+        entry = _Entry(
+            host=target.host,
+            at=datetime.now(UTC).isoformat(timespec="seconds"),
+            until=login.expires_at,
+            renewed=login.refresh_token is not None,
+            login=None if in_keyring else login,
+        )
+        with self._changed() as entries:
+            entries[target.key] = entry
+        return "keyring" if in_keyring else "file"
+
+    async def forget(self, target: LoginTarget) -> bool:
+        """Delete the login for a server; returns whether there was one.
+
+        Raises:
+            WorkspaceError: the file cannot be written.
+        """
+        with self._changed() as entries:
+            entry = entries.pop(target.key, None)
+        if entry is not None and entry.login is None:
+            try:
+                await apart(partial(self._remove_from_keyring, target.key), _SECONDS)
+            except Exception as error:
+                _log.warning("the keyring kept the login for %s: %s", entry.host, type(error).__name__)
+        return entry is not None
+
+    @asynccontextmanager
+    async def renewing(self) -> AsyncIterator[None]:
+        """Wait until no other session renews a login: what renews it may hold only once.
+
+        Raises:
+            ConnectionFailed: one takes too long.
+            WorkspaceError: the lock cannot be made.
+        """
+        Root(self._state, create=True)
+        with _opened(self._state / _RENEWAL_LOCK) as descriptor:
+            try:
+                await apart(partial(fcntl.flock, descriptor, fcntl.LOCK_EX), _SECONDS)
+            except TimeoutError as error:
+                raise ConnectionFailed("another session is renewing the login: try again") from error
+            yield
+
+    def _from_keyring(self, key: str) -> str:
+        keyring = self._find_keyring()
+        text = keyring.get_password(_SERVICE, key) if keyring is not None else None
+        if text is None:
+            raise LookupError(key)
+        return text
+
+    def _remove_from_keyring(self, key: str) -> None:
+        if (keyring := self._find_keyring()) is not None:
+            keyring.delete_password(_SERVICE, key)
+
+    async def _to_keyring(self, key: str, login: StoredLogin) -> bool:
+        def store() -> bool:
+            keyring = self._find_keyring()
+            if keyring is None:
+                return False
+            keyring.set_password(_SERVICE, key, msgspec.json.encode(login).decode())
+            return True
+
+        try:
+            return await apart(store, _SECONDS)
+        except Exception as error:
+            # The libraries of keyrings raise what they like; the file is there in any case.
+            _log.info("the keyring is not used: %s", type(error).__name__)
+            return False
+
+    def _read(self) -> Mapping[str, _Entry]:
+        path = self._state / _FILE
+        try:
+            with path.open("rb") as file:
+                return msgspec.json.decode(file.read(_LARGEST), type=dict[str, _Entry])
+        except FileNotFoundError:
+            return {}
+        except (OSError, msgspec.MsgspecError) as error:
+            _log.warning("%s cannot be read: %s", path, type(error).__name__)
+            return {}
+
+    @contextmanager
+    def _changed(self) -> Iterator[dict[str, _Entry]]:
+        root = Root(self._state, create=True)
+        with _opened(self._state / _LOCK) as descriptor:
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            entries = dict(self._read())
+            yield entries
+            root.write(_FILE, msgspec.json.encode(entries))
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[int]:
+    """Open the file of a lock; closing it releases the lock."""
+    try:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    except OSError as error:
+        raise WorkspaceError(f"{path} cannot be opened: {error.strerror}; check its permissions") from error
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,91 @@
+"""What a login is for: the address of a server, and what its configuration says of the login."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+from urllib.parse import urlsplit
+
+__all__ = ["LoginTarget", "OAuthClient", "oauth_client", "oauth_problem"]
+
+_SPELLINGS = {
+    "client_id": "client_id",
+    "clientId": "client_id",
+    "client_secret": "client_secret",
+    "clientSecret": "client_secret",
+    "scope": "scope",
+    "scopes": "scope",
+    "callback_port": "callback_port",
+    "callbackPort": "callback_port",
+}
+"""The fields of the table `oauth`, in our spelling and in that of other agents."""
+
+
+@dataclass(frozen=True)
+class OAuthClient:
+    """How this program is known to an authorization server, for one that does not register programs by itself.
+
+    Attributes:
+        client_id: the id that was given to the program there.
+        client_secret: the secret that was given with it.
+        scope: what the login is for, instead of what the server asks for.
+        callback_port: the port of the redirect address; None for any.
+    """
+
+    client_id: str | None = None
+    client_secret: str | None = None
+    scope: str | None = None
+    callback_port: int | None = None
+
+
+@dataclass(frozen=True)
+class LoginTarget:
+    """A server that a person may log in to; a login belongs to its address, whatever its name is.
+
+    `name` and `source`, the file it is in, are for messages; `headers` are those of its configuration.
+    """
+
+    name: str
+    transport: Literal["http", "sse"]
+    address: str
+    source: str
+    headers: Mapping[str, str] = field(default_factory=dict)
+    client: OAuthClient = OAuthClient()
+
+    @property
+    def key(self) -> str:
+        """Identifies the address, which may contain a secret."""
+        return hashlib.sha256(self.address.encode()).hexdigest()
+
+    @property
+    def host(self) -> str:
+        """The host and the port of the address."""
+        parts = urlsplit(self.address)
+        return f"{parts.hostname}:{parts.port}" if parts.port else str(parts.hostname)
+
+
+def oauth_client(table: Mapping[str, Any], fill: Callable[[str], str]) -> OAuthClient:
+    """The client of a checked table `oauth`; `fill` replaces the variables in its texts."""
+    values: dict[str, Any] = {
+        _SPELLINGS[name]: fill(value) if isinstance(value, str) else value
+        for name, value in table.items()
+        if name in _SPELLINGS
+    }
+    return OAuthClient(**values)
+
+
+def oauth_problem(table: Any) -> str | None:
+    """The field of a table `oauth` that is wrong; an empty text if it is not a table, None if all is well."""
+    return "" if not isinstance(table, Mapping) else next(_wrong_fields(table), None)
+
+
+def _wrong_fields(table: Mapping[Any, Any]) -> Iterator[str]:
+    for name, value in table.items():
+        kind = _SPELLINGS.get(name)
+        if kind == "callback_port":
+            if isinstance(value, bool) or not isinstance(value, int) or not 0 < value < 65536:
+                yield name
+        elif kind is not None and (not isinstance(value, str) or not value.strip()):
+            yield name
