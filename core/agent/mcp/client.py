@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import IO, Any, TypeVar
 
 from core.agent.mcp.error_messages import describe_server_error, problem_in
+from core.agent.mcp.server_logs import last_words
 from core.errors import ConnectionFailed
 from core.redaction.redactor import Redactor
 from core.text import clean_line
@@ -80,7 +81,7 @@ async def ask_server(
         except OSError as error:
             why = f"it cannot be started: {error.strerror or error}"
         except Exception as error:
-            why = _reason_in(output) or f"it does not answer: {_last_line(errors) or _reason(error)}"
+            why = _reason_in(output) or _reason(error, _last_words(errors))
         if refused:
             raise ConnectionFailed(clean_line(masked(refused), 300))
         code = "http_401" if output.status == 401 else "unreachable"
@@ -145,20 +146,23 @@ def _reason_in(output: _ServerOutput) -> str:
     return ""
 
 
-def _last_line(errors: IO[bytes]) -> str:
+def _last_words(errors: IO[bytes]) -> str:
     errors.seek(0, 2)
     errors.seek(max(0, errors.tell() - 4096))
-    lines = errors.read().decode("utf-8", "replace").strip().splitlines()
-    return lines[-1] if lines else ""
+    return last_words(errors.read().decode("utf-8", "replace"))
 
 
-def _reason(error: BaseException) -> str:
+def _reason(error: BaseException, written: str) -> str:
+    """The problem with a server by the error of its client, and by what its program wrote."""
     reasons = "; ".join(dict.fromkeys(_reasons(error)))
+    described = problem_in(describe_server_error(reasons))
+    if reasons not in {described, "Connection closed"}:
+        return described
     if "connection attempts failed" in reasons:
-        return "nothing is listening at its address"
-    if reasons == "Connection closed":
-        return "it ended without a message"
-    return reasons
+        reasons = "nothing is listening at its address"
+    elif reasons == "Connection closed":
+        reasons = "it ended without a message"
+    return f"it does not answer: {written or reasons}"
 
 
 def _reasons(error: BaseException) -> Iterator[str]:
@@ -188,8 +192,9 @@ class _ServerOutput:
 
     async def on_response(self, response: Any) -> None:
         """Handle an HTTP answer; the errors of the client do not contain it."""
-        # 405 comes from a server without a stream of its own.
-        if response.status_code >= 400 and response.status_code != 405 and not self.status:
+        # A server without a stream of its own answers a request for it with 405.
+        has_no_stream = response.status_code == 405 and response.request.method == "GET"
+        if response.status_code >= 400 and not has_no_stream and not self.status:
             self.status = response.status_code
         kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
         self.is_page = self.is_page or (response.status_code < 400 and kind == "text/html")

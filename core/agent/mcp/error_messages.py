@@ -1,7 +1,7 @@
-"""The advice table of MCP servers: the command line's errors about them, and what each means and needs.
+"""The advice table of MCP servers: the errors of their clients, and what each means and needs.
 
-A pattern is matched against the command line's text. Its row is a problem and a remedy; `{0}` is the whole text and
-`{1}` the pattern's group.
+A pattern is matched against the text of the command line, or of our own client. Its row is a problem and a remedy;
+`{0}` is the whole text and `{1}` the pattern's group.
 """
 
 from __future__ import annotations
@@ -32,35 +32,36 @@ _LATE = Advice(
     "check that it is an MCP server and not busy; `ua-tui doctor` shows its output",
 )
 
+_ANSWERED = r"(?:Non-200 status code \(|Error POSTing to endpoint \(HTTP )"
 _TABLE: tuple[tuple[str, Advice], ...] = (
     (r"Server rejected the configured \S+ header \(HTTP (\d+)\)", _REFUSED),
     (r"Dynamic Client Registration", _NO_SIGN_IN),
     (r"(?:Unexpected|Invalid) content type: text/html", _WEB_PAGE),
     (r"(?:Unexpected|Invalid) content type", _NO_SERVER),
     (r"(ECONNREFUSED)", Advice("it cannot be reached ({1})", f"check that it runs, and {_ADDRESS}")),
-    (r"(ENOTFOUND|EAI_AGAIN|getaddrinfo|DNS)", _UNKNOWN_HOST),
+    (r"(?:\[Errno -?\d+\] )?(ENOTFOUND|EAI_AGAIN|getaddrinfo|DNS|Name or service not known)", _UNKNOWN_HOST),
     (
         r"(ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ECONNRESET)",
         Advice("it cannot be reached ({1})", "check the network"),
     ),
     (
-        r"EPROTO",
-        Advice("it does not speak TLS (EPROTO)", f"{_ADDRESS} (http:// for a server without TLS)"),
+        r"(EPROTO|\[SSL: WRONG_VERSION_NUMBER\])",
+        Advice("it does not speak TLS ({1})", f"{_ADDRESS} (http:// for a server without TLS)"),
     ),
     (
-        r"(.*\bcertificate\b.*|.*\b(?:CERT|SSL)_.*)",
+        r"(?:\[SSL: CERT\w+\] certificate verify failed: )?(.*\bcertificate\b[^(]*|.*\b(?:CERT|SSL)_.*)",
         Advice(
             "its certificate is not accepted ({1})",
-            "renew it, or set NODE_EXTRA_CA_CERTS to the file of the authority that signed it",
+            "renew it, or set SSL_CERT_FILE and NODE_EXTRA_CA_CERTS to the file of the authority that signed it",
         ),
     ),
     (
-        r"Server's protocol version is not supported: (.*)",
+        r"(?:Server's protocol version is not supported|Unsupported protocol version from the server): (.*)",
         Advice("it speaks the version {1} of MCP, which the agent does not know", "update the server"),
     ),
     (r"MCP endpoint not found at", _STATUS.format("{0}", "404")),
     (
-        r'(?:JSON Parse error|\[\s*\{\s*"code": "invalid_)',
+        r'(?:JSON Parse error|Failed to parse JSON|\[\s*\{\s*"code": "invalid_)',
         _NO_SERVER.format("its answer is not a message of MCP"),
     ),
     (r"MCP server .*connection timed out after 30000 ?ms", _LATE.format("{0}", "30 s")),
@@ -80,12 +81,10 @@ _TABLE: tuple[tuple[str, Advice], ...] = (
             "ask it for less data at once, or have it write the data to a file",
         ),
     ),
-    (r"Non-200 status code \((40[13])\)", _REFUSED),
-    (r"Non-200 status code \((5\d\d)\)", _BROKEN),
-    (r"Non-200 status code \((\d+)\)", _STATUS),
-    (r"Error POSTing to endpoint \(HTTP (5\d\d)\)", _BROKEN),
-    (r"Error POSTing to endpoint \(HTTP 429\)", _BUSY),
-    (r"Error POSTing to endpoint \(HTTP (\d+)\)", _STATUS),
+    (rf"{_ANSWERED}(40[13])\)", _REFUSED),
+    (rf"{_ANSWERED}429\)", _BUSY),
+    (rf"{_ANSWERED}(5\d\d)\)", _BROKEN),
+    (rf"{_ANSWERED}(\d+)\)", _STATUS),
     (r"Error POSTing to endpoint: \s*<(?:!doctype|html|head)", _WEB_PAGE),
     (
         r"Error POSTing to endpoint: (.*)",

@@ -6,7 +6,7 @@ import json
 import re
 from pathlib import Path
 
-__all__ = ["ServerLogs"]
+__all__ = ["ServerLogs", "last_words"]
 
 _LAST = 64 << 10
 # Where a call or a connection begins; what is logged before that is about an earlier one.
@@ -54,11 +54,11 @@ class ServerLogs:
                     return f"Error POSTing to endpoint (HTTP {found['status']}){found['rest']}"
                 failed = True
             elif failed and entry.startswith(_OUTPUT):
-                return _OUTPUT + _last_words(entry.removeprefix(_OUTPUT))
+                return _OUTPUT + last_words(entry.removeprefix(_OUTPUT))
         return None
 
 
-def _last_words(output: str) -> str:
+def last_words(output: str) -> str:
     """The last line of a program's output that names an error; the last line of all without one."""
     lines = _ERROR_LINE.findall(output) or output.strip().splitlines()
     return str(lines[-1]) if lines else ""

@@ -142,6 +142,15 @@ async def test_a_web_page_is_no_server(tmp_path: Path, transport: str) -> None:
         assert found.found == "it answers with a web page, so it is not an MCP server"
         missing = await asked(tmp_path, type=transport, url=f"{web.url}/nothing")
         assert missing.found == "it answers with HTTP 404"
+    for status, kind, problem in (
+        (405, "text/plain", "it answers with HTTP 405"),
+        (429, "text/plain", "it gets too many requests (HTTP 429)"),
+        (200, "application/json", "it answers, but not as an MCP server does"),
+    ):
+        if transport == "http":
+            with model_server(Answer(status, '{"hello": 1}', kind)) as web:
+                odd = await asked(tmp_path, type=transport, url=f"{web.url}/v1/messages")
+            assert odd.found.startswith(problem)
     away = await asked(tmp_path, type=transport, url="http://127.0.0.1:9/mcp")
     assert away.found == "it does not answer: nothing is listening at its address"
 
