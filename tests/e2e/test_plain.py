@@ -67,7 +67,7 @@ def test_numbers_from_a_pipe_answer_questions_and_the_session_is_resumed(tmp_pat
     # A line that is no number is the next query, and no answer; the end of the pipe is a no.
     commands = (
         *("/mode plans", "/mode bypassPermissions", "/mode AcceptEdits", "/mode acceptEdits"),
-        *("/mode", "/mdoe", "/", "/permissions"),
+        *("/mode", "/mdoe plan", "/", "/permissions"),
     )
     lines = (MAIL, FRANCE, *commands, MAIL, "2", "2", MAIL)
     done = run(tmp_path, "--plain", "--demo", stdin="\n".join(lines))
@@ -76,10 +76,10 @@ def test_numbers_from_a_pipe_answer_questions_and_the_session_is_resumed(tmp_pat
     refused, _, rest = done.stdout.partition(f"You: {FRANCE}")
     assert "Answer: No, continue without it" in refused
     assert "Paris" in rest
-    assert "plans is no permission mode: use default, acceptEdits, plan" in rest
+    assert "plans is no permission mode (use default, acceptEdits, plan" in rest
     assert "--dangerously-skip-permissions" in rest
     assert "The permission mode is acceptEdits already." in rest
-    assert "Unknown command /mdoe (a space before it sends it): did you mean /mode" in rest
+    assert "No command /mdoe (did you mean /mode" in rest
     assert "/mode: the permission modes" in rest
     assert "Permission mode acceptEdits" in rest
     assert "acceptEdits: edits files of the session, asks about the rest (current)" in rest
@@ -108,9 +108,9 @@ def test_a_query_that_fails_is_reported_and_reported_by_the_exit_code(tmp_path: 
     assert "/clear: the agent forgets the conversation" in done.stdout
     assert not done.of(QueryReceived)
     # A typo is not sent as a query, which would cost something.
-    typo = run(tmp_path / "typo", "run", "/compct", env=env)
+    typo = run(tmp_path / "typo", "run", "/compct the tables", env=env)
     assert (typo.code, typo.stdout) == (2, "")
-    assert "Unknown command /compct (a space before it sends it): did you mean /compact" in typo.stderr
+    assert "No command /compct (did you mean /compact" in typo.stderr
     assert not typo.of(QueryReceived)
     nothing = run(tmp_path / "nothing", "--plain", stdin="hello\n")
     assert nothing.code == 1

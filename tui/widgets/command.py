@@ -24,8 +24,7 @@ __all__ = [
     "typed_command",
 ]
 
-_WORD = re.compile(r"/([^\W\d_][\w:-]*)(\s.*)?")
-_SEND_ANYWAY = "(a space before it sends it)"
+_WORD = re.compile(r"/([^\W\d_][\w:-]*)(\s.*)?", re.DOTALL)
 _MOST_SUGGESTED = 3
 _SHOWN_ARGUMENT = 40
 _DECLARATION = "\nCOMMAND = CommandSpec("
@@ -168,42 +167,51 @@ def command_problem(
     agent_commands: Collection[str],
     *,
     listed_by: str = "type / to list the commands",
+    sent_by: str = "a space before it",
 ) -> str:
     """Describe what is wrong with a text that looks like a command but is not one; empty when it can be sent.
 
     `agent_commands` are the names of the agent's own commands, some with a namespace before a colon. A path is not a
-    command, nor is a name that exists in the root directory. `listed_by` says how they are listed.
+    command, nor is a name that exists in the root directory. `listed_by` says how commands are listed, and `sent_by`
+    what sends the text all the same.
     """
     found = _WORD.fullmatch(text)
     if found is None:
         return ""
     word, more = found[1].casefold(), found[2]
     # Ours wins over a command of the agent with the same name.
-    ours = {name for command in commands for name in command.names}
-    if any(command.is_query and word in command.names for command in commands):
-        return ""
+    command = next((each for each in commands if word in each.names), None)
+    if command is None:
+        problem = _name_problem(found[1], commands, agent_commands, listed_by)
+    elif command.is_query or more is None:
+        problem = ""
+    else:
+        problem = _argument_problem(command, more)
+    return f"{problem}: {sent_by} sends it as text." if problem else ""
+
+
+def _name_problem(
+    written: str, commands: Iterable[Command], agent_commands: Iterable[str], listed_by: str
+) -> str:
+    """Say that no command has this name, unless it is one of the agent or begins a path."""
+    word = written.casefold()
     theirs = {
         part for name in agent_commands for part in (name.casefold(), name.casefold().rpartition(":")[2])
     }
-    if more is not None:
-        return _argument_problem(word, more, commands)
-    if word in theirs or os.path.lexists(f"/{found[1]}"):
+    if word in theirs or os.path.lexists(f"/{written}"):
         return ""
-    known = sorted(ours | theirs)
-    # A command in a folder, by its own name: `fix` of `git:fix`.
+    known = sorted({name for command in commands for name in command.names} | theirs)
+    # A command in a folder, also by its own name: `fix` of `git:fix`.
     inside = [name for name in known if name.endswith(f":{word}")]
-    near = inside[:_MOST_SUGGESTED] or difflib.get_close_matches(word, known, _MOST_SUGGESTED)
-    shown = ", ".join(f"/{name}" for name in near)
-    hint = f"did you mean {shown}?" if near else f"{listed_by}."
-    return f"Unknown command /{word} {_SEND_ANYWAY}: {hint}"
+    names = {name.rpartition(":")[2]: name for name in known} | {name: name for name in known}
+    near = inside or [names[each] for each in difflib.get_close_matches(word, names, _MOST_SUGGESTED)]
+    shown = ", ".join(f"/{name}" for name in dict.fromkeys(near[:_MOST_SUGGESTED]))
+    return f"No command /{word} ({f'did you mean {shown}?' if near else listed_by})"
 
 
-def _argument_problem(word: str, more: str, commands: Sequence[Command]) -> str:
-    """Describe why a text cannot follow the name of a command; empty if no command has this name."""
-    command = next((each for each in commands if word in each.names), None)
-    if command is None:
-        return ""
+def _argument_problem(command: Command, more: str) -> str:
+    """Describe why a text cannot follow the name of a command."""
     if command.argument is None:
-        return f"/{word} takes no arguments {_SEND_ANYWAY}."
+        return f"/{command.name} takes no arguments"
     names = ", ".join(command.argument.choices())
-    return f"{clean_line(more, _SHOWN_ARGUMENT)} is no {command.argument.kind}: use {names}."
+    return f"{clean_line(more, _SHOWN_ARGUMENT)} is no {command.argument.kind} (use {names})"

@@ -342,8 +342,9 @@ def test_commands_are_found_by_the_beginning_of_a_word() -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["/tmp/x is broken", "/etc/hosts", "/etc", "/", "/ model", "/compact", "/compact now", "/mine:tidy", "/tidy",
-     "/x.html", "/2", "/follow-up questions, please", "what is /modle?", "/modle\nand more"],
+    ["/tmp/x is broken", "/etc/hosts", "/etc/hosts what is this?", "/home/x: look", "/etc", "/tmp is full", "/",
+     "/ model", "/compact", "/compact now", "/compact\nkeep this", "/mine:tidy", "/tidy", "/tidy up",
+     "/x.html", "/2", "/2 of them", "what is /modle?"],
 )  # fmt: skip
 def test_what_is_no_slip_is_sent(text: str) -> None:
     made = [Command("model", "Model", "", int), Command("connections", "C", "", int, ("servers", "mcp"))]
@@ -359,11 +360,16 @@ def test_a_slip_names_what_is_near_and_how_it_is_sent_all_the_same() -> None:
         ("/modle", "/model"),
         ("/Server", "/servers"),
         ("/compat", "/compact"),
-        ("/model opus", ""),
+        ("/fxi 3", "/git:fix"),
+        ("/modl opus", "/model"),
+        ("/modle\nand more", "/model"),
+        ("/compat the tables", "/compact"),
+        ("/follow-up questions, please", "type / to list the commands)"),
+        ("/model opus", "/model takes no arguments:"),
     ):
         reported = command_problem(text, made, ("compact",))
         assert near in reported
-        assert "space before it" in reported
+        assert reported.endswith("a space before it sends it as text.")
     assert "type / to list" in command_problem("/zzzz", made, ())
     assert typed_command("/MCP", made) is made[1]
     assert [each.name for each in commands_for("serv", made)] == ["connections"]
@@ -376,7 +382,9 @@ async def test_an_unknown_command_is_not_sent_and_stays_in_the_prompt(tmp_path: 
         await settled(app, pilot)
         await until(lambda: app.frame.prompt._completer.commands)
         await pilot.press(*"/modle", "enter")
-        await until(lambda: any("Unknown command /modle" in note.message for note in app._notifications))
+        await until(
+            lambda: any("No command /modle (did you mean" in note.message for note in app._notifications)
+        )
         assert (session.submitted, app.frame.prompt.text) == ([], "/modle")
         await pilot.press("home", "space", "enter")
         await until(lambda: session.submitted == ["/modle"])
@@ -387,3 +395,14 @@ async def test_an_unknown_command_is_not_sent_and_stays_in_the_prompt(tmp_path: 
         await pilot.press(*"/mcp", "enter")
         await until(lambda: isinstance(app.screen, ConnectionsScreen))
         assert session.submitted == ["/modle", "/compact"]
+        await pilot.press("escape")
+        await until(lambda: app.frame.prompt.has_focus and len(app.screen_stack) == 1)
+        # With arguments, too; only the same text is sent the second time.
+        await pilot.press(*"/modl opus", "enter")
+        await until(
+            lambda: any("Enter again sends it as text" in note.message for note in app._notifications)
+        )
+        await pilot.press("5", "enter")
+        assert (session.submitted, app.frame.prompt.text) == (["/modle", "/compact"], "/modl opus5")
+        await pilot.press("enter")
+        await until(lambda: session.submitted == ["/modle", "/compact", "/modl opus5"])

@@ -126,6 +126,7 @@ class Prompt(TextArea):
         self._folder: Path | None = None
         self._dropping = 0
         self._send_later: bool | None = None
+        self._refused = ""
         self.of_agent: Callable[[], Collection[str]] = tuple
         self.attach_file: Callable[[Path], Awaitable[str]] | None = None
 
@@ -190,7 +191,7 @@ class Prompt(TextArea):
                 start_job(self, partial(self._attach_dropped, text), "dropped", replacing=False)
 
     def action_send(self, *, steer: bool = False) -> None:
-        """Send what was typed, unless it is blank; a command is run, and an unknown one stays in the prompt.
+        """Send what was typed, unless it is blank; a command is run, and an unknown one is sent the second time.
 
         With `steer` it is sent to the running query.
         """
@@ -210,11 +211,14 @@ class Prompt(TextArea):
             if (command := typed_command(text, commands)) is not None:
                 self._run_command(command)
                 return
-            if self.value.startswith("/") and (problem := command_problem(text, commands, self.of_agent())):
+            again = f"{keys_of(self.app).shown('prompt.send')} again"
+            problem = command_problem(text, commands, self.of_agent(), sent_by=again)
+            if problem and self.value.startswith("/") and self.value != self._refused:
                 if not commands:
                     # They are still being read.
                     self._send_later = steer
                     return
+                self._refused = self.value
                 self.notify(problem, severity="warning", markup=False)
                 return
         if missing := self._missing_file():
@@ -222,6 +226,7 @@ class Prompt(TextArea):
             return
         self._completer.hide()
         self._history.add(text)
+        self._refused = ""
         self.load_text("")
         self._pastes.clear()
         self.post_message(self.Steered(text) if steer else self.Sent(text))
