@@ -20,6 +20,7 @@ _STEERING = re.compile(
 # A placeholder in a text could show a part of one of our pictures.
 _REPLACED = re.compile(f"[\ud800-\udfff{PLACEHOLDER}]")
 _TONE = Style(color=RichColor.from_ansi(PLACEHOLDER_COLOUR))
+_TRIPLET = RichColor.from_ansi(PLACEHOLDER_COLOUR).get_truecolor()
 
 
 def strip_controls(text: str) -> str:
@@ -48,9 +49,15 @@ class ControlFilter(LineFilter):
 def _safe(segment: Segment) -> Segment:
     text, style, _ = segment
     if PLACEHOLDER in text and is_cells(text):
-        # A dialog blends the colours behind it, but this colour is the number of a picture.
+        if style is not None and _is_blended(style):
+            return Segment(" " * segment.cell_length, style.clear_meta_and_links())
         return Segment(text, _TONE if style is None else style.clear_meta_and_links() + _TONE)
     link = style.link if style is not None else None
     if style is not None and link is not None and not (link.isprintable() and link.isascii()):
         style = style.update_link(None)
     return Segment(strip_controls(text), style)
+
+
+def _is_blended(style: Style) -> bool:
+    """Whether the colour is not that of a picture: a dialog dims what is behind it, which a picture cannot be."""
+    return style.color is not None and style.color.get_truecolor() != _TRIPLET

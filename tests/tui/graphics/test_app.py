@@ -112,6 +112,12 @@ async def test_a_picture_is_sent_once_shown_by_cells_and_deleted_when_left(
             assert placeholders(preview) == int(first["c"]) * int(first["r"])
             assert int(first["c"]) <= preview.scrollable_content_region.width
             assert "400 × 300" in screen_text(app)
+            # A dialog cannot dim it, so it is not shown behind one.
+            assert PLACEHOLDER in screen_text(app)
+            await pilot.press("f1")
+            await until(lambda: len(app.screen_stack) == 2 and PLACEHOLDER not in screen_text(app))
+            await pilot.press("escape")
+            await until(lambda: PLACEHOLDER in screen_text(app))
             await previewed(app, path.with_name("b.txt"))
             await until(lambda: not sent.live)
             assert placeholders(preview) == 0

@@ -58,6 +58,10 @@ def keys_of(head: str) -> dict[str, str]:
     return dict(each.split("=", 1) for each in head.split(","))
 
 
+def shown_in_24_bits(number: int) -> RichColor:
+    return RichColor.from_triplet(RichColor.from_ansi(number).get_truecolor())
+
+
 class TestKitty:
     """The data once, then cells."""
 
@@ -113,14 +117,19 @@ class TestKitty:
 class TestTheFence:
     """Our own cells pass, and nothing that looks like them."""
 
-    def test_cells_keep_their_number_whatever_colour_they_were_mixed_with(self) -> None:
+    @pytest.mark.parametrize("convert", [RichColor.from_ansi, shown_in_24_bits])
+    def test_cells_keep_the_number_of_their_picture(self, convert: Callable[[int], RichColor]) -> None:
         text = row_of(5, 0, 4).text
-        mixed = Segment(text, Style(color=RichColor.from_rgb(3, 4, 5), bgcolor="blue"))
-        (segment,) = ControlFilter().apply([mixed], Color(0, 0, 0))
+        cells = Segment(text, Style(color=convert(PLACEHOLDER_COLOUR), bgcolor="blue"))
+        (segment,) = ControlFilter().apply([cells], Color(0, 0, 0))
         assert segment.text == text
         assert segment.style is not None
         assert segment.style.color == RichColor.from_ansi(PLACEHOLDER_COLOUR)
-        assert segment.style.bgcolor == mixed.style.bgcolor  # type: ignore[union-attr]
+        assert segment.style.bgcolor == cells.style.bgcolor  # type: ignore[union-attr]
+
+    def test_cells_behind_a_dialog_are_empty_as_a_picture_cannot_be_dimmed(self) -> None:
+        dimmed = Segment(row_of(5, 0, 4).text, Style(color=RichColor.from_rgb(3, 4, 5), bgcolor="blue"))
+        assert ControlFilter().apply([dimmed], Color(0, 0, 0)) == [Segment("    ", dimmed.style)]
 
     def test_placeholders_in_a_text_are_replaced(self) -> None:
         text = f"a{row_of(5, 0, 1).text}"
