@@ -13,7 +13,7 @@ from textual.containers import Grid, Horizontal, VerticalScroll
 from textual.content import Content
 from textual.timer import Timer
 from textual.widget import Widget
-from textual.widgets import Button, Static
+from textual.widgets import Button, Input, Static, TextArea
 
 from tui.keys.keymap import written_key
 from tui.widgets.modal import Modal
@@ -122,8 +122,8 @@ class Dialog(Modal[Answer]):
 
     A dialog that appears by itself ignores answers for 300 ms after it is first painted and for 300 ms after each key,
     and text that is typed in that time goes to the field below in which the person was typing (`field_below`). Both
-    times are 1.5 s if something was typed there just before, or is meanwhile. Time in which the process did not run is
-    not counted. A dialog never times out.
+    times are 1.5 s if something was typed there just before, or is meanwhile, or if it has an unfinished text. Time in
+    which the process did not run is not counted. A dialog never times out.
 
     A dialog that the person opened (`requested`) accepts answers at once, or after `quiet` seconds. `FIRST` is the id
     of the answer with the focus: a harmless one. `clock` gives seconds; a clock other than Python's is used as it is.
@@ -246,12 +246,21 @@ class Dialog(Modal[Answer]):
         if not self._quiet:
             self._quiet_until = self._awake()
             return
-        typed = getattr(self.app, "typed_at", float("-inf"))
-        if not self._requested and time.monotonic() - typed < TYPING_SECONDS:
+        if not self._requested and self._was_typing:
             self._typing, self._quiet = True, TYPING_SECONDS
         self._quiet_until = self._awake() + self._quiet
         self._show_note()
         self._beat = self.set_interval(_BEAT_SECONDS, self._show_listening)
+
+    @property
+    def _was_typing(self) -> bool:
+        """Whether the person typed just before, or paused in the middle of a text."""
+        typed = getattr(self.app, "typed_at", float("-inf"))
+        field = self.field_below
+        unfinished = isinstance(field, Input | TextArea) and bool(
+            field.text if isinstance(field, TextArea) else field.value
+        )
+        return unfinished or time.monotonic() - typed < TYPING_SECONDS
 
     def _show_listening(self) -> None:
         if self._beat is not None and self._awake() >= (self._quiet_until or 0.0):

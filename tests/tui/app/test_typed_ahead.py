@@ -91,6 +91,22 @@ async def test_a_program_that_stood_still_takes_no_answer_from_somebody_who_type
         await until(lambda: session.answers)
 
 
+async def test_somebody_who_paused_in_a_text_continues_it_as_a_dialog_opens(tmp_path: Path) -> None:
+    async with at_work(tmp_path) as (session, app, pilot):
+        await pilot.press(*"and then ")
+        app.typed_at = float("-inf")
+        await ask(session, app, pilot)
+        dialog = app.screen
+        assert isinstance(dialog, Dialog)
+        await until(lambda: dialog._quiet_until is not None)
+        # However long it took to get here, the first quiet time is over only now.
+        assert dialog._quiet == TYPING_SECONDS
+        dialog._quiet_until = dialog._awake() + TYPING_SECONDS - QUIET_SECONDS
+        type_at_once(app, "add")
+        await until(lambda: app.frame.prompt.value == "and then add")
+        assert session.answers == []
+
+
 async def test_a_key_counts_as_typed_when_it_comes(tmp_path: Path) -> None:
     app = make_app(tmp_path, make_session(tmp_path))
     async with app.run_test() as pilot:
