@@ -201,12 +201,8 @@ class Frame(PaneRequests):
         self.update_classes({"-zoom": self.maximised, "-low": is_low, **widths}, update=False)
         if self.classes != before:
             self._restyle()
-        if (
-            self.shows("preview")
-            and not had_preview
-            and not isinstance(self.query_one("#workspace"), Placeholder)
-        ):
-            self._workspace.report_cursor_again()
+        if self.shows("preview") and not had_preview and not self.query(Placeholder):
+            self._preview(self._workspace.selected)
         self.post_message(self.LaidOut())
 
     def _restyle(self) -> None:

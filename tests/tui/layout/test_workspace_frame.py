@@ -236,9 +236,11 @@ async def test_the_preview_lets_go_of_the_last_file_when_it_vanishes(tmp_path: P
 
 async def test_the_preview_shows_the_newest_artifact_until_a_file_is_selected(tmp_path: Path) -> None:
     app, session = played(tmp_path)
-    async with app.run_test(size=(200, 50)) as pilot:
+    async with app.run_test(size=(120, 40)) as pilot:
         pane = await play(app, session, pilot)
         preview = app.query_one(PreviewPane)
+        assert preview.path is None, "the trace is shown beside the conversation"
+        await pilot.resize_terminal(200, 50)
         await until(lambda: preview.path == session.workspace.path / REPORT)
         assert not pane.has_cursor
         await pilot.press("f5")

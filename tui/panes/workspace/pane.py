@@ -144,6 +144,12 @@ class WorkspacePane(FileActions, Vertical):
         return self.tree_view.cursor is not None
 
     @property
+    def selected(self) -> Path | None:
+        """The file or folder that the cursor is on."""
+        row = self.tree_view.cursor
+        return Path(row.path) if row is not None and row.entry is not None else None
+
+    @property
     def polling(self) -> bool:
         """Whether the system's limits allow no notifications."""
         return self.tree_view.polling
@@ -200,10 +206,6 @@ class WorkspacePane(FileActions, Vertical):
     def rescan(self) -> None:
         """Scan every listed folder again."""
         self.tree_view.rescan()
-
-    def report_cursor_again(self) -> None:
-        """Report the cursor again, for a preview that has just appeared."""
-        self.tree_view.report_cursor_again()
 
     def previewed(self, path: Path) -> None:
         """Note that the preview shows a file: if the cursor rests on it, it counts as seen."""
