@@ -160,6 +160,8 @@ class SessionLog:
         match event:
             case ev.ToolCallStarted():
                 return f"[{event.tool_use_id}] {self._log.cut(to_json(event.input, '{…}'))}"
+            case ev.PermissionAnswered(input=dict() as changed) if event.changes:
+                return f"[{event.tool_use_id}] {self._log.cut(to_json(changed, '{…}'))}"
             case ev.ToolCallFinished():
                 text = event.observation.text if event.observation is not None else ""
                 return f"[{event.tool_use_id}]\n{self._log.cut(text)}"

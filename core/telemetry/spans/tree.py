@@ -32,14 +32,14 @@ class _Turn:
     model: ModelTurn
 
 
-@dataclass(frozen=True)
+@dataclass
 class _Call:
     """A call that has not ended: its span, when it began, the call of the sub-agent that made it, and its prompt."""
 
     span: Span
     began: int
     parent: str | None
-    prompt: str
+    prompt: str = ""
 
 
 class SpanTree:
@@ -119,6 +119,8 @@ class SpanTree:
                 self._begin_subagent(event, now)
             case ev.ToolCallStarted():
                 self._start_call(event, now)
+            case ev.PermissionAnswered(input=dict() as changed):
+                self._set_arguments(event.tool_use_id, changed)
             case ev.ToolCallFinished():
                 self._end_call(event, now)
             case _:
@@ -340,16 +342,21 @@ class SpanTree:
             tool_id=event.tool_use_id,
             iteration=event.iteration,
             query_id=event.query_id,
-            input_preview=to_json(event.input),
         )
         span.set_attributes(
             named(tool=self._content.short(event.name), call=self._content.short(event.tool_use_id))
-            | self._content.arguments(event.input)
         )
-        prompt = event.input.get("prompt")
-        self._calls[event.tool_use_id] = _Call(
-            span, now, event.parent_tool_use_id, prompt if isinstance(prompt, str) else ""
-        )
+        self._calls[event.tool_use_id] = _Call(span, now, event.parent_tool_use_id)
+        self._set_arguments(event.tool_use_id, event.input)
+
+    def _set_arguments(self, tool_use_id: str | None, given: dict[str, Any]) -> None:
+        """Set the arguments of a call: those of the model, or as a person changed them before it ran."""
+        call = self._calls.get(tool_use_id or "")
+        if call is not None:
+            self._spans.set(call.span, input_preview=to_json(given))
+            call.span.set_attributes(self._content.arguments(given))
+            prompt = given.get("prompt")
+            call.prompt = prompt if isinstance(prompt, str) else ""
 
     def _begin_subagent(self, event: ev.SubagentStarted, now: int) -> None:
         call = self._calls.get(event.tool_use_id)

@@ -117,6 +117,15 @@ def test_every_kind_of_event_has_an_entry(path: Path, log: LogFile, kind: type[e
     assert kind.__name__.lower() not in path.read_text().replace("_", "")
 
 
+def test_a_call_that_a_person_changed_has_the_arguments_that_run(path: Path, log: LogFile) -> None:
+    answered = ev.PermissionAnswered(
+        at=AT, request_id="p", tool_name="Write", decision="allow", tool_use_id="t1",
+        input={"path": "b.md"}, changes=["path: a.md → b.md"],
+    )  # fmt: skip
+    SessionLog(log)(answered)
+    assert 'allowed with changed arguments [t1] {"path":"b.md"}' in path.read_text()
+
+
 def test_results_are_cut_and_no_secret_is_cut_in_half(path: Path) -> None:
     secret = "s3cr3t" * 20
     log = LogFile(path, Redactor([secret]))

@@ -247,8 +247,17 @@ async def test_what_is_open_at_the_end_is_ended_and_kept(tmp_path: Path) -> None
     tracer = make(tmp_path)
     for event in session()[:9]:
         tracer(event)
+    # The call is waiting, and a person changes its arguments.
+    changed = {"path": "b.md"}
+    tracer(
+        ev.PermissionAnswered(
+            request_id="p", tool_name="Agent", decision="allow", input=changed, tool_use_id="t1"
+        )
+    )
     assert await tracer.close(30)
     found = spans(tmp_path)
+    assert found["t1"]["attributes"]["input_preview"] == '{"path":"b.md"}'
+    assert found["t1"]["attributes"]["input.value"] == '{"path":"b.md"}'
     assert {"session", "query", "conversation_iteration_1", "t1", "t2"} <= set(found)
     assert found["t2"]["attributes"]["status"] == "cancelled"
 
