@@ -20,7 +20,7 @@ from core.concurrency.cancellation import Stop, in_thread
 from core.errors import FetchRefused
 from core.text import clean_line, middle_truncate
 from core.toolkit.articles import visible
-from core.toolkit.html_text import separate
+from core.toolkit.html_text import separate, write_indices
 
 if TYPE_CHECKING:
     from core.concurrency.conversions import Conversions
@@ -47,14 +47,9 @@ HTML_TYPES = frozenset({"text/html", "application/xhtml+xml"})
 CHROME_SELECTORS = ["nav", "footer", "header nav", "aside", "script", "style", "noscript", "template", "form"]
 # trafilatura drops white space between the blocks of some elements, and removes characters without width.
 _MARK = "\u241f"
+# It would escape an underscore.
+_LOW = "\u241e"
 _SUPERFLUOUS = re.compile(rf"(?:(?<=\s)|(?<=\[)|^){_MARK}|{_MARK}(?=\s|\]|$)", re.MULTILINE)
-# trafilatura writes indices as tags, which Markdown shows, and code elements side by side as one with a fence in it.
-_INDEX = re.compile(r"<(sub|sup)>([^<>`]{1,100})</\1>")
-_INDICES = {
-    "sub": str.maketrans("0123456789+-=()", "₀₁₂₃₄₅₆₇₈₉₊₋₌₍₎"),
-    "sup": str.maketrans("0123456789+-=()n", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁼⁽⁾ⁿ"),
-}
-_TWO_CODES = re.compile(r"(?<![`\n])``(?![`\n])")
 _TITLE = re.compile(r"<title[^<>]{0,200}>(.{1,2000}?)</title\s*>", re.IGNORECASE | re.DOTALL)
 
 
@@ -142,7 +137,7 @@ def extract_html(html: str, url: str) -> Extracted:
         from trafilatura import bare_extraction
 
         document: Any = bare_extraction(
-            separate(html.replace(_MARK, ""), _MARK),
+            separate(write_indices(html.replace(_MARK, "").replace(_LOW, ""), _LOW), _MARK),
             url=url,
             with_metadata=True,
             include_comments=False,
@@ -156,28 +151,17 @@ def extract_html(html: str, url: str) -> Extracted:
     if document is None or not (document.text or "").strip():
         return _convert_page(html, url)
     return Extracted(
-        text=_readable(_spaced(document.text)),
-        title=_spaced(document.title) or _title_of(html),
-        author=_spaced(document.author) or None,
-        site=_spaced(document.sitename) or document.hostname,
+        text=_unmarked(document.text),
+        title=_unmarked(document.title) or _title_of(html),
+        author=_unmarked(document.author) or None,
+        site=_unmarked(document.sitename) or document.hostname,
         date=document.date,
     )
 
 
-def _spaced(text: str | None) -> str:
-    """Return a text with spaces instead of marks; a mark beside white space is removed."""
-    return _SUPERFLUOUS.sub("", text or "").replace(_MARK, " ")
-
-
-def _readable(text: str) -> str:
-    """Return Markdown with indices as characters, if there are such characters, and code elements apart."""
-
-    def index(found: re.Match[str]) -> str:
-        characters = found[2].translate(_INDICES[found[1]])
-        mark = "_" if found[1] == "sub" else "^"
-        return f"{mark}{characters}" if characters.isascii() else characters
-
-    return _TWO_CODES.sub("` `", _INDEX.sub(index, text))
+def _unmarked(text: str | None) -> str:
+    """Return a text with what the marks stand for; one for a space is removed beside white space."""
+    return _SUPERFLUOUS.sub("", text or "").replace(_MARK, " ").replace(_LOW, "_")
 
 
 def _convert_page(html: str, url: str) -> Extracted:
@@ -187,7 +171,7 @@ def _convert_page(html: str, url: str) -> Extracted:
         extract_metadata=False, skip_images=True, base_url=url, exclude_selectors=CHROME_SELECTORS
     )
     try:
-        text = convert(separate(html), options).content or ""
+        text = convert(separate(write_indices(html)), options).content or ""
     except Exception as error:
         raise NotReadable("the page could not be read as HTML") from error
     return Extracted(text=text, title=_title_of(html))

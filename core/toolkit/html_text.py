@@ -1,13 +1,15 @@
 """Keeps the texts of adjacent HTML elements apart, where converters and a removal of the tags would join them.
 
 A browser puts block elements, table cells and lines into different places, and style sheets do so with links and spans.
+It shows an index smaller, and higher or lower than the text.
 """
 
 from __future__ import annotations
 
 import re
+from html import unescape
 
-__all__ = ["BLOCKS", "separate"]
+__all__ = ["BLOCKS", "separate", "write_indices"]
 
 BLOCKS = frozenset(
     {
@@ -71,13 +73,35 @@ BLOCKS = frozenset(
 )
 """The elements that a browser shows in a place of their own."""
 _JOINING = frozenset({"sub", "sup", "code", "kbd", "samp", "var", "wbr", "bdi", "bdo", "ruby", "rt", "rp"})
+_CODES = frozenset({"code", "kbd", "samp"})
 _LITERAL = frozenset({"pre", "code", "kbd", "samp", "textarea", "script", "style", "title"})
 _STYLED_APART = frozenset({"a", "span", "cite", "time", "small", "label", "abbr", "data", "output"})
 _TAG = re.compile(r"<(/?)([A-Za-z][^\s<>/\0]*)[^<>\0]*>")
+_INDEX = re.compile(r"<(sub|sup)(?:\s[^<>]*)?>([^<>]{1,100})</\1\s*>", re.IGNORECASE)
+_INDICES = {
+    "sub": str.maketrans("0123456789+-−=()", "₀₁₂₃₄₅₆₇₈₉₊₋₋₌₍₎"),
+    "sup": str.maketrans("0123456789+-−=()n", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻⁼⁽⁾ⁿ"),
+}
 _WORDS = re.compile(r"\d+\s+\w")
 _ENDS = ".!?…:"
 _CLOSING = "\"'”’»)]"
 _NEAR = 2
+
+
+def write_indices(html: str, low: str = "_") -> str:
+    """Write indices as characters: H₂O and x² instead of H2O and x2; a_max and 2^ab where there are none.
+
+    `low` is the mark of a low index without characters.
+    """
+
+    def write(found: re.Match[str]) -> str:
+        name = found[1].lower()
+        written = unescape(found[2]).strip().translate(_INDICES[name])
+        if any(each.isascii() for each in written):
+            return (low if name == "sub" else "^") + found[2]
+        return written
+
+    return _INDEX.sub(write, html)
 
 
 def separate(html: str, space: str = " ") -> str:
@@ -93,13 +117,14 @@ def separate(html: str, space: str = " ") -> str:
     for match in _TAG.finditer(html):
         text = html[done : match.start()]
         if text:
-            parts += run.tags if literal or not run.separates(before, text) else run.with_space(space)
+            is_literal = literal and not run.is_between_codes
+            parts += run.tags if is_literal or not run.separates(before, text) else run.with_space(space)
             parts.append(text)
             before, run = text[-_NEAR:], _Run()
         slash, name = match[1], match[2].lower()
         if name in _LITERAL:
             literal = max(0, literal - 1) if slash else literal + 1
-        run.add(match[0], name, is_end=bool(slash))
+        run.add(match[0], name, is_end=bool(slash), is_literal=bool(literal))
         done = match.end()
     text = html[done:]
     parts += run.with_space(space) if text and not literal and run.separates(before, text) else run.tags
@@ -114,6 +139,7 @@ class _Run:
         "_first_is_end",
         "_has_link_end",
         "_has_next_link",
+        "_is_literal",
         "_last_is_end",
         "_names",
         "_spot",
@@ -124,13 +150,15 @@ class _Run:
         self.tags: list[str] = []
         self._names: set[str] = set()
         self._spot = 0
+        self._is_literal = True
         self._first_is_end = self._last_is_end = self._has_link_end = self._has_next_link = False
 
-    def add(self, tag: str, name: str, *, is_end: bool) -> None:
-        """Add the next tag."""
+    def add(self, tag: str, name: str, *, is_end: bool, is_literal: bool) -> None:
+        """Add the next tag; `is_literal` if what follows it is code."""
         if not self.tags:
             self._first_is_end = is_end
         self._last_is_end = is_end
+        self._is_literal = self._is_literal and is_literal
         self.tags.append(tag)
         if name == "a":
             self._has_next_link = self._has_next_link or (self._has_link_end and not is_end)
@@ -140,6 +168,12 @@ class _Run:
             self._spot = len(self.tags)
         self._names.add(name)
 
+    @property
+    def is_between_codes(self) -> bool:
+        """Whether one code element ends and another begins."""
+        is_between = self._first_is_end and not self._last_is_end and not self._is_literal
+        return is_between and self._names <= _CODES
+
     def with_space(self, space: str) -> list[str]:
         """Return the tags with a space where it belongs to neither text."""
         return [*self.tags[: self._spot], space, *self.tags[self._spot :]]
@@ -148,7 +182,7 @@ class _Run:
         """Whether a browser shows these texts apart, and nothing else separates them."""
         if not before or not self.tags or before[-1].isspace() or after[0].isspace():
             return False
-        if not self._names.isdisjoint(BLOCKS):
+        if not self._names.isdisjoint(BLOCKS) or self.is_between_codes:
             return True
         if not self._names.isdisjoint(_JOINING):
             return False

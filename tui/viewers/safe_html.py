@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from core.concurrency.cancellation import NEVER, Stop
 from core.text import clean
-from core.toolkit.html_text import separate
+from core.toolkit.html_text import separate, write_indices
 from tui.viewers.conversion import conversions
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ def to_markdown(source: str) -> str:
     from html_to_markdown import ConversionOptions, convert
 
     safe = nh3.clean(
-        separate(source),
+        separate(write_indices(source)),
         tags=(nh3.ALLOWED_TAGS | _SECTIONS) - {"area", "map"},
         clean_content_tags=set(_DROPPED),
         attributes={"a": {"href"}, "img": {"alt"}, "ol": {"start"}, "td": {"colspan"}, "th": {"colspan"}},

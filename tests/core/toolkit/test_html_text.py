@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from core.toolkit.extract import extract_html
+from core.toolkit.extract import MAX_ARTICLE_HTML, extract_html
 from core.toolkit.html_text import separate
 from observers.search.sanitise import plain_text, plain_texts
 from tui.viewers.safe_html import to_markdown
@@ -60,6 +60,27 @@ def test_parts_of_a_word_stay_together(html: str, text: str) -> None:
     assert _text(to_markdown(html)) == text
     assert plain_text(html) == text
     assert text in _text(extract_html(page, "https://a.example/").text)
+
+
+INDICES = (
+    ("<p>H<sub>2</sub>O, mc<SUP class='e'>2</SUP>, 10<sup>&minus;1</sup></p>", "H₂O, mc², 10⁻¹"),
+    (
+        "<p>x<sub>max</sub>, 2<sup>ab</sup>, x<sup>n+1</sup>, brand<sup>®</sup></p>",
+        "x_max, 2^ab, xⁿ⁺¹, brand®",
+    ),
+    ("<p><code>a</code><code>b</code> <kbd>c</kbd><code>d</code></p>", "`a` `b` `c` `d`"),
+    ("<p>x<code>a</code>y <code>&lt;sub&gt;2&lt;/sub&gt;</code></p>", "x`a`y `<sub>2</sub>`"),
+)
+
+
+@pytest.mark.parametrize(("html", "text"), INDICES)
+def test_indices_are_characters_and_code_elements_stay_apart(html: str, text: str) -> None:
+    article = f"<html><body><article><h1>T</h1>{LONG}{html}{LONG}</article></body></html>"
+    # Too large for the extraction of an article.
+    page = f"{html}<!--{'x' * MAX_ARTICLE_HTML}-->"
+    for markdown in (to_markdown(html), extract_html(page, "https://a.example/").text.strip()):
+        assert markdown == text
+    assert text in extract_html(article, "https://a.example/").text
 
 
 def test_code_and_white_space_stay_as_they_are() -> None:
