@@ -128,12 +128,9 @@ def describe(event: ev.Event, hints: Hints = _NO_HINTS) -> Description:
 
 def describe_resume(event: ev.SessionStarted) -> str:
     """Describe, in a sentence, with which model and spending limit a session is resumed."""
-    origin = (
-        ""
-        if event.resumed_from == event.session_id
-        else f" from session {clean_line(event.resumed_from or '')}"
-    )
-    return f"Resumed{origin}{_resume_terms(event)}."
+    # Its folder may have been renamed.
+    name = "" if event.resumed_from == event.session_id else f" as session {clean_line(event.session_id)}"
+    return f"Resumed{name}{_resume_terms(event)}."
 
 
 def describe_retry(error: str) -> str:

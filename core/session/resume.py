@@ -101,9 +101,10 @@ class Resume:
 class PreviousState:
     """The state of a session when it ended.
 
-    `conversation` is the agent's id of the newest conversation, and `spoken` says whether the model wrote anything
-    in it. `last_query` is the highest number of a query. `taint` has what the agent read. `queue` are the queries that
-    were never sent. `overrides` are the settings chosen in it. `recorder` has recorded every event.
+    `session_id` is what the session was called last. `conversation` is the agent's id of the newest conversation, and
+    `spoken` says whether the model wrote anything in it. `last_query` is the highest number of a query. `taint` has what
+    the agent read. `queue` are the queries that were never sent. `overrides` are the settings chosen in it. `recorder`
+    has recorded every event.
     """
 
     recorder: DigestRecorder
@@ -153,7 +154,7 @@ class PreviousState:
             case SessionStarted():
                 self._end_run()
                 self._run = (event.at.timestamp(),) * 2
-                self.session_id = self.session_id or event.session_id
+                self.session_id = event.session_id
                 if event.provider_session_id != self.conversation:
                     self.conversation, self.spoken = event.provider_session_id, False
             case ConversationCleared():

@@ -94,7 +94,7 @@ def test_a_call_is_described_by_its_label_and_with_the_time_a_person_took() -> N
             {"model": "opus", "overruled": {"model": None, "effort": "low"}},
             "Resumed with opus, instead of the default model, effort low.",
         ),
-        ({"resumed_from": "other"}, "Resumed from session other."),
+        ({"resumed_from": "other", "model": "opus"}, "Resumed as session s with opus."),
     ],
 )
 def test_a_resumed_session_says_what_it_uses_and_what_that_replaces(

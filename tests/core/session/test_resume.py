@@ -5,6 +5,7 @@ import json
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from core.agent.conversation.transcripts import spending_so_far, transcript_of
@@ -148,6 +149,11 @@ def test_a_torn_journal_is_resumed_and_one_without_a_beginning_does_not(workspac
     assert previous(workspace, begun(), more=b'nonsense\n{"event":"query_rec').session_id == "session_1"
     with pytest.raises(JournalError, match="lacks its start"):
         previous(workspace, QueryReceived(query_id="q1", text="?"))
+
+
+def test_a_session_that_was_renamed_is_called_as_it_was_last(workspace: Workspace) -> None:
+    renamed = msgspec.structs.replace(begun(), session_id="chips", resumed_from="session_1")
+    assert previous(workspace, begun(), renamed).session_id == "chips"
 
 
 def test_what_is_no_queue_of_ours_holds_nothing_up(workspace: Workspace) -> None:
