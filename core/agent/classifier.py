@@ -13,7 +13,8 @@ import time
 from dataclasses import dataclass
 from typing import Literal
 
-from core.provider.request import AskModel
+from core.agent.messages.usage import Prices, usage_of
+from core.provider.request import AskModel, SmallReply
 from core.text import clean_line
 
 __all__ = ["CLASSIFIER_PROMPT", "Classification", "Classifier", "decide_by_rules", "read_decision"]
@@ -110,10 +111,14 @@ class Classifier:
     """Rules, then one small request outside the conversation, then COMPLEX.
 
     `ask(system_prompt, text)` returns the model's reply or raises an exception; with None only the rules decide.
+    `prices` tells what a reply cost that has its tokens only.
     """
 
-    def __init__(self, ask: AskModel | None = None, *, deadline: float = 5.0) -> None:
+    def __init__(
+        self, ask: AskModel | None = None, prices: Prices | None = None, *, deadline: float = 5.0
+    ) -> None:
         self._ask = ask
+        self._prices = prices
         self._deadline = deadline
 
     async def classify(self, text: str) -> Classification:
@@ -136,4 +141,12 @@ class Classifier:
             return Classification("COMPLEX", "fallback", f"{type(error).__name__}: {error}", took())
         decision = read_decision(reply.text)
         source: Source = "fallback" if decision is None else "model"
-        return Classification(decision or "COMPLEX", source, clean_line(reply.text), took(), reply.cost_usd)
+        return Classification(
+            decision or "COMPLEX", source, clean_line(reply.text), took(), self._cost_of(reply)
+        )
+
+    def _cost_of(self, reply: SmallReply) -> float | None:
+        usage = usage_of(reply.usage)
+        if reply.cost_usd is not None or usage is None or self._prices is None:
+            return reply.cost_usd
+        return self._prices.cost_of(reply.model, usage)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from typing import Any
 
 from core.errors import ConnectionFailed
 from core.settings.model import Settings
@@ -21,10 +22,15 @@ _TIMEOUT = 5.0
 
 @dataclass(frozen=True)
 class SmallReply:
-    """The model's reply to a small request, and what it cost in US dollars, if that is known."""
+    """The model's reply to a small request, and what it cost in US dollars, if that is known.
+
+    `model` answered, and `usage` has the tokens, as the service reports them.
+    """
 
     text: str
     cost_usd: float | None = None
+    model: str = ""
+    usage: Any = None
 
 
 AskModel = Callable[[str, str], Awaitable[SmallReply]]
@@ -72,13 +78,16 @@ def small_request(settings: Settings, on_request: OnRequest | None = None) -> As
                     response = await client.post(url, headers=headers, json=body)
                 set_status(response.status_code)
             response.raise_for_status()
-            blocks = response.json().get("content") or []
+            reply = response.json()
+            blocks = reply.get("content") or []
         except (httpx.HTTPError, ValueError, AttributeError) as error:
             raise ConnectionFailed(
                 f"the model did not answer a small request: {clean_line(str(error))}"
             ) from error
         return SmallReply(
-            "".join(str(block.get("text") or "") for block in blocks if isinstance(block, dict))
+            "".join(str(block.get("text") or "") for block in blocks if isinstance(block, dict)),
+            model=str(reply.get("model") or model),
+            usage=reply.get("usage"),
         )
 
     return ask

@@ -102,7 +102,7 @@ class PreviousState:
     """The state of a session when it ended.
 
     `session_id` is what the session was called last. `conversation` is the agent's id of the newest conversation, and
-    `spoken` says whether the model wrote anything in it. `last_query` is the highest number of a query. `taint` has what
+    `spoken` says whether the model wrote anything in it. `last_query` is the highest number of a query. `taint` is what
     the agent read. `queue` are the queries that were never sent. `overrides` are the settings chosen in it. `recorder`
     has recorded every event.
     """

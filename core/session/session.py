@@ -83,7 +83,7 @@ class Session:
         ask_model = parts.ask_model if settings.classifier == "rules+model" else None
         self._path = QueryPath(
             pipelines=pipelines,
-            classifier=None if settings.classifier == "off" else Classifier(ask_model),
+            classifier=None if settings.classifier == "off" else Classifier(ask_model, self._assembly.prices),
             publish=bus.publish,
             simple_model=settings.simple_model,
         )

@@ -143,7 +143,9 @@ def scripted_model(
                     "id": "msg",
                     "type": "message",
                     "role": "assistant",
+                    "model": body["model"],
                     "content": [{"type": "text", "text": text}],
+                    "usage": {"input_tokens": 1_000, "output_tokens": 4},
                 }
                 self._send(200, "application/json", json.dumps(answer).encode())
                 return

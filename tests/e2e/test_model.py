@@ -32,9 +32,7 @@ async def test_another_model_answers_the_next_query_of_the_same_conversation(
 
     with scripted_model(model) as url:
         key = "sk-ant-test-0123456789"
-        opened = open_session(
-            base_url=url, api_key=key, classifier="off", workspace_base=tmp_path, model="claude-sonnet-5"
-        )
+        opened = open_session(base_url=url, api_key=key, workspace_base=tmp_path, model="claude-sonnet-5")
         async with opened as session:
             assert any(each.name == "opus" for each in session.models.known)
             first = [event async for event in session.ask("The word is walrus.")]
@@ -44,6 +42,10 @@ async def test_another_model_answers_the_next_query_of_the_same_conversation(
         last = events[-1]
         assert isinstance(last, QueryFinished)
         assert last.status == "success"
+        # The classifier's question costs something, too.
+        answered = sum(event.cost_usd or 0 for event in events if isinstance(event, TokensSpent))
+        assert last.cost_usd is not None
+        assert 0 < last.cost_usd - answered < 0.01
     before, after = asked[0], asked[-1]
     assert (before["model"], after["model"]) == ("claude-sonnet-5", "claude-opus-5")
     assert "walrus" in str(after["messages"])
@@ -103,7 +105,10 @@ async def test_with_a_claude_login_alone_queries_are_classified_and_many_tools_a
         # An address of our own would be a setting, with which the program asks the model itself.
         wrapper = tmp_path / "claude"
         program = claude_program(load_settings())
-        wrapper.write_text(f'#!/bin/sh\nANTHROPIC_BASE_URL={url} exec "{program}" "$@"\n', encoding="utf-8")
+        wrapper.write_text(
+            f'#!/bin/sh\necho "$@" >> {tmp_path}/lines\nANTHROPIC_BASE_URL={url} exec "{program}" "$@"\n',
+            encoding="utf-8",
+        )
         wrapper.chmod(0o700)
         opened = open_session(
             cli_path=wrapper,
@@ -132,5 +137,10 @@ async def test_with_a_claude_login_alone_queries_are_classified_and_many_tools_a
     answered = sum(event.cost_usd or 0 for event in events if isinstance(event, TokensSpent))
     assert finished.cost_usd is not None
     assert 0 < finished.cost_usd - answered < 0.01
+    # Neither run has the text, or the login, on its command line, which every user of the machine sees.
+    lines = (tmp_path / "lines").read_text(encoding="utf-8")
+    assert "You sort questions" in lines
+    assert "Northwind" not in lines
+    assert token not in lines
     # Of the small request there is no conversation that could be resumed.
     assert len(list(home.glob("projects/*/*.jsonl"))) == 1

@@ -5,7 +5,9 @@ import asyncio
 import pytest
 
 from core.agent.classifier import Classifier, decide_by_rules, read_decision
+from core.agent.messages.usage import Prices
 from core.provider.request import SmallReply
+from core.settings.prices import ModelPrice
 
 
 @pytest.mark.parametrize(
@@ -71,6 +73,15 @@ async def test_the_model_decides_where_rules_are_silent() -> None:
     ruled = await Classifier(ask).classify("What is the capital of France?")
     assert ruled.source == "rule"
     assert len(asked) == 1
+
+
+async def test_a_reply_with_its_tokens_only_costs_what_its_model_costs() -> None:
+    async def ask(_system: str, _text: str) -> SmallReply:
+        return SmallReply("SIMPLE", model="m", usage={"input_tokens": 1_000, "output_tokens": 2})
+
+    for prices, cost in (({"m": ModelPrice(0.001, 0.01, 0, 0)}, 1.02), ({}, None)):
+        decided = await Classifier(ask, Prices(prices)).classify("Who is the CEO of Northwind Silicon?")
+        assert decided.cost_usd == cost
 
 
 async def test_anything_unclear_late_or_failed_is_complex() -> None:

@@ -63,7 +63,7 @@ class WorkspaceTree(VirtualList[Row]):
 
     @dataclass
     class CursorMoved(Message):
-        """The cursor came to a row; None when there is no row any more."""
+        """The cursor came to a row, or its place was requested again; None when there is no row any more."""
 
         row: Row | None
 
@@ -355,6 +355,11 @@ class WorkspaceTree(VirtualList[Row]):
         """Move the cursor, and report it."""
         super().set_cursor(key)
         self.model.cursor = self.cursor.key if self.cursor is not None else None
+        self._report_cursor()
+
+    def report_cursor_again(self) -> None:
+        """Report the cursor again."""
+        self._reported = None
         self._report_cursor()
 
     def _report_cursor(self) -> None:
