@@ -13,6 +13,7 @@ from core.provider.models import KnownModel, ModelChoice
 
 if TYPE_CHECKING:
     from core.agent.definitions.commands import CustomCommand
+    from core.agent.mcp.references import ServerReferences
     from core.agent.messages.context_usage import ContextUsage
     from core.agent.permissions.rules import Rule
     from core.settings.model import PermissionMode, Settings
@@ -123,6 +124,10 @@ class SessionPort(Protocol):
         """The MCP servers of the session."""
 
     @property
+    def references(self) -> ServerReferences | None:
+        """The resources and prompts of the user's own servers; None in a past session."""
+
+    @property
     def rules(self) -> RulesPort:
         """The permission rules of the session."""
 
@@ -143,6 +148,9 @@ class SessionPort(Protocol):
 
     async def attach(self, file: Path) -> str:
         """Copy a file into the session's folder; returns what names it in a query. Raises a `WorkspaceError`."""
+
+    async def prepare(self, text: str) -> None:
+        """Read what of servers a query names, before it is submitted. Raises a `UniversalAgentError`."""
 
     def submit(self, text: str) -> None:
         """Run a query now, or queue it behind the running one."""

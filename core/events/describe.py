@@ -214,7 +214,8 @@ def _attached(file: ev.AttachedFile) -> str:
         facts.append(f"{file.width:,} × {file.height:,}")
     if file.pages:
         facts.append(quantity(file.pages, "page"))
-    return f"{_line(file.path)} ({', '.join([*facts, size(file.size)])})"
+    origin = f"{_line(file.resource)} as " if file.resource else ""
+    return f"{origin}{_line(file.path)} ({', '.join([*facts, size(file.size)])})"
 
 
 @_describe.register(ev.FilesAttached)

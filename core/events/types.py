@@ -149,7 +149,7 @@ class SessionStarted(Event, frozen=True, kw_only=True):
 
 
 class QueryReceived(Event, frozen=True, kw_only=True):
-    """A person or a script submitted a query; `prompt` is what a custom command in it stands for, else empty."""
+    """A person or a script submitted a query; `prompt` is what was sent if that differs: of commands and resources."""
 
     query_id: str
     text: str
@@ -164,10 +164,11 @@ class QuerySteered(Event, frozen=True, kw_only=True):
 
 
 class AttachedFile(msgspec.Struct, frozen=True, kw_only=True):
-    """A picture or a PDF file that went to the model; `path` is relative to the workspace.
+    """A picture, a PDF file or the copy of a resource that went to the model; `path` is relative to the workspace.
 
     `size` in bytes and `sha256` are those of the file, `width` and `height` those of the picture in pixels; a large one
-    is scaled before it is sent. Of a PDF file there are its `pages`.
+    is scaled before it is sent. Of a PDF file there are its `pages`. Of a copy there is the `resource`: the MCP server
+    and the address, as `notes:notes://today`.
     """
 
     path: str
@@ -177,6 +178,7 @@ class AttachedFile(msgspec.Struct, frozen=True, kw_only=True):
     width: int = 0
     height: int = 0
     pages: int = 0
+    resource: str = ""
 
 
 class FilesAttached(Event, frozen=True, kw_only=True):

@@ -246,6 +246,7 @@ class PastSession:
     commands: tuple[str, ...] = ()
     custom_commands: tuple[()] = ()
     models = NoModels()
+    references: None = None
     state = "closed"
     queued: tuple[str, ...] = ()
     queue_paused = False
@@ -273,7 +274,7 @@ class PastSession:
         self._refuse()
 
     submit = resume_queue = raise_budget = answer_permission = finish_auth = _refuse
-    steer = restart = attach = context_usage = _refuse_later
+    steer = restart = attach = prepare = context_usage = _refuse_later
 
     @property
     def permission_mode(self) -> str:

@@ -10,6 +10,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Literal, get_args
 
+from msgspec.structs import replace
+
 from core.agent.assembly import AgentAssembly
 from core.agent.attachments.blocks import Attachment, Attachments
 from core.agent.attachments.copying import attach
@@ -17,9 +19,11 @@ from core.agent.auth.wait import AuthOutcome, AuthWait
 from core.agent.classifier import Classifier
 from core.agent.connection import AgentConnection
 from core.agent.definitions.commands import CustomCommand, expand
+from core.agent.mcp.references import Expanded, ServerReferences
 from core.agent.mcp.servers import Servers
 from core.agent.messages.context_usage import ContextUsage
 from core.agent.messages.translate import TurnOutcome
+from core.agent.permissions.foreign_text import OWN_SERVERS
 from core.agent.permissions.gate import PermissionReply
 from core.agent.permissions.rule_set import RuleSet
 from core.agent.query import QueryPath
@@ -97,6 +101,8 @@ class Session:
         )
         previous = parts.previous
         self._attachments = Attachments(self.workspace)
+        own = {name: each for name, each in parts.agent.connectors.items() if name not in OWN_SERVERS}
+        self.references = ServerReferences(own, lambda: self.servers.known, self.workspace)
         self._queue = QueryQueue(self.workspace, previous.queue if previous is not None else ())
         self._runner = QueryRunner(self._queue, self._budget, self._run_query)
         self._interrupting = False
@@ -116,6 +122,7 @@ class Session:
         bus.subscribe(self._budget.handle_event)
         bus.subscribe(self._auth.handle_event)
         bus.subscribe(self.servers.handle_event)
+        bus.subscribe(self.references.handle_event)
 
     @property
     def queued(self) -> tuple[str, ...]:
@@ -205,6 +212,16 @@ class Session:
         """
         return await asyncio.to_thread(attach, self.workspace, file)
 
+    async def prepare(self, text: str) -> None:
+        """Read the resources and the prompt of MCP servers that a query names, before it is submitted.
+
+        Without it they are read when the query runs, which fails if they cannot be.
+
+        Raises:
+            UniversalAgentError: one cannot be read or sent; the message says what to do.
+        """
+        await self.references.prepare(self._with_command(text.strip()))
+
     def submit(self, text: str) -> None:
         """Submit a query: it runs now, or waits behind the queries before it."""
         if text.strip() and not self._finished:
@@ -264,13 +281,16 @@ class Session:
             self.submit(text)
             return False
         loop = self._agent.loop
+        expanded = Expanded(text)
+        files: Sequence[Attachment] = ()
         try:
-            files = await self._attachments.of(text)
-        except AgentError:
+            expanded = await self._expand(text)
+            files = await self._attachments.of(expanded.prompt)
+        except UniversalAgentError:
             # As a query of its own, it says what is wrong.
-            loop, files = None, ()
-        if loop is not None and await loop.steer(self._expand(text), files):
-            self._report_files(f"q{self._last_query}", files)
+            loop = None
+        if loop is not None and await loop.steer(expanded.prompt, files):
+            self._report_files(f"q{self._last_query}", files, expanded)
             return True
         self._queue.add_first(text)
         self._runner.wake()
@@ -428,6 +448,7 @@ class Session:
         self._assembly.close()
         self._auth.close()
         self._attachments.close()
+        self.references.close()
         await self._runner.end(_CLOSE_TIMEOUT)
 
     async def _finish(self, reason: str) -> None:
@@ -474,15 +495,18 @@ class Session:
         context = AgentContext(session_id=self.workspace.session_id, query_id=f"q{self._last_query}")
         started = time.monotonic()
         self._interrupting = False
-        prompt = self._expand(text)
-        self.bus.publish(
-            QueryReceived(
-                query_id=context.query_id, text=clean(text), prompt=clean(prompt) if prompt != text else ""
-            )
-        )
+        expanded, failed = Expanded(self._with_command(text)), None
+        try:
+            expanded = await self._expand(text)
+        except UniversalAgentError as error:
+            failed = error
+        prompt = clean(expanded.prompt) if expanded.prompt != text else ""
+        self.bus.publish(QueryReceived(query_id=context.query_id, text=clean(text), prompt=prompt))
         outcome = TurnOutcome("interrupted")
         try:
-            outcome = await self._attempt(text, prompt, context)
+            if failed is not None:
+                raise failed
+            outcome = await self._attempt(expanded, context)
         except Exception as error:
             outcome = await self._path.recover(text, context, self._assembly.system_prompt, error)
             if isinstance(error, AgentUnavailable):
@@ -513,11 +537,14 @@ class Session:
             )
         return outcome.status
 
-    def _expand(self, text: str) -> str:
+    def _with_command(self, text: str) -> str:
         """The prompt of a custom command, or the text itself."""
         return expand(text, self._parts.agent.custom_commands)
 
-    async def _attempt(self, text: str, prompt: str, context: AgentContext) -> TurnOutcome:
+    async def _expand(self, text: str) -> Expanded:
+        return await self.references.expand(self._with_command(text))
+
+    async def _attempt(self, expanded: Expanded, context: AgentContext) -> TurnOutcome:
         if not self._agent.is_current:
             self.state = SessionState.STARTING
             await self._connect()
@@ -526,10 +553,10 @@ class Session:
         # What the agent does not know of its model it may have reported only at the end of a query.
         self._assembly.refuse_unpriced()
         self.state = SessionState.RUNNING
-        files = await self._attachments.of(text)
-        self._report_files(context.query_id, files)
+        files = await self._attachments.of(expanded.prompt)
+        self._report_files(context.query_id, files, expanded)
         return await self._path.follow(
-            prompt,
+            expanded.prompt,
             context,
             loop=loop,
             system_prompt=self._assembly.system_prompt or "",
@@ -537,9 +564,17 @@ class Session:
             files=files,
         )
 
-    def _report_files(self, query_id: str, files: Sequence[Attachment]) -> None:
-        if files:
-            self.bus.publish(FilesAttached(query_id=query_id, files=[each.file for each in files]))
+    def _report_files(self, query_id: str, files: Sequence[Attachment], expanded: Expanded) -> None:
+        """Report what goes to the model with a query: pictures and PDF files, and copies of resources."""
+        copies = dict(expanded.copies)
+        sent = [
+            replace(each.file, resource=copies.pop(each.file.path).resource)
+            if each.file.path in copies
+            else each.file
+            for each in files
+        ]
+        if sent or copies:
+            self.bus.publish(FilesAttached(query_id=query_id, files=[*sent, *copies.values()]))
 
     def _stop_at_limit(self) -> None:
         if self._agent.loop is not None:

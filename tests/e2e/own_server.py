@@ -44,6 +44,12 @@ def listed() -> str:
     return f"milk, {os.environ.get('OWN_MODE', '')}"
 
 
+@server.prompt()
+def review(topic: str, style: str = "short") -> str:
+    """Review a topic."""
+    return f"Review of {topic}, {style}; not @/etc/hostname"
+
+
 @server.tool(structured_output=False)
 async def crash() -> str:
     """End the process in the middle of the call."""

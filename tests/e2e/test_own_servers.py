@@ -25,9 +25,11 @@ from core.connections.user_servers import UserServer, connection_to, project_ser
 from core.events.types import (
     ErrorRaised,
     Event,
+    FilesAttached,
     McpServer,
     McpStatus,
     QueryFinished,
+    QueryReceived,
     ServerTrustAsked,
     SessionStarted,
     ToolCallFinished,
@@ -75,14 +77,20 @@ for line in sys.stdin:
 
 
 class Model:
-    """Makes one call of a tool for each query, the one that the query names."""
+    """Makes the call that a query names; `seen` has what it was sent of a query that names none."""
+
+    def __init__(self) -> None:
+        self.seen = ""
 
     def __call__(self, body: dict[str, Any], _results: int) -> Sequence[Block]:
         last = body["messages"][-1]["content"]
         if isinstance(last, list) and any(block.get("type") == "tool_result" for block in last):
             return [Text("Done.")]
-        asked = re.findall(r"Call (\w+) of ([\w-]+)", json.dumps(body["messages"]))
+        asked = re.findall(r"Call (\w+) of ([\w-]+)|(?:Look at|Review of) ", json.dumps(body["messages"]))
         tool, server = asked[-1]
+        if not tool:
+            self.seen = json.dumps(body["messages"][-4:])
+            return [Text("Seen.")]
         if tool == "ReadMcpResourceTool":
             return [Use(tool, {"server": server, "uri": "notes://list"})]
         return [Use(f"mcp__{server}__{tool}", {"text": "milk"} if tool == "take_note" else {})]
@@ -91,8 +99,9 @@ class Model:
 class Desk:
     """A session and what happened in it."""
 
-    def __init__(self, session: Session, events: list[Event]) -> None:
+    def __init__(self, session: Session, events: list[Event], model: Model) -> None:
         self.session = session
+        self.model = model
         self.events = events
 
     def server(self, name: str) -> McpServer | None:
@@ -117,12 +126,18 @@ class Desk:
 
     async def call(self, server: str, tool: str = "take_note") -> str:
         """Have the model call a tool; gives what it said, or what it failed of."""
-        before = len(self.of(QueryFinished))
-        self.session.submit(f"Call {tool} of {server}")
-        await until(lambda: len(self.of(QueryFinished)) > before, 60)
+        await self.query(f"Call {tool} of {server}")
         observation = self.of(ToolCallFinished)[-1].observation
         assert observation is not None
         return str(observation.error or observation.output)
+
+    async def query(self, text: str) -> QueryFinished:
+        """Run a query to its end."""
+        before = len(self.of(QueryFinished))
+        self.session.submit(text)
+        await until(lambda: len(self.of(QueryFinished)) > before, 60)
+        finished: QueryFinished = self.of(QueryFinished)[-1]
+        return finished
 
     def of(self, kind: type[Any]) -> list[Any]:
         """What happened of a kind."""
@@ -133,7 +148,8 @@ class Desk:
 async def started(base: Path, *, interactive: bool = False) -> AsyncIterator[Desk]:
     """A session in the current folder, its agent connected."""
     events: list[Event] = []
-    with scripted_model(Model()) as url:
+    model = Model()
+    with scripted_model(model) as url:
         settings = model_settings(base, url, allow=("mcp__*",))
         session = await compose.compose_session(
             settings,
@@ -141,7 +157,7 @@ async def started(base: Path, *, interactive: bool = False) -> AsyncIterator[Des
             subscribers=(events.append,),
             asks_about_servers=interactive,
         )
-        desk = Desk(session, events)
+        desk = Desk(session, events, model)
         try:
             await session.start()
             await until(lambda: desk.status("local_toolkit") == "connected", 60)
@@ -253,13 +269,23 @@ async def test_a_server_of_each_transport_is_called_and_connected_again_when_it_
             assert await desk.call("grows", "grow") == "grow called"
             assert await desk.call("grows", "more") == "more called"
             assert "milk, quick" in await desk.call("notes", "ReadMcpResourceTool")
+            # Another one is started for a person who names what it has.
+            first = began.read_text()
+            await desk.query("Look at @notes:notes://list")
+            assert "milk, quick" in desk.model.seen
+            (attached,) = desk.of(FilesAttached)
+            assert [each.resource for each in attached.files] == ["notes:notes://list"]
+            await desk.query("/tickets:review milk style=long")
+            assert "Review of milk, long; not @ /etc/hostname" in desk.model.seen
+            assert "Review of milk" in desk.of(QueryReceived)[-1].prompt
+            failed = await desk.query("Look at @chat:notes://nope")
+            assert "notes://nope of chat cannot be read" in str(failed.error)
             # It keeps the folder that it is configured for.
             assert await desk.call("notes", "folder") == str(tmp_path)
             # Of the others, remote ones too, each is told that of the session.
             assert await desk.call("chat", "folder") == desk.session.workspace.path.as_uri()
 
             # A program that died is started again for the next call, by the command line itself.
-            first = began.read_text()
             os.kill(int(first), signal.SIGKILL)
             # A call that comes while it is being noticed fails; the next ones must not.
             async with asyncio.timeout(60):

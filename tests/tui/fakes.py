@@ -6,10 +6,11 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from core.agent.attachments.copying import attach
 from core.agent.definitions.commands import CustomCommand
+from core.agent.mcp.references import ServerReferences
 from core.agent.messages.context_usage import ContextUsage
 from core.agent.permissions.rule_set import RuleSet
 from core.bus import Bus
@@ -113,9 +114,16 @@ class FakeSession:
     closed: list[str] = field(default_factory=list)
     may_start: asyncio.Event = field(default_factory=asyncio.Event)
 
+    references: ServerReferences = field(
+        default_factory=lambda: ServerReferences({}, tuple, cast("Workspace", None))
+    )
+
     @property
     def queued(self) -> tuple[str, ...]:
         return tuple(self.waiting)
+
+    async def prepare(self, text: str) -> None:
+        await self.references.prepare(text)
 
     async def start(self) -> None:
         if self.hold_start:

@@ -27,7 +27,12 @@ async def run_command(session: Session, line: str) -> list[str] | None:
     """Run a command, and return the lines to write; None if the line is a query. Changed modes are events."""
     commands = _commands_of(session)
     if line.strip() in ("/", "/help"):
-        return [f"/{each.name}: {each.title}" for each in commands]
+        servers = [
+            f"/{name}: lists the prompts and resources of {name}" for name in session.references.servers
+        ]
+        return [*(f"/{each.name}: {each.title}" for each in commands), *servers]
+    if (call := session.references.prompt_call(line)) is not None:
+        return None if call.name else await _contents(session, call.server)
     command = typed_command(line, commands)
     if command is None:
         # Until the agent is connected, its own commands are not known.
@@ -40,7 +45,7 @@ async def run_command(session: Session, line: str) -> list[str] | None:
 
 def problem_of_query(session: Session, query: str) -> str:
     """What is wrong with the only query of a session, if it looks like a command and is none; else empty."""
-    if not session.commands:
+    if not session.commands or session.references.prompt_call(query) is not None:
         return ""
     return command_problem(
         query, _queries_of(session), session.commands, listed_by="`ua-tui agents` lists those of your own"
@@ -77,6 +82,22 @@ def _commands_of(session: Session) -> list[Command]:
         Command("context", "what fills the model's context", "", partial(_context, session)),
         *_queries_of(session),
     ]
+
+
+async def _contents(session: Session, server: str) -> list[str]:
+    try:
+        contents = await session.references.list(server)
+    except UniversalAgentError as error:
+        return [f"{error}."]
+    prompts = [
+        clean_line(f"/{server}:{each.name} {each.hint}".strip() + f": {each.about}", 300)
+        for each in contents.prompts
+    ]
+    resources = [
+        clean_line(f"@{server}:{each.uri}: {each.title}", 300).removesuffix(": ")
+        for each in contents.resources
+    ]
+    return [*prompts, *resources] or [f"{server} has no prompts and no resources."]
 
 
 async def _context(session: Session) -> list[str]:

@@ -14,7 +14,7 @@ from core.storage.regular_file import NotRegular, open_regular
 from core.storage.workspace import Workspace
 from core.text import clean_line
 
-__all__ = ["FOLDER", "LARGEST", "attach"]
+__all__ = ["FOLDER", "LARGEST", "attach", "attach_data"]
 
 FOLDER = "attachments"
 LARGEST = 32 << 20
@@ -32,7 +32,7 @@ def attach(workspace: Workspace, file: Path) -> str:
     """
     inside = _path_inside(workspace, file)
     if inside is None:
-        inside = _copy(workspace, file.name, _read(file))
+        inside = attach_data(workspace, file.name, _read(file))
     mention = mention_of(inside)
     if mention is None:
         raise WorkspaceError(f"{_shown(file)} cannot be added: its name cannot be typed. Rename it first")
@@ -63,7 +63,14 @@ def _read(file: Path) -> bytes:
     return data
 
 
-def _copy(workspace: Workspace, name: str, data: bytes) -> str:
+def attach_data(workspace: Workspace, name: str, data: bytes) -> str:
+    """Write a file of this content and return its path; one that is there already with the same content is used.
+
+    Secrets in a text are masked.
+
+    Raises:
+        WorkspaceError: it cannot be written.
+    """
     content = _masked(workspace, data)
     digest = sha256(content).digest()
     for path in numbered(f"{FOLDER}/{safe_name(name)}"):

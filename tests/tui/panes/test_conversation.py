@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from datetime import UTC
 from typing import Any, Literal
 
@@ -288,6 +289,17 @@ def works(call: str = "a", name: str = "report-creation-expert", task: str = "Wr
         started(call, "Agent", subagent_type=name),
         SubagentStarted(task_id=f"k{call}", tool_use_id=call, name=name, description=task, at=at(0)),
     ]
+
+
+async def test_what_was_sent_in_place_of_a_query_is_folded_below_it() -> None:
+    async with hosted(pane(), 80, 24) as (view, pilot):
+        sent = "The prompt review of the MCP server notes:\n\nReview \x1b[2Jmilk"
+        view.handle_events([QueryReceived(query_id="q", text="/notes:review milk", prompt=sent, at=at(0))])
+        await pilot.pause()
+        assert re.search(r"▸ Sent +59 characters", text_of(view))
+        view.focus()
+        await pilot.press("end", "enter")
+        assert "Review \ufffd[2Jmilk" in text_of(view)
 
 
 async def test_a_subagents_text_is_folded_under_its_name() -> None:

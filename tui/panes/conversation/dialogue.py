@@ -141,6 +141,8 @@ class Dialogue:
         speaker, facts = (PROGRAM, f"automatic message · {at}") if own else ("You", at)
         self.page.add(Heading(key=(*group, "heading"), group=group, speaker=speaker, facts=facts))
         self.page.add(Verbatim(key=(*group, "text"), group=group, text=clean(event.text).strip(), quiet=own))
+        if event.prompt:
+            self.folds.add_sent("/".join(group), event.prompt)
 
     def on_query_steered(self, event: QuerySteered) -> None:
         """Add what was sent to the running query."""

@@ -1,4 +1,4 @@
-"""The text that is folded to one line of a conversation: an agent's thinking, and what its sub-agents write."""
+"""The text that is folded to one line of a conversation: thinking, texts of sub-agents, what commands stand for."""
 
 from __future__ import annotations
 
@@ -130,6 +130,15 @@ class Folds:
         seconds = (event.at - thought.began).total_seconds() if thought.began is not None else 0.0
         thought.took = duration(seconds) if seconds >= SHORTEST_SHOWN else ""
         self._sum_up(thought)
+
+    # Queries
+
+    def add_sent(self, key: str, prompt: str) -> None:
+        """Add what was sent in place of a query."""
+        key = f"sent/{key}"
+        fold = Fold(key=key, group=key, title="Sent", markdown=False, messages={"": [clean(prompt)]})
+        self._add(key, fold)
+        self._sum_up(fold)
 
     # Sub-agents
 

@@ -1,0 +1,377 @@
+"""Resources and prompts of MCP servers that a person names in a query: `@server:uri`, and `/server:prompt arguments`.
+
+The text of a resource, or its picture, is copied into the session's folder, and the query names the copy as any other
+file: so it is sent, recorded and shown like one. Of a prompt the messages are sent; they are a server's words, so they
+can neither name files nor begin with a command.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import mimetypes
+import re
+import shlex
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from hashlib import sha256
+from typing import Any, TypeVar
+
+from core.agent.attachments.blocks import is_media
+from core.agent.attachments.copying import LARGEST, attach_data
+from core.agent.attachments.mentions import mentions_in
+from core.agent.mcp.client import ask_server
+from core.agent.mcp.contents import (
+    Contents,
+    Part,
+    PromptMessage,
+    ServerPrompt,
+    get_prompt,
+    list_contents,
+    read_resource,
+)
+from core.connections.base import Connection
+from core.errors import AgentError, ConnectionFailed, PathRefused
+from core.events.types import AttachedFile, Event, McpServer, McpStatus
+from core.storage.workspace import Workspace
+from core.text import clean_line
+
+__all__ = ["Expanded", "PromptCall", "ServerReferences"]
+
+_CALL = re.compile(r"/([A-Za-z0-9][\w-]*):(\S*)(?:\s+(.*))?", re.DOTALL)
+_LONGEST_PROMPT = 200_000
+_MOST_EXPANDED = 50
+# What the agent takes for the name of a file, and reads unasked.
+_NAMES_FILE = re.compile(r"(?<!\w)@(?=\S)")
+_SUFFIXES = {"text/plain": ".txt", "text/markdown": ".md", "application/json": ".json"}
+
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True)
+class Expanded:
+    """A query with what it names: the text that is sent, and the copies that it names, by their paths."""
+
+    prompt: str
+    copies: Mapping[str, AttachedFile] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class PromptCall:
+    """A text that begins with the name of a prompt of a server."""
+
+    server: str
+    name: str
+    arguments: str
+
+
+class ServerReferences:
+    """Lists and reads what the user's own servers offer; only when a person names it, and only of connected servers.
+
+    The lists are kept until a server is connected again. What was read for a preview is what is sent.
+
+    Args:
+        connectors: give the configuration of each of the user's servers.
+        states: the present states of the servers.
+        workspace: the session's folder.
+        ask: asks a server, as `ask_server` does.
+    """
+
+    def __init__(
+        self,
+        connectors: Mapping[str, Callable[[], Awaitable[Connection]]],
+        states: Callable[[], Sequence[McpServer]],
+        workspace: Workspace,
+        ask: Callable[..., Awaitable[Any]] = ask_server,
+    ) -> None:
+        self._ask_server = ask
+        self._connectors = connectors
+        self._states = states
+        self._workspace = workspace
+        self._contents: dict[str, Contents] = {}
+        self._copies: dict[tuple[str, str], tuple[AttachedFile, ...]] = {}
+        self._expanded: dict[str, Expanded] = {}
+        self._work: dict[object, asyncio.Task[Any]] = {}
+        self._connected: frozenset[str] = frozenset()
+
+    @property
+    def servers(self) -> tuple[str, ...]:
+        """The names of the connected servers."""
+        states = {each.name: each.status for each in self._states()}
+        return tuple(name for name in self._connectors if states.get(name) == "connected")
+
+    def known(self, server: str) -> Contents | None:
+        """What a server offers, if it was listed already."""
+        return self._contents.get(server)
+
+    def reference(self, path: str) -> tuple[str, str] | None:
+        """The server and the address that a name after an `@` stands for; None if it is that of a file."""
+        server, colon, uri = path.partition(":")
+        if not colon or not uri or server not in self._connectors:
+            return None
+        try:
+            is_file = self._workspace.exists(path)
+        except PathRefused:
+            is_file = False
+        return None if is_file else (server, uri)
+
+    def prompt_call(self, text: str) -> PromptCall | None:
+        """The prompt of a server that a text begins with."""
+        found = _CALL.fullmatch(text.strip())
+        if found is None or found[1] not in self._connectors:
+            return None
+        return PromptCall(found[1], found[2], (found[3] or "").strip())
+
+    def names_any(self, text: str) -> bool:
+        """Whether a text names a resource or a prompt."""
+        return self.prompt_call(text) is not None or (
+            "@" in text and any(self.reference(each.path) for each in mentions_in(text))
+        )
+
+    async def list(self, server: str) -> Contents:
+        """List what a server offers, once.
+
+        Raises:
+            ConnectionFailed: it is not connected, or does not answer.
+        """
+        if (known := self._contents.get(server)) is not None:
+            return known
+        contents = await self._once(server, lambda: self._ask(server, list_contents))
+        self._contents[server] = contents
+        return contents
+
+    async def read(self, server: str, uri: str) -> tuple[AttachedFile, ...]:
+        """Copy a resource into the session's folder; the same copy until it was sent.
+
+        Raises:
+            UniversalAgentError: it cannot be read or sent.
+        """
+        key = (server, uri)
+        if key not in self._copies:
+            self._copies[key] = await self._once(key, lambda: self._read(server, uri))
+        return self._copies[key]
+
+    async def prepare(self, text: str) -> None:
+        """Read what a text names before it is sent, so that an error can be corrected in it.
+
+        Raises:
+            UniversalAgentError: something in it cannot be read or sent; the message says what to do.
+        """
+        expanded = await self._expand(text.strip())
+        while len(self._expanded) >= _MOST_EXPANDED:
+            del self._expanded[next(iter(self._expanded))]
+        self._expanded[text.strip()] = expanded
+
+    async def expand(self, text: str) -> Expanded:
+        """The text that is sent for a query, with copies of the resources that it names.
+
+        Raises:
+            UniversalAgentError: something in it cannot be read or sent; the message says what to do.
+        """
+        expanded = self._expanded.pop(text.strip(), None) or await self._expand(text)
+        for mention in mentions_in(text):
+            # The next query is sent what the resource is then.
+            if (reference := self.reference(mention.path)) is not None:
+                self._copies.pop(reference, None)
+        return expanded
+
+    def handle_event(self, event: Event) -> None:
+        """Forget the list of a server that was connected again."""
+        if isinstance(event, McpStatus):
+            connected = frozenset(each.name for each in event.servers if each.status == "connected")
+            for name in connected - self._connected:
+                self._contents.pop(name, None)
+            self._connected = connected
+
+    def close(self) -> None:
+        """End the clients."""
+        for task in self._work.values():
+            task.cancel()
+
+    # -- resources --------------------------------------------------------------------------------
+
+    async def _expand(self, text: str) -> Expanded:
+        if (call := self.prompt_call(text)) is not None:
+            return await self._send_prompt(call)
+        copies: dict[str, AttachedFile] = {}
+        for mention in reversed(list(mentions_in(text))):
+            reference = self.reference(mention.path)
+            if reference is None:
+                continue
+            server, uri = reference
+            files = await self.read(server, uri)
+            copies = {each.path: each for each in files} | copies
+            names = " ".join(f"@{each.path}" for each in files)
+            # The agent reads a file only if its name follows a blank.
+            blank = "" if mention.start == 0 or text[mention.start - 1].isspace() else " "
+            said = f"{blank}{names} (the resource {_harmless(uri)} of the MCP server {server})"
+            text = text[: mention.start] + said + text[mention.end :]
+        return Expanded(text, copies)
+
+    async def _read(self, server: str, uri: str) -> tuple[AttachedFile, ...]:
+        shown = f"{clean_line(uri, 200)} of {server}"
+        try:
+            parts = await self._ask(server, lambda client: read_resource(client, uri))
+        except ConnectionFailed as error:
+            if error.code == "unreachable":
+                raise
+            raise AgentError(
+                f"{shown} cannot be read ({error}): type @{server}: for its resources"
+            ) from error
+        except AgentError as error:
+            raise AgentError(f"{shown} cannot be sent: {error}") from error
+        return tuple([await self._copy(server, each, shown) for each in parts])
+
+    async def _copy(self, server: str, part: Part, shown: str) -> AttachedFile:
+        if not part.is_text and not is_media(part.data[:16]):
+            raise AgentError(
+                f"{shown} is {part.media_type}, which the model cannot read: "
+                "name a text, a picture or a PDF file"
+            )
+        if len(part.data) > LARGEST:
+            raise AgentError(f"{shown} is larger than {LARGEST >> 20} MB: name a smaller one")
+        name = _file_name(server, part)
+        path, size, digest = await asyncio.to_thread(self._write, name, part.data)
+        resource = f"{server}:{clean_line(part.uri, 1_000)}"
+        return AttachedFile(
+            path=path, media_type=part.media_type, size=size, sha256=digest, resource=resource
+        )
+
+    def _write(self, name: str, data: bytes) -> tuple[str, int, str]:
+        path = attach_data(self._workspace, name, data)
+        written = self._workspace.read(path)
+        return path, len(written), sha256(written).hexdigest()
+
+    # -- prompts ----------------------------------------------------------------------------------
+
+    async def _send_prompt(self, call: PromptCall) -> Expanded:
+        server = call.server
+        contents = await self.list(server)
+        prompt = contents.prompt(call.name)
+        if prompt is None:
+            what = f"no prompt {clean_line(call.name, 60)}" if call.name else "no prompt without a name"
+            raise AgentError(f"{server} has {what}: type /{server}: for its prompts")
+        arguments = arguments_of(call, prompt)
+        shown = f"/{server}:{clean_line(prompt.name, 60)}"
+        try:
+            messages = await self._ask(server, lambda client: get_prompt(client, prompt.name, arguments))
+        except ConnectionFailed as error:
+            if error.code == "unreachable":
+                raise
+            raise AgentError(f"{shown} was refused ({error}): check its arguments") from error
+        except AgentError as error:
+            raise AgentError(f"{shown} cannot be sent: {error}") from error
+        copies: dict[str, AttachedFile] = {}
+        text = await self._text_of(messages, server, shown, copies)
+        if len(text) > _LONGEST_PROMPT:
+            raise AgentError(f"{shown} is longer than {_LONGEST_PROMPT:,} characters, and is not sent")
+        # It cannot begin with the name of a command.
+        head = f"The prompt {_harmless(prompt.name)} of the MCP server {server}:"
+        return Expanded(f"{head}\n\n{text}", copies)
+
+    async def _text_of(
+        self, messages: Sequence[PromptMessage], server: str, shown: str, copies: dict[str, AttachedFile]
+    ) -> str:
+        several = any(each.role != "user" for each in messages)
+        texts: list[str] = []
+        for message in messages:
+            content = message.content
+            if isinstance(content, Part):
+                copied = await self._copy(server, content, f"a part of {shown}")
+                copies[copied.path] = copied
+                text = f"@{copied.path}"
+            else:
+                text = _harmless(content)
+            texts.append(f"{message.role.capitalize()}: {text}" if several else text)
+        return "\n\n".join(texts)
+
+    # -- servers ----------------------------------------------------------------------------------
+
+    async def _ask(self, server: str, request: Callable[[Any], Awaitable[_T]]) -> _T:
+        if server not in self.servers:
+            raise ConnectionFailed(
+                f"{server} is not connected: reconnect it with r in /connections", code="unreachable"
+            )
+        # As the agent's connection is opened: checked for trust, with the present values of variables.
+        connection = await self._connectors[server]()
+        if server not in connection.servers:
+            raise ConnectionFailed(connection.note or f"{server} is not available", code="unreachable")
+        for secret in connection.secrets:
+            self._workspace.redactor.add(secret)
+        try:
+            answer: _T = await self._ask_server(
+                connection.servers[server], request, root=self._workspace.path, secrets=connection.secrets
+            )
+        except ConnectionFailed as error:
+            if error.code != "unreachable":
+                raise
+            raise ConnectionFailed(
+                f"{server} cannot be asked: {error}. `ua-tui doctor` tests it", code="unreachable"
+            ) from error
+        return answer
+
+    async def _once(self, key: object, work: Callable[[], Awaitable[_T]]) -> _T:
+        """Do work for all who want its result at the same time; it continues while one of them waits."""
+
+        async def run() -> _T:
+            return await work()
+
+        task = self._work.get(key)
+        if task is None:
+            task = self._work[key] = asyncio.create_task(run())
+            task.add_done_callback(lambda done: self._finish(key, done))
+        result: _T = await asyncio.shield(task)
+        return result
+
+    def _finish(self, key: object, task: asyncio.Task[Any]) -> None:
+        self._work.pop(key, None)
+        if not task.cancelled():
+            # Whoever waited has it; one that nobody waits for any more is no news.
+            task.exception()
+
+
+def _harmless(text: str) -> str:
+    """A text of a server that names no file to the agent."""
+    return _NAMES_FILE.sub("@ ", text)
+
+
+def arguments_of(call: PromptCall, prompt: ServerPrompt) -> dict[str, str]:
+    """The arguments of a prompt as they were written: in order, or as `name=value`; the last takes the rest.
+
+    Raises:
+        AgentError: one that is required is missing, or there are too many.
+    """
+    names = [each.name for each in prompt.arguments]
+    try:
+        words = shlex.split(call.arguments)
+    except ValueError:
+        words = call.arguments.split()
+    given: dict[str, str] = {}
+    rest: list[str] = []
+    for word in words:
+        name, equals, value = word.partition("=")
+        if equals and name in names and name not in given:
+            given[name] = value
+        else:
+            rest.append(word)
+    left = [name for name in names if name not in given]
+    shown = f"/{call.server}:{prompt.name} {prompt.hint}".strip()
+    if rest and not left:
+        raise AgentError(f"{shown} takes no more arguments")
+    for at, name in enumerate(left):
+        words, rest = (rest, []) if at == len(left) - 1 else (rest[:1], rest[1:])
+        if words:
+            given[name] = " ".join(words)
+    missing = [each.name for each in prompt.arguments if each.required and not given.get(each.name)]
+    if missing:
+        raise AgentError(f"{', '.join(missing)} is missing: write {shown}")
+    return given
+
+
+def _file_name(server: str, part: Part) -> str:
+    """A name for the copy of a resource, with the suffix of its type."""
+    last = re.split(r"[/:?#]+", part.uri.rstrip("/"))[-1] if part.uri else "prompt"
+    suffix = _SUFFIXES.get(part.media_type) or mimetypes.guess_extension(part.media_type) or ""
+    if not suffix and part.is_text:
+        suffix = ".txt"
+    plain = mimetypes.guess_type(last)[0] is not None
+    return f"{server}-{last}" if plain else f"{server}-{last}{suffix}"
