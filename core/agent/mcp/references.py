@@ -212,7 +212,7 @@ class ServerReferences:
         try:
             parts = await self._ask(server, lambda client: read_resource(client, uri))
         except ConnectionFailed as error:
-            if error.code == "unreachable":
+            if error.code != "failed":
                 raise
             raise AgentError(
                 f"{shown} cannot be read ({error}): type @{server}: for its resources"
@@ -255,7 +255,7 @@ class ServerReferences:
         try:
             messages = await self._ask(server, lambda client: get_prompt(client, prompt.name, arguments))
         except ConnectionFailed as error:
-            if error.code == "unreachable":
+            if error.code != "failed":
                 raise
             raise AgentError(f"{shown} was refused ({error}): check its arguments") from error
         except AgentError as error:
@@ -302,11 +302,10 @@ class ServerReferences:
                 connection.servers[server], request, root=self._workspace.path, secrets=connection.secrets
             )
         except ConnectionFailed as error:
-            if error.code != "unreachable":
+            if error.code == "failed":
                 raise
-            raise ConnectionFailed(
-                f"{server} cannot be asked: {error}. `ua-tui doctor` tests it", code="unreachable"
-            ) from error
+            what = f"log in with ua-tui connect {server}" if error.code == "http_401" else "see ua-tui doctor"
+            raise ConnectionFailed(f"{server} cannot be asked ({error}): {what}", code=error.code) from error
         return answer
 
     async def _once(self, key: object, work: Callable[[], Awaitable[_T]]) -> _T:

@@ -197,7 +197,7 @@ async def test_an_error_says_what_to_do(desk: Desk, text: str, said: str) -> Non
 async def test_a_server_that_is_gone_is_not_started(desk: Desk) -> None:
     desk.gone = True
     assert await desk.error_of("@notes:notes://today") == (
-        "notes cannot be asked: it ended without a message. `ua-tui doctor` tests it"
+        "notes cannot be asked (it ended without a message): see ua-tui doctor"
     )
     desk.asked, desk.status = 0, "disabled"
     assert await desk.error_of("/notes:review x") == (
