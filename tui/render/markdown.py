@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 from urllib.parse import unquote
 
@@ -387,9 +387,15 @@ def _task(item: Sequence[Token]) -> bool | None:
 
 def _without_task(item: Sequence[Token]) -> Sequence[Token]:
     text = _first_text(item)
-    if text is not None:
-        text.content = _TASK.sub("", text.content + " ", count=1).rstrip()
-    return item
+    if text is None:
+        return item
+    rest = replace(text, content=_TASK.sub("", text.content + " ", count=1).rstrip())
+    return [
+        replace(part, children=[rest, *part.children[1:]])
+        if part.children and part.children[0] is text
+        else part
+        for part in item
+    ]
 
 
 def _hard_lines(pieces: Sequence[Piece], width: int) -> list[Line]:

@@ -10,16 +10,28 @@ from markdown_it.token import Token
 
 from core.text import clean
 
-__all__ = ["MAX_LEVELS", "parse_markdown"]
+__all__ = ["MAX_LEVELS", "MOST_KEPT", "parse_markdown"]
 
 MAX_LEVELS = 60
 """What is nested more deeply is omitted."""
+MOST_KEPT = 8 * 1_024
+"""Characters of a text whose tokens are kept."""
 
 
 def parse_markdown(source: str, definitions: str = "") -> list[Token]:
-    """Return the tokens of a text; `definitions` are link definitions from other parts of it."""
+    """Return the tokens of a text; `definitions` are link definitions from other parts of it.
+
+    What was parsed last is kept, as a new width or theme renders it again: the tokens must not be changed.
+    """
+    return (_parse_once if len(source) <= MOST_KEPT else _parse)(source, definitions)
+
+
+def _parse(source: str, definitions: str) -> list[Token]:
     # A copy, as the parser adds the definitions of the source.
     return _parser().parse(clean(source), {"references": dict(_references(definitions))})
+
+
+_parse_once = lru_cache(maxsize=32)(_parse)
 
 
 @lru_cache(maxsize=8)

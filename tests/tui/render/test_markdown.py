@@ -7,6 +7,7 @@ from rich.style import Style
 from tui.render.highlight import CodeTheme
 from tui.render.layout import Line, line_width, plain, wrap
 from tui.render.markdown import MarkdownTheme, render_markdown, split_stable
+from tui.render.markdown_parser import MOST_KEPT, parse_markdown
 from tui.render.markdown_stream import blocks_of, definitions, split_long
 from tui.render.tables import MAX_ROWS
 
@@ -255,3 +256,14 @@ def test_wrapping_keeps_every_visible_character(text: str, width: int) -> None:
     wrapped = wrap([(text, Style.null())], width)
     assert all(line_width(line) <= width for line in wrapped)
     assert "".join("".join(plain(line) for line in wrapped).split()) == "".join(text.split())
+
+
+def test_with_another_width_a_text_is_not_parsed_again() -> None:
+    source = "# Prices\n\n- they **rise**\n- [x] sold\n\n| a | b |\n|---|---|\n| 1 | 2 |\n"
+    tokens = parse_markdown(source)
+    first = render_markdown(source, 40, MarkdownTheme())
+    render_markdown(source, 12, MarkdownTheme())
+    assert parse_markdown(source) is tokens
+    assert render_markdown(source, 40, MarkdownTheme()) == first
+    long = "word " * MOST_KEPT
+    assert parse_markdown(long) is not parse_markdown(long)
