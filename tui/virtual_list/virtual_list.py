@@ -17,6 +17,7 @@ from rich.style import Style
 from textual import events
 from textual.binding import BindingType
 from textual.content import Content
+from textual.css.styles import StylesBase
 from textual.geometry import Region, Size
 from textual.scroll_view import ScrollView
 from textual.scrollbar import ScrollBar
@@ -493,6 +494,9 @@ class VirtualList(ScrollView, Generic[EntryT], can_focus=True):
             self.source.restyle(palette)
 
     def _component(self, name: str) -> Style:
+        styles = self.get_component_styles(name)
+        if self.opacity == 1.0 and _is_opaque(styles):
+            return styles.partial_rich_style
         full = self.get_component_rich_style(name)
         own = self.get_component_rich_style(name, partial=True)
         color = full.color if own.color is not None else None
@@ -852,6 +856,14 @@ def _drawn(bar: ScrollBar) -> list[Segment]:
         window_size=ceil(bar.window_size) if is_needed else 0,
         position=bar.position,
     ).segments
+
+
+def _is_opaque(styles: StylesBase) -> bool:
+    """Whether styles look the same on every background."""
+    translucent = (
+        {styles.color.a, styles.background.a} - {0.0, 1.0} or styles.opacity < 1 or styles.text_opacity < 1
+    )
+    return not (translucent or styles.auto_color or styles.background_tint.a)
 
 
 def _paint_selected(strip: Strip, span: tuple[int, int], style: Style) -> Strip:

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
+from rich.style import Style
 from textual.color import Color
 from textual.command import Command, CommandList
 from textual.css import stylesheet as textual_stylesheet
@@ -22,6 +23,7 @@ from tests.tui.files_host import until
 from tui.app.app import UaTuiApp
 from tui.theme.stylesheet import CachedStylesheet
 from tui.theme.themes import ABOUT, THEMES, setting_of
+from tui.virtual_list.virtual_list import VirtualList
 
 
 async def chosen(app: UaTuiApp, pilot: Pilot[str], theme: str) -> None:
@@ -98,6 +100,26 @@ async def test_every_node_looks_as_in_an_ordinary_stylesheet(tmp_path: Path, the
         assert len(kept) > 150
         assert kept == looks(app.walk_children(with_self=True))
         assert kept != before
+
+
+@pytest.mark.parametrize("theme", ["ua-light", "ua-ansi", "nord"])
+async def test_a_list_reads_its_styles_as_textual_combines_them(tmp_path: Path, theme: str) -> None:
+    app = make_app(tmp_path, make_session(tmp_path))
+    async with app.run_test(size=(150, 44)) as pilot:
+        await until(lambda: app.state == "idle")
+        app.theme = theme
+        await pilot.pause()
+        app.frame.query_one("#trace").styles.opacity = 0.5
+        read: list[str] = []
+        for view in app.query(VirtualList):
+            for name in view._get_component_classes():
+                full = view.get_component_rich_style(name)
+                own = view.get_component_rich_style(name, partial=True)
+                color = full.color if own.color is not None else None
+                combined = Style.from_color(color, full.bgcolor if own.bgcolor is not None else None)
+                assert view._component(name) == own + combined
+                read.append(name)
+        assert len(read) > 60
 
 
 async def test_a_node_is_held_against_the_rules_that_may_be_meant_for_it(
