@@ -84,7 +84,7 @@ async def run_login(target: LoginTarget, args: argparse.Namespace) -> int:
             place = await log_in(target, store, show, seconds=args.timeout)
     except ConnectionFailed as error:
         if error.code == "not_needed":
-            return reporter.done("connected", f"{error.advice.sentence}")
+            return reporter.done("connected", f"{error}.")
         return reporter.failed(error.code, str(error))
     where = "the keyring" if place == "keyring" else "a file that only you can read"
     return reporter.done("connected", f"You are logged in to {reporter.name}. The login is in {where}.")

@@ -133,7 +133,10 @@ STANDARD: Mapping[str, str] = {
     "agents.read": "r",
     "blacklist.clear": "c,delete",
     "blacklist.clear_all": "a",
+    "login.again": "a",
+    "login.cancel": "escape",
     "connections.reconnect": "r",
+    "connections.log_in": "l",
     "connections.switch": "e,space",
     "connections.test": "t",
     "permissions.remove": "d,delete",
@@ -225,8 +228,9 @@ TOGETHER = (
     "agents.read help.all help.here move.down move.first move.last move.page_down move.page_up move.up "
     "screen.back screen.prompt",
     "blacklist.clear blacklist.clear_all help.all help.here screen.back",
-    "connections.reconnect connections.switch connections.test help.all help.here move.down move.first "
-    "move.last move.page_down move.page_up move.up screen.back screen.prompt",
+    "help.all help.here link.copy link.open login.again login.cancel",
+    "connections.log_in connections.reconnect connections.switch connections.test help.all help.here "
+    "move.down move.first move.last move.page_down move.page_up move.up screen.back screen.prompt",
     "help.all help.here move.down move.first move.last move.page_down move.page_up move.up "
     "permissions.read permissions.remove screen.back screen.prompt",
     "budget.leave budget.raise help.all help.here",

@@ -131,7 +131,7 @@ def lacks_login(error: str) -> bool:
 def login_needed(name: str) -> str:
     """Say what to do about a server that needs a login."""
     shown = clean_line(name, 60)
-    return f"MCP server {shown} needs a login: run `ua-tui connect {shown}`, or press l in /connections"
+    return f"MCP server {shown} needs a login: run `ua-tui connect {shown}`, or press l in /connections."
 
 
 def problem_in(message: str) -> str:

@@ -108,7 +108,7 @@ class ServerStates:
                     server = msgspec.structs.replace(server, tools=known.tools, tool_names=known.tool_names)
                 server = msgspec.structs.replace(server, error=server.error or known.error)
             servers[server.name] = server
-            if server.error:
+            if server.error and server.status != "needs-auth":
                 self._errors[server.name] = server.error
             if server.status == "connected":
                 self._worked.add(server.name)

@@ -159,7 +159,7 @@ async def test_every_state_has_a_mark_and_a_word(tmp_path: Path) -> None:
             "connected",
             "failed",
             "disabled",
-            "sign-in needed",
+            "login needed",
             "not set up",
             "reconnecting",
             "1 of 4 connected",
@@ -184,6 +184,29 @@ async def test_every_state_has_a_mark_and_a_word(tmp_path: Path) -> None:
         assert screen.chosen.name == "local_toolkit"
         await pilot.press("G", "k", "g", "j", "end", "up")
         assert screen.chosen.name == "reader"
+
+
+async def test_a_login_is_offered_for_servers_of_the_user_that_can_have_one(tmp_path: Path) -> None:
+    needs = McpServer(name="notes", status="needs-auth", error="MCP server notes needs a login: run it.")
+    unknown = McpServer(name="tickets", status="untrusted")
+    url = "http://notes.example/mcp"
+    (tmp_path / ".mcp.json").write_text(
+        json.dumps({"mcpServers": {"notes": {"url": url}, "tickets": {"url": url}}})
+    )
+    async with connections(tmp_path, needs, TOOLKIT, unknown) as (app, session, screen, pilot):
+        await until(lambda: "Press l to log in in the browser, e to disable it." in screen_text(app))
+        assert "needs a login" not in screen_text(app)
+        await pilot.press("down", "l", "down", "l")
+        await until(lambda: "Decide about tickets first" in shown_text(app))
+        assert "local_toolkit has no login." in shown_text(app)
+        await pilot.press("home", "l")
+        await until(lambda: "http://notes.example/mcp is not encrypted" in screen_text(app))
+        await pilot.press("escape")
+        await until(lambda: app.screen is screen)
+        assert session.servers.asked == []
+        screen._after_login("notes", True)
+        assert session.servers.asked == ["reconnect notes"]
+        await until(lambda: "You are logged in to notes." in shown_text(app))
 
 
 async def test_keys_ask_the_session_for_the_server_under_the_cursor(tmp_path: Path) -> None:

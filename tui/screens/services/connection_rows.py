@@ -62,7 +62,7 @@ STATES = {
     "disabled": State("⊘", "disabled", MUTED),
     "off": State("·", "not set up", MUTED),
     "untrusted": State("?", "not trusted yet", "$warning"),
-    "needs-auth": State("?", "sign-in needed", "$warning"),
+    "needs-auth": State("?", "login needed", "$warning"),
     "failed": State("✗", "failed", "$error"),
 }
 CHECKED = {
@@ -137,11 +137,11 @@ def about_server(
         lines.append(field("tools", f"{server.tools:,}" if server.tools else "none", width))
     if server.status in ("off", "untrusted"):
         lines.append(Content(_whole(server.error or "Not set up.")))
-    elif server.error:
+    elif server.error and not (server.status == "needs-auth" and definition is not None):
         lines.append(field("error", _whole(server.error), width, "$error"))
     elif server.last_error:
         lines.append(field("last error", _whole(server.last_error), width))
-    if todo := _todo(server, keys):
+    if todo := _todo(server, keys, definition):
         lines.append(Content.styled(todo, MUTED))
     return Content("\n").join(lines)
 
@@ -231,7 +231,7 @@ def _whole(text: str) -> str:
     return clean(text[:_LONGEST_ERROR]).strip()
 
 
-def _todo(server: McpServer, keys: Keys) -> str:
+def _todo(server: McpServer, keys: Keys, definition: UserServer | None) -> str:
     again, switch = keys.shown("connections.reconnect"), keys.shown("connections.switch")
     match server.status:
         case "failed" if server.again_s is not None:
@@ -240,6 +240,10 @@ def _todo(server: McpServer, keys: Keys) -> str:
             return f"Press {again} to reconnect, {switch} to disable it."
         case "untrusted":
             return f"Press {again} to decide about it."
+        case "needs-auth" if definition is not None:
+            return (
+                f"Press {keys.shown('connections.log_in')} to log in in the browser, {switch} to disable it."
+            )
         case "needs-auth":
             return f"Sign in at the service, then press {again} to reconnect."
         case "disabled":

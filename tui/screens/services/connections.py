@@ -27,6 +27,7 @@ from core.text import clean_line
 from tui.keys.places import KeyPlace, key_binding
 from tui.ports import ScreenHost, SessionPort
 from tui.screens.services import connection_rows as texts
+from tui.screens.services.login import LoginScreen
 from tui.screens.services.row_screen import RowScreen
 from tui.viewers.view.chrome import TitleLine
 from tui.widgets.choice_list import RowList
@@ -63,11 +64,13 @@ class ConnectionsScreen(RowScreen[McpServer]):
     PLACE: ClassVar[KeyPlace] = KeyPlace("In the connections", parts=(RowList,))
     BINDINGS: ClassVar[list[BindingType]] = [
         key_binding("connections.reconnect", "r", "reconnect", "connect the server again"),
+        key_binding("connections.log_in", "l", "log_in", "log in to the server"),
         key_binding("connections.switch", "e,space", "switch", "disable or enable its tools"),
         key_binding("connections.test", "t", "test", "test everything"),
     ]
     OFFERED = (
         ("connections.reconnect", "reconnect", "reconnect"),
+        ("connections.log_in", "log in", "log_in"),
         ("connections.switch", "enable, disable", "switch"),
         ("connections.test", "test", "test"),
     )
@@ -207,6 +210,24 @@ class ConnectionsScreen(RowScreen[McpServer]):
         """Reconnect the server under the cursor."""
         if self._session is not None and (chosen := self.chosen) is not None:
             self._report(self._session.servers.reconnect(chosen.name))
+
+    def action_log_in(self) -> None:
+        """Log in to the server under the cursor, and connect it then."""
+        definition, chosen = self._definition, self.chosen
+        if chosen is None:
+            return
+        name = clean_line(chosen.name, 60)
+        if definition is None or definition.transport == "stdio":
+            self.warn(f"{name} has no login.")
+        elif chosen.status == "untrusted":
+            self.warn(f"Decide about {name} first, with {self.keys.shown('connections.reconnect')}.")
+        else:
+            self.app.push_screen(LoginScreen(definition), partial(self._after_login, chosen.name))
+
+    def _after_login(self, name: str, logged_in: bool | None) -> None:
+        if logged_in and self._session is not None:
+            self.notify(f"You are logged in to {clean_line(name, 60)}.", markup=False)
+            self._report(self._session.servers.reconnect(name))
 
     def action_switch(self) -> None:
         """Disable or enable the server under the cursor."""

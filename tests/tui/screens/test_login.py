@@ -1,0 +1,66 @@
+from __future__ import annotations
+
+from textual import events
+
+from core.connections.oauth.flow import Show
+from core.connections.oauth.redirect import Redirect
+from core.connections.oauth.store import LoginStore
+from core.connections.oauth.target import LoginTarget
+from core.connections.user_servers import UserServer
+from core.errors import ConnectionFailed
+from tests.tui.files_host import until
+from tests.tui.screens.test_dialogs import Stage
+from tui.screens.services.login import LoginScreen
+from tui.widgets.dialog import Box
+
+SERVER = UserServer("notes", {"url": "https://notes.example/mcp"}, "config.toml", in_folder=False)
+PAGE = "https://login.example/authorize?state=s3cr3t"
+END = "http://localhost:1234/callback?code=c0de&state=s3cr3t"
+
+
+class Logins:
+    """Stands in for servers: the first cannot be reached, and the login to the next ends with its redirect."""
+
+    def __init__(self) -> None:
+        self.targets: list[LoginTarget] = []
+
+    async def __call__(self, target: LoginTarget, _store: LoginStore, show: Show) -> None:
+        self.targets.append(target)
+        if len(self.targets) == 1:
+            raise ConnectionFailed("notes cannot be reached (no route): check its address and the network")
+        redirect = Redirect("http://localhost:1234/callback")
+        redirect.expect("s3cr3t")
+        await show(PAGE, redirect)
+        await redirect.answer()
+
+
+async def test_a_login_opens_the_browser_and_ends_with_its_redirect_also_one_that_is_pasted() -> None:
+    app, logins = Stage(), Logins()
+    async with app.run_test(size=(100, 30)) as pilot:
+        app.push_screen(LoginScreen(SERVER, logins), app.answers.append)
+        await until(lambda: "notes cannot be reached (no route)" in app.shown())
+        assert app.screen.query_one(Box).has_class("-fails")
+        # There is no link yet.
+        await pilot.press("o", "y", "a")
+        await until(lambda: PAGE in app.shown())
+        assert not app.screen.query_one(Box).has_class("-fails")
+        assert [target.address for target in logins.targets] == ["https://notes.example/mcp"] * 2
+        assert "Opens   login.example" in app.shown()
+        await pilot.press("a", "o")
+        assert app.opened == [PAGE, PAGE]
+        app.post_message(events.Paste(f"{END}x"))
+        await until(lambda: "not the address" in str(app.screen.query_one(Box).border_subtitle))
+        assert app.answers == []
+        app.post_message(events.Paste(f"{END}\n"))
+        await until(lambda: app.answers == [True])
+
+
+async def test_a_login_can_be_cancelled_while_it_waits() -> None:
+    app, logins = Stage(), Logins()
+    async with app.run_test() as pilot:
+        app.push_screen(LoginScreen(SERVER, logins), app.answers.append)
+        await until(lambda: "cannot be reached" in app.shown())
+        await pilot.press("enter")
+        await until(lambda: PAGE in app.shown())
+        await pilot.press("escape")
+        await until(lambda: app.answers == [False])

@@ -1,0 +1,153 @@
+"""The dialog of a login to an MCP server: its link opens in the browser, and it closes when the login is made."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import ClassVar
+
+from textual import events
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.content import Content
+from textual.widgets import Static
+
+from core.connections.oauth.flow import Show, log_in
+from core.connections.oauth.redirect import Redirect
+from core.connections.oauth.store import LoginStore
+from core.connections.oauth.target import LoginTarget
+from core.connections.user_servers import UserServer, connection_to
+from core.errors import ConnectionFailed, UniversalAgentError
+from core.text import clean_line
+from tui.keys.places import LINK, KeyPlace, key_binding
+from tui.terminal.copy import copy_text
+from tui.terminal.links import Link, browser_link
+from tui.widgets.dialog import Box, Choice, Dialog, Foot, fields
+from tui.workers import start_job
+
+__all__ = ["LoginScreen"]
+
+LogIn = Callable[[LoginTarget, LoginStore, Show], Awaitable[object]]
+
+_LONGEST = 4_000
+_FINDING = "Finding the login of the server …"
+_WAITING = (
+    "Log in there. The dialog closes by itself, and the server is connected. If the browser is on another machine, it "
+    "ends at an address of localhost that it cannot open: paste that address here."
+)
+_WRONG = "That is not the address at which this login ends: copy all of it."
+
+
+class LoginScreen(Dialog[bool]):
+    """Logs in to a server; the result says whether that was done.
+
+    Args:
+        server: the server, which is trusted.
+        log_in: logs in.
+    """
+
+    PLACE: ClassVar[KeyPlace] = KeyPlace("When you log in to a server")
+    BINDINGS: ClassVar[list[BindingType]] = [
+        key_binding("link.open", "o", "open", "open in the browser", LINK),
+        key_binding("link.copy", "y", "copy", "copy the link", LINK),
+        key_binding("login.again", "a", "again", "try again"),
+        key_binding("login.cancel", "escape", "cancel", "cancel"),
+    ]
+
+    def __init__(self, server: UserServer, log_in: LogIn = log_in) -> None:
+        super().__init__(requested=True)
+        self._server = server
+        self._log_in = log_in
+        self._link: Link | None = None
+        self._address = ""
+        self._redirect: Redirect | None = None
+
+    def compose(self) -> ComposeResult:
+        """Show the server, and what happens."""
+        with Box("Log in"):
+            yield Static(Content(f"Log in to {clean_line(self._server.name, 60)}."), classes="heading")
+            yield Static(self._facts(), classes="facts")
+            yield Static(classes="link")
+            yield Static(Content(_FINDING), classes="advice")
+            yield Foot(
+                Choice("o", "Open", "open", disabled=True),
+                Choice("y", "Copy", "copy", disabled=True),
+                Choice("a", "Try again", "again", disabled=True),
+                Choice("Esc", "Cancel", "cancel"),
+            )
+
+    def on_mount(self) -> None:
+        """Begin."""
+        self._begin()
+
+    def _facts(self) -> Content:
+        rows = [("Server", clean_line(self._server.target, 200))]
+        if self._address:
+            rows.append(("Opens", self._link.host if self._link else "not a web link: copy only"))
+        return fields(*rows)
+
+    def _begin(self) -> None:
+        self._show("", _FINDING)
+        start_job(self, self._run, "login")
+
+    async def _run(self) -> None:
+        try:
+            connection = await asyncio.to_thread(connection_to, self._server, os.environ, Path.cwd())
+            if connection.login is None:
+                raise ConnectionFailed(f"{self._server.shown_name} has a key: remove it to log in instead")
+            await self._log_in(connection.login, LoginStore(), self._show_link)
+        except UniversalAgentError as error:
+            if getattr(error, "code", "") == "not_needed":
+                self.dismiss(True)
+            else:
+                self._show("", clean_line(f"{error}.", 600), failed=True)
+        else:
+            self.dismiss(True)
+
+    async def _show_link(self, address: str, redirect: Redirect) -> None:
+        self._redirect = redirect
+        self._show(address, _WAITING)
+        if self._link is not None:
+            self.app.open_url(self._link.url)
+
+    def _show(self, address: str, advice: str, *, failed: bool = False) -> None:
+        """Show the link, or why there is none."""
+        self._address, self._link = address, browser_link(address) if address else None
+        self.query_one(Box).set_class(failed, "-fails")
+        self.query_one(".facts", Static).update(self._facts())
+        self.query_one(".link", Static).update(Content(clean_line(address, _LONGEST)))
+        self.query_one(".link").display = bool(address)
+        self.query_one(".advice", Static).update(Content(advice))
+        self.query_one("#open", Choice).disabled = self._link is None
+        self.query_one("#copy", Choice).disabled = not address
+        self.query_one("#again", Choice).disabled = not failed
+        self.show_note("")
+        self.focus_choice("#again" if failed else "#open" if self._link else "#cancel")
+
+    def on_paste(self, event: events.Paste) -> None:
+        """Take the address at which the login ended in a browser elsewhere."""
+        event.stop()
+        if self._redirect is not None and not self._redirect.paste(event.text):
+            self.show_note(_WRONG)
+
+    def action_open(self) -> None:
+        """Open the link again."""
+        if self._link is not None:
+            self.app.open_url(self._link.url)
+            self.notify(f"Opening {self._link.host} in the browser", markup=False)
+
+    def action_copy(self) -> None:
+        """Copy the link."""
+        if self._address:
+            copy_text(self, self._address, "Link")
+
+    def action_again(self) -> None:
+        """Begin again after a failure."""
+        if not self.query_one("#again", Choice).disabled:
+            self._begin()
+
+    def action_cancel(self) -> None:
+        """Stop waiting."""
+        self.answer(False)
