@@ -130,9 +130,8 @@ async def until(
 
 
 async def finished(workers: Iterable[Worker[Any]]) -> None:
-    """Let workers end, however they end: waiting for one that is given up for another would fail."""
-    waited = list(workers)
-    await until(lambda: all(worker.is_finished for worker in waited))
+    """Let workers end, however they end, also those that they start; one that is given up may never have begun."""
+    await until(lambda: all(worker.is_finished or worker.is_cancelled for worker in workers))
 
 
 def sit_at_a_desktop(monkeypatch: pytest.MonkeyPatch, programs: Path | None = None) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import shutil
 import socket
@@ -16,6 +17,8 @@ from tests.tui.files_host import Host, hosted, screen_text, until
 from tests.tui.tree_host import cursor, laid_session, rows
 from tui.panes.workspace.pane import WorkspacePane
 from tui.panes.workspace.preview import PreviewPane
+from tui.panes.workspace.tree import WorkspaceTree
+from tui.panes.workspace.watch import Hints
 from tui.screens.files.viewer import ViewerScreen
 
 
@@ -152,8 +155,19 @@ async def test_a_tree_of_links_in_a_circle_ends(tmp_path: Path) -> None:
         await until(lambda: sum("file.txt" in row for row in rows(pane)) == 1)
 
 
-async def test_thousands_of_files_that_appear_at_once_are_counted_at_once(tmp_path: Path) -> None:
+async def test_thousands_of_files_that_appear_at_once_are_counted_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     session = laid_session(tmp_path)
+    watched = asyncio.Event()
+    on_hints = WorkspaceTree._on_hints
+
+    def note_beginning(tree: WorkspaceTree, hints: Hints) -> None:
+        on_hints(tree, hints)
+        if hints.everywhere:
+            watched.set()
+
+    monkeypatch.setattr(WorkspaceTree, "_on_hints", note_beginning)
     pane = WorkspacePane(session)
     counted = 0
 
@@ -162,7 +176,7 @@ async def test_thousands_of_files_that_appear_at_once_are_counted_at_once(tmp_pa
         counted += 1
 
     async with hosted(pane):
-        await until(lambda: len(rows(pane)) > 2)
+        await until(lambda: len(rows(pane)) > 2 and watched.is_set())
         pane._show_counts = count  # type: ignore[method-assign]
         folder = session / "found" / "deep" / "deeper"
         folder.mkdir(parents=True)

@@ -206,6 +206,7 @@ class ViewerScreen(DocumentScreen[None]):
         self._show(tail, place=1.0)
 
     async def _load_page(self, document: Document) -> None:
+        self._loading_page = True
         try:
             page = await asyncio.to_thread(load_page, self.path, document.end)
             body = await asyncio.to_thread(_joined, document.raw, page.raw)
@@ -240,8 +241,7 @@ class ViewerScreen(DocumentScreen[None]):
         if document is None or self._loading_page or document.end >= document.size:
             return
         if self._body() is document.raw and document.end - document.start < _MOST_LOADED:
-            self._loading_page = True
-            start_job(self, partial(self._load_page, document), "viewer", replacing=False)
+            start_job(self, partial(self._load_page, document), "page")
 
     def on_document_view_edge_requested(self, event: DocumentView.EdgeRequested) -> None:
         """Go to the end or the beginning of a file that is shown in part."""
