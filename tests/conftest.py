@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis.configuration import set_hypothesis_home_dir
 
+from core.concurrency.garbage_collection import pause_collection, resume_collection
 from tests.paths import PROJECT
 
 WORKERS_PER_CORE = 3
@@ -51,6 +52,17 @@ def pytest_configure(config: pytest.Config) -> None:
     )
     if config.option.markexpr == BY_DEFAULT and named:
         config.option.markexpr = ""
+
+
+def pytest_collection() -> None:
+    """Examine no objects while the tests are collected: they are many, and all of them stay."""
+    pause_collection()
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_finish() -> None:
+    """Never examine the tests and the imported modules again."""
+    resume_collection()
 
 
 def pytest_make_parametrize_id(val: object) -> str | None:

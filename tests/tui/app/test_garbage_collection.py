@@ -23,7 +23,6 @@ def as_before() -> Iterator[None]:
     thresholds = gc.get_threshold()
     yield
     gc.set_threshold(*thresholds)
-    gc.unfreeze()
 
 
 async def test_a_long_answer_streams_without_a_full_collection(tmp_path: Path) -> None:
