@@ -45,6 +45,13 @@ def still() -> Iterator[None]:
     time.tzset()
 
 
+@pytest.fixture(scope="session")
+def shared_folder(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
+    """A folder that all processes of this run have in common."""
+    own = tmp_path_factory.getbasetemp()
+    return own if worker_id == "master" else own.parent
+
+
 @pytest.fixture
 def snap_compare(
     snap_compare: Callable[..., bool], snapshot: SnapshotAssertion, request: pytest.FixtureRequest

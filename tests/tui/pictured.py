@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import fcntl
+import json
 import re
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from functools import cache
 from itertools import groupby
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -27,6 +31,7 @@ __all__ = [
     "cases",
     "compact",
     "draw",
+    "draw_once",
     "draw_until",
     "every_look",
     "every_size",
@@ -128,19 +133,37 @@ def cases(names: Sequence[str]) -> list[Any]:
 
 def draw(
     app: App[Any], size: tuple[int, int], states: Callable[[Pilot[Any]], AsyncIterator[str]]
-) -> dict[str, Drawn]:
+) -> dict[str, str]:
     """Run an application, and take a picture each time `states` names one."""
-    pictures: dict[str, Drawn] = {}
+    pictures: dict[str, str] = {}
 
     async def before(pilot: Pilot[Any]) -> None:
         async for name in states(pilot):
             await pilot.pause()
             await pilot.wait_for_scheduled_animations()
             await pilot.pause()
-            pictures[name] = Drawn(_picture(app))
+            pictures[name] = _picture(app)
 
     take_svg_screenshot(app=app, terminal_size=size, run_before=before)
     return pictures
+
+
+def draw_once(
+    folder: Path, name: str, states: Callable[[Pilot[Any]], AsyncIterator[str]]
+) -> Callable[[tuple[int, int], str], dict[str, str]]:
+    """Take the pictures of a look, of a size and a theme, in the first of the processes that share a folder."""
+
+    @cache
+    def drawn(size: tuple[int, int], theme: str) -> dict[str, str]:
+        path = folder / f"{name}-{size[0]}x{size[1]}-{theme}.json"
+        with path.with_suffix(".lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not path.exists():
+                path.write_text(json.dumps(draw(Stage(theme), size, states)), encoding="utf-8")
+        pictures: dict[str, str] = json.loads(path.read_text(encoding="utf-8"))
+        return pictures
+
+    return drawn
 
 
 def draw_until(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +31,7 @@ from core.trust_question.question import FolderQuestion
 from core.web_reader.blacklist import LIFETIME, Blacklist, Listing, Strike
 from tests.tui.app.test_snapshots import played_app, steps
 from tests.tui.files_host import finished, until
-from tests.tui.pictured import Drawn, Stage, cases, draw, every_look, no_blinking
+from tests.tui.pictured import Drawn, cases, draw_once, every_look, no_blinking
 from tui.panes.status.facts import StatusFacts
 from tui.render.activity import CurrentActivity
 from tui.screens.application.error import RESTARTS, ErrorScreen
@@ -306,20 +306,20 @@ async def dialogs(pilot: Pilot[str]) -> AsyncIterator[str]:
 
 
 @pytest.fixture(scope="module")
-def drawn() -> Callable[[tuple[int, int], str], dict[str, Drawn]]:
-    return cache(lambda size, theme: draw(Stage(theme), size, dialogs))
+def drawn(shared_folder: Path) -> Callable[[tuple[int, int], str], dict[str, str]]:
+    return draw_once(shared_folder, "dialogs", dialogs)
 
 
 @pytest.mark.usefixtures("still")
 @pytest.mark.parametrize(("dialog", "size", "theme"), cases(list(DIALOGS)))
 def test_a_dialog(
     snap_compare: Callable[..., bool],
-    drawn: Callable[[tuple[int, int], str], dict[str, Drawn]],
+    drawn: Callable[[tuple[int, int], str], dict[str, str]],
     dialog: str,
     size: tuple[int, int],
     theme: str,
 ) -> None:
-    assert snap_compare(drawn(size, theme)[dialog])
+    assert snap_compare(Drawn(drawn(size, theme)[dialog]))
 
 
 @pytest.mark.usefixtures("still")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Iterator
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,7 @@ from core.provider.probe import ModelVerdict
 from core.provider.setup import ModelSetup, SetupPlan, StoredSetup
 from core.settings.model import Settings
 from tests.tui.files_host import finished, until
-from tests.tui.pictured import Drawn, Stage, cases, draw, no_blinking
+from tests.tui.pictured import Drawn, cases, draw_once, no_blinking
 from tui.screens.setup import pages as setup_pages
 from tui.screens.setup.screen import SetupScreen
 
@@ -54,13 +53,13 @@ PAGES = ("methods", "login", "server", "unknown-model", "stored")
 
 
 @pytest.fixture(scope="module")
-def drawn() -> Iterator[Callable[[tuple[int, int], str], dict[str, Drawn]]]:
+def drawn(shared_folder: Path) -> Iterator[Callable[[tuple[int, int], str], dict[str, str]]]:
     """Pages of a machine with one Claude command line, and no login, for everybody."""
     with pytest.MonkeyPatch.context() as patch:
         login = Login(False, "There is no login in /home/ann/.claude yet.")
         patch.setattr(setup_pages, "find_login", lambda _settings: login)
         patch.setattr(setup_pages, "command_to_log_in", lambda _settings: ["/opt/claude", "auth", "login"])
-        yield cache(lambda size, theme: draw(Stage(theme), size, pages))
+        yield draw_once(shared_folder, "setup", pages)
 
 
 async def opened(app: App[Any], desk: Desk) -> SetupScreen:
@@ -106,9 +105,9 @@ async def pages(pilot: Pilot[Any]) -> AsyncIterator[str]:
 @pytest.mark.parametrize(("page", "size", "theme"), cases(PAGES))
 def test_a_page(
     snap_compare: Callable[..., bool],
-    drawn: Callable[[tuple[int, int], str], dict[str, Drawn]],
+    drawn: Callable[[tuple[int, int], str], dict[str, str]],
     page: str,
     size: tuple[int, int],
     theme: str,
 ) -> None:
-    assert snap_compare(drawn(size, theme)[page])
+    assert snap_compare(Drawn(drawn(size, theme)[page]))
