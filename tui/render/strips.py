@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from rich.color import ColorSystem
 from rich.console import Console
 from rich.segment import Segment
 from rich.style import Style
+from textual.cache import FIFOCache
 from textual.strip import SGR_STYLES, Strip
 
 __all__ = ["Pen", "improve_strips"]
@@ -20,18 +21,45 @@ _UNSEEN_ON_SPACES = {"1", "2", "3", "5", "6", "8"}
 
 _divide, _crop_extend = Strip.divide, Strip.crop_extend
 
+_CACHES: Final = {
+    name: value._maxsize
+    for name in Strip.__slots__
+    if isinstance(value := getattr(Strip([], 0), name), FIFOCache)
+}
+"""The sizes of a line's caches, most of which stay empty."""
+
 
 def improve_strips() -> None:
-    """Change three methods of Textual's lines; a second call changes nothing.
+    """Change some methods of Textual's lines; a second call changes nothing.
+
+    A line is made with seven caches of two objects each, and a frame makes hundreds of lines: here a cache is made when
+    it is first needed.
 
     A line stores itself in its own cache when it is painted at its full width. Only a full collection frees it then,
     which is rare, as it blocks every thread: a session would keep some hundred lines of each query, a third of a
     megabyte. And each piece of a line is sent with all of its style and a reset, which is four bytes in five of what
     the terminal gets.
     """
+    Strip.__init__ = _make_line  # type: ignore[method-assign, assignment]
+    Strip.__getattr__ = _make_cache  # type: ignore[attr-defined]
     Strip.divide = _divide_line  # type: ignore[method-assign, assignment]
     Strip.crop_extend = _crop_extend_line  # type: ignore[method-assign, assignment]
     Strip.render = _render_line  # type: ignore[method-assign, assignment]
+
+
+def _make_line(line: Strip, segments: Iterable[Segment], cell_length: int | None = None) -> None:
+    line._segments = list(segments)
+    line._cell_length = cell_length
+    line._render_cache = line._link_ids = line._cell_count = None
+
+
+def _make_cache(line: Strip, name: str) -> object:
+    """Python asks for an attribute here only if it is not set."""
+    if name not in _CACHES:
+        raise AttributeError(name)
+    cache: FIFOCache[object, object] = FIFOCache(_CACHES[name])
+    setattr(line, name, cache)
+    return cache
 
 
 def _divide_line(line: Strip, cuts: Iterable[int]) -> Sequence[Strip]:

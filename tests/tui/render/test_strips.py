@@ -1,10 +1,12 @@
 from __future__ import annotations
 
 import gc
+import importlib.util
 import re
 from collections.abc import Sequence
 
 import pyte
+import textual.strip
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.color import ColorSystem
@@ -32,6 +34,24 @@ def test_a_line_that_was_painted_is_freed_without_a_collection() -> None:
         assert gc.collect() < 100
     finally:
         gc.enable()
+
+
+def test_a_line_is_made_as_textual_makes_it_with_caches_when_they_are_needed() -> None:
+    improve_strips()
+    spec = importlib.util.spec_from_file_location("ordinary_strip", textual.strip.__file__)
+    assert spec is not None
+    assert spec.loader is not None
+    ordinary = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(ordinary)
+    segments = [Segment("one "), Segment("two")]
+    for made, expected in (
+        (Strip(segments, 7), ordinary.Strip(segments, 7)),
+        (Strip([]), ordinary.Strip([])),
+    ):
+        for slot in ordinary.Strip.__slots__:
+            assert repr(getattr(made, slot)) == repr(getattr(expected, slot))
+        assert made._crop_cache is made._crop_cache
+        assert not hasattr(made, "colour")
 
 
 _COLORS = st.none() | st.sampled_from(["default", "red", "#123456"])
