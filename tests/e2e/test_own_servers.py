@@ -57,18 +57,24 @@ for line in sys.stdin:
 GROWS = """
 import json, sys
 names = ["grow"]
+def note(text):
+    print('{"jsonrpc": "2.0", ' + text[1:], flush=True)
 for line in sys.stdin:
     asked = json.loads(line)
     match asked["method"]:
         case "initialize":
-            result = {"capabilities": {"tools": {"listChanged": True}}, "serverInfo": {"name": "a", "version": "1"}}
+            result = {"capabilities": {"tools": {"listChanged": True}, "logging": {}}}
+            result["serverInfo"] = {"name": "a", "version": "1"}
             result["protocolVersion"] = asked["params"]["protocolVersion"]
         case "tools/list":
             result = {"tools": [{"name": name, "inputSchema": {"type": "object"}} for name in names]}
         case "tools/call":
             result = {"content": [{"type": "text", "text": asked["params"]["name"] + " called"}]}
             names.append("more")
-            print('{"jsonrpc": "2.0", "method": "notifications/tools/list_changed"}', flush=True)
+            note('{"method": "notifications/tools/list_changed"}')
+            note('{"method": "notifications/message", "params": {"level": "error", "data": "canary-of-the-log"}}')
+            token = json.dumps(asked["params"]["_meta"]["progressToken"])
+            note('{"method": "notifications/progress", "params": {"progress": 1, "progressToken": %s}}' % token)
         case _:
             result = {}
     if "id" in asked:
@@ -256,8 +262,7 @@ async def test_a_server_of_each_transport_is_called_and_connected_again_when_it_
         stack.enter_context(serving("own_server", heard, "sse", str(heard)))
         async with started(tmp_path) as desk:
             for name, (_, problem) in broken.items():
-                await until(partial(desk.stands, name, "failed"), 30)
-                assert str(getattr(desk.server(name), "error", "")).startswith(problem), desk.server(name)
+                await until(partial(desk.reported, name, problem), 30, reported=partial(desk.server, name))
             # At another address the key is not sent, but any other header is.
             assert {each.get("authorization") for each in redirected} == {None}
             assert {each["x-team"] for each in redirected} == {"blue"}
@@ -268,6 +273,8 @@ async def test_a_server_of_each_transport_is_called_and_connected_again_when_it_
             # A tool that a server adds can be called at once.
             assert await desk.call("grows", "grow") == "grow called"
             assert await desk.call("grows", "more") == "more called"
+            # Its messages for a log and its progress disturb nothing, and nobody is told.
+            assert files_with("canary-of-the-log", desk.session.workspace.path) == []
             assert "milk, quick" in await desk.call("notes", "ReadMcpResourceTool")
             # Another one is started for a person who names what it has.
             first = began.read_text()

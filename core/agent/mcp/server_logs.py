@@ -27,13 +27,13 @@ class ServerLogs:
         self._cache = cache
 
     def cause_of(self, server: str, error: str) -> str | None:
-        """What the log adds to an error of the last call or connection of a server; None if that is nothing.
+        """The error of the last call or connection of a server, with what the log says of it; None if that is to come.
 
-        It is why the command line itself closed the connection, the status of an HTTP answer, or what a program wrote
-        before it ended.
+        The log says why the command line itself closed the connection, the status of an HTTP answer, or what a program
+        wrote before it ended.
         """
         if _UNEXPLAINED.match(error) is None:
-            return None
+            return error
         folder = "mcp-logs-" + re.sub(r"[^A-Za-z0-9]", "-", server)
         try:
             newest = max(self._cache.glob(f"*/*/{folder}/*.jsonl"), key=lambda path: path.name)
@@ -55,7 +55,7 @@ class ServerLogs:
                 failed = True
             elif failed and entry.startswith(_OUTPUT):
                 return _OUTPUT + last_words(entry.removeprefix(_OUTPUT))
-        return None
+        return error if failed else None
 
 
 def last_words(output: str) -> str:

@@ -263,7 +263,8 @@ class Servers:
             if self._states.operation_of(name) is None or name == done:
                 self._follow(name, status)
         self._publish_all(self._states.report())
-        return not names >= self._expected or any(raw.get("status") == "pending" for raw in listed)
+        is_starting = any(raw.get("status") == "pending" for raw in listed) or self._states.is_holding
+        return is_starting or not names >= self._expected
 
     def _follow(self, name: str, status: str) -> None:
         """Schedule the reconnection of a server that failed."""

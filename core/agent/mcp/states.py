@@ -17,6 +17,8 @@ __all__ = ["ServerOperation", "ServerStates"]
 _MOST_TOOLS = 500
 _LONGEST_ERROR = 2_000
 _CLOSED = "Connection closed"
+_MOST_HELD = 6
+"""For how many updates a failed start is not reported; the servers are polled four times a second."""
 
 ServerOperation = Literal["reconnecting", "enabling", "disabling"]
 """What is being done with a server; it is reported as the server's state."""
@@ -25,13 +27,13 @@ ServerOperation = Literal["reconnecting", "enabling", "disabling"]
 class ServerStates:
     """What is known of the servers, across all connections of the agent; reports it when anything changes.
 
-    `cause_of` says what the agent knows of a server's error besides its text.
+    `cause_of` gives an error with what the agent knows of it besides its text; None if it will know in a moment.
     """
 
     def __init__(
         self,
         redactor: Redactor | None = None,
-        cause_of: Callable[[str, str], str | None] = lambda _name, _error: None,
+        cause_of: Callable[[str, str], str | None] = lambda _name, error: error,
     ) -> None:
         self._redactor = redactor or Redactor()
         self._cause_of = cause_of
@@ -44,6 +46,8 @@ class ServerStates:
         self._retry_in: dict[str, float] = {}
         self._worked: set[str] = set()
         self._failed: set[str] = set()
+        # Servers that failed to start, while the cause is to come: each with the number of updates since then.
+        self._held: dict[str, tuple[McpServer, int]] = {}
         self._remote: set[str] = set()
         self._shown: list[McpServer] = []
 
@@ -51,6 +55,11 @@ class ServerStates:
     def known(self) -> tuple[McpServer, ...]:
         """Every server as it was last reported."""
         return tuple(self._shown)
+
+    @property
+    def is_holding(self) -> bool:
+        """Whether the failed start of a server is not reported yet, as its cause is to come."""
+        return bool(self._held)
 
     @property
     def excluded(self) -> frozenset[str]:
@@ -89,6 +98,8 @@ class ServerStates:
         for name in self._failed & self._known.keys():
             self._known[name] = msgspec.structs.replace(self._known[name], status="failed")
         self._failed.clear()
+        self._known |= {name: server for name, (server, _) in self._held.items() if name in self._known}
+        self._held.clear()
         yield from self.report()
 
     def update(self, listed: Sequence[Any]) -> None:
@@ -107,6 +118,7 @@ class ServerStates:
                 if server.tools is None:
                     server = msgspec.structs.replace(server, tools=known.tools, tool_names=known.tool_names)
                 server = msgspec.structs.replace(server, error=server.error or known.error)
+            server = self._hold(server, str(raw.get("error") or ""), known)
             servers[server.name] = server
             if server.error and server.status != "needs-auth":
                 self._errors[server.name] = server.error
@@ -115,6 +127,7 @@ class ServerStates:
             if raw.get("transport") in ("http", "sse"):
                 self._remote.add(server.name)
         self._known = servers or self._known
+        self._held = {name: held for name, held in self._held.items() if name in servers}
         self._explain()
 
     def note_failure(self, name: str, why: str) -> Iterator[McpStatus]:
@@ -151,7 +164,7 @@ class ServerStates:
 
     def reset(self) -> None:
         """Forget what was known of the servers, as another agent connects them."""
-        for known in (self._dead, self._unexplained, self._retry_in, self._worked):
+        for known in (self._dead, self._unexplained, self._retry_in, self._worked, self._held):
             known.clear()
 
     def is_remote(self, name: str) -> bool:
@@ -211,6 +224,20 @@ class ServerStates:
             tool_names=[clean_line(name, 100) for name in names if isinstance(name, str)][:_MOST_TOOLS],
             error=error,
         )
+
+    def _hold(self, server: McpServer, error: str, known: McpServer | None) -> McpServer:
+        """A server that failed to start as one that starts, until its cause is known or some updates have passed."""
+        final, updates = self._held.pop(server.name, (server, 0))
+        if server.status != "failed" or (known is not None and known.status != "pending"):
+            return server
+        if error:
+            final, updates = server, updates + 1
+            if updates > _MOST_HELD or self._cause_of(server.name, error) is not None:
+                return server
+        elif not updates:
+            return server
+        self._held[server.name] = (final, updates)
+        return msgspec.structs.replace(server, status="pending", error=None)
 
     def _explain(self) -> None:
         """Replace the error of servers that closed by its cause; the agent logs that a moment after a call failed."""

@@ -64,7 +64,7 @@ def test_a_connection_is_explained_when_the_agent_logs_the_cause_later(tmp_path:
         # Of an earlier call, of another kind, and damaged.
         [CALL, {"error": TOO_LONG}, CLOSED, CALL],
         [CALL, {"error": "Server stderr: Traceback"}],
-        [STARTS, {"error": "Server stderr: of an earlier start"}, STARTS, ENDED],
+        [STARTS, {"error": "Server stderr: of an earlier start"}, STARTS],
         [CALL, ["error", TOO_LONG], {"error": [TOO_LONG]}, "error"],
     ],
 )
@@ -107,4 +107,31 @@ def test_the_status_of_an_answer_that_is_an_error_is_reported(tmp_path: Path) ->
     write(tmp_path, STARTS, {"error": f"Connection failed (503): {error}"})
     logs = ServerLogs(tmp_path)
     assert logs.cause_of("my_files", error) == "Error POSTing to endpoint (HTTP 503): <p>no"
-    assert logs.cause_of("my_files", "ECONNREFUSED") is None
+    assert logs.cause_of("my_files", "ECONNREFUSED") == "ECONNREFUSED"
+
+
+def test_a_failed_start_is_reported_once_when_the_agent_logs_the_cause_later(tmp_path: Path) -> None:
+    states = ServerStates(cause_of=ServerLogs(tmp_path).cause_of)
+    failed = [{"name": "my_files", "status": "failed", "error": "Connection closed"}]
+    reports = [
+        *states.report_update([{"name": "my_files", "status": "pending"}]),
+        *states.report_update(failed),
+    ]
+    write(tmp_path, STARTS, {"error": "Server stderr: no database"}, ENDED)
+    reports += states.report_update(failed)
+    assert [(server.status, server.error) for report in reports for server in report.servers] == [
+        ("pending", None),
+        (
+            "failed",
+            "it ended (no database): repair it, or correct how it is started; `ua-tui doctor` tests it",
+        ),
+    ]
+    # A cause that does not come is not waited for.
+    states = ServerStates(cause_of=lambda _name, _error: None)
+    held = [each for _ in range(9) for each in states.report_update(failed)]
+    assert [report.servers[0].status for report in held] == ["pending", "failed"]
+    states = ServerStates(cause_of=lambda _name, _error: None)
+    assert [report.servers[0].status for report in states.report_update(failed)] == ["pending"]
+    assert states.is_holding
+    assert [report.servers[0].status for report in states.report_failed()] == ["failed"]
+    assert not states.is_holding
