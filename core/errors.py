@@ -33,6 +33,7 @@ __all__ = [
     "CredentialsError",
     "DemoError",
     "FetchRefused",
+    "FormError",
     "JournalError",
     "ObserverError",
     "PathRefused",
@@ -74,6 +75,10 @@ class UniversalAgentError(Exception):
 
 class SettingsError(UniversalAgentError):
     """A setting, option or settings file is wrong."""
+
+
+class FormError(UniversalAgentError):
+    """The form of an MCP server cannot be shown, or a value does not fit its field."""
 
 
 class CredentialsError(UniversalAgentError):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Collection, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol
@@ -197,6 +197,14 @@ class SessionPort(Protocol):
 
         `input` are the arguments with which the call runs, if the person changed them or answered in them.
         """
+
+    def answer_elicitation(
+        self,
+        request_id: str,
+        action: Literal["accept", "decline", "cancel"],
+        values: Mapping[str, object] | None = None,
+    ) -> object:
+        """Answer an `elicitation_asked`; `values` fill in the form. Raises a `FormError` if one does not fit."""
 
     @property
     def permission_mode(self) -> str:

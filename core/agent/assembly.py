@@ -18,7 +18,9 @@ from core.agent.conversation.transcripts import spending_so_far, transcript_of
 from core.agent.definitions.commands import CustomCommand
 from core.agent.definitions.prompts import SubagentDefinition
 from core.agent.definitions.skills import Skill, install_skills
+from core.agent.elicitation.gate import ElicitationAction, ElicitationGate
 from core.agent.environment import CACHE, PrivateFolder, make_private
+from core.agent.gates import Gates
 from core.agent.hooks import AgentHooks, SubagentCheck
 from core.agent.loop import AgentLoop
 from core.agent.mcp.reconnect import SessionRenewal
@@ -142,6 +144,7 @@ class AgentAssembly:
             redactor=parts.redactor,
             rules=self.rules,
         )
+        self._elicitation = ElicitationGate(publish, interactive=parts.interactive, redactor=parts.redactor)
         self.prices = Prices(read_prices(settings.prices), settings.context_window)
         self._store = ConversationStore(
             parts.workspace, self._agent_home(), lambda error: report("records", error)
@@ -169,6 +172,17 @@ class AgentAssembly:
     def answer(self, request_id: str, answer: PermissionReply) -> bool:
         """Answer a waiting tool call; returns False if it no longer waits."""
         return self._gate.answer(request_id, answer)
+
+    def answer_server(
+        self,
+        request_id: str,
+        action: ElicitationAction,
+        values: Mapping[str, object] | None,
+        *,
+        unattended: bool,
+    ) -> bool:
+        """Answer the request of an MCP server; returns False if it no longer waits. Raises a `FormError`."""
+        return self._elicitation.answer(request_id, action, values, unattended=unattended)
 
     @property
     def permission_mode(self) -> str:
@@ -251,7 +265,7 @@ class AgentAssembly:
                 options, session_store=cast("sdk.SessionStore", self._store), session_store_flush="eager"
             ),
             hooks=hooks,
-            gate=self._gate,
+            gates=Gates(self._gate, self._elicitation),
             translator=translator,
             result_store=ResultStore(adapter, parts.workspace, parts.redactor, parts.worker),
             servers=self.servers,

@@ -10,6 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from core.agent.attachments.blocks import Attachment, text_beside
+from core.agent.elicitation.channel import Ask
 from core.agent.messages.malformed import MalformedMessages
 from core.agent.messages.stderr import StandardError
 from core.agent.messages.transport import CliTransport
@@ -34,13 +35,18 @@ _DID_NOT_STOP = "the agent's process did not react when it was asked to stop, an
 
 
 class AgentClient:
-    """One connected SDK client; read it with `messages()`, once, until it ends. `malformed` counts bad messages."""
+    """One connected SDK client; read it with `messages()`, once, until it ends.
 
-    def __init__(self, options: sdk.ClaudeAgentOptions, malformed: MalformedMessages) -> None:
+    `malformed` counts bad messages; `ask` asks the person what an MCP server wants to know.
+    """
+
+    def __init__(
+        self, options: sdk.ClaudeAgentOptions, malformed: MalformedMessages, ask: Ask | None = None
+    ) -> None:
         import claude_agent_sdk as sdk
 
         self._stderr = StandardError()
-        self._transport = CliTransport(options, malformed, self._stderr, self._on_start)
+        self._transport = CliTransport(options, malformed, self._stderr, self._on_start, ask)
         self._client = sdk.ClaudeSDKClient(options, self._transport)  # type: ignore[arg-type]  # by its methods
         self._added: dict[str, dict[str, Any]] = {}
         self._cli = str(options.cli_path or "the bundled Claude Code CLI")

@@ -5,17 +5,18 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
 from core.agent.attachments.blocks import Attachment
 from core.agent.auth.links import find_auth_link
 from core.agent.client import AgentClient
+from core.agent.gates import Gates
 from core.agent.hooks import AgentHooks
 from core.agent.mcp.servers import Servers
 from core.agent.messages.context_usage import ContextUsage, read_context_usage
@@ -32,7 +33,6 @@ from core.agent.messages.translate import (
 )
 from core.agent.messages.unmatched import UnmatchedResults
 from core.agent.messages.usage import Spending
-from core.agent.permissions.gate import PermissionGate
 from core.agent.turn import Stopping, Turn
 from core.errors import AgentUnavailable, ConnectionFailed
 from core.events.types import (
@@ -79,7 +79,7 @@ class AgentLoop:
         options: sdk.ClaudeAgentOptions,
         *,
         hooks: AgentHooks,
-        gate: PermissionGate,
+        gates: Gates,
         translator: Translator,
         result_store: ResultStore,
         servers: Servers,
@@ -88,10 +88,10 @@ class AgentLoop:
         models: Models,
         spent_before: Spending | None = None,
     ) -> None:
-        self._client = AgentClient(options, translator.malformed)
+        self._client = AgentClient(options, translator.malformed, self._answer_server)
         self._servers_here = frozenset(options.mcp_servers) if isinstance(options.mcp_servers, dict) else ()
         self._hooks = hooks
-        self._gate = gate
+        self._gates = gates
         self._translator = translator
         self._result_store = result_store
         self._servers = servers
@@ -223,7 +223,7 @@ class AgentLoop:
         if turn is None:
             return
         turn.interrupted = self._hooks.stopping = True
-        self._gate.cancel_all("The person interrupted the work.")
+        self._gates.cancel_all("The person interrupted the work.")
         await self._stopping.stop(turn.done)
         if not (await asyncio.wait((turn.done,), timeout=_ENDED_WITHIN))[0]:
             # The end of the agent is read behind a large result, whose process does not react.
@@ -271,12 +271,19 @@ class AgentLoop:
         if turn is not None and turn.refusal is None and not turn.interrupted:
             turn.refusal = AT_LIMIT
             self._hooks.stopping = True
-            self._gate.cancel_all("The session has reached its spending limit.")
+            self._gates.cancel_all("The session has reached its spending limit.")
             self._stopping.ask_until(turn.done)
+
+    async def _answer_server(self, request: Mapping[str, Any]) -> dict[str, Any]:
+        """Ask the person what a server wants to know."""
+        prefix = f"mcp__{request.get('mcp_server_name')}__"
+        calls = [key for key, each in self._translator.calls.items() if each.call.name.startswith(prefix)]
+        # The request does not name its call.
+        return await self._gates.elicitation.ask(request, calls[0] if len(calls) == 1 else None)
 
     async def close(self) -> None:
         """Close the connection."""
-        self._gate.cancel_all("The session is closing.")
+        self._gates.cancel_all("The session is closing.")
         await self._stopping.close()
         await self._client.disconnect()
 
@@ -389,7 +396,7 @@ class AgentLoop:
         if copies.effective_input is not None:
             call = msgspec.structs.replace(call, input=copies.effective_input)
         duration_ms = (time.monotonic() - opened.started) * 1000
-        denial = self._gate.denial_of(raw.tool_use_id)
+        denial = self._gates.permissions.denial_of(raw.tool_use_id)
         denied = denial is not None
         observation, shown = await asyncio.to_thread(
             self._result_store.store,
@@ -485,14 +492,14 @@ class AgentLoop:
 
     def _waits_for(self) -> tuple[str, str]:
         """What the running query waits for, and its name."""
-        if self._gate.is_waiting:
+        if self._gates.is_waiting:
             return "person", ""
         return self._translator.waits_for()
 
     def _end(self, error: AgentUnavailable | None) -> None:
         self.failure = error or AgentUnavailable("the agent ended without a result: start it again")
         self.ended.set()
-        self._gate.cancel_all("The agent is gone.")
+        self._gates.cancel_all("The agent is gone.")
         turn = self._turn
         if turn is None:
             # Calls that began after the end of a query get no result any more.

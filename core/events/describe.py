@@ -13,6 +13,7 @@ from datetime import datetime
 from enum import Enum
 from functools import singledispatch
 from typing import Any
+from urllib.parse import urlsplit
 
 from core.events import types as ev
 from core.events.folder import describe_folder
@@ -553,6 +554,56 @@ def _permission_answered(event: ev.PermissionAnswered, _hints: Hints) -> Descrip
         return Description("permission", sentence, Severity.SUCCESS, changes)
     scope = _SCOPES.get(event.scope, f" ({clean_line(event.scope)})")
     return Description("permission", f"{_subjects(event)} was allowed{scope}{reason}", Severity.SUCCESS)
+
+
+@_describe.register(ev.ElicitationAsked)
+def _elicitation_asked(event: ev.ElicitationAsked, _hints: Hints) -> Description:
+    what = f"{clean_line(event.server)} asks you to open {_host(event.url)}" if event.mode == "url" else ""
+    sentence = f"{what or f'{clean_line(event.server)} asks'}: {_line(event.message) or '(no message)'}"
+    return Description("elicitation", sentence, Severity.QUESTION)
+
+
+_LONGEST_QUESTION = 200
+_UNANSWERED = {
+    "headless": "was declined: no one is available to answer",
+    "interrupted": "was cancelled",
+    "withdrawn": "ended without an answer: the server no longer waits",
+}
+
+
+@_describe.register(ev.ElicitationAnswered)
+def _elicitation_answered(event: ev.ElicitationAnswered, _hints: Hints) -> Description:
+    server, asked = clean_line(event.server), clean_line(event.message, _LONGEST_QUESTION)
+    question = f" (“{asked}”)" if asked else ""
+    if event.action == "accept":
+        details = tuple(f"{_line(name)}: {_line(_shown(value))}" for name, value in event.values.items())
+        done = (
+            f"You agreed to open {_host(event.url)} for {server}" if event.url else f"You answered {server}"
+        )
+        return Description("elicitation", f"{done}{question}.", Severity.SUCCESS, details)
+    if event.by == "person":
+        did = "declined" if event.action == "decline" else "cancelled"
+        return Description("elicitation", f"You {did} what {server} asked{question}.", Severity.STOPPED)
+    how = _UNANSWERED.get(event.by) or f"was declined: {_line(event.reason)}"
+    severity = Severity.WARNING if event.by == "program" else Severity.STOPPED
+    return Description("elicitation", f"What {server} asked{question} {how}.", severity)
+
+
+def _shown(value: object) -> str:
+    match value:
+        case bool():
+            return "yes" if value else "no"
+        case list():
+            return ", ".join(map(str, value)) or "none"
+        case _:
+            return str(value)
+
+
+def _host(url: str) -> str:
+    try:
+        return clean_line(urlsplit(url).hostname or "a page")
+    except ValueError:
+        return "a page"
 
 
 @_describe.register(ev.UntrustedTextRead)

@@ -3,7 +3,8 @@
 Ordering: `session_started` is the first event of a session and `session_finished` the last.
 `query_received` comes before every other event of its query and `query_finished` ends it, exactly once.
 Every `tool_call_started` is followed by exactly one `tool_call_finished` with the same `tool_use_id`;
-the same holds for `subagent_*` by `task_id`, `observer_*` by `run_id` and `permission_*` by `request_id`.
+the same holds for `subagent_*` by `task_id`, `observer_*` by `run_id`, and `permission_*` and `elicitation_*` by
+`request_id`.
 `seq` rises by at least one from event to event; `at` is wall-clock time, for people; durations are
 measured on a monotonic clock and never derived from `at`.
 """
@@ -33,9 +34,13 @@ __all__ = [
     "ComplianceEnforced",
     "ComplianceFailed",
     "ContextCompaction",
+    "ElicitationAnswered",
+    "ElicitationAsked",
     "ErrorRaised",
     "Event",
     "FilesAttached",
+    "FormField",
+    "FormOption",
     "McpServer",
     "McpStatus",
     "MessageFinished",
@@ -428,6 +433,67 @@ class PermissionAnswered(Event, frozen=True, kw_only=True):
     patterns: list[str] = []
     input: dict[str, Any] | None = None
     changes: list[str] = []
+    tool_use_id: str | None = None
+
+
+class FormOption(msgspec.Struct, frozen=True, kw_only=True):
+    """A choice of a field: what is sent to the server, and what a person reads."""
+
+    value: str
+    title: str = ""
+
+
+class FormField(msgspec.Struct, frozen=True, kw_only=True):
+    """A field of a form that an MCP server asks a person to fill in.
+
+    `least` and `most` bound the length of a text, a number, or how many choices may be made. `format` is `email`,
+    `uri`, `date`, `date-time`, `password` or empty. What is entered into a `secret` field is hidden and not recorded.
+    """
+
+    name: str
+    kind: Literal["text", "number", "integer", "boolean", "choice", "choices"] = "text"
+    title: str = ""
+    about: str = ""
+    required: bool = False
+    format: str = ""
+    least: float | None = None
+    most: float | None = None
+    options: list[FormOption] = []
+    default: Any = None
+    secret: bool = False
+
+
+class ElicitationAsked(Event, frozen=True, kw_only=True):
+    """An MCP server asks the person to fill in a form, or with `mode` `url` to open a page.
+
+    `tool_use_id` is the call in which it asks, if that is known.
+    """
+
+    request_id: str
+    server: str
+    message: str = ""
+    mode: Literal["form", "url"] = "form"
+    fields: list[FormField] = []
+    url: str = ""
+    tool_use_id: str | None = None
+
+
+class ElicitationAnswered(Event, frozen=True, kw_only=True):
+    """What the server was answered: the person, or without one the program, accepted, declined or cancelled.
+
+    `by` is `person`, `headless` (nobody could be asked), `program` (it could not be shown), `interrupted` or
+    `withdrawn` (the server no longer waits). `values` are those of the form by the names of its fields, without
+    secrets.
+    """
+
+    request_id: str
+    server: str
+    action: Literal["accept", "decline", "cancel"]
+    by: Literal["person", "headless", "program", "interrupted", "withdrawn"] = "person"
+    message: str = ""
+    url: str = ""
+    values: dict[str, Any] = {}
+    reason: str = ""
     tool_use_id: str | None = None
 
 

@@ -273,7 +273,7 @@ class PastSession:
     async def _refuse_later(self, *arguments: object, **options: object) -> NoReturn:
         self._refuse()
 
-    submit = resume_queue = raise_budget = answer_permission = finish_auth = _refuse
+    submit = resume_queue = raise_budget = answer_permission = answer_elicitation = finish_auth = _refuse
     steer = restart = attach = prepare = context_usage = _refuse_later
 
     @property

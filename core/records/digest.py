@@ -35,6 +35,7 @@ _NOTED = (
     | ev.ComplianceFailed
     | ev.ComplianceEnforced
     | ev.PermissionAnswered
+    | ev.ElicitationAnswered
     | ev.AuthRequired
     | ev.AuthFinished
     | ev.ServerTrustAnswered

@@ -19,6 +19,7 @@ from core.errors import JournalError
 from core.events.codec import decode_event, encode_event
 from core.events.types import (
     AuthRequired,
+    ElicitationAsked,
     Event,
     QueryFinished,
     SessionFinished,
@@ -110,10 +111,14 @@ class DeltaJoiner:
 def journal_line(event: Event, redactor: Redactor) -> bytes:
     """Encode an event for the journal: one line of JSON, redacted and safe to display.
 
-    The link of an `auth_required` is masked from then on wherever the redactor is used.
+    The link of an `auth_required` is masked from then on wherever the redactor is used, as is that of an
+    `elicitation_asked`.
     """
     if isinstance(event, AuthRequired):
         redactor.add(event.url)
+        event = msgspec.structs.replace(event, url=mask_link(event.url))
+    elif isinstance(event, ElicitationAsked) and event.url:
+        redactor.add_link(event.url)
         event = msgspec.structs.replace(event, url=mask_link(event.url))
     return seal_json(_encode(event), redactor)
 

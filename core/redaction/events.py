@@ -7,7 +7,7 @@ from typing import TypeVar
 import msgspec
 
 from core.events.codec import encode_event
-from core.events.types import AuthRequired, Event
+from core.events.types import AuthRequired, ElicitationAsked, Event
 from core.redaction.redactor import Redactor
 
 __all__ = ["mask_event"]
@@ -16,10 +16,13 @@ _Value = TypeVar("_Value")
 
 
 def mask_event(event: Event, redactor: Redactor) -> Event:
-    """Return an event without secrets; the link of an `auth_required` stays, and is masked everywhere else."""
+    """Return an event without secrets; a link that a person is to open stays, and is masked everywhere else."""
     if isinstance(event, AuthRequired):
         redactor.add(event.url)
         return event
+    if isinstance(event, ElicitationAsked) and event.url:
+        redactor.add_link(event.url)
+        return msgspec.structs.replace(event, message=redactor.redact(event.message))
     try:
         if redactor.finds_nothing(encode_event(event)):
             return event

@@ -68,6 +68,15 @@ class Redactor:
         self._forms += tuple(spelled)
         self._search = KnownValues(self._forms)
 
+    def add_link(self, url: str) -> None:
+        """Mask a link that may let whoever has it in, unless it names nothing but a host."""
+        try:
+            parts = urlsplit(url)
+        except ValueError:
+            return
+        if parts.path.strip("/") or parts.query or parts.fragment:
+            self.add(url)
+
     def redact(self, text: str) -> str:
         """Mask every secret in a text, or in encoded JSON, by `[redacted]`."""
         spans = self._spans(text)

@@ -17,6 +17,8 @@ from core.errors import ConversationGone, JournalError, SettingsError, Workspace
 from core.events.types import (
     ArtifactSaved,
     ConversationCleared,
+    ElicitationAnswered,
+    ElicitationAsked,
     Event,
     MessageFinished,
     ObserverFinished,
@@ -79,6 +81,12 @@ _SPANS = (
         PermissionAnswered,
         ("request_id", "tool_name", "subjects"),
         {"decision": "deny", "scope": "interrupted", "reason": ENDED},
+    ),
+    _Span(
+        ElicitationAsked,
+        ElicitationAnswered,
+        ("request_id", "server", "message", "url", "tool_use_id"),
+        {"action": "cancel", "by": "interrupted", "reason": ENDED},
     ),
 )
 
@@ -213,7 +221,12 @@ def _is_later(event: Event) -> bool:
             return True
         case ToolCallFinished(status="cancelled") | SubagentFinished(status="cancelled"):
             return True
-        case QueryFinished(error=why) | ObserverFinished(error=why) | PermissionAnswered(reason=why):
+        case (
+            QueryFinished(error=why)
+            | ObserverFinished(error=why)
+            | PermissionAnswered(reason=why)
+            | ElicitationAnswered(reason=why)
+        ):
             return why == ENDED
         case _:
             return False

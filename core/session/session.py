@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -19,6 +19,7 @@ from core.agent.auth.wait import AuthOutcome, AuthWait
 from core.agent.classifier import Classifier
 from core.agent.connection import AgentConnection
 from core.agent.definitions.commands import CustomCommand, expand
+from core.agent.elicitation.gate import ElicitationAction
 from core.agent.mcp.references import Expanded, ServerReferences
 from core.agent.mcp.servers import Servers
 from core.agent.messages.context_usage import ContextUsage
@@ -371,6 +372,24 @@ class Session:
         """
         reply = PermissionReply(allow, scope, reason, tuple(patterns), input)
         return self._assembly.answer(request_id, reply)
+
+    def answer_elicitation(
+        self,
+        request_id: str,
+        action: ElicitationAction,
+        values: Mapping[str, object] | None = None,
+        *,
+        unattended: bool = False,
+    ) -> bool:
+        """Answer what an MCP server asks for (`ElicitationAsked`); returns False if it no longer waits.
+
+        `accept` fills in the form with `values`, by the names of its fields, or agrees to open the page. `unattended`
+        records that no person was asked.
+
+        Raises:
+            FormError: a value does not fit its field; the request still waits.
+        """
+        return self._assembly.answer_server(request_id, action, values, unattended=unattended)
 
     @property
     def permission_mode(self) -> str:

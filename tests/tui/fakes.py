@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, cast
@@ -18,6 +18,7 @@ from core.concurrency.spawn import Spawn
 from core.events.types import (
     AuthFinished,
     BudgetRaised,
+    ElicitationAnswered,
     ErrorRaised,
     Event,
     McpServer,
@@ -99,6 +100,7 @@ class FakeSession:
     submitted: list[str] = field(default_factory=list)
     answers: list[tuple[str, bool, str]] = field(default_factory=list)
     inputs: list[dict[str, Any] | None] = field(default_factory=list)
+    given: list[tuple[str, str, dict[str, object]]] = field(default_factory=list)
     reasons: list[tuple[str, tuple[str, ...]]] = field(default_factory=list)
     outcomes: list[str] = field(default_factory=list)
     interrupts: int = 0
@@ -220,6 +222,15 @@ class FakeSession:
         self.bus.publish(
             PermissionAnswered(request_id=request_id, tool_name="x", decision=decision, scope=scope)
         )
+
+    def answer_elicitation(
+        self,
+        request_id: str,
+        action: Literal["accept", "decline", "cancel"],
+        values: Mapping[str, object] | None = None,
+    ) -> None:
+        self.given.append((request_id, action, dict(values or {})))
+        self.bus.publish(ElicitationAnswered(request_id=request_id, server="desk", action=action))
 
     async def set_permission_mode(self, mode: PermissionMode) -> None:
         previous, self.permission_mode = self.permission_mode, mode

@@ -5,14 +5,31 @@ from __future__ import annotations
 import asyncio
 import codecs
 import os
+import termios
 import threading
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 
-__all__ = ["MOST_IN_LINE", "TypedLines"]
+__all__ = ["MOST_IN_LINE", "TypedLines", "hidden_input"]
 
 MOST_IN_LINE = 1 << 20
 """Characters of a line without an end; more become another line."""
+
+
+@contextmanager
+def hidden_input(descriptor: int) -> Iterator[None]:
+    """Do not show what is typed at a terminal within the context."""
+    before = termios.tcgetattr(descriptor)
+    hidden = [*before]
+    hidden[3] = before[3] & ~termios.ECHO | termios.ECHONL
+    termios.tcsetattr(descriptor, termios.TCSADRAIN, hidden)
+    try:
+        yield
+    finally:
+        # A terminal that is gone needs nothing back.
+        with suppress(termios.error):
+            termios.tcsetattr(descriptor, termios.TCSADRAIN, before)
 
 
 class TypedLines:

@@ -6,19 +6,22 @@ import asyncio
 import signal
 import sys
 from collections import deque
-from collections.abc import Callable, Coroutine
-from contextlib import suppress
+from collections.abc import Callable, Coroutine, Sequence
+from contextlib import nullcontext, suppress
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal
 
 from core.concurrency.garbage_collection import deferred
 from core.concurrency.race import until
-from core.errors import UniversalAgentError
+from core.errors import FormError, UniversalAgentError
 from core.events.types import (
     AuthFinished,
     AuthRequired,
     BudgetReached,
+    ElicitationAnswered,
+    ElicitationAsked,
     Event,
+    FormField,
     PermissionAnswered,
     PermissionAsked,
     QueryFinished,
@@ -28,17 +31,18 @@ from core.session.session import Session
 from core.settings.model import Settings
 from core.text import clean, clean_line
 from tui.plain.commands import run_command
-from tui.plain.input import TypedLines
+from tui.plain.input import TypedLines, hidden_input
 from tui.plain.interrupt import InterruptKey, interrupt_key
 from tui.plain.narrator import Narrator
 from tui.plain.one_query import note_signal
 from tui.plain.output import PlainOutput
 from tui.plain.questions import DENIED, Answer, Question, question_of, questions_of_agent
+from tui.plain.server_requests import field_lines, server_question, typed_value
 from tui.terminal.exit_codes import EXIT_FAILED
 
 __all__ = ["run_plain"]
 
-Asked = PermissionAsked | AuthRequired
+Asked = PermissionAsked | ElicitationAsked | AuthRequired
 
 _HELP = "Type a query and press Enter. Ctrl+C stops a query, twice it quits; Ctrl+D quits."
 _COMMANDS = (
@@ -179,9 +183,9 @@ class _Plain:
 
     def _handle_event(self, event: Event) -> None:
         match event:
-            case PermissionAsked() | AuthRequired():
+            case PermissionAsked() | ElicitationAsked() | AuthRequired():
                 self._questions.append(event)
-            case PermissionAnswered():
+            case PermissionAnswered() | ElicitationAnswered():
                 self._remove_question(event.request_id)
             case AuthFinished():
                 self._remove_question("")
@@ -198,6 +202,9 @@ class _Plain:
 
     async def _put_question(self, event: Asked) -> None:
         self._narrator.flush()
+        if isinstance(event, ElicitationAsked):
+            await self._answer_server(event)
+            return
         answer: Answer | None = DENIED
         given: dict[str, Any] | None = None
         if isinstance(event, PermissionAsked) and event.is_question:
@@ -229,6 +236,46 @@ class _Plain:
             self._remove_question(event.request_id)
         else:
             self._session.finish_auth(answer.outcome)
+
+    async def _answer_server(self, event: ElicitationAsked) -> None:
+        values: dict[str, object] | None = None
+        if not self._at_terminal:
+            self._session.answer_elicitation(event.request_id, "decline", unattended=True)
+            self._remove_question(event.request_id)
+            return
+        answer = await self._put(event, server_question(event))
+        if answer is not None and answer.allow:
+            gone = self._wait_until(lambda: event not in self._questions)
+            values = await until(self._fill_in(event.fields), gone)
+        if answer is None or event not in self._questions:
+            self._output.give_up()
+            return
+        refused: Literal["decline", "cancel"] = "decline" if answer == DENIED else "cancel"
+        self._session.answer_elicitation(event.request_id, refused if values is None else "accept", values)
+        self._remove_question(event.request_id)
+
+    async def _fill_in(self, fields: Sequence[FormField]) -> dict[str, object] | None:
+        """Ask for the fields of a form, one by one; None if no more lines come."""
+        values: dict[str, object] = {}
+        for field in fields:
+            for line in field_lines(field):
+                self._output.write(line)
+            while (typed := await self._type_in(field)) is not None:
+                try:
+                    values[field.name] = typed_value(field, typed)
+                    break
+                except FormError as error:
+                    self._output.write(str(error))
+            if typed is None:
+                return None
+        return values
+
+    async def _type_in(self, field: FormField) -> str | None:
+        with hidden_input(sys.stdin.fileno()) if field.secret else nullcontext():
+            self._output.ask(f"{clean_line(field.title)}: ")
+            typed = await self._typed.next_line(self._typed.available)
+        self._output.answered()
+        return typed
 
     async def _put(self, event: Asked, question: Question) -> Answer | None:
         """Write a question, and wait for its answer; None if it is no longer needed."""
@@ -294,7 +341,7 @@ class _Plain:
 
 def _id_of(event: Asked) -> str:
     match event:
-        case PermissionAsked():
+        case PermissionAsked() | ElicitationAsked():
             return event.request_id
         case AuthRequired():
             return ""

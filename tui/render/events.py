@@ -16,6 +16,7 @@ from core.events.types import (
     ComplianceEnforced,
     ContextCompaction,
     ConversationCleared,
+    ElicitationAnswered,
     ErrorRaised,
     Event,
     FilesAttached,
@@ -141,7 +142,11 @@ class EventLines:
                 return f"{self._line(describe(event))}{stop}"
             case McpStatus():
                 return "\n".join(self._changed_servers(event)) or None
-            case ObserverFinished(status="failed") | PermissionAnswered(decision="deny"):
+            case (
+                ObserverFinished(status="failed")
+                | PermissionAnswered(decision="deny")
+                | ElicitationAnswered(action="decline" | "cancel")
+            ):
                 return self._line(describe(event))
             case _:
                 return self._line(describe(event)) if isinstance(event, _SHOWN) else None

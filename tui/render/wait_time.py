@@ -8,6 +8,8 @@ from core.events.tool_names import tool_name
 from core.events.types import (
     AuthFinished,
     AuthRequired,
+    ElicitationAnswered,
+    ElicitationAsked,
     Event,
     PermissionAnswered,
     PermissionAsked,
@@ -23,10 +25,10 @@ _WAITS_FOR_ACCOUNTS = "WAIT_FOR_CONNECTIONS"
 
 
 class WaitingCalls:
-    """Finds in events which tool calls wait for the user: for a permission, or until an account is connected."""
+    """Finds in events which tool calls wait for the user: for an answer, or until an account is connected."""
 
     def __init__(self) -> None:
-        self._permissions: dict[str, str] = {}
+        self._questions: dict[str, str] = {}
         self._for_accounts: set[str] = set()
         self._account_missing = False
 
@@ -36,11 +38,13 @@ class WaitingCalls:
         A question that is not about a call has an empty name.
         """
         match event:
-            case PermissionAsked(request_id=request):
-                call = self._permissions[request] = event.tool_use_id or ""
+            case PermissionAsked(request_id=request) | ElicitationAsked(request_id=request):
+                call = self._questions[request] = event.tool_use_id or ""
                 return [(call, True)]
-            case PermissionAnswered(request_id=request) if request in self._permissions:
-                return [(self._permissions.pop(request), False)]
+            case PermissionAnswered(request_id=request) | ElicitationAnswered(request_id=request) if (
+                request in self._questions
+            ):
+                return [(self._questions.pop(request), False)]
             case ToolCallStarted(name=name) if tool_name(name).short == _WAITS_FOR_ACCOUNTS:
                 self._for_accounts.add(event.tool_use_id)
                 return [(event.tool_use_id, True)] if self._account_missing else []

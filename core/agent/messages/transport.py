@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from core.agent.conversation.store import ConversationStore
+from core.agent.elicitation.channel import Ask, ElicitationChannel
 from core.agent.messages.deltas import is_delta, join_deltas
 from core.agent.messages.malformed import MalformedMessages
 from core.agent.messages.repair import repair
@@ -43,6 +44,7 @@ class CliTransport:
         malformed: counts the lines that are no messages.
         stderr: reads the standard error.
         on_start: called with the pid of the process, before anything is written to it.
+        ask: asks the person what an MCP server wants to know; without it the server gets no answer.
 
     A line too long to be read that has entries of the transcript is reported to the store in `options`.
 
@@ -56,6 +58,7 @@ class CliTransport:
         malformed: MalformedMessages,
         stderr: StandardError,
         on_start: Callable[[int], Awaitable[None]],
+        ask: Ask | None = None,
     ) -> None:
         self._cli = _sdk_transport(options)
         self._cli._handle_stderr = self._read_stderr
@@ -64,6 +67,7 @@ class CliTransport:
         self._stderr = stderr
         self._on_start = on_start
         self._store = options.session_store
+        self._requests = ElicitationChannel(ask, self.write) if ask is not None else None
         self.was_killed = False
 
     @property
@@ -95,6 +99,8 @@ class CliTransport:
 
     async def close(self) -> None:
         """End the process, by force if it does not end with its input, and release its pipes."""
+        if self._requests is not None:
+            self._requests.close()
         # SIGTERM, which the SDK's transport sends first, does not reach a process that is stopped.
         timer = asyncio.get_running_loop().call_later(_ENDS_WITHIN, self.kill)
         try:
@@ -128,6 +134,8 @@ class CliTransport:
                 found = (self._message_in(line) for line in lines.push(chunk))
                 message = None
                 for message in join_deltas(each for each in found if each is not None):
+                    if self._requests is not None and self._requests.handles(message):
+                        continue
                     yield message
                 if message is not None and is_delta(message) and len(chunk) < _MOST_AT_ONCE:
                     await asyncio.sleep(_BETWEEN_DELTAS)

@@ -20,6 +20,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.agent.client import AgentClient
+from core.agent.elicitation.gate import ElicitationGate
+from core.agent.gates import Gates
 from core.agent.hooks import AgentHooks
 from core.agent.loop import AgentLoop
 from core.agent.mcp.servers import Servers
@@ -117,7 +119,7 @@ async def replayed(
     loop = AgentLoop(
         sdk.ClaudeAgentOptions(),
         hooks=hooks,
-        gate=gate,
+        gates=Gates(gate, ElicitationGate(publish, interactive=False, redactor=redactor)),
         translator=translator,
         result_store=ResultStore(adapter, workspace, redactor),
         servers=Servers(ServerStates(), publish, reopen),

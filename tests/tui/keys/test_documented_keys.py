@@ -19,6 +19,8 @@ FIXED = {
     "SetupScreen",
     "ModeScreen",
     "ModelScreen",
+    "FieldChoices",
+    "FieldRow",
     "QuestionScreen",
 }
 """Have keys that no setting changes: the screen shows them."""

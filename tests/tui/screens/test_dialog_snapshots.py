@@ -16,6 +16,9 @@ from textual.pilot import Pilot
 from core.events.types import (
     AuthRequired,
     BudgetReached,
+    ElicitationAsked,
+    FormField,
+    FormOption,
     McpServer,
     McpStatus,
     PermissionAsked,
@@ -43,6 +46,8 @@ from tui.screens.requests.folder_trust import FolderFilesScreen, FolderTrustScre
 from tui.screens.requests.permission import PermissionScreen
 from tui.screens.requests.plan import PlanScreen
 from tui.screens.requests.question import QuestionScreen
+from tui.screens.requests.server_form import ServerFormScreen
+from tui.screens.requests.server_link import ServerLinkScreen
 from tui.screens.services.blacklist import BlacklistScreen
 from tui.screens.session.budget import BudgetScreen
 from tui.screens.session.confirm_fresh import FreshScreen
@@ -100,6 +105,31 @@ QUESTION = PermissionAsked(
             {"question": "Who reads it?", "options": []},
         ]
     },
+)
+FORM = ElicitationAsked(
+    request_id="r5",
+    server="hotels",
+    message="Which room may I book?\u202e\nThe price is held for ten minutes.",
+    fields=[
+        FormField(name="city", title="City", about="Where to stay.", required=True, least=2, most=40),
+        FormField(name="nights", kind="integer", title="Nights", least=1, most=9, default=3),
+        FormField(name="breakfast", kind="boolean", title="Breakfast", default=False),
+        FormField(
+            name="extras",
+            kind="choices",
+            title="Extras",
+            options=[FormOption(value="s", title="Sauna"), FormOption(value="b", title="Bicycle")],
+            default=["b"],
+        ),
+        FormField(name="password", title="Password", secret=True),
+    ],
+)
+PAYMENT = ElicitationAsked(
+    request_id="r6",
+    server="hotels",
+    message="Pay the invoice, please.",
+    mode="url",
+    url="http://pay.hotels.example/invoices/4711?key=8f2c\u202e",
 )
 PLAN = PermissionAsked(
     request_id="r3",
@@ -249,6 +279,8 @@ DIALOGS: dict[str, tuple[Callable[[], Modal[Any]], tuple[str, ...]]] = {
     ),
     "permission-reason": (lambda: PermissionScreen(MAIL), ("r", *"Use the other account")),
     "question": (lambda: QuestionScreen(QUESTION), ()),
+    "server-form": (lambda: ServerFormScreen(FORM), ("O", "enter", "1", "2", "ctrl+s")),
+    "server-link": (lambda: ServerLinkScreen(PAYMENT), ()),
     "permission-change": (lambda: PermissionScreen(MAIL), ("c",)),
     "plan": (lambda: PlanScreen(PLAN), ()),
     "mode": (lambda: ModeScreen("plan"), ()),

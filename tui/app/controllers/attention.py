@@ -15,6 +15,8 @@ from typing import Literal
 from core.events.types import (
     AuthFinished,
     AuthRequired,
+    ElicitationAnswered,
+    ElicitationAsked,
     Event,
     PermissionAnswered,
     PermissionAsked,
@@ -123,7 +125,9 @@ class Attention:
                     ended = f"ua-tui: the query {how}"
                 case PermissionAsked():
                     questions[event.request_id] = "ua-tui: a tool call needs your permission"
-                case PermissionAnswered():
+                case ElicitationAsked():
+                    questions[event.request_id] = f"ua-tui: {event.server} asks you something"
+                case PermissionAnswered() | ElicitationAnswered():
                     questions.pop(event.request_id, None)
                 case AuthRequired():
                     questions[""] = "ua-tui: an account needs to be connected"

@@ -11,12 +11,15 @@ from typing import TYPE_CHECKING, Any
 from core.events.types import (
     AuthFinished,
     AuthRequired,
+    ElicitationAnswered,
+    ElicitationAsked,
     Event,
     PermissionAnswered,
     PermissionAsked,
     SessionFinished,
     ToolCallStarted,
 )
+from core.text import clean_line
 
 if TYPE_CHECKING:
     from tui.app.controllers.permission_mode import PermissionModeSelection
@@ -26,7 +29,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Questions"]
 
-Question = PermissionAsked | AuthRequired
+Question = PermissionAsked | ElicitationAsked | AuthRequired
 MOST_SEEN = 500
 
 
@@ -48,10 +51,13 @@ class Questions:
         """Handle a batch of events; questions answered within it are never shown."""
         for event in events:
             match event:
-                case PermissionAsked() | AuthRequired():
+                case PermissionAsked() | ElicitationAsked() | AuthRequired():
                     self._open.append(event)
                 case PermissionAnswered():
                     self._close_if(partial(_is_request, event.request_id))
+                case ElicitationAnswered():
+                    self._close_if(partial(_is_request, event.request_id))
+                    self._report_withdrawn(event)
                 case AuthFinished():
                     self._close_if(lambda question: isinstance(question, AuthRequired))
                 case ToolCallStarted():
@@ -77,6 +83,10 @@ class Questions:
             self._return_drafts(dialog)
             dialog.withdraw()
 
+    def _report_withdrawn(self, event: ElicitationAnswered) -> None:
+        if event.by == "withdrawn":
+            self._app.notify(f"{clean_line(event.server)} no longer waits for your answer.", markup=False)
+
     def _return_drafts(self, dialog: Dialog[Any]) -> None:
         """Write what a person is typing into a dialog into the prompt, before the dialog closes by itself."""
         from tui.screens.requests.text_answer import TextAnswer
@@ -99,6 +109,8 @@ class Questions:
         from tui.screens.requests.permission import PermissionScreen
         from tui.screens.requests.plan import PlanScreen
         from tui.screens.requests.question import QuestionScreen
+        from tui.screens.requests.server_form import ServerFormScreen
+        from tui.screens.requests.server_link import ServerLinkScreen
 
         match event:
             case AuthRequired():
@@ -107,6 +119,10 @@ class Questions:
                 return PlanScreen(event)
             case PermissionAsked(is_question=True):
                 return QuestionScreen(event)
+            case ElicitationAsked(mode="url"):
+                return ServerLinkScreen(event)
+            case ElicitationAsked():
+                return ServerFormScreen(event)
             case PermissionAsked():
                 session = self._app.session
                 folder = session.workspace.path if session is not None else Path()
@@ -127,6 +143,7 @@ class Questions:
 
     def _send_answer(self, session: SessionPort, event: Question, answer: object) -> None:
         from tui.screens.requests.permission import PermissionAnswer
+        from tui.screens.requests.server_form import ServerAnswer
 
         match event, answer:
             case PermissionAsked(), PermissionAnswer():
@@ -138,6 +155,8 @@ class Questions:
                     patterns=answer.patterns,
                     input=answer.input,
                 )
+            case ElicitationAsked(), ServerAnswer():
+                session.answer_elicitation(event.request_id, answer.action, answer.values)
             case PermissionAsked(), "acceptEdits":
                 self._modes.change("acceptEdits")
             case AuthRequired(), "completed" | "cancelled" | "expired" as outcome:
@@ -147,4 +166,4 @@ class Questions:
 
 
 def _is_request(request_id: str, question: Question) -> bool:
-    return isinstance(question, PermissionAsked) and question.request_id == request_id
+    return not isinstance(question, AuthRequired) and question.request_id == request_id

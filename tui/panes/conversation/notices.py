@@ -18,6 +18,8 @@ from core.events.types import (
     ComplianceFailed,
     ContextCompaction,
     ConversationCleared,
+    ElicitationAnswered,
+    ElicitationAsked,
     ErrorRaised,
     Event,
     FilesAttached,
@@ -95,10 +97,10 @@ def message_of(event: Event) -> AppMessage | None:
             return _end_of_query(event)
         case ComplianceFailed() | ComplianceEnforced():
             return _message(describe(event), topic=("compliance", event.subagent, event.rule))
-        case PermissionAsked() | PermissionAnswered():
+        case PermissionAsked() | PermissionAnswered() | ElicitationAsked() | ElicitationAnswered():
             description = describe(event)
-            # The changed arguments, or the answers to the agent's questions.
-            return _message(description, description.details, topic=("permission", event.request_id))
+            # The changed arguments, or the answers to questions.
+            return _message(description, description.details, topic=("question", event.request_id))
         case ServerTrustAsked() | ServerTrustAnswered():
             return _message(describe(event), topic=("trust", event.server))
         case AuthRequired():

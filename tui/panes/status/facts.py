@@ -20,6 +20,8 @@ from core.events.types import (
     BudgetReached,
     ContextCompaction,
     ConversationCleared,
+    ElicitationAnswered,
+    ElicitationAsked,
     Event,
     McpServer,
     McpStatus,
@@ -146,9 +148,9 @@ class StatusFacts:
         match event:
             case ContextCompaction() | ConversationCleared() | PlanLimit():
                 self._on_model(event)
-            case PermissionAsked() | AuthRequired():
+            case PermissionAsked() | ElicitationAsked() | AuthRequired():
                 self._questions.add(_question_id(event))
-            case PermissionAnswered() | AuthFinished():
+            case PermissionAnswered() | ElicitationAnswered() | AuthFinished():
                 self._questions.discard(_question_id(event))
             case MessageFinished(parent_tool_use_id=None, usage=usage) if usage is not None:
                 self._context = usage.total
@@ -453,9 +455,9 @@ class StatusFacts:
         return "off: spans stay on this machine, in spans.jsonl in the session's folder"
 
 
-def _question_id(event: PermissionAsked | PermissionAnswered | AuthRequired | AuthFinished) -> str:
+def _question_id(event: Event) -> str:
     match event:
-        case PermissionAsked() | PermissionAnswered():
+        case PermissionAsked() | PermissionAnswered() | ElicitationAsked() | ElicitationAnswered():
             return event.request_id
         case _:
             return AUTH

@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from textual import events
 from textual.app import App, ComposeResult
 from textual.containers import Horizontal, Vertical
 from textual.content import Content
@@ -21,6 +20,7 @@ from tui.terminal.copy import copy_text
 from tui.terminal.login import command_to_log_in
 from tui.terminal.programs import NoProgram
 from tui.widgets.dialog import Choice
+from tui.widgets.input_line import InputLine
 
 __all__ = [
     "FORMS",
@@ -56,42 +56,14 @@ class MethodRow(Choice):
         super().__init__(f"{number}", label, name, f"choose('{name}')")
 
 
-class FormField(Input):
-    """An input line; what is pasted is normalised, and a hidden one can be neither read nor copied."""
+class FormField(InputLine):
+    """A line of a form; what is pasted is normalised."""
 
     def __init__(
         self, field: str, text: str, normalize: Callable[[str], str], example: str, *, hidden: bool
     ) -> None:
-        super().__init__(text, example, password=hidden, compact=True, select_on_focus=False)
+        super().__init__(text, example, normalize, hidden=hidden)
         self.field = field
-        self._normalize = normalize
-
-    @property
-    def text(self) -> str:
-        """The normalised input."""
-        return self._normalize(self.value)
-
-    def _on_paste(self, event: events.Paste) -> None:
-        # Textual's own handler uses the first line, which is empty if a line break was copied before the key.
-        event.prevent_default()
-        event.stop()
-        text = self._normalize(event.text)
-        if self.selection.is_empty:
-            self.insert_text_at_cursor(text)
-        else:
-            self.replace(text, *self.selection)
-
-    def action_copy(self) -> None:
-        """Copy the selection, unless it is hidden."""
-        if not self.password:
-            super().action_copy()
-
-    def action_cut(self) -> None:
-        """Cut the selection; hidden text is only deleted."""
-        if self.password:
-            self.delete_selection()
-        else:
-            super().action_cut()
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,255 @@
+"""The form of a request: its fields, read from a schema, and the values that a person enters, checked against them."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import date, datetime
+from typing import Any
+from urllib.parse import urlsplit
+
+import msgspec
+
+from core.errors import FormError
+from core.events.types import FormField, FormOption
+from core.redaction.names import names_given_secret
+from core.text import clean
+
+__all__ = ["MOST_FIELDS", "Value", "checked_form", "checked_value", "field_hint", "read_form"]
+
+Value = str | int | float | bool | list[str]
+
+MOST_FIELDS = 50
+"""How many fields a form may have."""
+MOST_OPTIONS = 200
+"""How many choices a field may have."""
+LONGEST_TEXT = 10_000
+"""How many characters a text can have whose field names no limit."""
+_LONGEST_NAME = 200
+_LONGEST_ABOUT = 1_000
+_INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
+_NUMBER = re.compile(r"[+-]?([0-9]{1,18}(\.[0-9]{0,18})?|\.[0-9]{1,18})([eE][+-]?[0-9]{1,3})?")
+_EMAIL = re.compile(r"[^@\s]+@[^@\s.]+(\.[^@\s.]+)*")
+_EXAMPLES = {
+    "email": ("an e-mail address", "name@example.com"),
+    "uri": ("an address", "https://example.com"),
+    "date": ("a date", "2026-11-23"),
+    "date-time": ("a date and a time with its zone", "2026-11-23T09:30:00Z"),
+}
+_KINDS = {"object": "an object", "array": "a list without choices", "null": "nothing"}
+
+
+def read_form(schema: object, order: object = None) -> list[FormField]:
+    """Read the fields of a form from its JSON Schema, in the given order of their names.
+
+    Raises:
+        FormError: it is not a flat schema of texts, numbers, booleans and choices, or it is too large.
+    """
+    properties = schema.get("properties", {}) if isinstance(schema, dict) else None
+    if not isinstance(schema, dict) or schema.get("type") != "object" or not isinstance(properties, dict):
+        raise FormError("its form has no fields that can be read")
+    if len(properties) > MOST_FIELDS:
+        raise FormError(f"its form has {len(properties)} fields, and {MOST_FIELDS} is the limit")
+    required = schema.get("required")
+    needed = set(map(str, required)) if isinstance(required, list) else set()
+    named = [name for name in order if name in properties] if isinstance(order, list) else []
+    return [_field(name, properties[name], name in needed) for name in dict.fromkeys([*named, *properties])]
+
+
+def _field(name: str, schema: object, required: bool) -> FormField:
+    shown = clean(name[:60])
+    if len(name) > _LONGEST_NAME or not isinstance(schema, dict):
+        raise FormError(f"the field “{shown}” of its form cannot be read")
+    title = _text(schema.get("title"), _LONGEST_NAME) or shown
+    about = _text(schema.get("description"), _LONGEST_ABOUT)
+    field = FormField(name=name, title=title, about=about, required=required)
+    kind, options = schema.get("type"), _options(schema)
+    changes: dict[str, Any]
+    if kind == "string" and options is not None:
+        changes = {"kind": "choice", "options": options}
+    elif kind == "array" and (options := _options(schema.get("items"))) is not None:
+        changes = {"kind": "choices", "options": options, **_limits(schema, "minItems", "maxItems")}
+    elif kind == "string":
+        form = _text(schema.get("format"), 40)
+        is_secret = form == "password" or any(map(names_given_secret, (name, title)))
+        changes = {"format": form, "secret": is_secret, **_limits(schema, "minLength", "maxLength")}
+    elif kind in ("number", "integer"):
+        changes = {"kind": kind, **_limits(schema, "minimum", "maximum")}
+    elif kind == "boolean":
+        changes = {"kind": kind}
+    else:
+        what = _KINDS.get(str(kind), "of an unknown type")
+        raise FormError(
+            f"the field “{shown}” of its form is {what}, and a form can have only texts, numbers, booleans and choices"
+        )
+    return _with_default(msgspec.structs.replace(field, **changes), schema.get("default"))
+
+
+def _with_default(field: FormField, default: object) -> FormField:
+    """The field with its default, unless that is not valid or would fill in a secret."""
+    if default is None or field.secret:
+        return field
+    try:
+        return msgspec.structs.replace(field, default=checked_value(field, default))
+    except FormError:
+        return field
+
+
+def _options(schema: object) -> list[FormOption] | None:
+    """The choices of a schema: plain ones, or with titles; None if it has none."""
+    if not isinstance(schema, dict):
+        return None
+    if isinstance(values := schema.get("enum"), list):
+        names = schema.get("enumNames")
+        titles = names if isinstance(names, list) and len(names) == len(values) else values
+        found = list(zip(values, titles, strict=True))
+    elif isinstance(titled := schema.get("oneOf", schema.get("anyOf")), list):
+        found = [(each.get("const"), each.get("title")) for each in titled if isinstance(each, dict)]
+    else:
+        return None
+    if not found or len(found) > MOST_OPTIONS:
+        raise FormError(f"a field of its form has {len(found)} choices: 1 to {MOST_OPTIONS} are possible")
+    if any(not isinstance(value, str) or len(value) > LONGEST_TEXT for value, _ in found):
+        raise FormError("a field of its form has choices that are not texts")
+    return [FormOption(value=value, title=_text(title, _LONGEST_NAME) or value) for value, title in found]
+
+
+def _limits(schema: Mapping[str, Any], least: str, most: str) -> dict[str, float]:
+    limits = {"least": schema.get(least), "most": schema.get(most)}
+    return {
+        name: limit
+        for name, limit in limits.items()
+        if isinstance(limit, int | float) and not isinstance(limit, bool) and math.isfinite(limit)
+    }
+
+
+def _text(value: object, limit: int) -> str:
+    return clean(value[:limit]).strip() if isinstance(value, str) else ""
+
+
+def field_hint(field: FormField) -> str:
+    """Describe what may be entered, such as `2 to 40 characters`; empty if there is nothing to say."""
+    if field.kind == "choices":
+        return _range(field, "choice")
+    if field.kind != "text":
+        return _range(field, "")
+    what, example = _EXAMPLES.get(field.format, ("", ""))
+    parts = [f"{what}, such as {example}" if what else "", _range(field, "character")]
+    return ", ".join(part for part in parts if part)
+
+
+def _range(field: FormField, unit: str) -> str:
+    least, most = field.least, field.most
+    if unit and not least:
+        least = None
+    shown = most if most is not None else least
+    units = f" {unit}{'' if shown == 1 else 's'}" if unit else ""
+    if least is not None and most is not None:
+        return f"{least:g}{units}" if least == most else f"{least:g} to {most:g}{units}"
+    if most is not None:
+        return f"at most {most:g}{units}"
+    return f"at least {least:g}{units}" if least is not None else ""
+
+
+def checked_form(fields: Sequence[FormField], values: Mapping[str, object]) -> dict[str, Value]:
+    """Check all values of a form; fields that are left empty are left out.
+
+    Raises:
+        FormError: a value does not fit its field, or there is no such field.
+    """
+    names = {field.name for field in fields}
+    if unknown := [name for name in values if name not in names]:
+        raise FormError(f"The form has no field {clean(unknown[0][:60])}.")
+    return dict(_checked(fields, values))
+
+
+def _checked(fields: Sequence[FormField], values: Mapping[str, object]) -> Iterator[tuple[str, Value]]:
+    for field in fields:
+        try:
+            value = checked_value(field, values.get(field.name))
+        except FormError as error:
+            raise FormError(f"{field.title}: {error}") from error
+        if value is not None:
+            yield field.name, value
+
+
+def checked_value(field: FormField, raw: object) -> Value | None:
+    """Return the value of a field for what was entered, as a text or as the value itself; None if it is left empty.
+
+    Raises:
+        FormError: it does not fit; the message is a sentence.
+    """
+    if raw is None or raw in ("", []):
+        if field.required:
+            raise FormError("An answer is required.")
+        return None
+    match field.kind:
+        case "text":
+            return _checked_text(field, raw)
+        case "number" | "integer":
+            return _checked_number(field, raw)
+        case "boolean" if isinstance(raw, bool):
+            return raw
+        case "choice" if isinstance(raw, str) and _is_offered(field, raw):
+            return raw
+        case "choices" if isinstance(raw, list) and all(_is_offered(field, each) for each in raw):
+            _refuse_unless(_is_within(field, len(set(raw))), f"Choose {_range(field, 'choice')}.")
+            return list(dict.fromkeys(raw))
+        case _:
+            raise FormError("Choose one of the answers.")
+
+
+def _is_offered(field: FormField, value: object) -> bool:
+    return any(option.value == value for option in field.options)
+
+
+def _is_within(field: FormField, number: float) -> bool:
+    return (field.least is None or number >= field.least) and (field.most is None or number <= field.most)
+
+
+def _checked_text(field: FormField, raw: object) -> str:
+    if not isinstance(raw, str):
+        raise FormError("Enter a text.")
+    _refuse_unless(len(raw) <= LONGEST_TEXT, f"The text has more than {LONGEST_TEXT:,} characters.")
+    _refuse_unless(_is_within(field, len(raw)), f"Enter {_range(field, 'character')}; this is {len(raw)}.")
+    if field.format in _EXAMPLES:
+        what, example = _EXAMPLES[field.format]
+        _refuse_unless(_has_format(raw, field.format), f"Enter {what}, such as {example}.")
+    return raw
+
+
+def _has_format(text: str, form: str) -> bool:
+    try:
+        match form:
+            case "email":
+                return _EMAIL.fullmatch(text) is not None
+            case "uri":
+                parts = urlsplit(text)
+                return bool(parts.scheme and (parts.netloc or parts.path)) and " " not in text
+            case "date":
+                return date.fromisoformat(text).isoformat() == text
+            case _:
+                return "t" in text.lower() and datetime.fromisoformat(text).tzinfo is not None
+    except ValueError:
+        return False
+
+
+def _checked_number(field: FormField, raw: object) -> int | float:
+    whole = field.kind == "integer"
+    if isinstance(raw, str):
+        text = raw.strip()
+        pattern, what = (
+            (_INTEGER, "a whole number, such as 3") if whole else (_NUMBER, "a number, such as 2.5")
+        )
+        _refuse_unless(pattern.fullmatch(text) is not None, f"Enter {what}.")
+        raw = int(text) if _INTEGER.fullmatch(text) else float(text)
+    if not isinstance(raw, int | float) or isinstance(raw, bool) or (whole and raw != int(raw)):
+        raise FormError("Enter a whole number." if whole else "Enter a number.")
+    _refuse_unless(math.isfinite(raw) and _is_within(field, raw), f"Enter a number: {_range(field, '')}.")
+    return int(raw) if whole else raw
+
+
+def _refuse_unless(holds: bool, problem: str) -> None:
+    if not holds:
+        raise FormError(problem)

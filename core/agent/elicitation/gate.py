@@ -1,0 +1,188 @@
+"""The gate where the request of an MCP server waits for a person's answer."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+from uuid import uuid4
+
+import msgspec
+
+from core.agent.elicitation.form import Value, checked_form, read_form
+from core.errors import FormError
+from core.events.types import ElicitationAnswered, ElicitationAsked, Event, FormField
+from core.redaction.redactor import REDACTED, Redactor, mask_link
+from core.text import clean, clean_line
+
+__all__ = ["LONGEST_MESSAGE", "ElicitationAction", "ElicitationGate"]
+
+ElicitationAction = Literal["accept", "decline", "cancel"]
+_By = Literal["person", "headless", "program", "interrupted", "withdrawn"]
+
+LONGEST_MESSAGE = 4_000
+"""How many characters of a server's message are shown."""
+_LONGEST_URL = 4_000
+_MOST_WAITING = 20
+_NOBODY = "no one is available to answer"
+
+
+@dataclass(frozen=True)
+class _Answer:
+    action: ElicitationAction
+    by: _By = "person"
+    reason: str = ""
+    values: dict[str, Value] = field(default_factory=dict)
+
+
+@dataclass
+class _Waiting:
+    fields: Sequence[FormField]
+    future: asyncio.Future[_Answer] = field(repr=False)
+
+
+class ElicitationGate:
+    """Asks a person for a server, waits without a time limit, and answers exactly once.
+
+    If nobody can be asked (`interactive=False`), or the request cannot be shown, it is declined with a reason. What
+    was entered goes to the server and, with secrets masked, into the event; fields for secrets are never recorded.
+
+    Args:
+        publish: publishes an event.
+        interactive: whether a person can be asked.
+        redactor: masks secrets, and learns those that are entered.
+    """
+
+    def __init__(self, publish: Callable[[Event], Event], *, interactive: bool, redactor: Redactor) -> None:
+        self._publish = publish
+        self._interactive = interactive
+        self._redactor = redactor
+        self._waiting: dict[str, _Waiting] = {}
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether a server waits for a person."""
+        return bool(self._waiting)
+
+    async def ask(self, request: Mapping[str, Any], tool_use_id: str | None = None) -> dict[str, Any]:
+        """Answer a request as the command line passes it on: `action`, and for a form its `content`.
+
+        `tool_use_id` is the call in which the server asks, if that is known.
+        """
+        fields, problem = self._read(request)
+        asked = ElicitationAsked(
+            request_id=uuid4().hex[:12],
+            server=clean_line(str(request.get("mcp_server_name") or ""), 100) or "a server",
+            message=self._redactor.redact(clean(_text(request.get("message"))).strip())[:LONGEST_MESSAGE],
+            mode="url" if request.get("mode") == "url" else "form",
+            url=clean(_text(request.get("url")))[:_LONGEST_URL],
+            fields=fields,
+            tool_use_id=tool_use_id,
+        )
+        self._publish(asked)
+        answer = await self._answer(asked, fields, problem)
+        self._answered(asked, answer)
+        given: dict[str, Any] = {"action": answer.action}
+        if answer.action == "accept" and asked.mode == "form":
+            given["content"] = answer.values
+        return given
+
+    def answer(
+        self,
+        request_id: str,
+        action: ElicitationAction,
+        values: Mapping[str, object] | None = None,
+        *,
+        unattended: bool = False,
+    ) -> bool:
+        """Answer a request, or decline it `unattended`; returns False if none waits under this id.
+
+        Raises:
+            FormError: a value does not fit its field; the request still waits.
+        """
+        waiting = self._waiting.get(request_id)
+        if waiting is None or waiting.future.done():
+            return False
+        given = checked_form(waiting.fields, values or {}) if action == "accept" else {}
+        by: _By = "headless" if unattended else "person"
+        waiting.future.set_result(_Answer(action, by, _NOBODY if unattended else "", given))
+        return True
+
+    def cancel_all(self, reason: str) -> None:
+        """Cancel every waiting request."""
+        for waiting in self._waiting.values():
+            if not waiting.future.done():
+                waiting.future.set_result(_Answer("cancel", "interrupted", reason))
+
+    async def _answer(self, asked: ElicitationAsked, fields: Sequence[FormField], problem: str) -> _Answer:
+        if problem:
+            return _Answer("decline", "program", problem)
+        if not self._interactive:
+            return _Answer("decline", "headless", _NOBODY)
+        if len(self._waiting) >= _MOST_WAITING:
+            return _Answer("decline", "program", f"{_MOST_WAITING} requests of servers wait already")
+        waiting = _Waiting(fields, asyncio.get_running_loop().create_future())
+        self._waiting[asked.request_id] = waiting
+        try:
+            return await waiting.future
+        except asyncio.CancelledError:
+            stopped = waiting.future.done() and not waiting.future.cancelled()
+            given = waiting.future.result() if stopped else None
+            withdrawn = _Answer("cancel", "withdrawn", "it no longer waits")
+            self._answered(asked, given if given is not None and given.by != "person" else withdrawn)
+            raise
+        finally:
+            self._waiting.pop(asked.request_id, None)
+
+    def _read(self, request: Mapping[str, Any]) -> tuple[list[FormField], str]:
+        """The fields of the form, and why it cannot be shown."""
+        if request.get("mode") == "url":
+            url = _text(request.get("url"))
+            return [], "" if 0 < len(url) <= _LONGEST_URL else "it gave no address that can be shown"
+        try:
+            fields = read_form(request.get("requested_schema"), request.get("property_order"))
+        except FormError as error:
+            return [], str(error)
+        if any(self._is_masked(text) for each in fields for text in _answers_in(each)):
+            # What is masked could not be sent back.
+            return [], "the names or choices of its form have a secret in them"
+        return [self._without_masked_default(each) for each in fields], ""
+
+    def _without_masked_default(self, form_field: FormField) -> FormField:
+        default = form_field.default
+        texts = default if isinstance(default, list) else [default]
+        if any(isinstance(each, str) and self._is_masked(each) for each in texts):
+            return msgspec.structs.replace(form_field, default=None)
+        return form_field
+
+    def _is_masked(self, text: str) -> bool:
+        return bool(self._redactor.redact(text) != text)
+
+    def _answered(self, asked: ElicitationAsked, answer: _Answer) -> None:
+        secret = {each.name for each in asked.fields if each.secret}
+        for name in secret & answer.values.keys():
+            self._redactor.add(str(answer.values[name]))
+        recorded = {name: REDACTED if name in secret else value for name, value in answer.values.items()}
+        self._publish(
+            ElicitationAnswered(
+                request_id=asked.request_id,
+                server=asked.server,
+                action=answer.action,
+                by=answer.by,
+                message=asked.message,
+                url=mask_link(asked.url) if asked.url else "",
+                values=self._redactor.redact_value(recorded),
+                reason=clean(answer.reason),
+                tool_use_id=asked.tool_use_id,
+            )
+        )
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _answers_in(form_field: FormField) -> list[str]:
+    """The texts of a field that are sent back to the server as they are."""
+    return [form_field.name, *(option.value for option in form_field.options)]

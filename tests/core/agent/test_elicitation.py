@@ -1,0 +1,287 @@
+"""What MCP servers ask a person for: forms and their values, the gate, and the channel to the command line."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from mcp.types import ElicitRequestFormParams
+
+from core.agent.elicitation.channel import ElicitationChannel
+from core.agent.elicitation.form import MOST_FIELDS, checked_form, checked_value, field_hint, read_form
+from core.agent.elicitation.gate import LONGEST_MESSAGE, ElicitationGate
+from core.errors import FormError
+from core.events.types import ElicitationAnswered, ElicitationAsked, Event, FormField, FormOption
+from core.redaction.redactor import Redactor
+from tests.tui.files_host import until
+
+PROPERTIES: dict[str, Any] = {
+    "name": {"type": "string", "title": "Name", "minLength": 2, "maxLength": 5},
+    "mail": {"type": "string", "format": "email"},
+    "when": {"type": "string", "format": "date-time"},
+    "day": {"type": "string", "format": "date"},
+    "page": {"type": "string", "format": "uri"},
+    "count": {"type": "integer", "minimum": 1, "maximum": 9, "default": 3},
+    "ratio": {"type": "number", "maximum": 1.5},
+    "agreed": {"type": "boolean", "default": True},
+    "size": {"type": "string", "enum": ["s", "m"], "enumNames": ["small", "medium"], "default": "m"},
+    "colour": {"type": "string", "oneOf": [{"const": "r", "title": "Red"}, {"const": "b", "title": "Blue"}]},
+    "tags": {
+        "type": "array",
+        "minItems": 1,
+        "maxItems": 2,
+        "items": {"anyOf": [{"const": each, "title": each.upper()} for each in "abc"]},
+        "default": ["a"],
+    },
+    "days": {"type": "array", "items": {"type": "string", "enum": ["mo", "tu"]}},
+    "apiKey": {"type": "string"},
+    "pin": {"type": "string", "format": "password", "default": "0000"},
+}
+SCHEMA = {"type": "object", "properties": PROPERTIES, "required": ["name", "size"]}
+FIELDS = {field.name: field for field in read_form(SCHEMA, ["mail", "name", "nothing"])}
+
+
+def request(**more: Any) -> dict[str, Any]:
+    return {"mcp_server_name": "desk", "message": "Who?", "mode": "form", "requested_schema": SCHEMA} | more
+
+
+def gate_of(
+    events: list[Event], *secrets: str, interactive: bool = True, redactor: Redactor | None = None
+) -> ElicitationGate:
+    def publish(event: Event) -> Event:
+        events.append(event)
+        return event
+
+    return ElicitationGate(publish, interactive=interactive, redactor=redactor or Redactor(secrets))
+
+
+async def begun(gate: ElicitationGate, asked: Mapping[str, Any]) -> asyncio.Task[dict[str, Any]]:
+    task = asyncio.create_task(gate.ask(asked))
+    await asyncio.sleep(0)
+    return task
+
+
+def asked_in(events: list[Event]) -> ElicitationAsked:
+    return next(event for event in reversed(events) if isinstance(event, ElicitationAsked))
+
+
+def answered_in(events: list[Event]) -> ElicitationAnswered:
+    return next(event for event in reversed(events) if isinstance(event, ElicitationAnswered))
+
+
+def test_a_form_has_the_fields_of_the_specification_in_their_order() -> None:
+    # What the package of the protocol accepts, and only that, is read.
+    ElicitRequestFormParams(message="", requested_schema=SCHEMA)
+    assert list(FIELDS)[:3] == ["mail", "name", "when"]
+    assert FIELDS["name"] == FormField(name="name", title="Name", required=True, least=2, most=5)
+    assert FIELDS["size"].options == [
+        FormOption(value="s", title="small"),
+        FormOption(value="m", title="medium"),
+    ]
+    assert [option.title for option in FIELDS["colour"].options] == ["Red", "Blue"]
+    assert (FIELDS["tags"].kind, FIELDS["tags"].default) == ("choices", ["a"])
+    assert FIELDS["agreed"].default is True
+    # A field for a secret is not filled in.
+    assert [(each.secret, each.default) for each in (FIELDS["apiKey"], FIELDS["pin"])] == [(True, None)] * 2
+    assert field_hint(FIELDS["name"]) == "2 to 5 characters"
+    assert field_hint(FIELDS["ratio"]) == "at most 1.5"
+    assert field_hint(FIELDS["mail"]) == "an e-mail address, such as name@example.com"
+
+
+@pytest.mark.parametrize(
+    ("schema", "problem"),
+    [
+        (None, "no fields that can be read"),
+        ({"type": "object", "properties": []}, "no fields that can be read"),
+        (
+            {"type": "object", "properties": {"a": {"type": "object"}}},
+            "the field “a” of its form is an object",
+        ),
+        ({"type": "object", "properties": {"a": {"type": "array"}}}, "is a list without choices"),
+        ({"type": "object", "properties": {"a": {"$ref": "#/x"}}}, "is of an unknown type"),
+        ({"type": "object", "properties": {"a\x1b" * 200: {"type": "string"}}}, "the field “a\ufffda"),
+        ({"type": "object", "properties": {"a": {"type": "string", "enum": []}}}, "has 0 choices"),
+        (
+            {"type": "object", "properties": {"a": {"type": "string", "enum": [1]}}},
+            "choices that are not texts",
+        ),
+        (
+            {
+                "type": "object",
+                "properties": {str(each): {"type": "string"} for each in range(MOST_FIELDS + 1)},
+            },
+            "its form has 51 fields",
+        ),
+    ],
+)
+def test_another_schema_is_refused_with_the_reason(schema: object, problem: str) -> None:
+    with pytest.raises(FormError, match=problem):
+        read_form(schema)
+
+
+@pytest.mark.parametrize(
+    ("name", "raw", "wanted"),
+    [
+        ("name", "Ann", "Ann"),
+        ("name", "", "An answer is required"),
+        ("name", "Annabel", "2 to 5 characters; this is 7"),
+        ("mail", "a@b.example", "a@b.example"),
+        ("mail", "a b@c", "Enter an e-mail address"),
+        ("when", "2026-11-23T09:30:00Z", "2026-11-23T09:30:00Z"),
+        ("when", "2026-11-23", "a date and a time with its zone"),
+        ("day", "2026-11-23", "2026-11-23"),
+        ("day", "23.11.2026", "Enter a date"),
+        ("page", "https://a.example/b", "https://a.example/b"),
+        ("page", "a.example", "Enter an address"),
+        ("count", " 4 ", 4),
+        ("count", 4.0, 4),
+        ("count", "1_0", "Enter a whole number"),
+        ("count", "10", "1 to 9"),
+        ("count", "", None),
+        ("count", True, "Enter a whole number"),
+        ("ratio", "-1e2", -100.0),
+        ("ratio", "1,5", "Enter a number"),
+        ("ratio", "nan", "Enter a number"),
+        ("ratio", float("inf"), "Enter a number"),
+        ("agreed", False, False),
+        ("agreed", "yes", "Choose one of the answers"),
+        ("size", "s", "s"),
+        ("size", "small", "Choose one of the answers"),
+        ("tags", ["b", "b", "a"], ["b", "a"]),
+        ("tags", ["a", "b", "c"], "Choose 1 to 2 choices"),
+        ("tags", ["z"], "Choose one of the answers"),
+    ],
+)
+def test_a_value_is_checked_against_its_field(name: str, raw: object, wanted: object) -> None:
+    if isinstance(wanted, str) and wanted != raw:
+        with pytest.raises(FormError, match=wanted):
+            checked_value(FIELDS[name], raw)
+    else:
+        found = checked_value(FIELDS[name], raw)
+        assert (found, type(found)) == (wanted, type(wanted))
+
+
+def test_a_form_leaves_out_what_is_empty_and_names_the_field_that_is_wrong() -> None:
+    fields = list(FIELDS.values())
+    assert checked_form(fields, {"name": "Ann", "size": "m", "mail": "", "tags": []}) == {
+        "name": "Ann",
+        "size": "m",
+    }
+    with pytest.raises(FormError, match="Name: An answer is required"):
+        checked_form(fields, {"size": "m"})
+    with pytest.raises(FormError, match="no field wage"):
+        checked_form(fields, {"name": "Ann", "size": "m", "wage": 1})
+
+
+async def test_an_answer_goes_to_the_server_and_its_secrets_nowhere_else() -> None:
+    events: list[Event] = []
+    redactor = Redactor(("known-secret-1",))
+    gate = gate_of(events, redactor=redactor)
+    task = await begun(gate, request(message="Who?\x1b[2J known-secret-1 " + "x" * 9_000))
+    asked = asked_in(events)
+    assert "\x1b" not in asked.message
+    assert "known-secret-1" not in asked.message
+    assert len(asked.message) == LONGEST_MESSAGE
+    # A wrong value leaves the request waiting.
+    with pytest.raises(FormError):
+        gate.answer(asked.request_id, "accept", {"name": "A", "size": "m"})
+    assert gate.is_waiting
+    values = {"name": "Ann", "size": "m", "pin": "known to none", "page": "https://a.example/known-secret-1"}
+    assert gate.answer(asked.request_id, "accept", values)
+    assert not gate.answer(asked.request_id, "decline")
+    assert await task == {"action": "accept", "content": values}
+    answered = answered_in(events)
+    assert answered.values == {
+        "name": "Ann",
+        "size": "m",
+        "pin": "[redacted]",
+        "page": "https://a.example/[redacted]",
+    }
+    # What the server repeats is masked as well.
+    assert redactor.redact("You said: known to none") == "You said: [redacted]"
+    assert not gate.is_waiting
+
+
+async def test_what_cannot_be_asked_is_declined_with_the_reason() -> None:
+    events: list[Event] = []
+    assert await gate_of(events, interactive=False).ask(request()) == {"action": "decline"}
+    assert answered_in(events).by == "headless"
+    gate = gate_of(events, "known-secret-1")
+    for wrong, why in (
+        (request(requested_schema={"type": "string"}), "no fields that can be read"),
+        (request(mode="url", url=""), "no address that can be shown"),
+        (request(mode="url", url="https://a.example/" + "x" * 5_000), "no address that can be shown"),
+        (
+            # What is masked on the screen could not be sent back.
+            request(
+                requested_schema={"type": "object", "properties": {"known-secret-1": {"type": "string"}}}
+            ),
+            "have a secret in them",
+        ),
+    ):
+        assert await gate.ask(wrong) == {"action": "decline"}
+        assert answered_in(events).by == "program"
+        assert why in answered_in(events).reason
+    # A flood of requests ends at twenty.
+    tasks = [await begun(gate, request()) for _ in range(21)]
+    assert await tasks[-1] == {"action": "decline"}
+    gate.cancel_all("The person interrupted the work.")
+    assert await asyncio.gather(*tasks[:-1]) == [{"action": "cancel"}] * 20
+    assert answered_in(events).by == "interrupted"
+
+
+async def test_the_channel_answers_requests_and_lets_go_of_those_that_are_withdrawn() -> None:
+    events: list[Event] = []
+    gate = gate_of(events)
+    written: list[dict[str, Any]] = []
+
+    async def write(line: str) -> None:
+        written.append(json.loads(line))
+
+    channel = ElicitationChannel(gate.ask, write)
+    message = {"type": "control_request", "request_id": "r1", "request": request(subtype="elicitation")}
+    assert not channel.handles(message | {"request": {"subtype": "can_use_tool"}})
+    assert not channel.handles({"type": "control_cancel_request", "request_id": "r1"})
+    assert not channel.handles({"type": "assistant", "message": {}})
+    assert channel.handles(message)
+    await asyncio.sleep(0)
+    gate.answer(asked_in(events).request_id, "decline")
+    await until(lambda: written)
+    assert written == [
+        {
+            "type": "control_response",
+            "response": {"subtype": "success", "request_id": "r1", "response": {"action": "decline"}},
+        }
+    ]
+    # Withdrawn by the command line, and by the end of the connection.
+    for ends in (
+        lambda: channel.handles({"type": "control_cancel_request", "request_id": "r1"}),
+        channel.close,
+    ):
+        assert channel.handles(message)
+        await asyncio.sleep(0)
+        ends()
+        await until(lambda: not gate.is_waiting)
+        assert (answered_in(events).action, answered_in(events).by) == ("cancel", "withdrawn")
+    assert len(written) == 1
+
+
+async def test_a_request_that_cannot_be_handled_is_cancelled() -> None:
+    written: list[str] = []
+
+    async def fail(_request: Mapping[str, Any]) -> dict[str, Any]:
+        raise RuntimeError
+
+    async def write(line: str) -> None:
+        written.append(line)
+        raise OSError
+
+    channel = ElicitationChannel(fail, write)
+    channel.handles(
+        {"type": "control_request", "request_id": "r1", "request": request(subtype="elicitation")}
+    )
+    await until(lambda: written)
+    assert '"action": "cancel"' in written[0]

@@ -1,0 +1,170 @@
+"""What an MCP server asks the person for, with the real agent and a server of the `mcp` package."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from core.events.types import (
+    ElicitationAnswered,
+    ElicitationAsked,
+    Event,
+    QueryFinished,
+    ToolCallFinished,
+    ToolCallStarted,
+)
+from core.records.journal import read_journal
+from core.session.session import Session
+from tests.e2e.added_server import own_home
+from tests.e2e.asking_server import PAGE
+from tests.e2e.running import model_settings
+from tests.e2e.scripted_model import Block, Text, Use, scripted_model
+from tests.tui.files_host import until
+from tui import compose
+
+SERVER = Path(__file__).with_name("asking_server.py")
+
+
+def calls_a_tool(body: dict[str, Any], _results: int) -> Sequence[Block]:
+    """Call the tools of the server that the query names."""
+    last = body["messages"][-1]["content"]
+    if isinstance(last, list) and any(block.get("type") == "tool_result" for block in last):
+        return [Text("Done.")]
+    tools = re.findall(r"Call ([\w ]+)\.", json.dumps(body["messages"]))[-1].split()
+    return [Use(f"mcp__desk__{tool}") for tool in tools]
+
+
+class Desk:
+    """A session with a server that asks, and what happened in it."""
+
+    def __init__(self, session: Session, events: list[Event]) -> None:
+        self.session = session
+        self.events = events
+
+    def of(self, kind: type[Any]) -> list[Any]:
+        """The events of a kind."""
+        return [event for event in self.events if isinstance(event, kind)]
+
+    async def call(self, *tools: str) -> ElicitationAsked:
+        """Have tools called; gives what their server asks."""
+        before = len(self.of(ElicitationAsked))
+        self.session.submit(f"Call {' '.join(tools)}.")
+        await until(lambda: len(self.of(ElicitationAsked)) >= before + len(tools), 60)
+        found = self.of(ElicitationAsked)[before]
+        assert isinstance(found, ElicitationAsked)
+        return found
+
+    async def result(self) -> str:
+        """What the last call gave."""
+        await self.session.wait_idle()
+        observation = self.of(ToolCallFinished)[-1].observation
+        assert observation is not None
+        return str(observation.error or observation.output)
+
+
+@pytest.fixture
+def settings_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    own_home(tmp_path / "home", monkeypatch)
+    folder = tmp_path / "project"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    server = {"command": sys.executable, "args": [str(SERVER)]}
+    config = tmp_path / "home" / ".config" / "ua-tui" / "config.toml"
+    config.parent.mkdir(parents=True, exist_ok=True)
+    config.write_text(
+        f"[mcp_servers.desk]\ncommand = {json.dumps(server['command'])}\nargs = {json.dumps(server['args'])}\n"
+    )
+    return lambda url: model_settings(tmp_path, url, allow=("mcp__*",))
+
+
+async def opened(settings: Any, events: list[Event], *, interactive: bool) -> Session:
+    session = await compose.compose_session(settings, interactive=interactive, subscribers=(events.append,))
+    await session.start()
+    return session
+
+
+async def test_a_server_asks_for_a_form_and_a_page_and_gets_what_the_person_answers(settings_of: Any) -> None:
+    events: list[Event] = []
+    with scripted_model(calls_a_tool) as url:
+        session = await opened(settings_of(url), events, interactive=True)
+        desk = Desk(session, events)
+        try:
+            asked = await desk.call("booking")
+            assert (asked.server, asked.message) == ("desk", "Which room may I book?")
+            assert [(field.name, field.kind, field.required, field.secret) for field in asked.fields] == [
+                ("city", "text", True, False),
+                ("nights", "integer", False, False),
+                ("breakfast", "boolean", False, False),
+                ("room", "choice", False, False),
+                ("extras", "choices", False, False),
+                ("email", "text", False, False),
+                ("password", "text", False, True),
+            ]
+            assert asked.tool_use_id == desk.of(ToolCallStarted)[-1].tool_use_id
+            values = {"city": "Oslo", "nights": 2, "extras": ["sauna"], "password": "tr0ub4dor&3xyz"}
+            assert session.answer_elicitation(asked.request_id, "accept", values)
+            assert "city='Oslo', nights=2" in await desk.result()
+            assert not session.answer_elicitation(asked.request_id, "decline")
+            given = desk.of(ElicitationAnswered)[-1]
+            assert given.values == {**values, "password": "[redacted]"}
+
+            # Two requests at once wait beside each other.
+            first = await desk.call("pay", "booking")
+            assert (first.mode, first.url) in (("url", PAGE), ("form", ""))
+            for each in desk.of(ElicitationAsked)[-2:]:
+                session.answer_elicitation(each.request_id, "accept" if each.mode == "url" else "decline")
+            await session.wait_idle()
+            results = str([event.observation.output for event in desk.of(ToolCallFinished)[-2:]])
+            assert "action='accept', content=None" in results
+            assert "DeclinedElicitation" in results
+
+            # Whoever stops the query cancels the request.
+            asked = await desk.call("booking")
+            await session.interrupt()
+            await session.wait_idle()
+            assert desk.of(QueryFinished)[-1].status == "interrupted"
+            last = desk.of(ElicitationAnswered)[-1]
+            assert (last.request_id, last.action, last.by) == (asked.request_id, "cancel", "interrupted")
+        finally:
+            await session.close("finished")
+    folder = session.workspace.path
+    assert "pay.example.com/[redacted]" in (folder / "journal.jsonl").read_text()
+    for path in ("journal.jsonl", "run.log", "transcript.md"):
+        text = (folder / path).read_text()
+        assert "tr0ub4dor" not in text
+        assert PAGE not in text
+    stored = [
+        event
+        for event in read_journal(folder / "journal.jsonl").events
+        if isinstance(event, ElicitationAsked)
+    ]
+    assert [event.fields for event in stored] == [event.fields for event in desk.of(ElicitationAsked)]
+
+
+async def test_without_a_person_and_for_a_form_that_cannot_be_shown_the_server_is_declined(
+    settings_of: Any,
+) -> None:
+    events: list[Event] = []
+    with scripted_model(calls_a_tool) as url:
+        session = await opened(settings_of(url), events, interactive=False)
+        desk = Desk(session, events)
+        try:
+            await desk.call("booking")
+            assert "DeclinedElicitation" in await desk.result()
+            await desk.call("crowd")
+            assert "action='decline'" in await desk.result()
+        finally:
+            await session.close("finished")
+    assert [(each.action, each.by) for each in desk.of(ElicitationAnswered)] == [
+        ("decline", "headless"),
+        ("decline", "program"),
+    ]
+    log = (session.workspace.path / "run.log").read_text()
+    assert "What desk asked (“Which room may I book?”) was declined: no one is available to answer." in log
+    assert "its form has 60 fields, and 50 is the limit" in log

@@ -1,0 +1,172 @@
+"""The fields of a form that an MCP server asks for: a line to type in, or choices; each with its problem below it."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, Vertical
+from textual.content import Content
+from textual.widgets import OptionList, Static
+from textual.widgets.option_list import Option
+
+from core.agent.elicitation.form import checked_value, field_hint
+from core.errors import FormError
+from core.events.types import FormField, FormOption
+from tui.screens.requests.arguments import reveal, reveal_line
+from tui.widgets.choice_list import ChoiceList
+from tui.widgets.input_line import InputLine
+
+__all__ = ["FieldChoices", "FieldRow"]
+
+_YES_NO = (FormOption(value="yes", title="yes"), FormOption(value="no", title="no"))
+
+
+class FieldRow(Horizontal):
+    """One field: its title, what is entered, what may be entered, and what is wrong with it."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("up", "app.focus_previous", show=False),
+        Binding("down", "app.focus_next", show=False),
+    ]
+
+    def __init__(self, field: FormField) -> None:
+        super().__init__(classes="field")
+        self.field = field
+        self._entry = FieldChoices(field) if field.options or field.kind == "boolean" else _line_of(field)
+
+    def compose(self) -> ComposeResult:
+        """Create the title, the entry and the lines below it."""
+        mark = ("*", "bold $warning") if self.field.required else ""
+        yield Static(Content.assemble(reveal_line(self.field.title), mark), classes="label")
+        hint, about = field_hint(self.field), reveal(self.field.about)
+        parts = [about if not about or about.endswith((".", "?", "!", ":")) else f"{about}."]
+        parts.append(f"{hint[:1].upper()}{hint[1:]}." if hint else "")
+        with Vertical():
+            yield self._entry
+            yield Static(Content(" ".join(part for part in parts if part)), classes="about")
+            yield Static(classes="wrong")
+
+    def on_mount(self) -> None:
+        """Hide the lines that say nothing."""
+        self.query_one(".about").display = bool(self.field.about or field_hint(self.field))
+        self._show_problem("")
+
+    @property
+    def value(self) -> object:
+        """What is entered; None if nothing is."""
+        return self._entry.value if isinstance(self._entry, FieldChoices) else self._entry.text
+
+    @property
+    def problem(self) -> str:
+        """What is wrong with what is entered; empty if nothing is."""
+        try:
+            checked_value(self.field, self.value)
+        except FormError as error:
+            return str(error)
+        return ""
+
+    def check(self) -> bool:
+        """Show what is wrong with what is entered; returns whether it can be sent."""
+        problem = self.problem
+        self._show_problem(problem)
+        return not problem
+
+    def begin(self, *, scroll: bool = True) -> None:
+        """Focus the entry, and scroll to it."""
+        self._entry.focus(scroll_visible=scroll)
+
+    def on_input_changed(self, event: InputLine.Changed) -> None:
+        """Remove the problem once it is fixed, and show what is typed."""
+        event.stop()
+        if event.input.has_focus:
+            self.scroll_visible(animate=False)
+        self._recheck()
+
+    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
+        """Choose a row, or mark it."""
+        event.stop()
+        if isinstance(event.option_list, FieldChoices):
+            event.option_list.choose(event.option_index)
+        self._recheck()
+
+    def _recheck(self) -> None:
+        if self.query_one(".wrong").display:
+            self.check()
+
+    def _show_problem(self, problem: str) -> None:
+        shown = self.query_one(".wrong", Static)
+        shown.update(Content(f"✗ {problem}"))
+        shown.display = bool(problem)
+
+
+class FieldChoices(ChoiceList):
+    """The choices of a field: one of them, or several; a choice that is not required can be taken back."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("space", "select", show=False)]
+
+    def __init__(self, field: FormField) -> None:
+        self._choices = field.options or _YES_NO
+        self._field = field
+        self._several = field.kind == "choices"
+        default = field.default
+        if field.kind == "boolean" and default is not None:
+            default = "yes" if default else "no"
+        chosen = default if isinstance(default, list) else [default]
+        self._chosen = {at for at, choice in enumerate(self._choices) if choice.value in chosen}
+        super().__init__(*map(self._option, range(len(self._choices))))
+
+    @property
+    def value(self) -> object:
+        """What is chosen; None if nothing is."""
+        found = [self._choices[at].value for at in sorted(self._chosen)]
+        if self._several:
+            return found
+        if self._field.kind == "boolean":
+            return found[0] == "yes" if found else None
+        return found[0] if found else None
+
+    def on_mount(self) -> None:
+        """Place the cursor on what is chosen."""
+        self.highlighted = min(self._chosen, default=0)
+
+    def choose(self, row: int) -> None:
+        """Choose a row, or take that back."""
+        if self._several:
+            self._chosen ^= {row}
+        else:
+            self._chosen = set() if self._chosen == {row} and not self._field.required else {row}
+        for at in range(len(self._choices)):
+            self.replace_option_prompt_at_index(at, self._prompt(at))
+
+    def action_cursor_up(self) -> None:
+        """Move up, from the first row to the field above."""
+        if self.highlighted:
+            super().action_cursor_up()
+        else:
+            self.screen.focus_previous()
+
+    def action_cursor_down(self) -> None:
+        """Move down, from the last row to the field below."""
+        if self.highlighted == len(self._choices) - 1:
+            self.screen.focus_next()
+        else:
+            super().action_cursor_down()
+
+    def _option(self, at: int) -> Option:
+        return Option(self._prompt(at))
+
+    def _prompt(self, at: int) -> Content:
+        open_, close, sign = ("[", "]", "x") if self._several else ("(", ")", "•")
+        mark = f"{open_}{sign if at in self._chosen else ' '}{close} "
+        return Content(mark + reveal_line(self._choices[at].title))
+
+
+def _line_of(field: FormField) -> InputLine:
+    text = "" if field.default is None else str(field.default)
+    return InputLine(text, "hidden" if field.secret else "", _one_line, hidden=field.secret)
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.splitlines()).strip()
