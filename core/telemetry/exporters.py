@@ -9,7 +9,6 @@ import atexit
 import json
 import logging
 import os
-import random
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -23,7 +22,7 @@ from opentelemetry.sdk.trace.export import (
     SpanExporter,
     SpanExportResult,
 )
-from opentelemetry.sdk.trace.id_generator import IdGenerator
+from opentelemetry.sdk.trace.id_generator import IdGenerator, RandomIdGenerator
 from opentelemetry.sdk.trace.sampling import ALWAYS_ON
 
 from core.errors import Advice
@@ -110,26 +109,20 @@ class CollectorExporter(SpanExporter):
             with self._monitor.sending_to_collector():
                 self._exporter.shutdown()  # type: ignore[no-untyped-call]
 
-    def give_up(self) -> None:
-        """Stop if the last attempt did not reach the collector."""
-        if self._monitor.collector_is_away:
-            self.shutdown()
 
-
-class _SessionIds(IdGenerator):
+class _SessionIds(RandomIdGenerator):
     """Gives every span of a session the same trace id, and the first one, its root, a span id chosen before."""
 
     def __init__(self, trace_id: int, root_id: int) -> None:
         self._trace_id = trace_id
         self._root_id = root_id
-        self._random = random.SystemRandom()
 
     def generate_trace_id(self) -> int:
         return self._trace_id
 
     def generate_span_id(self) -> int:
         root_id, self._root_id = self._root_id, 0
-        return root_id or self._random.getrandbits(64) or 1
+        return root_id or super().generate_span_id()
 
 
 class SpanPipeline:
@@ -236,14 +229,9 @@ class SpanPipeline:
         """Export the spans that have ended; may take as long as the destinations let it."""
         self._provider.force_flush()
 
-    def give_up(self) -> None:
-        """Make no further attempts to reach a collector that is away; may be called in any thread."""
-        if self._collector is not None:
-            self._collector.give_up()
-
-    def abandon(self) -> None:
-        """Make no further attempts to reach a collector; may be called in any thread."""
-        if self._collector is not None:
+    def give_up(self, *, is_late: bool = False) -> None:
+        """Stop sending to a collector that is away, or to any if it `is_late`; may be called in any thread."""
+        if self._collector is not None and (is_late or self.monitor.collector_is_away):
             self._collector.shutdown()
 
     def close(self) -> None:

@@ -253,7 +253,7 @@ class Tracer:
             await asyncio.to_thread(self._relay.close)
         if thread.is_alive():
             if self._pipeline is not None:
-                self._pipeline.abandon()
+                self._pipeline.give_up(is_late=True)
             _log.warning("not all spans could be sent within %.1f s; %s has them", deadline, self._path.name)
             return False
         return True
