@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
+from core.connections.oauth.store import LoginStore
 from core.connections.trust import ServerTrust
-from core.connections.user_servers import UnusableServer, UserServer, find_user_servers
+from core.connections.user_servers import UnusableServer, UserServer, connection_to, find_user_servers
+from core.errors import ConnectionFailed
 from core.settings.loading import load_settings
 from core.text import clean_line
 from tui.cli.arguments import WrongUsage
@@ -18,6 +21,7 @@ __all__ = ["add_arguments", "run"]
 
 _HEADER = ("SERVER", "STATE", "TRANSPORT", "STARTS OR OPENS", "FROM")
 _STATES = {"trusted": "trusted", "refused": "refused", None: "not trusted yet"}
+_LOGINS = {"logged in": "logged in", "expired": "login expired"}
 _LONGEST_TARGET = 60
 _LONGEST = 10_000
 
@@ -30,6 +34,12 @@ class _Row:
     target: str
     source: str
     problem: str = ""
+    login: str = ""
+
+    @property
+    def standing(self) -> str:
+        """The state, with that of a login."""
+        return f"{self.state}, {_LOGINS[self.login]}" if self.login in _LOGINS else self.state
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -94,7 +104,7 @@ def _list(
         return 0
     cells = [
         _HEADER,
-        *((r.name, r.state, r.transport, clean_line(r.target, _LONGEST_TARGET), r.source) for r in rows),
+        *((r.name, r.standing, r.transport, clean_line(r.target, _LONGEST_TARGET), r.source) for r in rows),
     ]
     print_table(cells)
     for problem in problems:
@@ -107,5 +117,21 @@ def _row(each: UserServer | UnusableServer, folder: Path, trust: ServerTrust) ->
         return _Row(each.name, "wrong", "-", "-", "-", clean_line(each.problem, 1000))
     state = _STATES[trust.decision(each, folder)] if each.in_folder else "your own"
     return _Row(
-        each.name, state, each.transport, clean_line(each.target, 1000), clean_line(each.source, 1000)
+        each.name,
+        state,
+        each.transport,
+        clean_line(each.target, 1000),
+        clean_line(each.source, 1000),
+        login=_login(each, folder),
     )
+
+
+def _login(server: UserServer, folder: Path) -> str:
+    """The state of the login to a server; empty for one that cannot have any."""
+    if server.transport == "stdio":
+        return ""
+    try:
+        target = connection_to(server, os.environ, folder).login
+    except ConnectionFailed:
+        return ""
+    return LoginStore().state_of(target) if target is not None else ""

@@ -1,12 +1,15 @@
 from __future__ import annotations
 
+import asyncio
 import json
 from pathlib import Path
 
 import pytest
 
+from core.connections.oauth.store import LoginStore, StoredLogin
 from core.connections.trust import ServerTrust
-from core.connections.user_servers import UserServer, project_servers
+from core.connections.user_servers import UserServer, connection_to, find_user_servers, project_servers
+from core.settings.loading import load_settings
 from tui.cli import main
 
 SERVERS = {
@@ -78,9 +81,23 @@ def test_the_list_for_programs_has_every_field(capsys: Out, folder: Path) -> Non
         "target": "https://tickets.example/sse",
         "source": str(folder / ".mcp.json"),
         "problem": "",
+        "login": "no login",
     }
+    assert rows["notes"]["login"] == ""
     assert "has no command" in rows["broken"]["problem"]
     assert problems == ""
+
+
+def test_the_list_says_who_is_logged_in(capsys: Out, folder: Path) -> None:
+    (mine,) = (each for each in find_user_servers(load_settings(), folder) if each.name == "mine")
+    assert isinstance(mine, UserServer)
+    target = connection_to(mine, {}, folder).login
+    assert target is not None
+    for until, state in ((None, "your own, logged in"), (1.0, "your own, login expired")):
+        asyncio.run(LoginStore().save(target, StoredLogin(access_token="canary-1", expires_at=until)))
+        reported = servers(capsys)[1]
+        assert state in reported
+        assert "canary" not in reported
 
 
 def test_servers_are_trusted_refused_and_forgotten(capsys: Out, folder: Path) -> None:
