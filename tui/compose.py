@@ -179,6 +179,7 @@ async def compose_session(
                 custom_commands=roster.commands.definitions,
                 taint=start.previous.taint if start.previous is not None else None,
                 output_schema=output_schema,
+                has_new_login=logins.has_new_login,
             ),
             previous=start.previous,
             overruled=start.overruled,

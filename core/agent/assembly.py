@@ -77,7 +77,8 @@ class AgentParts:
     agent may call, by default the shipped ones; `skills` are those it may load. `custom_commands` are those that a
     query may begin with. `taint` has what the agent read before, in a session that is resumed.
     `output_schema` is the JSON Schema of every answer; None for text. `rule_store` has the rules of the folder and of
-    everywhere; None for none.
+    everywhere; None for none. `has_new_login` says whether a login to a server of the user was made since the agent
+    connected it.
     """
 
     workspace: Workspace
@@ -100,6 +101,7 @@ class AgentParts:
     taint: Taint | None = None
     rule_store: RuleStore | None = None
     output_schema: Mapping[str, Any] | None = None
+    has_new_login: Callable[[str], bool] = lambda _name: False
 
 
 class AgentAssembly:
@@ -157,7 +159,14 @@ class AgentAssembly:
         self._requested: set[str] = set()
         logs = ServerLogs(self._private.path / CACHE)
         self._states = ServerStates(parts.redactor, logs.cause_of)
-        self.servers = Servers(self._states, publish, self.reopen, renew=self.renew, report=report)
+        self.servers = Servers(
+            self._states,
+            publish,
+            self.reopen,
+            renew=self.renew,
+            report=report,
+            has_new_login=parts.has_new_login,
+        )
         self._renewal = SessionRenewal(self._opened.get, self.servers.reconnect, report)
         self.models = Models(settings, publish, self._check_choice)
         self.commands: frozenset[str] = frozenset()

@@ -18,7 +18,7 @@ from typing import Literal
 
 import msgspec
 
-from core.connections.base import Connection
+from core.connections.base import Connection, Expiry
 from core.connections.oauth.target import LoginTarget
 from core.connections.user_servers import UnusableServer, UserServer, connection_to
 from core.errors import ConnectionFailed, WorkspaceError
@@ -196,9 +196,10 @@ class UserConnections:
         if connection.login is None or self._login_command is None:
             return connection
         helper = {"headersHelper": self._login_command(connection.login)}
-        return replace(
-            connection, servers={name: {**config, **helper} for name, config in connection.servers.items()}
-        )
+        servers = {name: {**config, **helper} for name, config in connection.servers.items()}
+        # Over SSE the agent does not ask for another token when one has expired.
+        expiry = Expiry(_has_expired, _not_over) if connection.login.transport == "sse" else None
+        return replace(connection, servers=servers, expiry=expiry)
 
     def _decision(self, server: UserServer) -> Decision | None:
         decision = self._trust.decision(server, self._folder)
@@ -215,6 +216,15 @@ class UserConnections:
                 source=clean(server.source),
             )
         )
+
+
+def _has_expired(error: str) -> bool:
+    return "(HTTP 401)" in error
+
+
+async def _not_over() -> bool:
+    """Whether its configuration has to change: connecting again is enough."""
+    return False
 
 
 def _without_secrets(entry: _Entry) -> _Entry:

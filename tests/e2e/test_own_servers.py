@@ -426,8 +426,9 @@ async def test_a_server_that_needs_a_login_works_once_it_is_made_and_as_long_as_
             # The command line has not tried to log in by itself.
             assert set((await admin.get("/seen")).text.split("\n")) == {"POST /mcp", "GET /seen"}
 
+            # It is connected by itself once there is a login, from wherever.
             await log_in("notes")
-            assert desk.session.servers.reconnect("notes") == ""
+            desk.session.servers.refresh()
             await until(partial(desk.stands, "notes", "connected"), 30)
             assert await desk.call("notes") == "noted milk"
 

@@ -36,14 +36,16 @@ def login_target(settings: Settings, name: str) -> LoginTarget | None:
     """The server of that name that a person may log in to; None if there is none.
 
     Raises:
-        ConnectionFailed: the server is not trusted, or its configuration lacks something.
+        ConnectionFailed: the server is not trusted, or something is wrong with its configuration.
     """
     from core.connections.trust import ServerTrust
-    from core.connections.user_servers import UserServer, connection_to, find_user_servers
+    from core.connections.user_servers import UnusableServer, connection_to, find_user_servers
 
     folder = Path.cwd()
     found = [] if settings.demo else find_user_servers(settings, folder)
-    server = next((each for each in found if isinstance(each, UserServer) and each.name == name), None)
+    server = next((each for each in found if each.name == name), None)
+    if isinstance(server, UnusableServer):
+        raise ConnectionFailed(server.problem)
     if server is None or server.transport == "stdio":
         return None
     shown = clean_line(name, 60)

@@ -71,6 +71,7 @@ class Servers:
         reopen: returns the configuration of a server that could not be opened before; raises UniversalAgentError.
         renew: returns a new one for a server whose session is over, None otherwise; raises UniversalAgentError.
         report: reports an error and where it occurred.
+        has_new_login: whether there is a login to a server that it has not been connected with.
         later: calls a function after some seconds.
     """
 
@@ -82,6 +83,7 @@ class Servers:
         *,
         renew: Callable[[str], Awaitable[Mapping[str, dict[str, Any]] | None]] = _never,
         report: Callable[[str, Exception], None] = _ignore,
+        has_new_login: Callable[[str], bool] = lambda _name: False,
         later: CallLater = call_later,
     ) -> None:
         self._states = states
@@ -89,6 +91,7 @@ class Servers:
         self._reopen = reopen
         self._renew = renew
         self._report = report
+        self._has_new_login = has_new_login
         self._schedule = ReconnectSchedule(self._restart, self._give_up, later=later)
         self._poller = StatusPoll(self.refresh, states.mark_dead, self._note_alive, states.is_remote, later)
         self._agent: Callable[[], ServerAgent | None] = lambda: None
@@ -277,6 +280,8 @@ class Servers:
                     self._states.set_retry_in(name, wait)
             case "pending" | "reconnecting":
                 pass
+            case "needs-auth" if self._has_new_login(name) and not self._poller.is_called(name):
+                self._start(name, "reconnecting")
             case _:
                 self._schedule.forget(name)
                 self._states.set_retry_in(name, None)

@@ -63,6 +63,7 @@ class LoginHeaders:
         self._store = store or LoginStore()
         self._targets: dict[str, LoginTarget] = {}
         self._given: dict[str, str] = {}
+        self._used: dict[str, str] = {}
         self._server: asyncio.Server | None = None
 
     async def start(self) -> None:
@@ -88,6 +89,12 @@ class LoginHeaders:
         self._targets[target.name] = target
         return shlex.join([sys.executable, "-I", "-S", "-c", _ASK, str(self._folder), target.name])
 
+    def has_new_login(self, name: str) -> bool:
+        """Whether there is a login to a server that the agent has not been given, as it was made elsewhere."""
+        target = self._targets.get(name)
+        made_at = self._store.made_at(target) if target is not None else ""
+        return bool(made_at) and made_at != self._used.get(name)
+
     async def headers(self, name: str, *, by_agent: bool = False) -> dict[str, str]:
         """The headers for a server; without a token if there is no login that holds.
 
@@ -96,6 +103,8 @@ class LoginHeaders:
         target = self._targets.get(name)
         if target is None:
             return _NO_LOGIN
+        if by_agent:
+            self._used[name] = self._store.made_at(target)
         try:
             async with asyncio.timeout(_SECONDS):
                 refused = self._given.get(name) if by_agent else None
@@ -108,7 +117,8 @@ class LoginHeaders:
         for secret in login.secrets:
             self._learn(secret)
         if by_agent:
-            self._given[name] = login.access_token
+            # It may have been renewed.
+            self._given[name], self._used[name] = login.access_token, self._store.made_at(target)
         return {"Authorization": f"Bearer {login.access_token}"}
 
     async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

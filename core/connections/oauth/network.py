@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
 __all__ = ["check_address", "is_loopback", "login_client"]
 
-_LARGEST = 1 << 20
+_LARGEST = 256 << 10
+"""Bytes of an answer as it is sent; what is compressed may become a thousand times as much."""
 _SECONDS = 20.0
 
 
@@ -73,9 +74,27 @@ async def login_client(address: str, resolve: Resolver | None = None) -> AsyncIt
     async def on_request(request: httpx2.Request) -> None:
         check_address(str(request.url))
 
+    class Limited(httpx2.AsyncByteStream):
+        """The bytes of an answer, up to a limit."""
+
+        def __init__(self, stream: httpx2.AsyncByteStream, host: str) -> None:
+            self._stream = stream
+            self._host = host
+
+        async def __aiter__(self) -> AsyncIterator[bytes]:
+            length = 0
+            async for piece in self._stream:
+                length += len(piece)
+                if length > _LARGEST:
+                    raise FetchRefused(f"{clean_line(self._host, 100)} sends too much for a login")
+                yield piece
+
+        async def aclose(self) -> None:
+            await self._stream.aclose()
+
     async def on_response(response: httpx2.Response) -> None:
-        if int(response.headers.get("content-length") or 0) > _LARGEST:
-            raise FetchRefused(f"{clean_line(str(response.url.host), 100)} sent too much for a login")
+        stream: Any = response.stream
+        response.stream = Limited(stream, response.url.host)
 
     hooks: Any = {"request": [on_request], "response": [on_response]}
     async with httpx2.AsyncClient(timeout=_SECONDS, event_hooks=hooks, **options) as client:

@@ -127,6 +127,11 @@ class LoginStore:
         over = not entry.renewed and entry.until is not None and entry.until <= time.time()
         return "expired" if over else "logged in"
 
+    def made_at(self, target: LoginTarget) -> str:
+        """When the login was stored; empty if there is none that holds."""
+        entry = self._read().get(target.key)
+        return entry.at if entry is not None and self.state_of(target) == "logged in" else ""
+
     async def load(self, target: LoginTarget) -> StoredLogin | None:
         """The login for a server, None if there is none.
 
@@ -158,7 +163,7 @@ class LoginStore:
         in_keyring = await self._to_keyring(target.key, login)
         entry = _Entry(
             host=target.host,
-            at=datetime.now(UTC).isoformat(timespec="seconds"),
+            at=datetime.now(UTC).isoformat(),
             until=login.expires_at,
             renewed=login.refresh_token is not None,
             login=None if in_keyring else login,

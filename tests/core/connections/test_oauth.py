@@ -286,6 +286,7 @@ async def test_metadata_of_somebody_else_is_not_believed(notes: Place, store: Lo
             "/resource": {"pr": {**resource, "resource": "https://bank.example/mcp"}, "as": issuer},
             "/issuer": {"pr": resource, "as": {**issuer, "issuer": "https://bank.example"}},
             "/plain": {"pr": {**resource, "authorization_servers": ["http://plain.example"]}, "as": issuer},
+            "/endless": {"pr": resource, "as": {**issuer, "filler": "x" * 300_000}},
             "/page": {
                 "pr": resource,
                 "as": {
@@ -314,6 +315,7 @@ async def test_metadata_of_somebody_else_is_not_believed(notes: Place, store: Lo
             ("/resource", "Protected resource https://bank.example/mcp does not match"),
             ("/issuer", "issuer mismatch"),
             ("/plain", "http://plain.example.* is not encrypted: a login needs https"),
+            ("/endless", "127.0.0.1 sends too much for a login"),
             ("/page", "http://plain.example.* is not encrypted"),
         ):
             message = await failing(LoginTarget("notes", "http", f"{at}{path}", ".mcp.json"), store)
@@ -420,4 +422,17 @@ async def test_the_agent_gets_the_header_of_a_login_by_a_program_and_an_empty_on
     # A login belongs to an address, whatever has its name.
     elsewhere = replace(target, address="https://elsewhere.example/mcp")
     assert await asked(headers.command(elsewhere)) == {"Authorization": ""}
+    # The agent, which alone connects again for it, has what was made elsewhere only once it has asked.
+    assert headers.has_new_login(target.name) is False
+    headers.command(target)
+    assert headers.has_new_login(target.name)
+    await headers.headers(target.name, by_agent=True)
+    assert not headers.has_new_login(target.name)
+    renewed = await headers.headers(target.name, by_agent=True)
+    assert renewed["Authorization"].partition(" ")[2] not in ("", login.access_token)
+    assert not headers.has_new_login(target.name)
+    # One that cannot be had, or does not hold, is not tried again and again.
+    notes.accounts.renewals.clear()
+    assert await headers.headers(target.name, by_agent=True) == {"Authorization": ""}
+    assert not headers.has_new_login(target.name)
     await headers.close()

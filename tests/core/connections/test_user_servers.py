@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from core.connections.oauth.target import OAuthClient
-from core.connections.trust import ServerTrust
+from core.connections.trust import ServerTrust, UserConnections
 from core.connections.user_servers import (
     UnusableServer,
     UserServer,
@@ -377,3 +377,35 @@ def test_a_server_without_a_key_can_have_a_login_with_a_client_as_other_agents_w
         unusable = found[name]
         assert isinstance(unusable, UnusableServer)
         assert f"has an oauth table with a wrong {value}: write clientId" in unusable.problem
+
+
+async def test_a_server_that_can_have_a_login_asks_for_its_header_when_it_is_connected(
+    tmp_path: Path,
+) -> None:
+    url = "https://notes.example/mcp"
+    servers = {
+        "plain": {"url": url},
+        "keyed": {"url": url, "headers": {"Authorization": "Bearer x"}},
+        "events": {"type": "sse", "url": url},
+        "program": {"command": "sh"},
+    }
+    found, trust = written(tmp_path, servers), ServerTrust(tmp_path / "state")
+    connections = UserConnections(
+        found,
+        tmp_path,
+        trust,
+        environ=os.environ,
+        publish=lambda _event: None,
+        interactive=False,
+        login_command=lambda target: f"ask {target.name}",
+        all_trusted=True,
+    )
+    opened = {name: await connect() for name, connect in connections.connectors.items()}
+    helpers = {name: each.servers[name].get("headersHelper") for name, each in opened.items()}
+    assert helpers == {"plain": "ask plain", "keyed": None, "events": "ask events", "program": None}
+    assert opened["plain"].expiry is None
+    expiry = opened["events"].expiry
+    assert expiry is not None
+    assert expiry.matches("Error POSTing to endpoint (HTTP 401): no")
+    assert not expiry.matches("Error POSTing to endpoint (HTTP 500): no")
+    assert not await expiry.is_over()

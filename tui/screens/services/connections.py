@@ -227,7 +227,8 @@ class ConnectionsScreen(RowScreen[McpServer]):
     def _after_login(self, name: str, logged_in: bool | None) -> None:
         if logged_in and self._session is not None:
             self.notify(f"You are logged in to {clean_line(name, 60)}.", markup=False)
-            self._report(self._session.servers.reconnect(name))
+            # If it is being connected already, there is nothing to report.
+            self._session.servers.reconnect(name)
 
     def action_switch(self) -> None:
         """Disable or enable the server under the cursor."""
