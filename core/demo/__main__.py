@@ -13,6 +13,8 @@ import threading
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from core.concurrency.garbage_collection import deferred
+
 if TYPE_CHECKING:
     import uvicorn
 
@@ -50,11 +52,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 async def _serve(listener: socket.socket, pace: float) -> None:
-    import uvicorn
+    with deferred():
+        import uvicorn
 
-    from core.demo.server import make_server
+        from core.demo.server import make_server
 
-    demo = make_server(pace)
+        demo = make_server(pace)
 
     class Server(uvicorn.Server):
         """Announces itself once it is listening."""

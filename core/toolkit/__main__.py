@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
+from core.concurrency.garbage_collection import deferred
 from core.connections.toolkit import SECRETS_SOCKET, SESSION_FILE
 from core.errors import UniversalAgentError
 from core.net.addresses import parse_endpoint
@@ -98,9 +99,10 @@ async def _serve(options: argparse.Namespace, redactor: Redactor) -> None:
 
     # Before the slow imports, as it may fail.
     workspace = Workspace.open(options.workspace, redactor)
-    from core.toolkit.context import ToolContext
-    from core.toolkit.server import build_server
-    from core.web_reader.blacklist import Blacklist
+    with deferred():
+        from core.toolkit.context import ToolContext
+        from core.toolkit.server import build_server
+        from core.web_reader.blacklist import Blacklist
 
     def open_fetcher() -> Fetcher:
         from core.net.client import Fetcher

@@ -16,6 +16,7 @@ from contextlib import suppress
 from importlib import import_module
 from typing import Any
 
+from core.concurrency.garbage_collection import deferred
 from core.errors import ConnectionFailed
 from core.settings.model import Settings
 from core.telemetry.http import OnRequest
@@ -122,18 +123,28 @@ def main() -> int:
         pickle.dump((kind, value), answers)
         answers.flush()
 
+    def answer() -> bool:
+        """Run one function; False if there was nothing to do for a while."""
+        if not select.select([sys.stdin], [], [], _IDLE_SECONDS)[0]:
+            return False
+        name, settings, args = pickle.load(sys.stdin.buffer)  # noqa: S301 - from our own process
+        module, _, function = name.partition(":")
+        try:
+            value = getattr(import_module(module), function)(
+                settings, lambda request: say("request", request), *args
+            )
+        except ConnectionFailed as failure:
+            say("failed", (failure.advice, failure.code))
+        else:
+            say("done", value)
+        return True
+
     with suppress(EOFError, OSError), answers:
-        while select.select([sys.stdin], [], [], _IDLE_SECONDS)[0]:
-            name, settings, args = pickle.load(sys.stdin.buffer)  # noqa: S301 - from our own process
-            module, _, function = name.partition(":")
-            try:
-                value = getattr(import_module(module), function)(
-                    settings, lambda request: say("request", request), *args
-                )
-            except ConnectionFailed as failure:
-                say("failed", (failure.advice, failure.code))
-            else:
-                say("done", value)
+        # The first one imports the SDK.
+        with deferred():
+            goes_on = answer()
+        while goes_on:
+            goes_on = answer()
     return 0
 
 
