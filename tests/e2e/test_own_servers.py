@@ -33,6 +33,7 @@ from core.events.types import (
     ServerTrustAsked,
     SessionStarted,
     ToolCallFinished,
+    ToolCallStarted,
 )
 from core.session.session import Session
 from tests.e2e.added_server import own_home
@@ -56,7 +57,8 @@ for line in sys.stdin:
 
 GROWS = """
 import json, sys
-names = ["grow"]
+names = ["grow", "hang"]
+print("Welcome!", flush=True)
 def note(text):
     print('{"jsonrpc": "2.0", ' + text[1:], flush=True)
 for line in sys.stdin:
@@ -68,6 +70,8 @@ for line in sys.stdin:
             result["protocolVersion"] = asked["params"]["protocolVersion"]
         case "tools/list":
             result = {"tools": [{"name": name, "inputSchema": {"type": "object"}} for name in names]}
+        case "tools/call" if asked["params"]["name"] == "hang":
+            continue
         case "tools/call":
             result = {"content": [{"type": "text", "text": asked["params"]["name"] + " called"}]}
             names.append("more")
@@ -90,7 +94,7 @@ class Model:
 
     def __call__(self, body: dict[str, Any], _results: int) -> Sequence[Block]:
         last = body["messages"][-1]["content"]
-        if isinstance(last, list) and any(block.get("type") == "tool_result" for block in last):
+        if isinstance(last, list) and last[-1].get("type") == "tool_result":
             return [Text("Done.")]
         asked = re.findall(r"Call (\w+) of ([\w-]+)|(?:Look at|Review of) ", json.dumps(body["messages"]))
         tool, server = asked[-1]
@@ -272,6 +276,13 @@ async def test_a_server_of_each_transport_is_called_and_connected_again_when_it_
             assert "quick" in await desk.call("notes")
             # A tool that a server adds can be called at once.
             assert await desk.call("grows", "grow") == "grow called"
+            assert await desk.call("grows", "more") == "more called"
+            # A call that hangs is ended by the person, and the next one works.
+            desk.session.submit("Call hang of grows")
+            await until(lambda: desk.of(ToolCallStarted)[-1].name.endswith("hang"), 30)
+            await desk.session.interrupt()
+            await until(lambda: desk.of(QueryFinished)[-1].status == "interrupted", 30)
+            assert desk.of(ToolCallFinished)[-1].status == "cancelled"
             assert await desk.call("grows", "more") == "more called"
             # Its messages for a log and its progress disturb nothing, and nobody is told.
             assert files_with("canary-of-the-log", desk.session.workspace.path) == []
