@@ -61,7 +61,6 @@ def test_a_whole_research_session_in_a_wide_terminal(tmp_path: Path) -> None:
     assert isinstance(events[-1], SessionFinished)
 
 
-@pytest.mark.smoke
 def test_a_narrow_terminal_has_tabs_the_same_keys_and_questions(tmp_path: Path) -> None:
     """Also: a question notifies a person who is elsewhere, and nobody else, and Escape means no."""
     env = environment(tmp_path, UA_NOTIFY="osc777")

@@ -519,6 +519,7 @@ TOKEN = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVm"
     ],
     ids=["masked", "wide", "rows"],
 )
+@pytest.mark.slow
 def test_a_large_result_takes_a_few_times_its_size_in_memory_at_most(
     workspace: Workspace, aside: WorkerProcess, text: str, most: float
 ) -> None:

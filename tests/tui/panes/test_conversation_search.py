@@ -198,6 +198,7 @@ async def test_matches_across_broken_lines_are_marked_in_both() -> None:
         assert len({row for row in rows(view) for word in ("are", "middle") if word in row}) == 2
 
 
+@pytest.mark.slow
 async def test_ten_thousand_messages_are_searched_in_turns() -> None:
     view = ConversationPane(zone=UTC)
     turns = 0

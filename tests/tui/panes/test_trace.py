@@ -449,6 +449,7 @@ async def test_untrusted_names_and_arguments_are_shown_as_text() -> None:
         assert all(char.isprintable() for char in text)
 
 
+@pytest.mark.slow
 async def test_many_calls_are_found_and_drawn_by_the_screenful(monkeypatch: pytest.MonkeyPatch) -> None:
     view = pane()
     drawn: list[str] = []

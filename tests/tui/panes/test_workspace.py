@@ -262,6 +262,7 @@ def _saved(path: str, copied_to: str | None = None) -> ArtifactSaved:
     return ArtifactSaved(path=path, kind="report", size=1, sha256="0", observer="o", copied_to=copied_to)
 
 
+@pytest.mark.slow
 async def test_a_folder_of_thousands_is_capped_and_lists_more_on_demand(tmp_path: Path) -> None:
     for number in range(FOLDER_CAP + 3):
         (tmp_path / f"f{number:05}").touch()
