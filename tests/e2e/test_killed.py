@@ -12,9 +12,6 @@ from tests.e2e.running import environment, program
 from tests.e2e.serving import free_port
 from tests.e2e.terminal import terminal
 
-WITHIN = 15.0
-"""Seconds; by itself the agent goes on for minutes."""
-
 
 def processes() -> dict[int, tuple[int, str]]:
     """What runs: pid -> the parent's pid, and the command; what has ended and was not noticed is left out."""
@@ -56,4 +53,5 @@ def test_the_agent_and_its_servers_end_with_a_program_that_is_killed(tmp_path: P
         assert any("--output-format stream-json" in what for what in started.values())
         assert any("core.toolkit" in what for what in started.values())
         os.kill(top, signal.SIGKILL)
-        screen.wait_until(lambda: not started.keys() & processes().keys(), within=WITHIN)
+        # By themselves they go on for minutes.
+        screen.wait_until(lambda: not started.keys() & processes().keys())

@@ -38,7 +38,6 @@ LATEST = 0.03
 """Seconds after an event at which the program is killed at the latest: most kills hit between two events."""
 PATIENCE = 60.0
 REPORT = re.compile(r"work_products/(r\d+\.md)")
-CHILDREN_END_WITHIN = 15.0
 
 
 class Moment:
@@ -89,7 +88,7 @@ class Kills:
 
     def check(self) -> tuple[float, str, str]:
         """Compare what is left with what others saw; returns (after how many seconds no child ran, events, lost)."""
-        waited = wait_until(lambda: not processes_in(self.base), CHILDREN_END_WITHIN)
+        waited = wait_until(lambda: not processes_in(self.base), PATIENCE)
         assert waited is not None, f"still running: {processes_in(self.base)}"
         wrong: list[str] = []
         started: set[str] = set()
