@@ -59,6 +59,7 @@ _SETTINGS: Mapping[Destination, Mapping[str, str]] = {
     },
 }
 _LOGGERS = ("opentelemetry.exporter.otlp.proto.http.trace_exporter", "logfire")
+_METRIC_LOGGERS = ("opentelemetry.exporter.otlp.proto.http.metric_exporter", "opentelemetry.sdk.metrics")
 _PROTOBUF = frozenset({"application/x-protobuf", "application/protobuf", "application/octet-stream"})
 
 
@@ -78,7 +79,7 @@ class ExportMonitor(logging.Filter):
         self._on_problem = on_problem
         self._quiet = quiet
         self._reported: set[Destination] = set()
-        self._logged: set[Destination] = set()
+        self._logged: set[Destination | Literal["metrics"]] = set()
         self._sending: dict[int, float] = {}
         self.collector_is_away = False
 
@@ -98,6 +99,8 @@ class ExportMonitor(logging.Filter):
         """Whether a record of the libraries is logged."""
         if record.levelno < logging.WARNING:
             return True
+        if record.name in _METRIC_LOGGERS:
+            return not self._is_logged("metrics")
         # Both destinations use the same exporter, and its messages name neither.
         destination: Destination = "collector" if record.thread in self._sending else "logfire"
         # A traceback after an answer that was reported says nothing new.
@@ -107,10 +110,11 @@ class ExportMonitor(logging.Filter):
         elif destination == "collector":
             self.collector_is_away = True
         # The libraries log every failed attempt.
-        if follows or self._quiet or destination in self._logged:
-            return False
-        self._logged.add(destination)
-        return True
+        return not (follows or self._quiet or self._is_logged(destination))
+
+    def silence_metrics(self) -> None:
+        """Log nothing more about metrics."""
+        self._logged.add("metrics")
 
     @contextmanager
     def sending_to_collector(self) -> Iterator[None]:
@@ -124,11 +128,17 @@ class ExportMonitor(logging.Filter):
 
     def install(self) -> None:
         """Listen to the loggers of the libraries, in place of any earlier monitor."""
-        for name in _LOGGERS:
+        for name in (*_LOGGERS, *_METRIC_LOGGERS):
             logger = logging.getLogger(name)
             for old in [each for each in logger.filters if isinstance(each, ExportMonitor)]:
                 logger.removeFilter(old)
             logger.addFilter(self)
+
+    def _is_logged(self, what: Destination | Literal["metrics"]) -> bool:
+        """Whether a warning about this was logged before; from now on it was."""
+        is_logged = what in self._logged
+        self._logged.add(what)
+        return is_logged
 
     def _report(self, destination: Destination, problem: Advice) -> None:
         self.collector_is_away = self.collector_is_away or destination == "collector"

@@ -162,7 +162,7 @@ class SpanPipeline:
         self._logfire: Logfire | None = None
         self.monitor = ExportMonitor(on_problem)
         processors: list[SpanProcessor] = [self._local]
-        if exports.any:
+        if exports.any or exports.metrics is not None:
             self.monitor.install()
         if exports.collector is not None:
             self._collector = CollectorExporter(self.monitor)
@@ -177,7 +177,7 @@ class SpanPipeline:
             # Slow to import.
             from core.telemetry.metrics import SessionMetrics
 
-            self._metrics = SessionMetrics(resource, content)
+            self._metrics = SessionMetrics(resource, content, self.monitor)
             processors.append(self._metrics)
         if exports.logfire:
             self._logfire = _configured_logfire(

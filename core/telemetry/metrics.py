@@ -6,7 +6,6 @@ conventions where there are some, else `ua_tui.*`. No attribute has an id or a t
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -18,13 +17,13 @@ from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import ReadableSpan, SpanProcessor
 
 from core.events import types as ev
+from core.telemetry.export_errors import ExportMonitor
 from core.telemetry.spans.content import Content
 from core.telemetry.spans.conventions import named
 from core.text import clean_line
 
 __all__ = ["INSTRUMENTS", "Instrument", "SessionMetrics"]
 
-_LOGGERS = ("opentelemetry.exporter.otlp.proto.http.metric_exporter", "opentelemetry.sdk.metrics")
 _NOT_TAKEN = frozenset({404, 405})
 _SHORT_S = (0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92)
 _LONG_S = (0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 6.4, 12.8, 25.6, 51.2, 102.4, 204.8, 409.6)
@@ -86,7 +85,7 @@ class SessionMetrics(SpanProcessor):
     A collector that takes no metrics, such as Phoenix, is not asked again. Another problem is logged once.
     """
 
-    def __init__(self, resource: Resource, content: Content) -> None:
+    def __init__(self, resource: Resource, content: Content, monitor: ExportMonitor) -> None:
         # Slow to import.
         import requests
         from opentelemetry.exporter.otlp.proto.http.metric_exporter import OTLPMetricExporter
@@ -102,12 +101,7 @@ class SessionMetrics(SpanProcessor):
                 return response
 
         self._is_away = self._is_closing = False
-        self._log_filter = _FirstWarning()
-        for name in _LOGGERS:
-            logger = logging.getLogger(name)
-            for old in [each for each in logger.filters if isinstance(each, _FirstWarning)]:
-                logger.removeFilter(old)
-            logger.addFilter(self._log_filter)
+        self._monitor = monitor
         self._exporter = OTLPMetricExporter(session=Session())
         self._provider = MeterProvider(
             [PeriodicExportingMetricReader(self._exporter)], resource, shutdown_on_exit=False
@@ -147,7 +141,7 @@ class SessionMetrics(SpanProcessor):
         """Export the last numbers and stop; with `is_away` only stop, as nobody would take them."""
         self._is_closing = True
         if is_away or self._is_away:
-            self._log_filter.is_silent = True
+            self._monitor.silence_metrics()
             self._exporter.shutdown()
         self._provider.shutdown()
 
@@ -155,7 +149,7 @@ class SessionMetrics(SpanProcessor):
         """Handle the status of an answer, 0 if there was none; called in the thread that exports."""
         self._is_away = not 200 <= status < 400
         if status in _NOT_TAKEN:
-            self._log_filter.is_silent = True
+            self._monitor.silence_metrics()
         if status in _NOT_TAKEN or (self._is_away and self._is_closing):
             # A further attempt would get the same answer, or delay the end.
             self._exporter.shutdown()
@@ -184,15 +178,3 @@ class SessionMetrics(SpanProcessor):
             instrument.add(value, attributes)
         else:
             instrument.record(value, attributes)
-
-
-class _FirstWarning(logging.Filter):
-    """Lets one warning of the exporting library pass, or none if it `is_silent`."""
-
-    is_silent = False
-
-    def filter(self, record: logging.LogRecord) -> bool:
-        if record.levelno < logging.WARNING:
-            return True
-        passes, self.is_silent = not self.is_silent, True
-        return passes
