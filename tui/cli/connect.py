@@ -103,7 +103,9 @@ async def _run(settings: Settings, args: argparse.Namespace) -> int:
             settings = demo_settings(settings, await stack.enter_async_context(demo_servers(0)))
         if not settings.composio_api_key:
             if args.toolkit is not None:
-                return _Reporter(as_json=args.json).failed(args.toolkit.strip().lower(), "no_key", _NO_KEY)
+                slug = args.toolkit.strip().lower()
+                words = f"{clean_line(slug, 60)} is not one of your own MCP servers, and {_NO_KEY}"
+                return _Reporter(as_json=args.json).failed(slug, "no_key", words)
             return _complain(_NO_KEY, EXIT_FAILED)
         from core.concurrency.threads import apart
         from core.connections.composio.accounts import Accounts

@@ -125,8 +125,8 @@ class _Reporter:
         _print(f"Open this link to log in to {self.name}:\n\n  {shown}\n")
         if sys.stdin.isatty():
             _print(
-                "If the browser is on another machine, it ends at an address of localhost that it cannot open:\n"
-                "paste that address here."
+                "A browser on another machine ends at an address of localhost that it cannot\n"
+                "open: paste that address here."
             )
         _print("Waiting for the login. Ctrl+C stops waiting.")
 

@@ -35,6 +35,10 @@ _LATE = Advice(
 _ANSWERED = r"(?:Non-200 status code \(|Error POSTing to endpoint \(HTTP )"
 _TABLE: tuple[tuple[str, Advice], ...] = (
     (r"Server rejected the configured \S+ header \(HTTP (\d+)\)", _REFUSED),
+    (
+        r"Server rejected the Authorization header minted by .*\(HTTP (\d+)\)",
+        Advice("it refused access (HTTP {1})", "check its key, and that your account may use it"),
+    ),
     (r"Dynamic Client Registration", _NO_SIGN_IN),
     (r"(?:Unexpected|Invalid) content type: text/html", _WEB_PAGE),
     (r"(?:Unexpected|Invalid) content type", _NO_SERVER),
@@ -97,7 +101,7 @@ _ROWS = tuple((re.compile(pattern, re.IGNORECASE | re.DOTALL), advice) for patte
 _SAMPLING = re.compile(r"sampling/createMessage|not support sampling|(?<!-32601): Method not found$")
 # The command line refers to how it gets the header with the token; an empty one stands for no login.
 _NO_LOGIN = re.compile(
-    r"Server rejected the Authorization header minted by|rejected the credential from its headersHelper"
+    r"Server rejected the Authorization header minted by .*\(HTTP 401\)|rejected the credential from its headersHelper"
 )
 _TRANSPORT = re.compile(r"(?:SSE|Streamable HTTP) error: ", re.IGNORECASE)
 _MAX_VALUE = 160

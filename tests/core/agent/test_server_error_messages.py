@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from core.agent.mcp.error_messages import describe_server_error, problem_in
+from core.agent.mcp.error_messages import describe_call_error, describe_server_error, problem_in
 from core.agent.mcp.states import ServerStates
 from core.redaction.redactor import Redactor
+
+MINTED = "Server rejected the Authorization header minted by the configured headersHelper"
 
 
 @pytest.mark.parametrize(
@@ -42,6 +44,7 @@ from core.redaction.redactor import Redactor
         ("Unsupported protocol version from the server: 1999-01-01", "it speaks the version 1999-01-01", "update"),
         ("Failed to parse JSON response: 11 validation errors", "it answers, but not as an MCP server does", "address"),
         ("Server stderr: Error: no database", "it ended (Error: no database)", "`ua-tui doctor`"),
+        (f"{MINTED} (HTTP 403). Check that the helper", "it refused access (HTTP 403)", "your account"),
         ("Connection closed", "it ended, or closed the connection", "`ua-tui doctor`"),
         ("TypeError dialing http://REDACTED:x@a.example/", "its address cannot be used (TypeError)", "check"),
     ],
@@ -65,3 +68,28 @@ def test_of_a_secret_in_a_long_error_nothing_is_left_where_it_is_cut() -> None:
 
 def test_what_nobody_knows_is_reported_as_it_came() -> None:
     assert describe_server_error("no such tool: {0}") == "no such tool: {0}"
+
+
+def test_a_server_that_needs_a_login_says_so_and_stays_so_where_a_list_has_no_errors() -> None:
+    states = ServerStates()
+    needs = "MCP server cat needs a login: run `ua-tui connect cat`, or press l in /connections."
+    states.update(
+        [{"name": "cat", "status": "failed", "error": f"{MINTED} (HTTP 401). Check that the helper"}]
+    )
+    (status,) = states.report()
+    assert [(each.status, each.error) for each in status.servers] == [("needs-auth", needs)]
+    # The list at the beginning of a query.
+    assert list(states.report_update([{"name": "cat", "status": "failed"}])) == []
+    states.update([{"name": "cat", "status": "failed", "error": "ECONNREFUSED: away"}])
+    (status,) = states.report()
+    assert status.servers[0].status == "failed"
+    # As the command line says it after a call that was refused.
+    states.update([{"name": "cat", "status": "needs-auth"}])
+    (status,) = states.report()
+    assert (status.servers[0].status, status.servers[0].error) == ("needs-auth", needs)
+    states.update([{"name": "cat", "status": "connected"}])
+    (status,) = states.report()
+    # It is no fault that has to be remembered.
+    assert "login" not in str(status.servers[0].last_error)
+    refused = 'MCP server "cat" rejected the credential from its headersHelper (check the helper)'
+    assert describe_call_error(refused) == needs
