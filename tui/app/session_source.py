@@ -81,4 +81,6 @@ class LiveSource(SessionSource):
         host.frame.prompt.offer_files(session.workspace.path)
         host.frame.prompt.of_agent = lambda: session.commands
         host.frame.prompt.attach_file = session.attach
+        host.frame.prompt.prepare = session.prepare
+        host.frame.prompt.offer_references(session.references)
         await session.start()

@@ -22,12 +22,13 @@ from tui.render.format import middle_cut, tail_cut
 from tui.workers import start_job
 
 if TYPE_CHECKING:
+    from core.agent.mcp.references import ServerReferences
     from tui.graphics.image import Picture, PlacedPicture
     from tui.graphics.store import PictureStore
     from tui.viewers.bodies.picture import PictureHeader
     from tui.viewers.document import Row
 
-__all__ = ["AttachmentBar", "NamedFile", "find_files"]
+__all__ = ["AttachmentBar", "NamedFile", "find_files", "read_resource"]
 
 ROWS = 4
 """The most files that are listed, and the height of a thumbnail."""
@@ -35,19 +36,51 @@ _MOST_COLUMNS = 14
 _TEXT_WIDTH = 34
 _LOWEST_SCREEN = 30
 _HEAD = 64 << 10
+_BEGINNING = 400
 
 
 @dataclass(frozen=True)
 class NamedFile:
-    """A file that a text names: its path as it is written, and what is known of it.
+    """A file or a resource that a text names: its path as it is written, and what is known of it.
 
-    `header` is that of a picture; `problem` says why it cannot be added.
+    `header` is that of a picture; `problem` says why it cannot be added. `copy` is the path of the copy of a resource.
     """
 
     path: str
     facts: str = ""
     header: PictureHeader | None = None
     problem: str = ""
+    copy: str = ""
+    is_resource: bool = False
+
+    @property
+    def sentence(self) -> str:
+        """The problem as a sentence."""
+        return f"{self.problem}." if self.is_resource else f"{clean_line(self.path, 200)} is {self.problem}."
+
+
+async def read_resource(folder: Path, path: str, references: ServerReferences) -> NamedFile:
+    """Read a resource for its preview: what it is, how large it is, and how it begins."""
+    from core.errors import UniversalAgentError
+    from core.storage.files import Root
+    from tui.viewers.bodies.picture import read_header
+
+    reference = references.reference(path)
+    assert reference is not None
+    try:
+        copies = await references.read(*reference)
+        head = await asyncio.to_thread(Root(folder).read, copies[0].path, _HEAD)
+    except UniversalAgentError as error:
+        return NamedFile(path, problem=str(error), is_resource=True)
+    first, header = copies[0], read_header(head)
+    begins = (
+        "" if header is not None else clean_line(head[:_BEGINNING].decode("utf-8", "replace"), _BEGINNING)
+    )
+    extent = f"{header.width:,} × {header.height:,}" if header is not None else ""
+    more = f"{len(copies)} parts" if len(copies) > 1 else ""
+    bytes_ = size(sum(each.size for each in copies))
+    facts = " · ".join(filter(None, (first.media_type, extent, bytes_, more, begins)))
+    return NamedFile(path, facts, header, copy=first.path, is_resource=True)
 
 
 def find_files(folder: Path, paths: Sequence[str]) -> list[NamedFile]:
@@ -153,6 +186,8 @@ class AttachmentBar(Widget):
         self._remove = remove
         self._folder: Path | None = None
         self._paths: tuple[str, ...] = ()
+        self._resources: frozenset[str] = frozenset()
+        self._references: ServerReferences | None = None
         self._files: Sequence[NamedFile] = ()
         self._thumbnails: dict[str, _Thumbnail] = {}
 
@@ -161,12 +196,21 @@ class AttachmentBar(Widget):
         """The files that are shown."""
         return self._files
 
-    def show_files_of(self, text: str, folder: Path | None) -> None:
-        """Show the files that a text names, as soon as they are read."""
-        paths = tuple(dict.fromkeys(each.path for each in mentions_in(text))) if "@" in text else ()
+    def show_files_of(
+        self, text: str, folder: Path | None, references: ServerReferences | None = None
+    ) -> None:
+        """Show the files and the resources that a text names, as soon as they are read."""
+        named = list(mentions_in(text)) if "@" in text else []
+        # A name that is still being typed may already be that of another resource.
+        of_servers = [
+            each for each in named if references is not None and references.reference(each.path) is not None
+        ]
+        unfinished = {each for each in of_servers if not text[each.end : each.end + 1].isspace()}
+        paths = tuple(dict.fromkeys(each.path for each in named if each not in unfinished))
         if (paths, folder) == (self._paths, self._folder):
             return
-        self._paths, self._folder = paths, folder
+        self._paths, self._folder, self._references = paths, folder, references
+        self._resources = frozenset(each.path for each in of_servers).intersection(paths)
         if paths and folder is not None:
             start_job(self, self._read, "attachments")
         else:
@@ -175,13 +219,24 @@ class AttachmentBar(Widget):
     async def _read(self) -> None:
         folder, paths = self._folder, self._paths
         assert folder is not None
-        files = await asyncio.to_thread(find_files, folder, paths)
-        if (folder, paths) != (self._folder, self._paths):
-            return
-        self._show(files)
-        for file in files:
+        resources, references = self._resources, self._references
+        of_folder = [path for path in paths if path not in resources]
+        found = {each.path: each for each in await asyncio.to_thread(find_files, folder, of_folder)}
+        found |= {path: self._known(path) for path in resources}
+        for path in (None, *(each for each in paths if each in resources)):
+            if path is not None and references is not None:
+                found[path] = await read_resource(folder, path, references)
+            if (folder, paths) != (self._folder, self._paths):
+                return
+            self._show([found[each] for each in paths if each in found])
+        for file in self._files:
             if file.header is not None and file.path not in self._thumbnails:
-                await self._draw(folder / file.path, file)
+                await self._draw(folder / (file.copy or file.path), file)
+
+    def _known(self, path: str) -> NamedFile:
+        """A resource as it is shown while it is read."""
+        shown = next((each for each in self._files if each.path == path), None)
+        return shown or NamedFile(path, "reading…", is_resource=True)
 
     def _show(self, files: Sequence[NamedFile]) -> None:
         self._files = files

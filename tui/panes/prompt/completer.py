@@ -1,20 +1,35 @@
-"""The completion of the prompt: offers files and commands while a person types, and inserts what is chosen."""
+"""The completion of the prompt: offers files, resources and commands while a person types, and inserts the choice."""
 
 from __future__ import annotations
 
 import asyncio
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from textual.timer import Timer
 from textual.widget import Widget
 from textual.widgets import TextArea
 
-from tui.panes.prompt.completion import MOST_OFFERED, CompletionList, Offer, Sought, file_offers, sought_at
+from core.errors import UniversalAgentError
+from tui.panes.prompt.completion import (
+    MOST_OFFERED,
+    CompletionList,
+    Offer,
+    Sought,
+    argument_note,
+    file_offers,
+    prompt_offers,
+    resource_offers,
+    server_offers,
+    sought_at,
+)
 from tui.workers import start_job
 
 if TYPE_CHECKING:
+    from core.agent.mcp.contents import Contents
+    from core.agent.mcp.references import ServerReferences
     from tui.panes.prompt.file_index import FileIndex, FoundFile
     from tui.widgets.command import Command
 
@@ -31,6 +46,7 @@ class Completer:
 
     Attributes:
         commands: those that are offered.
+        references: the resources and prompts of MCP servers, which are listed when a server is named.
     """
 
     def __init__(self, area: TextArea, choose: Callable[[Offer], None]) -> None:
@@ -38,6 +54,8 @@ class Completer:
         self._choose = choose
         self._list: CompletionList | None = None
         self.commands: Sequence[Command] = ()
+        self.references: ServerReferences | None = None
+        self._failed: dict[str, str] = {}
         self._index: FileIndex | None = None
         self._files: Sequence[FoundFile] | None = None
         self._scanning = False
@@ -108,6 +126,11 @@ class Completer:
         self._closed_at = None
         self._hide()
 
+    def show_work(self, note: str) -> None:
+        """Show what the prompt is waiting for, until `hide`."""
+        self._hide()
+        self._open("Sending", (), note)
+
     def move(self, by: int) -> None:
         """Move among what is offered."""
         if self._list is not None:
@@ -126,26 +149,39 @@ class Completer:
             )
             return
         row, column = self._area.cursor_location
-        self._area.replace(f"{offer.written} ", (row, sought.column), (row, column))
-        self._area.move_cursor((row, sought.column + len(offer.written) + 1))
+        written = offer.written if offer.continues else f"{offer.written} "
+        self._area.replace(written, (row, sought.column), (row, column))
+        self._area.move_cursor((row, sought.column + len(written)))
         self._hide()
+        if offer.continues or offer.arguments:
+            self.update()
 
     # -- inside -----------------------------------------------------------------------------------
 
     def _show_commands(self, typed: str) -> None:
         from tui.widgets.command import commands_for
 
+        server, colon, name = typed.partition(":")
+        if colon and server in self._servers:
+            self._show_contents(
+                server, lambda contents: prompt_offers(server, name, contents.prompts), "prompts"
+            )
+            return
         found = commands_for(typed, self.commands)
-        if not found:
+        servers = self._offer_servers(typed, "/")
+        if not found and not servers:
             self._hide()
             return
         offers = [
             Offer(f"/{each.name}", f"{each.title} · {each.help}", f"/{each.name}", each) for each in found
         ]
-        self._open("Commands", offers)
+        self._open("Commands", [*offers, *servers])
 
     def _show_choices(self, sought: Sought) -> None:
         """Offer what may follow the name of a command; what is chosen runs it."""
+        if (note := self._arguments_of(sought.command)) is not None:
+            self._open(f"/{sought.command}", (), note)
+            return
         command = next((each for each in self.commands if sought.command in each.names), None)
         if command is None or command.argument is None:
             self._hide()
@@ -162,7 +198,54 @@ class Completer:
         else:
             self._hide()
 
+    @property
+    def _servers(self) -> Sequence[str]:
+        return self.references.servers if self.references is not None else ()
+
+    def _offer_servers(self, typed: str, mark: str) -> list[Offer]:
+        # Naming one again asks it again.
+        self._failed.clear()
+        return server_offers(typed, self._servers, mark)
+
+    def _arguments_of(self, command: str) -> str | None:
+        """What may follow the name of a prompt that is known; None if it is no such name."""
+        server, _, name = command.partition(":")
+        contents = self.references.known(server) if self.references is not None and name else None
+        prompt = contents.prompt(name) if contents is not None else None
+        return None if prompt is None else argument_note(prompt)
+
+    def _show_contents(self, server: str, offers: Callable[[Contents], list[Offer]], what: str) -> None:
+        """Show something of what a server offers, as soon as it has said so."""
+        assert self.references is not None
+        title = f"{what.capitalize()} of {server}"
+        if (contents := self.references.known(server)) is not None:
+            self._open(title, offers(contents), f"No matching {what}.")
+        elif (error := self._failed.get(server)) is not None:
+            self._open(title, (), error)
+        else:
+            self._open(title, (), f"Asking {server}…")
+            start_job(self._area, partial(self._ask_server, server), f"contents/{server}")
+
+    async def _ask_server(self, server: str) -> None:
+        assert self.references is not None
+        try:
+            await self.references.list(server)
+        except UniversalAgentError as error:
+            self._failed[server] = f"{error}."
+        self.update_if_open()
+
     def _show_files(self, typed: str) -> None:
+        server, colon, uri = typed.partition(":")
+        if colon and server in self._servers:
+            from tui.panes.prompt.file_index import search
+
+            self._show_contents(
+                server,
+                lambda contents: resource_offers(server, search(uri, contents.resources, MOST_OFFERED)),
+                "resources",
+            )
+            return
+        servers = self._offer_servers(typed, "@")
         if self._index is None:
             self._open("Files", (), "Opening the session…")
             return
@@ -174,7 +257,8 @@ class Completer:
             return
         from tui.panes.prompt.file_index import search
 
-        offers = file_offers(search(typed, self._files, MOST_OFFERED))
+        files = file_offers(search(typed, self._files, MOST_OFFERED))
+        offers = [*servers, *files] if typed else [*files, *servers]
         self._open("Files", offers, "No matching file." if typed else "No files yet.")
 
     def _open(self, title: str, offers: Sequence[Offer], note: str = "", *, first: bool = True) -> None:
@@ -187,6 +271,7 @@ class Completer:
 
     def _hide(self) -> None:
         self._sought = None
+        self._failed.clear()
         if self._timer is not None:
             self._timer.stop()
             self._timer = None

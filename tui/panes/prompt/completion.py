@@ -1,4 +1,4 @@
-"""What the prompt offers to complete: files after an `@`, commands after a `/` that begins the text."""
+"""What the prompt offers to complete: files and resources after an `@`, commands after a `/` that begins the text."""
 
 from __future__ import annotations
 
@@ -12,19 +12,33 @@ from textual.content import Content
 from textual.style import Style
 from textual.widget import Widget
 
+from core.agent.attachments.mentions import mention_of
+from core.events.units import size
 from tui.render.format import middle_cut, tail_cut
 
 if TYPE_CHECKING:
+    from core.agent.mcp.contents import ServerPrompt, ServerResource
     from tui.panes.prompt.file_index import FoundFile
     from tui.widgets.command import Command
 
-__all__ = ["MOST_OFFERED", "CompletionList", "Offer", "Sought", "file_offers", "sought_at"]
+__all__ = [
+    "MOST_OFFERED",
+    "CompletionList",
+    "Offer",
+    "Sought",
+    "argument_note",
+    "file_offers",
+    "prompt_offers",
+    "resource_offers",
+    "server_offers",
+    "sought_at",
+]
 
 MOST_OFFERED = 50
 ROWS = 8
 _FILE = re.compile(r"""(?:^|(?<=[\s(\["']))@(?:"([^"]*)|([^\s"@]*))$""")
-_COMMAND = re.compile(r"/([\w:-]*)$")
-_ARGUMENT = re.compile(r"/([\w:-]+)\s+(\S*)$")
+_COMMAND = re.compile(r"/([\w:.-]*)$")
+_ARGUMENT = re.compile(r"/([\w:.-]+)\s+(\S*)$")
 
 
 @dataclass(frozen=True)
@@ -44,13 +58,16 @@ class Sought:
 class Offer:
     """One completion: what is shown, and what is inserted or done.
 
-    `written` None means that it cannot be written; `command` is run and not written.
+    `written` None means that it cannot be written; `command` is run and not written. What `continues` is the beginning
+    of a name. A prompt of a server has `arguments`, empty if it takes none; it is None for everything else.
     """
 
     shown: str
     detail: str
     written: str | None
     command: Command | None = None
+    continues: bool = False
+    arguments: str | None = None
 
 
 def sought_at(row: int, before: str) -> Sought | None:
@@ -71,6 +88,53 @@ def file_offers(files: Sequence[FoundFile]) -> list[Offer]:
         mention = file.mention
         offers.append(Offer(file.shown, "" if mention else "its name cannot be typed", mention))
     return offers
+
+
+def server_offers(typed: str, servers: Sequence[str], mark: str) -> list[Offer]:
+    """Offer servers whose resources or prompts may be named after the mark, `@` or `/`."""
+    what = "resources" if mark == "@" else "prompts"
+    return [
+        Offer(f"{mark}{name}:", f"{what} of the MCP server", f"{mark}{name}:", continues=True)
+        for name in servers
+        if typed.casefold() in name.casefold()
+    ]
+
+
+def resource_offers(server: str, resources: Sequence[ServerResource]) -> list[Offer]:
+    """Offer the resources of a server; of a template its beginning."""
+    offers = []
+    for each in resources:
+        kind = "template" if each.is_template else ""
+        bytes_ = size(each.size) if each.size is not None else ""
+        facts = (each.title, each.media_type, kind, bytes_)
+        detail = " · ".join(fact for fact in facts if fact and fact != each.uri)
+        name = f"{server}:{each.uri.partition('{')[0] if each.is_template else each.uri}"
+        written = f"@{name}" if each.is_template else mention_of(name)
+        offers.append(Offer(each.uri, detail, written, continues=each.is_template))
+    return offers
+
+
+def prompt_offers(server: str, typed: str, prompts: Sequence[ServerPrompt]) -> list[Offer]:
+    """Offer the prompts of a server with the words that were typed."""
+    found = [each for each in prompts if typed.casefold() in f"{each.name} {each.about}".casefold()]
+    return [
+        Offer(
+            f"/{server}:{each.name}",
+            " · ".join(filter(None, (each.about, each.hint))),
+            f"/{server}:{each.name}",
+            arguments=each.hint,
+        )
+        for each in found
+    ]
+
+
+def argument_note(prompt: ServerPrompt) -> str:
+    """Describe the arguments of a prompt, the required ones first."""
+    described = (
+        f"{each.name}{'' if each.required else ' (optional)'}{f': {each.about}' if each.about else ''}"
+        for each in prompt.arguments
+    )
+    return " · ".join(described) or "It takes no arguments."
 
 
 class CompletionList(Widget):

@@ -8,6 +8,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol, TypeVar
 
 from core.agent.attachments.mentions import mention_of
 from core.storage.workspace import RECORDS, SAVED_REPORTS
@@ -93,8 +94,19 @@ class FileIndex:
         return FoundFile(shown, shown.casefold(), relative, relative in RECORDS, changed_ns)
 
 
-def search(wanted: str, files: Sequence[FoundFile], limit: int) -> list[FoundFile]:
-    """The best `limit` files whose path has the letters of `wanted` in this order, in any case.
+class Searchable(Protocol):
+    """What can be searched by its text."""
+
+    @property
+    def folded(self) -> str:
+        """The text, in small letters."""
+
+
+_S = TypeVar("_S", bound=Searchable)
+
+
+def search(wanted: str, files: Sequence[_S], limit: int) -> list[_S]:
+    """The best `limit` files, or other things, whose path has the letters of `wanted` in this order, in any case.
 
     A name that begins with it is best, then one that contains it, then a path that does, then letters that are
     close together; among equals the first in `files`. An empty `wanted` gives the first files.

@@ -21,7 +21,7 @@ from textual.widgets import TextArea
 from textual.widgets.text_area import Edit, EditResult
 
 from core.agent.attachments.mentions import Mention, mentions_in
-from core.text import clean_line
+from core.errors import UniversalAgentError
 from tui.keys.keymap import keys_of
 from tui.keys.places import KeyPlace, key_binding
 from tui.panes.prompt.attachments import AttachmentBar
@@ -35,6 +35,7 @@ from tui.widgets.placeholder import ASK
 from tui.workers import start_job
 
 if TYPE_CHECKING:
+    from core.agent.mcp.references import ServerReferences
     from tui.widgets.command import Command
 
 __all__ = ["Prompt"]
@@ -51,6 +52,7 @@ class Prompt(TextArea):
     Attributes:
         of_agent: returns the names of the agent's own commands, which are sent like queries.
         attach_file: adds a file of this machine to the session, and returns what names it; None before there is one.
+        prepare: reads the resources and the prompt of servers that a text names, before it is sent.
     """
 
     PLACE: ClassVar[KeyPlace] = KeyPlace(
@@ -59,6 +61,8 @@ class Prompt(TextArea):
             ("↑ ↓", "older and newer prompts, at the edges"),
             ("↑ when empty", "take back the last queued query"),
             ("@", "name a file; Tab takes, Esc closes"),
+            ("@server:", "name a resource of an MCP server"),
+            ("/server:", "send a prompt of an MCP server"),
             ("Backspace after a file", "removes it"),
             ("/ at the start", "run a command"),
         ),
@@ -129,6 +133,9 @@ class Prompt(TextArea):
         self._refused = ""
         self.of_agent: Callable[[], Collection[str]] = tuple
         self.attach_file: Callable[[Path], Awaitable[str]] | None = None
+        self.prepare: Callable[[str], Awaitable[None]] | None = None
+        self._references: ServerReferences | None = None
+        self._preparing = ""
 
     @property
     def value(self) -> str:
@@ -155,6 +162,11 @@ class Prompt(TextArea):
 
         self._completer.offer_files(FileIndex(folder, saved_reports_of(folder)))
         self._folder = folder
+        self._show_files()
+
+    def offer_references(self, references: ServerReferences | None) -> None:
+        """Offer what MCP servers have when a person names a server."""
+        self._references = self._completer.references = references
         self._show_files()
 
     def show_queue(self, texts: Sequence[str], *, paused: bool = False) -> None:
@@ -204,7 +216,8 @@ class Prompt(TextArea):
             if self._paused:
                 self.post_message(self.SendQueued())
             return
-        if text.startswith("/"):
+        names_any = self._references is not None and self._references.names_any(text)
+        if text.startswith("/") and not names_any:
             from tui.widgets.command import command_problem, typed_command
 
             commands = self._completer.commands
@@ -225,6 +238,28 @@ class Prompt(TextArea):
             self.notify(missing, severity="warning", markup=False)
             return
         self._completer.hide()
+        if not names_any:
+            self._send(text, steer=steer)
+        elif text != self._preparing:
+            self._preparing = text
+            self._completer.show_work("Reading what the query names…")
+            start_job(self, partial(self._prepare, text, steer=steer), "prepare")
+
+    async def _prepare(self, text: str, *, steer: bool) -> None:
+        """Read what a text names of servers, and send it if it has not been changed meanwhile."""
+        assert self.prepare is not None
+        try:
+            await self.prepare(text)
+        except UniversalAgentError as error:
+            self.notify(f"{error}.", severity="warning", markup=False)
+        else:
+            if self.value.strip() == text:
+                self._send(text, steer=steer)
+        finally:
+            self._preparing = ""
+            self._completer.hide()
+
+    def _send(self, text: str, *, steer: bool) -> None:
         self._history.add(text)
         self._refused = ""
         self.load_text("")
@@ -246,7 +281,6 @@ class Prompt(TextArea):
 
     def action_edit_outside(self) -> None:
         """Continue in the person's editor, with pastes written out; a failure leaves the prompt unchanged."""
-        from core.errors import UniversalAgentError
         from tui.terminal.editor import edit_draft
         from tui.terminal.programs import EDITOR, command_of, edit
 
@@ -297,7 +331,8 @@ class Prompt(TextArea):
 
     def _choose(self, offer: Offer) -> None:
         command = offer.command
-        if command is not None and command.arguments == "" and self.text == offer.written:
+        arguments = offer.arguments if command is None else command.arguments
+        if arguments == "" and self.text == offer.written:
             self.action_send()
         elif command is not None and not command.is_query:
             self._run_command(command)
@@ -397,14 +432,12 @@ class Prompt(TextArea):
             assert isinstance(parent, Widget)
             self._files = AttachmentBar(self.remove_file)
             parent.mount(self._files, before=self)
-        self._files.show_files_of(text, self._folder)
+        self._files.show_files_of(text, self._folder, self._references)
 
     def _missing_file(self) -> str:
         """What is wrong with a file that the text names; empty if nothing is."""
         files = self._files.files if self._files is not None else ()
-        return next(
-            (f"{clean_line(each.path, 200)} is {each.problem}." for each in files if each.problem), ""
-        )
+        return next((each.sentence for each in files if each.problem), "")
 
     def remove_file(self, path: str) -> None:
         """Remove the name of a file from the text."""
