@@ -134,8 +134,9 @@ class UserServer:
 
     @property
     def shown(self) -> list[str]:
-        """The same as `NAME=value`; of a secret in the file only its length."""
-        return [masked_variable(name, value).shown for name, value in self.given.items()]
+        """The same as `NAME=value`, and what is set for its login; of a secret in the file only its length."""
+        oauth = {f"oauth.{name}": str(value) for name, value in self._oauth.items()}
+        return [masked_variable(name, value).shown for name, value in {**self.given, **oauth}.items()]
 
     @property
     def secrets(self) -> tuple[str, ...]:

@@ -372,10 +372,14 @@ async def test_the_keyring_has_the_login_if_there_is_one(
         def set_password(self, service: str, username: str, password: str) -> None:
             locked.wait()
 
-    monkeypatch.setattr(stores, "_SECONDS", 0.05)
-    with pytest.raises(ConnectionFailed, match="the keyring with its login did not answer: unlock it"):
-        await LoginStore(state, Locked).load(target)
-    assert await LoginStore(state, Locked).save(replace(target, address="https://b.example"), login) == "file"
+    with monkeypatch.context() as patch:
+        patch.setattr(stores, "_SECONDS", 0.05)
+        with pytest.raises(ConnectionFailed, match="the keyring with its login did not answer: unlock it"):
+            await LoginStore(state, Locked).load(target)
+        assert (
+            await LoginStore(state, Locked).save(replace(target, address="https://b.example"), login)
+            == "file"
+        )
     locked.set()
     assert await store.forget(target)
     assert keys == {}
