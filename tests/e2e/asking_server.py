@@ -1,8 +1,4 @@
-"""An MCP server whose tools ask the person: for a form, for one that cannot be shown, and to open a page.
-
-`asking_server.py` speaks the newest protocol over stdio; with `MCP_PROTOCOL_NEGOTIATION=legacy` in the environment of
-the agent, `ask_in_call` works, too, in which the server waits for the answer in the middle of a call.
-"""
+"""An MCP server over stdio whose tools ask the person: for a form, and to open a page."""
 
 from __future__ import annotations
 
@@ -12,7 +8,6 @@ from mcp.server import MCPServer
 from mcp.server.mcpserver import Context, Elicit, ElicitationResult, Resolve
 from mcp.types import (
     ElicitRequest,
-    ElicitRequestFormParams,
     ElicitRequestURLParams,
     InputRequiredResult,
     ToolAnnotations,
@@ -55,24 +50,6 @@ async def pay(ctx: Context[Any]) -> str | InputRequiredResult:
         return f"answered: {ctx.input_responses!r}"
     page = ElicitRequestURLParams(message="Pay the invoice, please.", url=PAGE, elicitation_id="e1")
     return InputRequiredResult(input_requests={"page": ElicitRequest(params=page)})
-
-
-@server.tool(structured_output=False, annotations=READS)
-async def crowd(ctx: Context[Any]) -> str | InputRequiredResult:
-    """Ask for more than a form can have."""
-    if ctx.input_responses:
-        return f"answered: {ctx.input_responses!r}"
-    fields: Any = {f"guest{number}": {"type": "string"} for number in range(60)}
-    form = ElicitRequestFormParams(
-        message="Who comes?", requested_schema={"type": "object", "properties": fields}
-    )
-    return InputRequiredResult(input_requests={"form": ElicitRequest(params=form)})
-
-
-@server.tool(structured_output=False, annotations=READS)
-async def ask_in_call(ctx: Context[Any]) -> str:
-    """Ask in the middle of a call."""
-    return f"answered: {await ctx.elicit('Which room?', Booking)!r}"
 
 
 if __name__ == "__main__":

@@ -83,8 +83,8 @@ def settings_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     return lambda url: model_settings(tmp_path, url, allow=("mcp__*",))
 
 
-async def opened(settings: Any, events: list[Event], *, interactive: bool) -> Session:
-    session = await compose.compose_session(settings, interactive=interactive, subscribers=(events.append,))
+async def opened(settings: Any, events: list[Event]) -> Session:
+    session = await compose.compose_session(settings, interactive=True, subscribers=(events.append,))
     await session.start()
     return session
 
@@ -92,7 +92,7 @@ async def opened(settings: Any, events: list[Event], *, interactive: bool) -> Se
 async def test_a_server_asks_for_a_form_and_a_page_and_gets_what_the_person_answers(settings_of: Any) -> None:
     events: list[Event] = []
     with scripted_model(calls_a_tool) as url:
-        session = await opened(settings_of(url), events, interactive=True)
+        session = await opened(settings_of(url), events)
         desk = Desk(session, events)
         try:
             asked = await desk.call("booking")
@@ -145,26 +145,3 @@ async def test_a_server_asks_for_a_form_and_a_page_and_gets_what_the_person_answ
         if isinstance(event, ElicitationAsked)
     ]
     assert [event.fields for event in stored] == [event.fields for event in desk.of(ElicitationAsked)]
-
-
-async def test_without_a_person_and_for_a_form_that_cannot_be_shown_the_server_is_declined(
-    settings_of: Any,
-) -> None:
-    events: list[Event] = []
-    with scripted_model(calls_a_tool) as url:
-        session = await opened(settings_of(url), events, interactive=False)
-        desk = Desk(session, events)
-        try:
-            await desk.call("booking")
-            assert "DeclinedElicitation" in await desk.result()
-            await desk.call("crowd")
-            assert "action='decline'" in await desk.result()
-        finally:
-            await session.close("finished")
-    assert [(each.action, each.by) for each in desk.of(ElicitationAnswered)] == [
-        ("decline", "headless"),
-        ("decline", "program"),
-    ]
-    log = (session.workspace.path / "run.log").read_text()
-    assert "What desk asked (“Which room may I book?”) was declined: no one is available to answer." in log
-    assert "its form has 60 fields, and 50 is the limit" in log

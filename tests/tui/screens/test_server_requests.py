@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import msgspec
 import pytest
 from textual.pilot import Pilot
 from textual.widgets import Input, Static
@@ -17,6 +18,7 @@ from tests.tui.files_host import until
 from tui.app.app import UaTuiApp
 from tui.panes.conversation.notices import message_of
 from tui.plain.server_requests import field_lines, server_question, typed_value
+from tui.render.events import EventLines
 from tui.screens.requests.form_fields import FieldRow
 from tui.screens.requests.server_form import ServerFormScreen
 from tui.screens.requests.server_link import ServerLinkScreen
@@ -129,21 +131,30 @@ async def test_a_page_is_opened_only_by_the_person_and_continues_only_then(
         assert session.given == [("p1", "accept", {})]
 
 
-@pytest.mark.parametrize(
-    ("url", "warning"),
-    [
-        ("http://pay.example.com/", "The connection is not encrypted."),
-        ("https://раypal.example/", "letters that can look like others"),
-        ("javascript:alert(1)", "not a web link: copy only"),
-    ],
-)
-async def test_a_page_that_may_be_another_one_is_marked(tmp_path: Path, url: str, warning: str) -> None:
+async def test_a_page_that_may_be_another_one_is_marked(tmp_path: Path) -> None:
     async with at_work(tmp_path) as (session, app, pilot):
-        event = ElicitationAsked(request_id="p1", server="desk", mode="url", url=url)
-        await opened(event, session, app, pilot)
-        assert warning in " ".join(str(each.render()) for each in app.screen.query(Static))
-        await pilot.press("d")
-        await until(lambda: session.given == [("p1", "decline", {})])
+        for url, warning in (
+            ("http://pay.example.com/", "The connection is not encrypted."),
+            ("https://раypal.example/", "letters that can look like others"),
+            ("javascript:alert(1)", "not a web link: copy only"),
+        ):
+            await opened(msgspec.structs.replace(PAGE, url=url), session, app, pilot)
+            assert warning in " ".join(str(each.render()) for each in app.screen.query(Static))
+            await pilot.press("d")
+            await until(lambda: session.given)
+            assert session.given.pop() == ("p1", "decline", {})
+            await shown(app, pilot)
+
+
+def test_a_server_that_was_declined_is_reported_where_nobody_is() -> None:
+    answered = ElicitationAnswered(
+        request_id="f1", server="desk", action="decline", by="headless", message="Which room?\x1b[2J"
+    )
+    lines = EventLines(marks=True)
+    assert lines.of(FORM) is None
+    assert lines.of(answered) == (
+        "  ⊘ What desk asked (“Which room?\ufffd[2J”) was declined: no one is available to answer."
+    )
 
 
 def test_what_was_asked_and_answered_is_in_the_conversation() -> None:
