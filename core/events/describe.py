@@ -560,7 +560,7 @@ def _permission_answered(event: ev.PermissionAnswered, _hints: Hints) -> Descrip
 def _elicitation_asked(event: ev.ElicitationAsked, _hints: Hints) -> Description:
     what = f"{clean_line(event.server)} asks you to open {_host(event.url)}" if event.mode == "url" else ""
     sentence = f"{what or f'{clean_line(event.server)} asks'}: {_line(event.message) or '(no message)'}"
-    return Description("elicitation", sentence, Severity.QUESTION)
+    return Description("request", sentence, Severity.QUESTION)
 
 
 _LONGEST_QUESTION = 200
@@ -580,13 +580,13 @@ def _elicitation_answered(event: ev.ElicitationAnswered, _hints: Hints) -> Descr
         done = (
             f"You agreed to open {_host(event.url)} for {server}" if event.url else f"You answered {server}"
         )
-        return Description("elicitation", f"{done}{question}.", Severity.SUCCESS, details)
+        return Description("request", f"{done}{question}.", Severity.SUCCESS, details)
     if event.by == "person":
         did = "declined" if event.action == "decline" else "cancelled"
-        return Description("elicitation", f"You {did} what {server} asked{question}.", Severity.STOPPED)
+        return Description("request", f"You {did} what {server} asked{question}.", Severity.STOPPED)
     how = _UNANSWERED.get(event.by) or f"was declined: {_line(event.reason)}"
     severity = Severity.WARNING if event.by == "program" else Severity.STOPPED
-    return Description("elicitation", f"What {server} asked{question} {how}.", severity)
+    return Description("request", f"What {server} asked{question} {how}.", severity)
 
 
 def _shown(value: object) -> str:

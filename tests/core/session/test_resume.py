@@ -15,6 +15,7 @@ from core.errors import ConversationGone, JournalError, SettingsError, Workspace
 from core.events.codec import encode_event
 from core.events.types import (
     ConversationCleared,
+    ElicitationAsked,
     Event,
     MessageFinished,
     ObserverFinished,
@@ -130,12 +131,14 @@ def test_everything_without_an_end_gets_one_calls_before_their_query(workspace: 
         SubagentStarted(task_id="a1", tool_use_id="t1", name="helper", description=""),
         ObserverStarted(run_id="r1", observer="media", tool_use_id="t0"),
         PermissionAsked(request_id="p1", tool_name="Bash", input={}, subjects=["Bash"], reason=""),
+        ElicitationAsked(request_id="e1", server="desk", message="Which room?"),
     ]
     ended = [*query(2, None), ObserverStarted(run_id="r2", observer="media", tool_use_id="t0")]
     done = ObserverFinished(run_id="r2", observer="media", tool_use_id="t0", status="skipped")
     ends = list(previous(workspace, begun(), *ended, done, *open_).closing_events())
     # The call of the query that is over has no end either.
     assert [each.event_name for each in ends] == [
+        "elicitation_answered",
         "permission_answered",
         "observer_finished",
         "subagent_finished",

@@ -22,7 +22,7 @@ from tui.render.events import EventLines
 from tui.screens.requests.form_fields import FieldRow
 from tui.screens.requests.server_form import ServerFormScreen
 from tui.screens.requests.server_link import ServerLinkScreen
-from tui.widgets.dialog import Choice
+from tui.widgets.dialog import Box, Choice
 
 SCHEMA = {
     "type": "object",
@@ -107,6 +107,7 @@ async def test_a_form_is_declined_cancelled_or_withdrawn(tmp_path: Path) -> None
         session.bus.publish(PAGE)
         await shown(app, pilot)
         assert isinstance(app.screen, ServerFormScreen)
+        assert "1 more waiting" in str(app.screen.query_one(Box).border_subtitle)
         withdrawn = ElicitationAnswered(request_id="f1", server="desk", action="cancel", by="withdrawn")
         session.bus.publish(withdrawn)
         await until(lambda: isinstance(app.screen, ServerLinkScreen))

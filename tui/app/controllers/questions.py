@@ -129,10 +129,15 @@ class Questions:
                 return PermissionScreen(event, seen=self._seen, folder=folder)
 
     def _show_waiting(self) -> None:
+        if self._shown is None:
+            return
         from tui.screens.requests.permission import PermissionScreen
 
-        if self._shown is not None and isinstance(self._shown[1], PermissionScreen):
-            self._shown[1].show_waiting(len(self._open))
+        (event, dialog), count = self._shown, len(self._open)
+        if isinstance(dialog, PermissionScreen):
+            dialog.show_waiting(count)
+        elif isinstance(event, ElicitationAsked):
+            dialog.show_note(f"{count} more waiting" if count else "")
 
     def _on_answer(self, event: Question, answer: object) -> None:
         if self._shown is not None and self._shown[0] is event:
