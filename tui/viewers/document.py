@@ -25,6 +25,7 @@ __all__ = [
     "Progressive",
     "Row",
     "Rows",
+    "RowsWithLinks",
     "SearchableRows",
     "Stoppable",
     "Text",
@@ -104,6 +105,15 @@ class SearchableRows(Rows, Protocol):
 
     def find(self, needle: str) -> list[Match]:
         """Every occurrence of `needle`, ignoring case, from top to bottom."""
+        ...
+
+
+@runtime_checkable
+class RowsWithLinks(Rows, Protocol):
+    """Rows whose links are not in their text."""
+
+    def links(self) -> Iterator[tuple[int, str, str]]:
+        """Each link from top to bottom: the row in which it begins, its text and its untrusted address."""
         ...
 
 

@@ -304,3 +304,20 @@ def test_a_result_says_that_its_page_can_be_read(tmp_path: Path) -> None:
     assert isinstance(opened, OpenArticle)
     assert opened.page.text == "All of it."
     assert "A" in shown(document)
+
+
+@pytest.mark.parametrize("width", [100, 40])
+def test_the_addresses_of_results_are_links_to_choose_from(tmp_path: Path, width: int) -> None:
+    results = {
+        "query": "q",
+        "results": [
+            {"title": "A", "url": URL},
+            {"title": "B"},
+            {"title": "C", "url": "https://c.example/"},
+            {"title": "A again", "url": URL},
+        ],
+    }
+    body = load(put(tmp_path, "s.json", results)).best
+    found = links_in(body.lay_out(width, THEME), NEVER)
+    assert [(link.text, link.url) for link in found] == [("A", URL), ("C", "https://c.example/")]
+    assert len(found[0].repeated) == 1

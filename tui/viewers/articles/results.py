@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from datetime import datetime
 from typing import Any
@@ -285,6 +285,10 @@ class ResultRows(TableView):
         is_truncated = column == _NOTE_COLUMN and self._table.hits[number].truncated
         return "warn" if is_truncated else super().role(number, column)
 
+    def links(self) -> Iterator[tuple[int, str, str]]:
+        """The addresses of the results that are shown."""
+        return _links_in(self, self._table)
+
 
 class CardRows(TableView):
     """Results as cards of two lines, with an empty line between."""
@@ -343,6 +347,17 @@ class CardRows(TableView):
     def command_at(self, x: int, y: int) -> BodyCommand | None:
         """Return None: cards have no column titles to sort by."""
         return None
+
+    def links(self) -> Iterator[tuple[int, str, str]]:
+        """The addresses of the results that are shown."""
+        return _links_in(self, self._table)
+
+
+def _links_in(rows: TableView, table: ResultsTable) -> Iterator[tuple[int, str, str]]:
+    for entry, number in enumerate(table.order):
+        hit = table.hits[number]
+        if hit.url:
+            yield rows.span(entry)[0], hit.label, hit.url
 
 
 def results_table(value: dict[str, Any], hits: Sequence[Hit], *more: tuple[str, str]) -> ResultsTable:

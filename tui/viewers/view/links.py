@@ -9,7 +9,7 @@ from textual.strip import Strip
 
 from core.concurrency.cancellation import Stop
 from core.text import clean_line
-from tui.viewers.document import Rows
+from tui.viewers.document import Rows, RowsWithLinks
 
 __all__ = ["MAX_LINKS", "FoundLink", "first_from", "links_in"]
 
@@ -60,6 +60,9 @@ def first_from(links: Sequence[FoundLink], row: int) -> int:
 
 
 def _links(rows: Rows, stop: Stop) -> Iterator[FoundLink]:
+    if isinstance(rows, RowsWithLinks):
+        yield from (FoundLink(text, url, row) for row, text, url in rows.links())
+        return
     current: FoundLink | None = None
     for row, text, url in _parts(rows, stop):
         if current is not None and (url == current.url or not (url or text.strip())):
