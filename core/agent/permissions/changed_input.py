@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from core.events.types import ASK_USER
@@ -12,6 +12,7 @@ from core.text import clean_line
 __all__ = ["changes_in", "unmasked"]
 
 _MOST_SHOWN = 200
+_AROUND = 30
 
 
 def unmasked(tool: str, changed: dict[str, Any], shown: Any, original: dict[str, Any]) -> dict[str, Any]:
@@ -43,18 +44,51 @@ def _restored(changed: Any, shown: Any, original: Any) -> Any:
 
 
 def changes_in(changed: Mapping[str, Any], before: Mapping[str, Any]) -> list[str]:
-    """Describe how arguments were changed, a line for each of them."""
-    lines = []
-    for key in dict.fromkeys((*before, *changed)):
-        if key not in changed:
-            lines.append(f"{clean_line(key)}: removed")
-        elif key not in before:
-            lines.append(f"{clean_line(key)}: added {_shown(changed[key])}")
-        elif changed[key] != before[key]:
-            lines.append(f"{clean_line(key)}: {_shown(before[key])} → {_shown(changed[key])}")
-    return lines
+    """Describe how arguments were changed, a line for each value, with its place: `tools[0].arguments.subject`."""
+    return list(_changes("", changed, before))
+
+
+def _changes(place: str, changed: Any, before: Any) -> Iterator[str]:
+    if isinstance(changed, Mapping) and isinstance(before, Mapping):
+        for key in dict.fromkeys((*before, *changed)):
+            name = f"{place}.{clean_line(key)}" if place else clean_line(key)
+            if key not in changed:
+                yield f"{name}: removed"
+            elif key not in before:
+                yield f"{name}: added {_shown(changed[key])}"
+            else:
+                yield from _changes(name, changed[key], before[key])
+    elif isinstance(changed, list) and isinstance(before, list) and len(changed) == len(before):
+        for number, values in enumerate(zip(changed, before, strict=True)):
+            yield from _changes(f"{place}[{number}]", *values)
+    elif changed != before:
+        yield f"{place}: {' → '.join(_differing(_text(before), _text(changed)))}"
+
+
+def _differing(before: str, after: str) -> tuple[str, str]:
+    """Two texts; of long ones the parts that differ, with a few characters around them."""
+    if max(len(before), len(after)) <= _MOST_SHOWN:
+        return _shown(before), _shown(after)
+    head = _same(before, after)
+    tail = _same(before[head:][::-1], after[head:][::-1])
+    start, around = max(0, head - _AROUND), max(0, tail - _AROUND)
+
+    def part(text: str) -> str:
+        end = len(text) - around
+        return _shown(f"{'…' if start else ''}{text[start:end]}{'…' if around else ''}")
+
+    return part(before), part(after)
+
+
+def _same(one: str, other: str) -> int:
+    """How many characters two texts begin with alike."""
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((place for place, (a, b) in pairs if a != b), min(len(one), len(other)))
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def _shown(value: Any) -> str:
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-    return clean_line(text, _MOST_SHOWN) or '""'
+    return clean_line(_text(value), _MOST_SHOWN) or '""'

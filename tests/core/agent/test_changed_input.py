@@ -1,0 +1,35 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from core.agent.permissions.changed_input import changes_in
+
+
+@pytest.mark.parametrize(
+    ("before", "changed", "lines"),
+    [
+        ({"to": "a", "cc": "b"}, {"to": "", "n": 1}, ['to: a → ""', "cc: removed", "n: added 1"]),
+        # The arguments of a tool that runs others are deeper.
+        (
+            {"tools": [{"slug": "S", "arguments": {"subject": "old", "body": "x"}}]},
+            {"tools": [{"slug": "S", "arguments": {"subject": "new", "body": "x", "cc": []}}]},
+            ["tools[0].arguments.subject: old → new", "tools[0].arguments.cc: added []"],
+        ),
+        ({"files": ["a"]}, {"files": ["a", "b"]}, ['files: ["a"] → ["a", "b"]']),
+        ({"a": {"b": 1}}, {"a": "b"}, ['a: {"b": 1} → b']),
+        # Of a long text the part that differs is shown.
+        (
+            {"body": "a" * 300 + "old" + "b" * 300},
+            {"body": "a" * 300 + "new" + "b" * 300},
+            [f"body: …{'a' * 30}old{'b' * 30}… → …{'a' * 30}new{'b' * 30}…"],
+        ),
+        ({"body": "a" * 300}, {"body": "a" * 301}, [f"body: …{'a' * 30} → …{'a' * 31}"]),
+        ({"a": 1}, {"a": 1}, []),
+    ],
+)
+def test_every_change_is_shown_at_its_place(
+    before: dict[str, Any], changed: dict[str, Any], lines: list[str]
+) -> None:
+    assert changes_in(changed, before) == lines
