@@ -12,6 +12,7 @@ import mimetypes
 import re
 import shlex
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any, TypeVar
@@ -38,6 +39,7 @@ from core.text import clean_line
 __all__ = ["Expanded", "PromptCall", "ServerReferences"]
 
 _CALL = re.compile(r"/([A-Za-z0-9][\w-]*):(\S*)(?:\s+(.*))?", re.DOTALL)
+_STARTING, _STARTING_SECONDS = frozenset({"pending", "reconnecting"}), 30.0
 _LONGEST_PROMPT = 200_000
 _MOST_EXPANDED = 50
 # What the agent takes for the name of a file, and reads unasked.
@@ -92,6 +94,7 @@ class ServerReferences:
         self._expanded: dict[str, Expanded] = {}
         self._work: dict[object, asyncio.Task[Any]] = {}
         self._connected: frozenset[str] = frozenset()
+        self._changed = asyncio.Event()
 
     @property
     def servers(self) -> tuple[str, ...]:
@@ -177,6 +180,7 @@ class ServerReferences:
     def handle_event(self, event: Event) -> None:
         """Forget the list of a server that was connected again."""
         if isinstance(event, McpStatus):
+            self._changed.set()
             connected = frozenset(each.name for each in event.servers if each.status == "connected")
             for name in connected - self._connected:
                 self._contents.pop(name, None)
@@ -287,6 +291,7 @@ class ServerReferences:
     # -- servers ----------------------------------------------------------------------------------
 
     async def _ask(self, server: str, request: Callable[[Any], Awaitable[_T]]) -> _T:
+        await self._wait_while_starting(server)
         if server not in self.servers:
             raise ConnectionFailed(
                 f"{server} is not connected: reconnect it with r in /connections", code="unreachable"
@@ -307,6 +312,17 @@ class ServerReferences:
             what = f"log in with ua-tui connect {server}" if error.code == "http_401" else "see ua-tui doctor"
             raise ConnectionFailed(f"{server} cannot be asked ({error}): {what}", code=error.code) from error
         return answer
+
+    async def _wait_while_starting(self, server: str) -> None:
+        """Wait for the end of its start, as a query does."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_STARTING_SECONDS):
+                while (status := self._status(server)) is None or status in _STARTING:
+                    self._changed.clear()
+                    await self._changed.wait()
+
+    def _status(self, server: str) -> str | None:
+        return next((each.status for each in self._states() if each.name == server), None)
 
     async def _once(self, key: object, work: Callable[[], Awaitable[_T]]) -> _T:
         """Do work for all who want its result at the same time; it continues while one of them waits."""

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -125,3 +126,14 @@ async def test_what_was_prepared_is_what_is_sent(desk: Desk) -> None:
 async def test_what_is_too_large_is_not_sent(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("core.agent.mcp.references.LARGEST", 3)
     assert "is larger than 0 MB: name a smaller one" in await error_of(desk, "@notes:notes://today")
+
+
+async def test_a_query_waits_for_a_server_that_is_starting(desk: Desk) -> None:
+    desk.status = "pending"
+    work = asyncio.create_task(desk.references.expand("/notes:review milk"))
+    desk.references.handle_event(McpStatus())
+    await asyncio.sleep(0)
+    assert desk.asked == 0
+    desk.status = "connected"
+    desk.references.handle_event(McpStatus(servers=[McpServer(name="notes", status="connected")]))
+    assert "milk" in (await work).prompt
