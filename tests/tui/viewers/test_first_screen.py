@@ -14,8 +14,11 @@ from core.concurrency.cancellation import NEVER, Stop
 from tests.tui.files_host import hosted, screen_text, until
 from tui.render.markdown import MarkdownTheme
 from tui.screens.files import viewer
+from tui.screens.files.link import LinkScreen
 from tui.screens.files.viewer import ViewerScreen
+from tui.viewers.articles.results import ResultsTable
 from tui.viewers.bodies.markdown import MarkdownBody
+from tui.viewers.bodies.table import TableView
 from tui.viewers.contract import FULL_LIMIT, PREVIEW_LIMIT
 from tui.viewers.document import Document, JoinedBody, Progressive, Rows
 from tui.viewers.registry import load, load_page
@@ -141,6 +144,27 @@ def found(count: int) -> dict[str, object]:
 
 
 class TestSearchResults:
+    async def test_a_key_that_comes_before_the_rows_waits_for_them(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        released = threading.Event()
+        lay_out = ResultsTable.lay_out
+
+        def late(table: ResultsTable, width: int, theme: MarkdownTheme) -> TableView:
+            assert released.wait(60)
+            return lay_out(table, width, theme)
+
+        monkeypatch.setattr(ResultsTable, "lay_out", late)
+        path = tmp_path / "a.json"
+        path.write_text(json.dumps(found(40)))
+        async with hosted(screen=ViewerScreen(path, tmp_path), size=(100, 24)) as (app, pilot):
+            # Only what is selected is shown by now, below the table.
+            await until(lambda: "example.org/1" in screen_text(app))
+            await pilot.press("end", "enter")
+            released.set()
+            await until(lambda: isinstance(app.screen, LinkScreen))
+            await until(lambda: "example.org/40" in screen_text(app))
+
     @pytest.mark.parametrize("packed", [False, True])
     def test_a_preview_shows_all_results_of_a_moderate_file(self, tmp_path: Path, packed: bool) -> None:
         path = tmp_path / ("a.json.zst" if packed else "a.json")

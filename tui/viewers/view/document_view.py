@@ -172,6 +172,7 @@ class DocumentView(ScrollView, can_focus=True):
         self._needle = ""
         self._matches: RowMatches | PlaceMatches = RowMatches()
         self._work: BackgroundWork | None = None
+        self._command: BodyCommand | None = None
         self._place: float | None = None
         self._line = 0
         self._to_end = False
@@ -224,6 +225,7 @@ class DocumentView(ScrollView, can_focus=True):
         `unfinished` if more of it may follow.
         """
         self._set_body(body)
+        self._command = None
         self.full_width = False
         # A request for the end that came before everything was available applies to what follows.
         to_end = self._to_end and (self._is_first or self._unfinished)
@@ -311,6 +313,8 @@ class DocumentView(ScrollView, can_focus=True):
         self._place, self._line = None, 0
         if self._needle:
             await self._find(current)
+        if self._command is not None:
+            self.run_command(self._command)
         self.post_message(self.LaidOut(self))
 
     def _set_rows(self, rows: Rows) -> None:
@@ -427,11 +431,14 @@ class DocumentView(ScrollView, can_focus=True):
         return True
 
     def run_command(self, command: BodyCommand) -> None:
-        """Give the body a command, and show the result."""
+        """Give the body a command, and show the result; one that comes before its rows waits for them."""
         body = self._cursor_body
-        if body is None or self._cursor_rows() is None:
+        if body is None:
             return
         self.release_anchor()
+        if self._cursor_rows() is None:
+            self._command = command
+            return
         outcome = body.execute(command)
         match outcome:
             case OpenLink(url):
@@ -542,9 +549,9 @@ class DocumentView(ScrollView, can_focus=True):
         self._to_end = self._is_first or self._unfinished or self._laid_out is not self._body
 
     def release_anchor(self) -> None:
-        """Forget a request for the end, and the place to return to, as the reader moves elsewhere."""
+        """Forget a waiting command, a request for the end, and the place to return to: the reader moves elsewhere."""
         super().release_anchor()
-        self._to_end, self._place = False, None
+        self._to_end, self._place, self._command = False, None, None
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         """Report that the reader comes near the end."""
@@ -604,12 +611,12 @@ class DocumentView(ScrollView, can_focus=True):
         first, count = rows.span(body.cursor)
         top, height = int(self.scroll_offset.y), self.scrollable_content_region.height
         # The view scrolls here, not the reader.
-        to_end, place = self._to_end, self._place
+        to_end, place, command = self._to_end, self._place, self._command
         if first - rows.head < top:
             self.scroll_to(y=first - rows.head, animate=False, force=True)
         elif first + count > top + height:
             self.scroll_to(y=first + count - height, animate=False, force=True)
-        self._to_end, self._place = to_end, place
+        self._to_end, self._place, self._command = to_end, place, command
 
     # -- mouse ------------------------------------------------------------------------------------
 
