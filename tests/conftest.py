@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis.configuration import set_hypothesis_home_dir
 
-from core.concurrency.garbage_collection import pause_collection, resume_collection
+from core.concurrency.garbage_collection import deferred
 from tests.paths import PROJECT
 
 WORKERS_PER_CORE = 3
@@ -54,15 +54,11 @@ def pytest_configure(config: pytest.Config) -> None:
         config.option.markexpr = ""
 
 
-def pytest_collection() -> None:
-    """Examine no objects while the tests are collected: they are many, and all of them stay."""
-    pause_collection()
-
-
-@pytest.hookimpl(trylast=True)
-def pytest_collection_finish() -> None:
-    """Never examine the tests and the imported modules again."""
-    resume_collection()
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Let the collector examine no test and no imported module: they are many, and all of them stay."""
+    with deferred():
+        return (yield)
 
 
 def pytest_make_parametrize_id(val: object) -> str | None:
