@@ -57,7 +57,9 @@ async def test_one_that_is_not_trusted_is_not_started(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("transport", ["http", "sse"])
-async def test_a_remote_one_lists_its_tools_to_who_has_the_key(tmp_path: Path, transport: str) -> None:
+async def test_a_remote_one_lists_its_tools_to_who_has_the_key_or_a_login(
+    tmp_path: Path, transport: str
+) -> None:
     port = free_port()
     how: dict[str, Any] = {
         "type": transport,
@@ -74,6 +76,22 @@ async def test_a_remote_one_lists_its_tools_to_who_has_the_key(tmp_path: Path, t
         assert refused.status == "failed"
         assert "401" in refused.found
         assert "mistaken" not in refused.found + refused.advice
+
+        # With a login instead.
+        del how["headers"]
+        found = await asked(tmp_path, **how)
+        assert (found.status, found.found) == ("failed", "it needs a login")
+        assert found.advice == "to log in: ua-tui connect notes; the session continues without its tools"
+        server, trust, logins = named(tmp_path, **how), ServerTrust(tmp_path / "state"), LoginStore(tmp_path)
+        assert isinstance(server, UserServer)
+        target = connection_to(server, os.environ, tmp_path).login
+        assert target is not None
+        await logins.save(target, StoredLogin(access_token=KEY))
+        found = await check_user_server(server, tmp_path, environ=os.environ, trust=trust, logins=logins)
+        assert found.status == "ok"
+        await logins.save(target, StoredLogin(access_token="old", expires_at=1.0))
+        found = await check_user_server(server, tmp_path, environ=os.environ, trust=trust, logins=logins)
+        assert found.found == "the login to notes has expired"
 
 
 @pytest.mark.parametrize(
@@ -153,29 +171,6 @@ async def test_a_web_page_is_no_server(tmp_path: Path, transport: str) -> None:
             assert odd.found.startswith(problem)
     away = await asked(tmp_path, type=transport, url="http://127.0.0.1:9/mcp")
     assert away.found == "it does not answer: nothing is listening at its address"
-
-
-async def test_one_that_needs_a_login_is_reached_with_it(tmp_path: Path) -> None:
-    port = free_port()
-    how: dict[str, Any] = {"url": f"http://127.0.0.1:{port}/mcp"}
-    with serving("own_server", port, "http", str(port), "--key", KEY):
-        found = await asked(tmp_path, **how)
-        assert (found.status, found.found) == ("failed", "it needs a login")
-        assert found.advice == "to log in: ua-tui connect notes; the session continues without its tools"
-
-        server, trust, logins = named(tmp_path, **how), ServerTrust(tmp_path / "state"), LoginStore(tmp_path)
-        assert isinstance(server, UserServer)
-        target = connection_to(server, os.environ, tmp_path).login
-        assert target is not None
-        await logins.save(target, StoredLogin(access_token=KEY))
-        found = await check_user_server(server, tmp_path, environ=os.environ, trust=trust, logins=logins)
-        assert (found.status, found.found) == ("ok", "4 tools: take_note, folder, crash, flood")
-        await logins.save(target, StoredLogin(access_token="old", expires_at=1.0))
-        found = await check_user_server(server, tmp_path, environ=os.environ, trust=trust, logins=logins)
-        assert (found.found, found.advice[:30]) == (
-            "the login to notes has expired",
-            "to log in: ua-tui connect note",
-        )
 
 
 async def test_one_that_was_refused_is_said_to_be(tmp_path: Path) -> None:
