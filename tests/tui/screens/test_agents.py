@@ -101,6 +101,16 @@ async def test_what_is_wrong_is_said_of_the_file_under_the_cursor(tmp_path: Path
         await until(lambda: "ua-tui config set skills house-style" in screen_text(app))
 
 
+async def test_a_row_has_one_line_where_its_last_column_has_no_room(tmp_path: Path) -> None:
+    async with agents(tmp_path, size=(60, 24)) as (app, _):
+        screen = app.screen
+        assert isinstance(screen, AgentsScreen)
+        assert screen.rows
+        for width in (57, 25):
+            rows = [screen.row(each, width, chosen=False) for each in screen.rows]
+            assert all(row.cell_length <= width for row in (screen.header(width), *rows))
+
+
 async def test_the_tools_are_checked_again_when_a_server_answers(tmp_path: Path) -> None:
     async with agents(tmp_path) as (app, pilot):
         await pilot.press("j")

@@ -35,6 +35,7 @@ COMMAND = CommandSpec("agents", "Sub-agents and skills", "Source and problems", 
 
 
 _KIND, _STATE, _TOOLS, _MODEL, _FROM = 8, 9, 5, 9, 8
+_LEAST_NAME, _OTHER_COLUMNS = 12, 3 + 2 + _KIND + _STATE + 2 + _TOOLS + 2 + _MODEL + 2 + _FROM
 _LONGEST = 6_000
 _STATES = {
     "ready": ("✓", "$success"),
@@ -132,7 +133,7 @@ class AgentsScreen(RowScreen[RosterEntry]):
         """Lay out the names of the columns."""
         text = (
             f"   {'name':<{_name_room(width)}}  {'kind':<{_KIND}}{'state':<{_STATE}}  {'tools':>{_TOOLS}}"
-            f"  {'model':<{_MODEL}}  from"
+            f"  {'model':<{_MODEL}}  {'from' if _has_origins(width) else ''}"
         )
         return Content.styled(text[:width].rstrip(), MUTED)
 
@@ -148,8 +149,8 @@ class AgentsScreen(RowScreen[RosterEntry]):
             (f"{row.state:<{_STATE}}", "" if chosen else style),
             (f"  {_tools(row):>{_TOOLS}}", MUTED),
             (f"  {set_cell_size(tail_cut(clean_line(row.model) or '–', _MODEL), _MODEL)}", MUTED),
-            (f"  {_FROMS[row.source]}", MUTED),
-        )
+            (f"  {_FROMS[row.source]}" if _has_origins(width) else "", MUTED),
+        ).truncate(width)
 
     def show_details(self) -> None:
         """Show the details of the file under the cursor."""
@@ -198,8 +199,12 @@ def _counts(entries: Sequence[RosterEntry]) -> str:
 
 
 def _name_room(width: int) -> int:
-    others = 3 + 2 + _KIND + _STATE + 2 + _TOOLS + 2 + _MODEL + 2 + _FROM
-    return max(12, min(40, width - others))
+    return max(_LEAST_NAME, min(40, width - _OTHER_COLUMNS))
+
+
+def _has_origins(width: int) -> bool:
+    """Whether there is room for the last column, which the details have, too."""
+    return width >= _LEAST_NAME + _OTHER_COLUMNS
 
 
 def _tools(entry: RosterEntry) -> str:
