@@ -29,7 +29,7 @@ def steps(view: ConversationPane, theme: str, *keys: str) -> Callable[[Pilot[Non
         view.handle_events(events)
         for key in keys:
             await pilot.press(key)
-        await until(lambda: not view.search.active or not view.search.busy)
+            await until(lambda: not view.search.active or not view.search.busy)
         await pilot.pause()
 
     return before

@@ -51,8 +51,10 @@ def steps(pane: WorkspacePane, session: Path, *keys: str) -> Callable[[Pilot[Non
         pane.focus()
         for key in keys:
             await pilot.press(key)
-            await pilot.pause(0.05)
-        await pilot.pause(0.2)
+            await pilot.pause()
+            # What the key has begun to read is there before the next one.
+            await until(lambda: all(each.group == "watch" or each.is_finished for each in pilot.app.workers))
+        await pilot.pause()
 
     return before
 

@@ -167,6 +167,7 @@ async def test_the_viewer_reads_on_in_a_packed_file(tmp_path: Path) -> None:
     async with hosted(screen=screen) as (app, pilot):
         await until(lambda: "line 3" in screen_text(app))
         await ready(app)
+        await until(lambda: screen.view.show_vertical_scrollbar)
         rows = screen.view.row_count
         screen.view.scroll_to(y=rows - 30, animate=False)
         await until(lambda: screen.view.row_count > rows)
