@@ -138,7 +138,7 @@ class CliTransport:
                         continue
                     yield message
                 if message is not None and is_delta(message) and len(chunk) < _MOST_AT_ONCE:
-                    await asyncio.sleep(_BETWEEN_DELTAS)
+                    await self._wait_for_more()
         except anyio.ClosedResourceError:
             pass
         # A process that was killed may leave half a message.
@@ -147,6 +147,19 @@ class CliTransport:
         code = await process.wait()
         if code:
             raise sdk.ProcessError(f"it ended with exit code {code}", exit_code=code)
+
+    async def _wait_for_more(self) -> None:
+        """Let pieces gather in the pipe: otherwise each of them would wake up the event loop."""
+        process = getattr(self._cli._process, "_transport", None)
+        pipe = process.get_pipe_transport(1) if isinstance(process, asyncio.SubprocessTransport) else None
+        if not isinstance(pipe, asyncio.ReadTransport):
+            await asyncio.sleep(_BETWEEN_DELTAS)
+            return
+        pipe.pause_reading()
+        try:
+            await asyncio.sleep(_BETWEEN_DELTAS)
+        finally:
+            pipe.resume_reading()
 
     def _message_in(self, line: str) -> dict[str, Any] | None:
         if len(line) <= self._longest or not line.startswith(_MIRROR):
