@@ -21,7 +21,7 @@ import zstandard
 from core.settings.places import Places
 from core.trust_question.question import read_folder
 from tests.collector import Collector, collector
-from tests.e2e.running import model_environment, program
+from tests.e2e.running import DEADLINE, model_environment, program
 from tests.e2e.scripted_model import Block, Text, Thinking, Use, scripted_model
 
 SERVER = Path(__file__).with_name("leaky_server.py")
@@ -245,7 +245,7 @@ def test_planted_secrets_are_found_nowhere(tmp_path: Path) -> None:
             input=query() + "\n",
             capture_output=True,
             text=True,
-            timeout=110,
+            timeout=DEADLINE,
             check=False,
         )
     assert done.returncode == 0, done.stderr
