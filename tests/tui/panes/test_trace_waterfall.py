@@ -18,6 +18,7 @@ from core.events.types import (
     TokensSpent,
     Usage,
 )
+from tests.tui.files_host import until
 from tests.tui.pane_host import PaneHost, at, finished, hosted, rows, started
 from tests.tui.panes.test_trace import Clock, pane, shown
 from tui.panes.trace.pane import TracePane
@@ -186,7 +187,7 @@ async def test_tokens_and_cost_are_those_of_all_that_worked_for_a_row() -> None:
             ["total", "3", "10.0s", "6B", "3k", "$0.80"],
         ]
         await pilot.resize_terminal(30, 12)
-        assert all(len(row) <= 30 for row in rows(view))
+        await until(lambda: all(len(row) <= 30 for row in rows(view)))
         await pilot.press("m")
         assert "total" not in "".join(shown(view))
 
