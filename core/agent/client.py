@@ -266,6 +266,8 @@ class AgentClient:
         except Exception as error:
             log.info("the agent did not end cleanly: %s", error)
         finally:
+            if self._remembering is not None:
+                self._remembering.finish(0)
             self._transport.kill()
             await self._end_descendants()
             # Not before: without this program, it ends what is left.

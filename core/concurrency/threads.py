@@ -21,7 +21,8 @@ _log = logging.getLogger(__name__)
 class Coalesced:
     """Does one piece of work in its own thread, and repeats it if it was requested again in the meantime.
 
-    The thread exists only while there is work. Exceptions of `work` are logged.
+    The thread begins with the first request and ends with `finish`: to start one each time could fail, or never
+    return, while memory is short. Exceptions of `work` are logged.
 
     Args:
         work: what to do.
@@ -33,23 +34,26 @@ class Coalesced:
         self._work = work
         self._name = name
         self._interval = interval
-        self._finishing = threading.Event()
-        self._lock = threading.Lock()
+        self._changed = threading.Condition()
         self._wanted = False
+        self._finishing = False
         self._thread: threading.Thread | None = None
 
     def request(self) -> None:
         """Request the work, with the state of now."""
-        with self._lock:
+        with self._changed:
             self._wanted = True
-            if self._thread is None:
+            # One that had no memory to wait may have ended.
+            if self._thread is None or not self._thread.is_alive():
                 self._thread = threading.Thread(target=self._run, name=self._name, daemon=True)
                 self._thread.start()
+            self._changed.notify()
 
     def finish(self, timeout: float | None = None) -> bool:
         """Wait until all requested work is done; False if `timeout` seconds were not enough."""
-        self._finishing.set()
-        with self._lock:
+        with self._changed:
+            self._finishing = True
+            self._changed.notify()
             thread = self._thread
         if thread is not None:
             thread.join(timeout)
@@ -58,7 +62,8 @@ class Coalesced:
 
     def _run(self) -> None:
         while True:
-            with self._lock:
+            with self._changed:
+                self._changed.wait_for(lambda: self._wanted or self._finishing)
                 if not self._wanted:
                     self._thread = None
                     return
@@ -67,7 +72,8 @@ class Coalesced:
                 self._work()
             except Exception:
                 _log.exception("%s failed", self._name)
-            self._finishing.wait(self._interval)
+            with self._changed:
+                self._changed.wait_for(lambda: self._finishing, self._interval)
 
 
 def in_loop(callback: Callable[P, object]) -> Callable[P, None]:
