@@ -14,7 +14,7 @@ from core.connections.trust import ServerTrust
 from core.connections.user_servers import UnusableServer, UserServer, connection_to
 from core.doctor.findings import Finding, failed, skipped
 from core.doctor.mcp_probe import probe_server
-from core.errors import Advice, ConnectionFailed
+from core.errors import Advice, ConnectionFailed, WorkspaceError
 from core.settings.model import Settings
 
 __all__ = ["check_toolkit", "check_user_server", "check_web_reader"]
@@ -54,17 +54,19 @@ async def check_user_server(
         connection = connection_to(server, environ, folder)
     except ConnectionFailed as error:
         return _unusable(error.advice)
-    how, login = connection.servers[server.name], None
+    config, login = connection.servers[server.name], None
     to_log_in = f"to log in: ua-tui connect {server.name}; {WITHOUT_TOOLS}"
     if connection.login is not None:
         try:
             login = await current_login(connection.login, logins or LoginStore())
         except ConnectionFailed as error:
             return failed(error.advice.problem, to_log_in)
+        except WorkspaceError as error:
+            return failed(str(error), WITHOUT_TOOLS)
     if login is not None:
-        how = {**how, "headers": {**how["headers"], "Authorization": f"Bearer {login.access_token}"}}
+        config = {**config, "headers": {**config["headers"], "Authorization": f"Bearer {login.access_token}"}}
     return await probe_server(
-        how,
+        config,
         remedy=f"correct it in {server.source}; {WITHOUT_TOOLS}",
         folder=str(folder),
         secrets=(*connection.secrets, *(login.secrets if login is not None else ())),

@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 
 __all__ = ["LOGIN_SECONDS", "Show", "current_login", "log_in"]
 
-_log = logging.getLogger(__name__)
+# The client logs tracebacks with the answers of servers, which may have tokens in them. Its errors are reported here.
+logging.getLogger("mcp.client.auth").setLevel(logging.CRITICAL)
 
 LOGIN_SECONDS = 600.0
 """Seconds that a person has for a login."""
@@ -77,7 +78,7 @@ async def log_in(
 
     Raises:
         ConnectionFailed: the server or a person refused, needs no login, or something is wrong with it.
-        WorkspaceError: the login cannot be stored.
+        WorkspaceError: the logins cannot be read, or this one cannot be stored.
     """
     try:
         check_address(target.address)
@@ -146,7 +147,7 @@ async def current_login(
 
     Raises:
         ConnectionFailed: it has expired and cannot be renewed.
-        WorkspaceError: it cannot be stored.
+        WorkspaceError: the logins cannot be read, or this one cannot be stored.
     """
     login = await store.load(target)
     if login is None or (login.access_token != refused and not login.is_over(_SOON)):
@@ -374,4 +375,12 @@ def _plain(model: Any) -> dict[str, Any] | None:
 
 
 def _reason(error: BaseException) -> str:
-    return clean_line(str(error) or type(error).__name__, _LONGEST)
+    """The text of an error; of an answer that is not valid only what is wrong, as it may have a token in it."""
+    from pydantic import ValidationError
+
+    text = str(error) or type(error).__name__
+    for invalid in (error, error.__context__):
+        if isinstance(invalid, ValidationError):
+            problems = invalid.errors(include_url=False, include_context=False, include_input=False)
+            text = "; ".join(f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in problems)
+    return clean_line(text, _LONGEST)

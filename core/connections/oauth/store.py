@@ -137,8 +137,9 @@ class LoginStore:
 
         Raises:
             ConnectionFailed: it is in a keyring that does not answer or has lost it.
+            WorkspaceError: the file cannot be read.
         """
-        entry = self._read().get(target.key)
+        entry = self._entries().get(target.key)
         if entry is None or entry.login is not None:
             return entry.login if entry is not None else None
         try:
@@ -158,7 +159,7 @@ class LoginStore:
         """Store a login in place of an earlier one; returns where it is.
 
         Raises:
-            WorkspaceError: it cannot be stored.
+            WorkspaceError: it cannot be stored, or the file cannot be read and would be overwritten.
         """
         in_keyring = await self._to_keyring(target.key, login)
         entry = _Entry(
@@ -176,7 +177,7 @@ class LoginStore:
         """Delete the login for a server; returns whether there was one.
 
         Raises:
-            WorkspaceError: the file cannot be written.
+            WorkspaceError: the file cannot be read or written.
         """
         with self._changed() as entries:
             entry = entries.pop(target.key, None)
@@ -230,6 +231,14 @@ class LoginStore:
             return False
 
     def _read(self) -> Mapping[str, _Entry]:
+        """What the file has; nothing if it cannot be read."""
+        try:
+            return self._entries()
+        except WorkspaceError as error:
+            _log.warning("%s", error)
+            return {}
+
+    def _entries(self) -> dict[str, _Entry]:
         path = self._state / _FILE
         try:
             with path.open("rb") as file:
@@ -237,15 +246,17 @@ class LoginStore:
         except FileNotFoundError:
             return {}
         except (OSError, msgspec.MsgspecError) as error:
-            _log.warning("%s cannot be read: %s", path, type(error).__name__)
-            return {}
+            # The text of the error may repeat a token.
+            raise WorkspaceError(
+                f"{path} cannot be read ({type(error).__name__}): correct it or move it away, then log in again"
+            ) from None
 
     @contextmanager
     def _changed(self) -> Iterator[dict[str, _Entry]]:
         root = Root(self._state, create=True)
         with _opened(self._state / _LOCK) as descriptor:
             fcntl.flock(descriptor, fcntl.LOCK_EX)
-            entries = dict(self._read())
+            entries = self._entries()
             yield entries
             root.write(_FILE, msgspec.json.encode(entries))
 

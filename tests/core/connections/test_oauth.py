@@ -6,9 +6,10 @@ import re
 import socket
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
@@ -24,7 +25,7 @@ from core.connections.oauth.network import check_address, login_client
 from core.connections.oauth.redirect import Redirect, receiving
 from core.connections.oauth.store import LoginStore, StoredLogin
 from core.connections.oauth.target import LoginTarget, OAuthClient
-from core.errors import ConnectionFailed, FetchRefused
+from core.errors import ConnectionFailed, FetchRefused, WorkspaceError
 from tests.e2e.oauth_server import Accounts, make_server
 
 
@@ -171,6 +172,58 @@ async def test_a_renewal_that_fails_for_a_moment_loses_nothing(notes: Place, sto
     with pytest.raises(ConnectionFailed, match="notes cannot be reached"):
         await current_login(target, store)
     assert (await store.load(target) or soon).refresh_token == login.refresh_token
+
+
+async def test_a_file_that_cannot_be_read_is_not_overwritten(store: LoginStore, tmp_path: Path) -> None:
+    target = LoginTarget("notes", "http", "https://notes.example/mcp", ".mcp.json")
+    await store.save(target, StoredLogin(access_token="access-0123456789"))
+    file = tmp_path / "state/logins.json"
+    damaged = file.read_bytes()[:-1]
+    file.write_bytes(damaged)
+    assert store.state_of(target) == "no login"
+    changes: list[Callable[[], Awaitable[object]]] = [
+        partial(store.load, target),
+        partial(store.save, target, StoredLogin(access_token="other")),
+        partial(store.forget, target),
+        # Before a person logs in.
+        partial(log_in, target, store, browse),
+    ]
+    for change in changes:
+        with pytest.raises(WorkspaceError, match=r"logins\.json cannot be read .*move it away") as raised:
+            await change()
+        assert "access-0123456789" not in str(raised.value)
+    assert file.read_bytes() == damaged
+
+
+async def test_a_token_in_an_answer_that_is_not_valid_is_neither_logged_nor_shown(
+    store: LoginStore, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def app(scope: Any, _receive: Any, send: Any) -> None:
+        answers = {
+            "/.well-known/oauth-authorization-server": {
+                "issuer": at,
+                "authorization_endpoint": f"{at}/authorize",
+                "token_endpoint": f"{at}/token",
+                "response_types_supported": ["code"],
+            },
+            "/token": {"refresh_token": "renewal-0123456789"},
+        }
+        status = 401 if scope["path"] == "/mcp" else 200 if scope["path"] in answers else 404
+        body = json.dumps(answers.get(scope["path"], {})).encode()
+        await send({"type": "http.response.start", "status": status, "headers": []})
+        await send({"type": "http.response.body", "body": body})
+
+    async def agree(address: str, redirect: Redirect) -> None:
+        state = parse_qs(urlsplit(address).query)["state"][0]
+        assert redirect.paste(f"{redirect.address}?code=c0de&state={state}")
+
+    with listening() as (listener, at), serving(listener, app):
+        client = OAuthClient(client_id="ua-tui-1")
+        target = LoginTarget("notes", "http", f"{at}/mcp", ".mcp.json", client=client)
+        message = await failing(target, store, agree)
+    assert message == "the login to notes was not completed (access_token: Field required): run it again"
+    assert "renewal-0123456789" not in caplog.text
+    assert "Traceback" not in caplog.text
 
 
 async def test_only_the_answer_to_this_login_ends_it(notes: Place, store: LoginStore) -> None:

@@ -92,6 +92,9 @@ async def test_a_remote_one_lists_its_tools_to_who_has_the_key_or_a_login(
         await logins.save(target, StoredLogin(access_token="old", expires_at=1.0))
         found = await check_user_server(server, tmp_path, environ=os.environ, trust=trust, logins=logins)
         assert found.found == "the login to notes has expired"
+        (tmp_path / "logins.json").write_text("{")
+        found = await check_user_server(server, tmp_path, environ=os.environ, trust=trust, logins=logins)
+        assert "logins.json cannot be read" in found.found
 
 
 @pytest.mark.parametrize(
