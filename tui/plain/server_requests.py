@@ -5,7 +5,7 @@ from __future__ import annotations
 from core.agent.elicitation.form import Value, checked_value, field_hint
 from core.errors import FormError
 from core.events.types import ElicitationAsked, FormField
-from core.text import clean, clean_line
+from core.text import clean_line
 from tui.plain.questions import DENIED, Answer, Question
 from tui.terminal.links import browser_link
 
@@ -43,7 +43,7 @@ def field_lines(field: FormField) -> list[str]:
         needed = f"press Enter for {clean_line(_written(field, field.default))}"
     notes = [clean_line(note, 1_000) for note in (field.about, field_hint(field)) if note]
     lines = [f"{clean_line(field.title)} ({needed})", *notes]
-    lines += [f"{number}. {clean(title)}" for number, (_, title) in enumerate(_choices(field), 1)]
+    lines += [f"{number}. {clean_line(title)}" for number, (_, title) in enumerate(_choices(field), 1)]
     return [*lines, "Several numbers are possible, such as 2 3."] if field.kind == "choices" else lines
 
 

@@ -187,6 +187,9 @@ def test_plain_mode_asks_for_one_field_after_the_other() -> None:
     city, nights, breakfast, room, extras, _ = FORM.fields
     assert field_lines(city) == ["City\ufffd (required)", "Where to stay", "at least 2 characters"]
     assert field_lines(room)[1:] == ["1. single", "2. double"]
+    forged = {"type": "string", "oneOf": [{"const": "s", "title": "single\n2. free of charge"}]}
+    (room_of_somebody,) = read_form({"type": "object", "properties": {"room": forged}})
+    assert field_lines(room_of_somebody)[1:] == ["1. single 2. free of charge"]
     assert "nights (press Enter for 3)" in field_lines(nights)
     assert typed_value(nights, "") == 3
     assert typed_value(breakfast, "2") is False
