@@ -53,13 +53,6 @@ _TABLE: tuple[tuple[str, Advice], ...] = (
         Advice("it does not speak TLS ({1})", f"{_ADDRESS} (http:// for a server without TLS)"),
     ),
     (
-        r"(?:\[SSL: CERT\w+\] certificate verify failed: )?(.*\bcertificate\b[^(]*|.*\b(?:CERT|SSL)_.*)",
-        Advice(
-            "its certificate is not accepted ({1})",
-            "renew it, or set SSL_CERT_FILE and NODE_EXTRA_CA_CERTS to the file of the authority that signed it",
-        ),
-    ),
-    (
         r"(?:Server's protocol version is not supported|Unsupported protocol version from the server): (.*)",
         Advice("it speaks the version {1} of MCP, which the agent does not know", "update the server"),
     ),
@@ -95,6 +88,14 @@ _TABLE: tuple[tuple[str, Advice], ...] = (
         Advice("it answers with an error ({1})", f"{_ADDRESS}, or examine the server"),
     ),
     (r"(\w*Error) dialing ", Advice("its address cannot be used ({1})", _ADDRESS)),
+    # The last one, as it matches this word anywhere.
+    (
+        r"(?:\[SSL: CERT\w+\] certificate verify failed: )?(.*\bcertificate\b[^(]*|.*\b(?:CERT|SSL)_.*)",
+        Advice(
+            "its certificate is not accepted ({1})",
+            "renew it, or set SSL_CERT_FILE and NODE_EXTRA_CA_CERTS to the file of the authority that signed it",
+        ),
+    ),
 )
 _ROWS = tuple((re.compile(pattern, re.IGNORECASE | re.DOTALL), advice) for pattern, advice in _TABLE)
 # The command line answers such a request with "Method not found"; most servers do not even send it then.
