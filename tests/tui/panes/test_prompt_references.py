@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
@@ -96,6 +97,34 @@ async def test_nothing_that_was_typed_is_lost_if_it_cannot_be_sent(tmp_path: Pat
         desk.status = "failed"
         await type_text(app, pilot, "@notes:notes://today ")
         assert "notes is not connected: reconnect it with r in /connections" in app.rows()[0]
+        # Enter asks again.
+        desk.status = "connected"
+        await pilot.press("enter")
+        await offered(app, pilot)
+        assert app.sent == ["@notes:notes://today"]
+
+
+async def test_a_query_that_takes_the_place_of_another_is_read_and_sent_once(tmp_path: Path) -> None:
+    async with prompted(tmp_path) as (app, pilot, _desk):
+        asked, answers = [], asyncio.Event()
+
+        async def prepare(text: str) -> None:
+            asked.append(text)
+            await answers.wait()
+
+        app.prompt.prepare = prepare
+        for text in ("/notes:shown", "/notes:shown again"):
+            app.prompt.load_text(text)
+            app.prompt._completer.hide()
+            await pilot.press("enter")
+            await pilot.pause()
+        await pilot.press("enter")
+        await pilot.pause()
+        assert asked == ["/notes:shown", "/notes:shown again"]
+        assert offers(app) == ["Reading what the query names…"]
+        answers.set()
+        await offered(app, pilot)
+        assert app.sent == ["/notes:shown again"]
 
 
 async def test_a_prompt_is_completed_with_its_arguments_and_sent(tmp_path: Path) -> None:

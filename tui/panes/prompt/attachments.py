@@ -53,11 +53,6 @@ class NamedFile:
     copy: str = ""
     is_resource: bool = False
 
-    @property
-    def sentence(self) -> str:
-        """The problem as a sentence."""
-        return f"{self.problem}." if self.is_resource else f"{clean_line(self.path, 200)} is {self.problem}."
-
 
 async def read_resource(folder: Path, path: str, references: ServerReferences) -> NamedFile:
     """Read a resource for its preview: what it is, how large it is, and how it begins."""

@@ -22,6 +22,7 @@ from textual.widgets.text_area import Edit, EditResult
 
 from core.agent.attachments.mentions import Mention, mentions_in
 from core.errors import UniversalAgentError
+from core.text import clean_line
 from tui.keys.keymap import keys_of
 from tui.keys.places import KeyPlace, key_binding
 from tui.panes.prompt.attachments import AttachmentBar
@@ -237,10 +238,12 @@ class Prompt(TextArea):
         if missing := self._missing_file():
             self.notify(missing, severity="warning", markup=False)
             return
+        if names_any and text == self._preparing:
+            return
         self._completer.hide()
         if not names_any:
             self._send(text, steer=steer)
-        elif text != self._preparing:
+        else:
             self._preparing = text
             self._completer.show_work("Reading what the query names…")
             start_job(self, partial(self._prepare, text, steer=steer), "prepare")
@@ -256,8 +259,10 @@ class Prompt(TextArea):
             if self.value.strip() == text:
                 self._send(text, steer=steer)
         finally:
-            self._preparing = ""
-            self._completer.hide()
+            # Another text may have taken its place.
+            if self._preparing == text:
+                self._preparing = ""
+                self._completer.hide()
 
     def _send(self, text: str, *, steer: bool) -> None:
         self._history.add(text)
@@ -437,7 +442,9 @@ class Prompt(TextArea):
     def _missing_file(self) -> str:
         """What is wrong with a file that the text names; empty if nothing is."""
         files = self._files.files if self._files is not None else ()
-        return next((each.sentence for each in files if each.problem), "")
+        # A resource is read again when the query is sent.
+        problems = [each for each in files if each.problem and not each.is_resource]
+        return next((f"{clean_line(each.path, 200)} is {each.problem}." for each in problems), "")
 
     def remove_file(self, path: str) -> None:
         """Remove the name of a file from the text."""
