@@ -17,7 +17,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from core.connections.oauth.flow import current_login
-from core.connections.oauth.store import LoginStore
+from core.connections.oauth.store import LoginStore, StoredLogin
 from core.connections.oauth.target import LoginTarget
 from core.errors import UniversalAgentError
 from core.redaction.sharing import short_path
@@ -64,6 +64,7 @@ class LoginHeaders:
         self._targets: dict[str, LoginTarget] = {}
         self._given: dict[str, str] = {}
         self._used: dict[str, str] = {}
+        self._renewals: set[asyncio.Task[StoredLogin | None]] = set()
         self._server: asyncio.Server | None = None
 
     async def start(self) -> None:
@@ -83,6 +84,8 @@ class LoginHeaders:
         """Stop answering."""
         if self._server is not None:
             self._server.close()
+        for work in self._renewals:
+            work.cancel()
 
     def command(self, target: LoginTarget) -> str:
         """The command that prints the headers for a server."""
@@ -105,10 +108,14 @@ class LoginHeaders:
             return _NO_LOGIN
         if by_agent:
             self._used[name] = self._store.made_at(target)
+        refused = self._given.get(name) if by_agent else None
+        # It continues after the time limit: a renewal that is cancelled may lose the login.
+        work = asyncio.create_task(current_login(target, self._store, refused=refused))
+        self._renewals.add(work)
+        work.add_done_callback(self._renewals.discard)
         try:
             async with asyncio.timeout(_SECONDS):
-                refused = self._given.get(name) if by_agent else None
-                login = await current_login(target, self._store, refused=refused)
+                login = await asyncio.shield(work)
         except (UniversalAgentError, TimeoutError) as error:
             _log.info("there is no login for the server %s: %s", name, error or "it took too long")
             return _NO_LOGIN

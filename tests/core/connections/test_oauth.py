@@ -18,6 +18,7 @@ import httpx
 import pytest
 import uvicorn
 
+from core.connections.oauth import headers as headers_of_logins
 from core.connections.oauth import store as stores
 from core.connections.oauth.flow import current_login, log_in
 from core.connections.oauth.headers import LoginHeaders
@@ -440,6 +441,30 @@ async def test_the_keyring_has_the_login_if_there_is_one(
     keys.clear()
     with pytest.raises(ConnectionFailed, match="the keyring does not have its login any more: log in again"):
         await store.load(target)
+
+
+async def test_a_renewal_that_takes_longer_than_the_agent_waits_is_stored(
+    store: LoginStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target = LoginTarget("notes", "http", "https://notes.example/mcp", ".mcp.json")
+    new, answered, stored = StoredLogin(access_token="access-0123456789"), asyncio.Event(), asyncio.Event()
+
+    async def renewed(*_: Any, **__: Any) -> StoredLogin:
+        await answered.wait()
+        await store.save(target, new)
+        stored.set()
+        return new
+
+    monkeypatch.setattr(headers_of_logins, "current_login", renewed)
+    headers = LoginHeaders(tmp_path, str, store)
+    headers.command(target)
+    monkeypatch.setattr(headers_of_logins, "_SECONDS", 0.01)
+    assert await headers.headers("notes", by_agent=True) == {"Authorization": ""}
+    answered.set()
+    async with asyncio.timeout(10):
+        await stored.wait()
+    assert await store.load(target) == new
+    await headers.close()
 
 
 def test_no_keyring_is_used_that_would_ask_on_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
