@@ -198,7 +198,7 @@ class UserConnections:
         helper = {"headersHelper": self._login_command(connection.login)}
         servers = {name: {**config, **helper} for name, config in connection.servers.items()}
         # Over SSE the agent does not ask for another token when one has expired.
-        expiry = Expiry(_has_expired, _not_over) if connection.login.transport == "sse" else None
+        expiry = Expiry(_has_expired, _never_over) if connection.login.transport == "sse" else None
         return replace(connection, servers=servers, expiry=expiry)
 
     def _decision(self, server: UserServer) -> Decision | None:
@@ -222,8 +222,8 @@ def _has_expired(error: str) -> bool:
     return "(HTTP 401)" in error
 
 
-async def _not_over() -> bool:
-    """Whether its configuration has to change: connecting again is enough."""
+async def _never_over() -> bool:
+    """Its configuration never has to change: connecting again is enough."""
     return False
 
 

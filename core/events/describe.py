@@ -582,11 +582,11 @@ def _elicitation_answered(event: ev.ElicitationAnswered, _hints: Hints) -> Descr
         )
         return Description("request", f"{done}{question}.", Severity.SUCCESS, details)
     if event.by == "person":
-        did = "declined" if event.action == "decline" else "cancelled"
-        return Description("request", f"You {did} what {server} asked{question}.", Severity.STOPPED)
-    how = _UNANSWERED.get(event.by) or f"was declined: {_line(event.reason)}"
+        verb = "declined" if event.action == "decline" else "cancelled"
+        return Description("request", f"You {verb} what {server} asked{question}.", Severity.STOPPED)
+    outcome = _UNANSWERED.get(event.by) or f"was declined: {_line(event.reason)}"
     severity = Severity.WARNING if event.by == "program" else Severity.STOPPED
-    return Description("request", f"What {server} asked{question} {how}.", severity)
+    return Description("request", f"What {server} asked{question} {outcome}.", severity)
 
 
 def _shown(value: object) -> str:

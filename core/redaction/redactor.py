@@ -69,7 +69,7 @@ class Redactor:
         self._search = KnownValues(self._forms)
 
     def add_link(self, url: str) -> None:
-        """Mask a link that may let whoever has it in, unless it names nothing but a host."""
+        """Mask a link that may give access to whoever has it, unless it is only a host."""
         try:
             parts = urlsplit(url)
         except ValueError:

@@ -79,9 +79,10 @@ def _field(name: str, schema: object, required: bool) -> FormField:
     elif kind == "boolean":
         changes = {"kind": kind}
     else:
-        what = _KINDS.get(str(kind), "of an unknown type")
+        description = _KINDS.get(str(kind), "of an unknown type")
         raise FormError(
-            f"the field “{shown}” of its form is {what}, and a form can have only texts, numbers, booleans and choices"
+            f"the field “{shown}” of its form is {description}, "
+            "and a form can have only texts, numbers, booleans and choices"
         )
     return _with_default(msgspec.structs.replace(field, **changes), schema.get("default"))
 
@@ -134,8 +135,8 @@ def field_hint(field: FormField) -> str:
         return _range(field, "choice")
     if field.kind != "text":
         return _range(field, "")
-    what, example = _EXAMPLES.get(field.format, ("", ""))
-    parts = [f"{what}, such as {example}" if what else "", _range(field, "character")]
+    description, example = _EXAMPLES.get(field.format, ("", ""))
+    parts = [f"{description}, such as {example}" if description else "", _range(field, "character")]
     return ", ".join(part for part in parts if part)
 
 
@@ -214,8 +215,8 @@ def _checked_text(field: FormField, raw: object) -> str:
     _refuse_unless(len(raw) <= LONGEST_TEXT, f"The text has more than {LONGEST_TEXT:,} characters.")
     _refuse_unless(_is_within(field, len(raw)), f"Enter {_range(field, 'character')}; this is {len(raw)}.")
     if field.format in _EXAMPLES:
-        what, example = _EXAMPLES[field.format]
-        _refuse_unless(_has_format(raw, field.format), f"Enter {what}, such as {example}.")
+        description, example = _EXAMPLES[field.format]
+        _refuse_unless(_has_format(raw, field.format), f"Enter {description}, such as {example}.")
     return raw
 
 
@@ -239,10 +240,10 @@ def _checked_number(field: FormField, raw: object) -> int | float:
     whole = field.kind == "integer"
     if isinstance(raw, str):
         text = raw.strip()
-        pattern, what = (
+        pattern, description = (
             (_INTEGER, "a whole number, such as 3") if whole else (_NUMBER, "a number, such as 2.5")
         )
-        _refuse_unless(pattern.fullmatch(text) is not None, f"Enter {what}.")
+        _refuse_unless(pattern.fullmatch(text) is not None, f"Enter {description}.")
         raw = int(text) if _INTEGER.fullmatch(text) else float(text)
     if not isinstance(raw, int | float) or isinstance(raw, bool) or (whole and raw != int(raw)):
         raise FormError("Enter a whole number." if whole else "Enter a number.")

@@ -47,7 +47,7 @@ async def ask_server(
         secrets: masked in its errors, which may repeat its command.
 
     Raises:
-        ConnectionFailed: it does not answer, with the code `unreachable` or, without a key that holds, `http_401`; or
+        ConnectionFailed: it does not answer, with the code `unreachable` or, without a valid key, `http_401`; or
             it refuses. The message is a clause.
         TimeoutError: a time limit of the caller has passed.
     """

@@ -102,18 +102,18 @@ class PromptMessage:
 
 
 async def list_contents(client: Any) -> Contents:
-    """List what a server offers; what it says it has nothing of is not asked for."""
+    """List what a server offers; a kind that it does not support is not requested."""
     resources: list[ServerResource] = []
     prompts: list[ServerPrompt] = []
-    can = client.server_capabilities
-    if can is not None and can.resources is not None:
+    offered = client.server_capabilities
+    if offered is not None and offered.resources is not None:
         async for each in _pages(client.list_resources, "resources"):
             if _is_usable(str(each.uri)):
                 resources.append(_resource(each, str(each.uri)))
         async for each in _pages(client.list_resource_templates, "resource_templates"):
             if _is_usable(str(each.uri_template)):
                 resources.append(_resource(each, str(each.uri_template), is_template=True))
-    if can is not None and can.prompts is not None:
+    if offered is not None and offered.prompts is not None:
         async for each in _pages(client.list_prompts, "prompts"):
             if _is_usable(each.name) and not any(map(str.isspace, each.name)):
                 prompts.append(_prompt(each))

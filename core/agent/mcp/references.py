@@ -42,7 +42,7 @@ _CALL = re.compile(r"/([A-Za-z0-9][\w-]*):(\S*)(?:\s+(.*))?", re.DOTALL)
 _STARTING, _STARTING_SECONDS = frozenset({"pending", "reconnecting"}), 30.0
 _LONGEST_PROMPT = 200_000
 _MOST_EXPANDED = 50
-# What the agent takes for the name of a file, and reads unasked.
+# The agent reads a file after such a sign, without a question.
 _NAMES_FILE = re.compile(r"(?<!\w)@(?=\S)")
 _SUFFIXES = {"text/plain": ".txt", "text/markdown": ".md", "application/json": ".json"}
 
@@ -207,8 +207,8 @@ class ServerReferences:
             names = " ".join(f"@{each.path}" for each in files)
             # The agent reads a file only if its name follows a blank.
             blank = "" if mention.start == 0 or text[mention.start - 1].isspace() else " "
-            said = f"{blank}{names} (the resource {_harmless(uri)} of the MCP server {server})"
-            text = text[: mention.start] + said + text[mention.end :]
+            replacement = f"{blank}{names} (the resource {_harmless(uri)} of the MCP server {server})"
+            text = text[: mention.start] + replacement + text[mention.end :]
         return Expanded(text, copies)
 
     async def _read(self, server: str, uri: str) -> tuple[AttachedFile, ...]:
@@ -252,8 +252,8 @@ class ServerReferences:
         contents = await self.list(server)
         prompt = contents.prompt(call.name)
         if prompt is None:
-            what = f"no prompt {clean_line(call.name, 60)}" if call.name else "no prompt without a name"
-            raise AgentError(f"{server} has {what}: type /{server}: for its prompts")
+            missing = f"no prompt {clean_line(call.name, 60)}" if call.name else "no prompt without a name"
+            raise AgentError(f"{server} has {missing}: type /{server}: for its prompts")
         arguments = arguments_of(call, prompt)
         shown = f"/{server}:{clean_line(prompt.name, 60)}"
         try:
@@ -309,8 +309,12 @@ class ServerReferences:
         except ConnectionFailed as error:
             if error.code == "failed":
                 raise
-            what = f"log in with ua-tui connect {server}" if error.code == "http_401" else "see ua-tui doctor"
-            raise ConnectionFailed(f"{server} cannot be asked ({error}): {what}", code=error.code) from error
+            remedy = (
+                f"log in with ua-tui connect {server}" if error.code == "http_401" else "see ua-tui doctor"
+            )
+            raise ConnectionFailed(
+                f"{server} cannot be asked ({error}): {remedy}", code=error.code
+            ) from error
         return answer
 
     async def _wait_while_starting(self, server: str) -> None:
@@ -325,7 +329,7 @@ class ServerReferences:
         return next((each.status for each in self._states() if each.name == server), None)
 
     async def _once(self, key: object, work: Callable[[], Awaitable[_T]]) -> _T:
-        """Do work for all who want its result at the same time; it continues while one of them waits."""
+        """Do work for all who want its result at the same time; it continues if one of them is cancelled."""
 
         async def run() -> _T:
             return await work()
@@ -340,7 +344,7 @@ class ServerReferences:
     def _finish(self, key: object, task: asyncio.Task[Any]) -> None:
         self._work.pop(key, None)
         if not task.cancelled():
-            # Whoever waited has it; one that nobody waits for any more is no news.
+            # Those who wait have its error; asyncio would log one for which nobody waits.
             task.exception()
 
 

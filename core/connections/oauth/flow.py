@@ -110,7 +110,7 @@ async def _log_in(
     provider = _provider(target, exchange, redirect.address, browser)
     try:
         async with login_client(target.address) as client:
-            status = await _knock(client, target, provider)
+            status = await _request_server(client, target, provider)
     except OAuthRegistrationError as error:
         if provider.context.oauth_metadata is None:
             raise _failure("no_login", target) from error
@@ -143,7 +143,7 @@ async def current_login(
     Args:
         target: the server.
         store: has the login.
-        refused: an access token that is not accepted any more, as far as is known.
+        refused: an access token that the server may have refused.
 
     Raises:
         ConnectionFailed: it has expired and cannot be renewed.
@@ -189,8 +189,8 @@ async def _renewed(target: LoginTarget, store: LoginStore, login: StoredLogin) -
             await response.aread()
             if response.status_code in (400, 401):
                 over = min(login.expires_at or time.time(), time.time())
-                spent = StoredLogin(access_token=login.access_token, expires_at=over, client=login.client)
-                await store.save(target, spent)
+                expired = StoredLogin(access_token=login.access_token, expires_at=over, client=login.client)
+                await store.save(target, expired)
                 raise _failure("expired", target)
             if response.status_code != 200:
                 raise _failure("unreachable", target, reason=f"HTTP {response.status_code}")
@@ -204,15 +204,15 @@ async def _renewed(target: LoginTarget, store: LoginStore, login: StoredLogin) -
     return exchange.login
 
 
-async def _knock(client: Any, target: LoginTarget, provider: OAuthClientProvider) -> int:
-    """Make a request to which a server that needs a login answers 401; returns the status in the end."""
+async def _request_server(client: Any, target: LoginTarget, provider: OAuthClientProvider) -> int:
+    """Make a request that a server refuses without a login; returns the last status, after the login."""
     accept = {"Accept": "application/json, text/event-stream"}
-    how: dict[str, Any] = {"headers": {**target.headers, **accept}, "auth": provider}
+    options: dict[str, Any] = {"headers": {**target.headers, **accept}, "auth": provider}
     if target.transport == "http":
-        # A server answers this without a session, or refuses it for the lack of one.
-        how["json"] = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
+        # A server either answers this without a session, or refuses it because there is none.
+        options["json"] = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
     method = "GET" if target.transport == "sse" else "POST"
-    async with client.stream(method, target.address, **how) as response:
+    async with client.stream(method, target.address, **options) as response:
         return int(response.status_code)
 
 
@@ -286,7 +286,7 @@ class _Exchange:
         )
 
     async def set_tokens(self, tokens: OAuthToken) -> None:
-        """Store new tokens at once: those before them may hold no longer."""
+        """Store new tokens immediately: the earlier ones may have become invalid."""
         assert self.provider is not None
         context = self.provider.context
         self.login = StoredLogin(

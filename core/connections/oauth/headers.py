@@ -99,7 +99,7 @@ class LoginHeaders:
         return bool(made_at) and made_at != self._used.get(name)
 
     async def headers(self, name: str, *, by_agent: bool = False) -> dict[str, str]:
-        """The headers for a server; without a token if there is no login that holds.
+        """The headers for a server; without a token if there is no valid login.
 
         The agent asks again only when it connects again: the token that it has may have been refused.
         """

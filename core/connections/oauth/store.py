@@ -50,7 +50,7 @@ class StoredLogin(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
 
     @property
     def secrets(self) -> tuple[str, ...]:
-        """The values that nobody may see."""
+        """The values that are masked everywhere."""
         values = (self.access_token, self.refresh_token, self.client.get("client_secret"))
         return tuple(value for value in values if value)
 
@@ -128,7 +128,7 @@ class LoginStore:
         return "expired" if over else "logged in"
 
     def made_at(self, target: LoginTarget) -> str:
-        """When the login was stored; empty if there is none that holds."""
+        """When the login was stored; empty if there is no valid one."""
         entry = self._read().get(target.key)
         return entry.at if entry is not None and self.state_of(target) == "logged in" else ""
 
@@ -190,7 +190,7 @@ class LoginStore:
 
     @asynccontextmanager
     async def renewing(self) -> AsyncIterator[None]:
-        """Wait until no other session renews a login: what renews it may hold only once.
+        """Wait until no other session renews a login: a refresh token may be valid only once.
 
         Raises:
             ConnectionFailed: one takes too long.

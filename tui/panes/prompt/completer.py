@@ -214,12 +214,12 @@ class Completer:
         prompt = contents.prompt(name) if contents is not None else None
         return None if prompt is None else argument_note(prompt)
 
-    def _show_contents(self, server: str, offers: Callable[[Contents], list[Offer]], what: str) -> None:
+    def _show_contents(self, server: str, offers: Callable[[Contents], list[Offer]], kind: str) -> None:
         """Show something of what a server offers, as soon as it has said so."""
         assert self.references is not None
-        title = f"{what.capitalize()} of {server}"
+        title = f"{kind.capitalize()} of {server}"
         if (contents := self.references.known(server)) is not None:
-            self._open(title, offers(contents), f"No matching {what}.")
+            self._open(title, offers(contents), f"No matching {kind}.")
         elif (error := self._failed.get(server)) is not None:
             self._open(title, (), error)
         else:

@@ -92,9 +92,9 @@ def file_offers(files: Sequence[FoundFile]) -> list[Offer]:
 
 def server_offers(typed: str, servers: Sequence[str], mark: str) -> list[Offer]:
     """Offer servers whose resources or prompts may be named after the mark, `@` or `/`."""
-    what = "resources" if mark == "@" else "prompts"
+    kind = "resources" if mark == "@" else "prompts"
     return [
-        Offer(f"{mark}{name}:", f"{what} of the MCP server", f"{mark}{name}:", continues=True)
+        Offer(f"{mark}{name}:", f"{kind} of the MCP server", f"{mark}{name}:", continues=True)
         for name in servers
         if typed.casefold() in name.casefold()
     ]

@@ -21,8 +21,9 @@ __all__ = ["ServerLinkScreen"]
 
 
 class ServerLinkScreen(Dialog[ServerAnswer | None]):
-    """Shows where the page is; it is opened only when the person says so. Esc cancels, None means no longer needed.
+    """Shows where the page is; it is opened only when the person says so. Esc cancels.
 
+    The result None means that the server no longer waits.
     Continue, which tells the server that the person agreed, is possible once the link was opened or copied.
     """
 
