@@ -46,9 +46,15 @@ def login_target(settings: Settings, name: str) -> LoginTarget | None:
     server = next((each for each in found if each.name == name), None)
     if isinstance(server, UnusableServer):
         raise ConnectionFailed(server.problem)
+    shown = clean_line(name, 60)
+    if server is not None and server.transport == "stdio" and not settings.composio_api_key:
+        raise ConnectionFailed(
+            f"{shown} is a program on this machine: only servers with an address have a login",
+            code="no_login",
+        )
+    # A program may have the name of a toolkit of Composio.
     if server is None or server.transport == "stdio":
         return None
-    shown = clean_line(name, 60)
     if ServerTrust().decision(server, folder) != "trusted":
         raise ConnectionFailed(
             f"{shown} is not trusted in this folder: ua-tui servers trust {shown}", code="untrusted"
