@@ -10,7 +10,7 @@ __all__ = ["ServerLogs", "last_words"]
 
 _LAST = 64 << 10
 # Where a call or a connection begins; what is logged before that is about an earlier one.
-_BEGINS = ('"debug":"Calling MCP tool', '"debug":"Starting connection')
+_CALL, _START = '"debug":"Calling MCP tool', '"debug":"Starting connection'
 _UNEXPLAINED = re.compile(r"(?:MCP error -32000: )?Connection closed|Error POSTing to endpoint: ")
 _CAUSE = re.compile(r"wrote >\S+ to stdout without")
 _FAILED = re.compile(
@@ -42,13 +42,17 @@ class ServerLogs:
                 lines = file.read(_LAST).decode("utf-8", "replace").splitlines()
         except (OSError, ValueError):
             return None
-        failed = False
+        failed = is_earlier = False
         for line in reversed(lines):
-            if any(begins in line for begins in _BEGINS):
+            if _CALL in line or (failed and _START in line):
                 break
             entry = _error_in(line)
             if _CAUSE.match(entry):
+                # The next connection may have begun since.
                 return entry
+            is_earlier = is_earlier or _START in line
+            if is_earlier:
+                continue
             if (found := _FAILED.match(entry)) is not None:
                 if found["status"]:
                     return f"Error POSTing to endpoint (HTTP {found['status']}){found['rest']}"

@@ -58,6 +58,11 @@ def test_a_connection_is_explained_when_the_agent_logs_the_cause_later(tmp_path:
     assert "more than 16 MB" in (report.servers[0].last_error or "")
 
 
+def test_a_connection_is_explained_also_when_the_next_one_has_begun(tmp_path: Path) -> None:
+    write(tmp_path, CALL, {"error": TOO_LONG}, CLOSED, STARTS)
+    assert ServerLogs(tmp_path).cause_of("my_files", "Connection closed") == TOO_LONG
+
+
 @pytest.mark.parametrize(
     "entries",
     [
