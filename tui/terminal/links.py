@@ -1,11 +1,15 @@
-"""Which links may be opened in the browser, and the host to show for them."""
+"""Which links may be opened in the browser, the host to show for them, and opening them."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-__all__ = ["Link", "browser_link"]
+if TYPE_CHECKING:
+    from textual.widget import Widget
+
+__all__ = ["Link", "browser_link", "open_browser_link"]
 
 
 @dataclass(frozen=True)
@@ -34,3 +38,13 @@ def browser_link(url: str) -> Link | None:
         return None
     shown = f"[{ascii_host}]" if ":" in ascii_host else ascii_host
     return Link(url, f"{shown}:{port}" if port else shown)
+
+
+def open_browser_link(widget: Widget, link: Link | None) -> bool:
+    """Open a link in the browser and name its host; returns False for one that only can be copied, and says so."""
+    if link is None:
+        widget.notify("Only http and https links can be opened: copy the link instead.", markup=False)
+        return False
+    widget.app.open_url(link.url)
+    widget.notify(f"Opening {link.host} in the browser", markup=False)
+    return True

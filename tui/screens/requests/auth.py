@@ -19,7 +19,7 @@ from tui.keys.places import LINK, KeyPlace, key_binding
 from tui.screens.requests.arguments import reveal
 from tui.screens.requests.qr import QrCode, qr_rows
 from tui.terminal.copy import copy_text
-from tui.terminal.links import browser_link
+from tui.terminal.links import browser_link, open_browser_link
 from tui.widgets.dialog import Box, Choice, Dialog, Foot, fields
 from tui.workers import start_job
 
@@ -132,13 +132,8 @@ class AuthScreen(Dialog[Outcome | None]):
 
     def action_open(self) -> None:
         """Open the link in the browser; the dialog shows its host."""
-        if not self.accepts_answers:
-            return
-        if self._link is None:
-            self.notify("Only http and https links can be opened: copy the link instead.", markup=False)
-            return
-        self.app.open_url(self._link.url)
-        self.notify(f"Opening {self._link.host} in the browser", markup=False)
+        if self.accepts_answers:
+            open_browser_link(self, self._link)
 
     def action_copy(self) -> None:
         """Copy the link."""

@@ -14,7 +14,7 @@ from tui.keys.places import LINK, KeyPlace, key_binding
 from tui.screens.requests.arguments import reveal, reveal_line
 from tui.screens.requests.server_form import ServerAnswer
 from tui.terminal.copy import copy_text
-from tui.terminal.links import browser_link
+from tui.terminal.links import browser_link, open_browser_link
 from tui.widgets.dialog import Box, Choice, Dialog, Foot, fields
 
 __all__ = ["ServerLinkScreen"]
@@ -82,14 +82,8 @@ class ServerLinkScreen(Dialog[ServerAnswer | None]):
 
     def action_open(self) -> None:
         """Open the link in the browser; the dialog shows its host."""
-        if not self.accepts_answers:
-            return
-        if self._link is None:
-            self.notify("Only http and https links can be opened: copy the link instead.", markup=False)
-            return
-        self.app.open_url(self._link.url)
-        self.notify(f"Opening {self._link.host} in the browser", markup=False)
-        self._allow_to_continue()
+        if self.accepts_answers and open_browser_link(self, self._link):
+            self._allow_to_continue()
 
     def action_copy(self) -> None:
         """Copy the link."""

@@ -23,7 +23,7 @@ from core.errors import ConnectionFailed, UniversalAgentError
 from core.text import clean_line
 from tui.keys.places import LINK, KeyPlace, key_binding
 from tui.terminal.copy import copy_text
-from tui.terminal.links import Link, browser_link
+from tui.terminal.links import Link, browser_link, open_browser_link
 from tui.widgets.dialog import Box, Choice, Dialog, Foot, fields
 from tui.workers import start_job
 
@@ -135,8 +135,7 @@ class LoginScreen(Dialog[bool]):
     def action_open(self) -> None:
         """Open the link again."""
         if self._link is not None:
-            self.app.open_url(self._link.url)
-            self.notify(f"Opening {self._link.host} in the browser", markup=False)
+            open_browser_link(self, self._link)
 
     def action_copy(self) -> None:
         """Copy the link."""
