@@ -21,11 +21,11 @@ from core.provider.probe import ModelVerdict, check_model, shown_server
 from core.redaction.redactor import Redactor
 from core.settings.model import Settings
 from core.telemetry.environment import Exports
-from core.telemetry.export_errors import Destination, ExportMonitor, answer_problem, export_advice
+from core.telemetry.export_errors import ExportMonitor, LibraryLog, answer_problem, export_advice
 from core.text import clean_line
 
 if TYPE_CHECKING:
-    from core.telemetry.exporters import CollectorExporter
+    from opentelemetry.sdk.trace.export import SpanExporter
 
 __all__ = ["check_collector", "check_composio", "check_logfire", "check_session_model", "models_of"]
 
@@ -134,20 +134,18 @@ async def check_collector(exports: Exports, *, within: float) -> Finding:
     done = asyncio.Event()
     wake = in_loop(done.set)
     problems: list[Advice] = []
-    exporters: list[CollectorExporter] = []
+    exporters: list[SpanExporter] = []
 
-    def on_problem(destination: Destination, problem: Advice) -> None:
-        if destination == "collector":
-            problems.append(problem)
-            wake()
+    def on_problem(problem: Advice) -> None:
+        problems.append(problem)
+        wake()
 
     def export() -> None:
         # Slow to import.
-        from core.telemetry.exporters import CollectorExporter
+        from core.telemetry.exporters import collector_exporter
 
-        monitor = ExportMonitor(on_problem, quiet=True)
-        monitor.install()
-        exporters.append(CollectorExporter(monitor))
+        LibraryLog()
+        exporters.append(collector_exporter(ExportMonitor("collector", on_problem, quiet=True)))
         exporters[0].export([])
 
     sending = asyncio.ensure_future(apart(export))

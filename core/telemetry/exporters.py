@@ -11,8 +11,9 @@ import logging
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from opentelemetry.sdk.resources import OTELResourceDetector, Resource
 from opentelemetry.sdk.trace import ReadableSpan, SpanProcessor, TracerProvider
@@ -31,7 +32,7 @@ from core.events.types import Event
 from core.redaction.redactor import Redactor, seal_json
 from core.storage.append_file import AppendFile
 from core.telemetry.environment import Exports
-from core.telemetry.export_errors import Destination, ExportMonitor
+from core.telemetry.export_errors import Destination, ExportMonitor, LibraryLog
 from core.telemetry.http import ServiceRequest
 from core.telemetry.spans.content import Content
 from core.telemetry.spans.conventions import Labels
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
 
     from core.telemetry.metrics import SessionMetrics
 
-__all__ = ["CollectorExporter", "JsonlSpanExporter", "SpanPipeline"]
+__all__ = ["JsonlSpanExporter", "SpanPipeline", "collector_exporter"]
 
 _log = logging.getLogger(__name__)
 
@@ -76,40 +77,6 @@ class JsonlSpanExporter(SpanExporter):
         self._file.close()
 
 
-class CollectorExporter(SpanExporter):
-    """Sends spans to the OTLP collector that the environment names, and reports to the monitor how that goes."""
-
-    def __init__(self, monitor: ExportMonitor) -> None:
-        # Slow to import, and only needed where there is a collector.
-        import requests
-        from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
-
-        def on_response(response: requests.Response, *_more: Any, **_named: Any) -> None:
-            kind = response.headers.get("content-type", "")
-            monitor.on_answer("collector", response.status_code, kind, response.content)
-
-        session = requests.Session()
-        session.hooks["response"].append(on_response)
-        self._exporter = OTLPSpanExporter(session=session)
-        self._monitor = monitor
-        self._is_shut_down = False
-
-    def export(self, spans: Sequence[ReadableSpan]) -> SpanExportResult:
-        """Send finished spans."""
-        with self._monitor.sending_to_collector():
-            result = self._exporter.export(spans)
-        if result is SpanExportResult.SUCCESS:
-            self._monitor.collector_is_away = False
-        return result
-
-    def shutdown(self) -> None:
-        """Stop, without further attempts to send a batch; a second call does nothing."""
-        if not self._is_shut_down:
-            self._is_shut_down = True
-            with self._monitor.sending_to_collector():
-                self._exporter.shutdown()  # type: ignore[no-untyped-call]
-
-
 class _SessionIds(RandomIdGenerator):
     """Gives every span of a session the same trace id, and the first one, its root, a span id chosen before."""
 
@@ -133,9 +100,6 @@ class SpanPipeline:
     is traced. Every span has the `labels`, and inputs and outputs if it `has_content`. `on_problem` is called at most
     once per destination, in some thread, when spans do not arrive there.
 
-    Attributes:
-        monitor: knows the destinations that spans do not reach.
-
     Raises:
         OSError: the file or the state folder cannot be opened.
     """
@@ -158,14 +122,15 @@ class SpanPipeline:
         self._labels = labels
         self._trace_id = trace_id
         self._local = SimpleSpanProcessor(JsonlSpanExporter(path, redactor))
-        self._collector: CollectorExporter | None = None
+        self._collector: SpanExporter | None = None
         self._logfire: Logfire | None = None
-        self.monitor = ExportMonitor(on_problem)
+        self._monitor = ExportMonitor("collector", partial(on_problem, "collector"))
+        logfire_monitor = ExportMonitor("logfire", partial(on_problem, "logfire"))
         processors: list[SpanProcessor] = [self._local]
         if exports.any or exports.metrics is not None:
-            self.monitor.install()
+            LibraryLog(logfire_monitor)
         if exports.collector is not None:
-            self._collector = CollectorExporter(self.monitor)
+            self._collector = collector_exporter(self._monitor)
             # The SDK reads OTEL_BSP_* unless an argument overrides it.
             delay = None if os.environ.get("OTEL_BSP_SCHEDULE_DELAY") else _EXPORT_EVERY_MS
             processors.append(BatchSpanProcessor(self._collector, schedule_delay_millis=delay))
@@ -177,7 +142,7 @@ class SpanPipeline:
             # Slow to import.
             from core.telemetry.metrics import SessionMetrics
 
-            self._metrics = SessionMetrics(resource, content, self.monitor)
+            self._metrics = SessionMetrics(resource, content)
             processors.append(self._metrics)
         if exports.logfire:
             self._logfire = _configured_logfire(
@@ -186,7 +151,7 @@ class SpanPipeline:
                 processors,
                 str(resource.attributes["service.name"]),
                 state_dir,
-                self.monitor,
+                logfire_monitor,
             )
             provider = self._logfire.config.get_tracer_provider().provider
             assert isinstance(provider, TracerProvider)
@@ -229,9 +194,13 @@ class SpanPipeline:
         """Export the spans that have ended; may take as long as the destinations let it."""
         self._provider.force_flush()
 
+    def report_late(self, seconds: float) -> None:
+        """Report a collector that has not answered a request for at least `seconds`."""
+        self._monitor.report_late(seconds)
+
     def give_up(self, *, is_late: bool = False) -> None:
         """Stop sending to a collector that is away, or to any if it `is_late`; may be called in any thread."""
-        if self._collector is not None and (is_late or self.monitor.collector_is_away):
+        if self._collector is not None and (is_late or self._monitor.is_away):
             self._collector.shutdown()
 
     def close(self) -> None:
@@ -242,7 +211,17 @@ class SpanPipeline:
         self.give_up()
         (self._logfire or self._provider).shutdown()
         if self._metrics is not None:
-            self._metrics.close(is_away=self.monitor.collector_is_away)
+            self._metrics.close(is_away=self._monitor.is_away)
+
+
+def collector_exporter(monitor: ExportMonitor) -> SpanExporter:
+    """The SDK's exporter to the OTLP collector that the environment names, with a monitor."""
+    # Slow to import, and only needed where there is a collector.
+    from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+
+    from core.telemetry.export_session import ExportSession
+
+    return OTLPSpanExporter(session=ExportSession(monitor))
 
 
 def _own_provider(
@@ -284,8 +263,7 @@ def _configured_logfire(
         is_query = answer.request.method == "GET"
         if is_query and answer.status_code == 200 and _names_project(answer.content):
             return
-        kind = answer.headers.get("content-type", "")
-        monitor.on_answer("logfire", answer.status_code, kind, answer.content)
+        monitor.on_answer(answer)
         if is_query and answer.status_code == 200:
             # Logfire assumes that the answer names a project; without one its thread would end with a traceback.
             answer._content = _NO_PROJECT

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from opentelemetry.exporter.otlp.proto.http.metric_exporter import OTLPMetricExporter
 from opentelemetry.metrics import Counter, Histogram, Meter
 from opentelemetry.sdk.metrics import MeterProvider
 from opentelemetry.sdk.metrics.export import PeriodicExportingMetricReader
@@ -18,6 +19,7 @@ from opentelemetry.sdk.trace import ReadableSpan, SpanProcessor
 
 from core.events import types as ev
 from core.telemetry.export_errors import ExportMonitor
+from core.telemetry.export_session import ExportSession
 from core.telemetry.spans.content import Content
 from core.telemetry.spans.conventions import named
 from core.text import clean_line
@@ -85,24 +87,11 @@ class SessionMetrics(SpanProcessor):
     A collector that takes no metrics, such as Phoenix, is not asked again. Another problem is logged once.
     """
 
-    def __init__(self, resource: Resource, content: Content, monitor: ExportMonitor) -> None:
-        # Slow to import.
-        import requests
-        from opentelemetry.exporter.otlp.proto.http.metric_exporter import OTLPMetricExporter
-
-        class Session(requests.Session):
-            def send(inner, request: requests.PreparedRequest, **more: Any) -> requests.Response:
-                status = 0
-                try:
-                    response = super().send(request, **more)
-                    status = response.status_code
-                finally:
-                    self._on_answer(status)
-                return response
-
-        self._is_away = self._is_closing = False
-        self._monitor = monitor
-        self._exporter = OTLPMetricExporter(session=Session())
+    def __init__(self, resource: Resource, content: Content) -> None:
+        self._is_closing = False
+        # Its problem is only logged.
+        self._monitor = ExportMonitor("metrics", lambda _problem: None)
+        self._exporter = OTLPMetricExporter(session=ExportSession(self._monitor, self._on_outcome))
         self._provider = MeterProvider(
             [PeriodicExportingMetricReader(self._exporter)], resource, shutdown_on_exit=False
         )
@@ -140,17 +129,13 @@ class SessionMetrics(SpanProcessor):
     def close(self, *, is_away: bool = False) -> None:
         """Export the last numbers and stop; with `is_away` only stop, as nobody would take them."""
         self._is_closing = True
-        if is_away or self._is_away:
-            self._monitor.silence_metrics()
+        if is_away or self._monitor.is_away:
             self._exporter.shutdown()
         self._provider.shutdown()
 
-    def _on_answer(self, status: int) -> None:
+    def _on_outcome(self, status: int) -> None:
         """Handle the status of an answer, 0 if there was none; called in the thread that exports."""
-        self._is_away = not 200 <= status < 400
-        if status in _NOT_TAKEN:
-            self._monitor.silence_metrics()
-        if status in _NOT_TAKEN or (self._is_away and self._is_closing):
+        if status in _NOT_TAKEN or (self._monitor.is_away and self._is_closing):
             # A further attempt would get the same answer, or delay the end.
             self._exporter.shutdown()
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
@@ -20,8 +20,6 @@ from core.text import clean
 __all__ = ["read_spans"]
 
 _LONGEST = 4_000
-_DEEPEST = 8
-_SAMPLED = TraceFlags(TraceFlags.SAMPLED)
 # The protocol has 0 for a kind that is not stated, then the kinds in the order of the API.
 _KINDS = dict(enumerate((SpanKind.INTERNAL, *SpanKind)))
 _CODES = {code.value: code for code in StatusCode}
@@ -48,12 +46,10 @@ def read_spans(
 
 
 def _span(
-    span: trace_pb2.Span,
-    resource: Resource,
-    scope: InstrumentationScope,
-    redactor: Redactor,
-    labels: Labels,
+    span: trace_pb2.Span, resource: Resource, scope: InstrumentationScope, redactor: Redactor, labels: Labels
 ) -> ReadableSpan:
+    code = _CODES.get(span.status.code, StatusCode.UNSET)
+    reason = _text(span.status.message, redactor) if code is StatusCode.ERROR else None
     return ReadableSpan(
         name=_text(span.name, redactor),
         context=_context(span.trace_id, span.span_id),
@@ -69,7 +65,7 @@ def _span(
             for link in span.links
         ],
         kind=_KINDS.get(span.kind, SpanKind.INTERNAL),
-        status=_status(span.status, redactor),
+        status=Status(code, reason),
         start_time=span.start_time_unix_nano,
         end_time=span.end_time_unix_nano,
         instrumentation_scope=scope,
@@ -77,42 +73,27 @@ def _span(
 
 
 def _context(trace_id: bytes, span_id: bytes) -> SpanContext:
-    return SpanContext(
-        int.from_bytes(trace_id), int.from_bytes(span_id), is_remote=True, trace_flags=_SAMPLED
-    )
-
-
-def _status(status: trace_pb2.Status, redactor: Redactor) -> Status:
-    code = _CODES.get(status.code, StatusCode.UNSET)
-    return Status(code, _text(status.message, redactor) if code is StatusCode.ERROR else None)
+    flags = TraceFlags(TraceFlags.SAMPLED)
+    return SpanContext(int.from_bytes(trace_id), int.from_bytes(span_id), is_remote=True, trace_flags=flags)
 
 
 def _attributes(pairs: Iterable[KeyValue], redactor: Redactor) -> dict[str, Any]:
-    found: Mapping[str, Any] = {pair.key: _plain(pair.value, redactor, 0) for pair in pairs}
-    masked = redactor.redact_value({name: value for name, value in found.items() if value is not None})
-    return dict(masked)
+    found = {pair.key: _plain(pair.value, redactor) for pair in pairs if pair.value.WhichOneof("value")}
+    return dict(redactor.redact_value(found))
 
 
-def _plain(value: AnyValue, redactor: Redactor, depth: int) -> Any:
-    """Convert a value to the type of an attribute: string, number, boolean or list of strings."""
-    match value.WhichOneof("value"):
+def _plain(value: AnyValue, redactor: Redactor) -> Any:
+    """Convert a value to the type of an attribute: text, number, boolean or list of texts."""
+    match kind := value.WhichOneof("value"):
         case "string_value":
             return _text(value.string_value, redactor)
-        case "bool_value":
-            return value.bool_value
-        case "int_value":
-            return value.int_value
-        case "double_value":
-            return value.double_value
-        case "array_value" if depth < _DEEPEST:
-            return [
-                each if isinstance(each, str) else str(each)
-                for item in value.array_value.values
-                if (each := _plain(item, redactor, depth + 1)) is not None
-            ]
-        case None:
-            return None
-        case kind:
+        case "bool_value" | "int_value" | "double_value":
+            return getattr(value, kind)
+        case "array_value":
+            # An attribute is no list of lists.
+            items = (each for each in value.array_value.values if each.WhichOneof("value") != "array_value")
+            return [str(_plain(each, redactor)) for each in items]
+        case _:
             return f"({kind})"
 
 

@@ -59,14 +59,13 @@ class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     timeout = _TIMEOUT_SECONDS
 
-    def __init__(self, expected_path: str, on_body: Callable[[bytes], object], *request: Any) -> None:
-        self._expected_path = expected_path
-        self._on_body = on_body
+    def __init__(self, path: str, on_body: Callable[[bytes], object], *request: Any) -> None:
+        self._secret, self._on_body = path.encode(), on_body
         super().__init__(*request)
 
     def do_POST(self) -> None:
         """Receive the spans of one request."""
-        if not secrets.compare_digest(self.path.encode(), self._expected_path.encode()):
+        if not secrets.compare_digest(self.path.encode(), self._secret):
             self._answer(404)
             return
         try:

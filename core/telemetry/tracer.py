@@ -219,7 +219,7 @@ class Tracer:
         except TimeoutError:
             if self._pipeline is not None:
                 # Half the time, so that an export that started late is not reported.
-                self._pipeline.monitor.report_late(deadline / 2)
+                self._pipeline.report_late(deadline / 2)
         finally:
             self._end_flush = _do_nothing
 

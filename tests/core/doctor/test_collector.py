@@ -65,3 +65,11 @@ async def test_without_any_destination_the_advice_says_that_nothing_is_exported(
     assert "nothing is exported" in alone.advice
     assert "nothing is exported" not in beside.advice
     assert "spans.jsonl" in beside.advice
+
+
+async def test_a_header_that_cannot_be_sent_is_not_repeated(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:9")
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_HEADERS", "x-key=canary%E2%82%AC")
+    finding = await check_collector(Exports.of(token=None, environ=os.environ), within=30)
+    assert finding.found == "OTLP at 127.0.0.1:9: a setting has a character that no request may have"
+    assert "OTEL_EXPORTER_OTLP_HEADERS" in finding.advice
