@@ -21,6 +21,7 @@ __all__ = [
     "kind_of_server",
     "policy_of",
     "policy_of_call",
+    "reads_pages",
     "short_name",
     "words_of",
 ]
@@ -35,26 +36,56 @@ class Policy(Enum):
 
 
 _BOUNDARY = re.compile(r"[^A-Za-z0-9]+|(?<=[a-z0-9])(?=[A-Z])")
-_PROVIDERS = word_set(
-    "serp serpapi serper tavily exa brave bing google duckduckgo ddg searxng searx perplexity kagi linkup "
-    "websearch newsapi gnews serply zenserp searchapi dataforseo baidu bocha metaso sogou yandex naver yahoo "
-    "valueserp scaleserp serpstack search1api valyu newsdata mediastack newscatcher gdelt"
+_ENGINES = word_set(
+    "serp serpapi serper tavily exa brave duckduckgo ddg searxng searx perplexity kagi linkup websearch newsapi gnews "
+    "serply zenserp searchapi dataforseo bocha metaso sogou valueserp scaleserp serpstack search1api valyu newsdata "
+    "mediastack newscatcher gdelt"
 )
-_SEARCH = word_set("search searches serp query find lookup results")
-_SEARCHES = word_set("search searches")
+_COMPANIES = word_set("google bing baidu yandex naver yahoo")
+"""Search engines that are as well the names of companies with many other tools."""
+_SEARCHES = word_set("search searches searching serp websearch aisearch")
+_ASKS = word_set("query find lookup results")
+_WEB = word_set("web internet online websearch www")
 _NATIVE_SEARCH = frozenset({"WebSearch"})
-_ELSEWHERE = word_set(
-    "gmail mail mails email emails outlook imap inbox message messages thread threads slack discord telegram teams "
-    "file files folder folders filesystem directory drive dropbox sharepoint gdrive docs sheets slides "
-    "code repo repos repository repositories github gitlab bitbucket commit commits issue issues pull branch "
-    "calendar event contacts contact notion jira linear asana trello todo task tasks crm hubspot salesforce "
-    "googledocs googledrive googlesheets googlecalendar googleslides googletasks gcal gcalendar onedrive confluence "
-    "zendesk stripe airtable clickup evernote obsidian ticket tickets customer customers spreadsheet spreadsheets "
-    "database sql postgres mysql sqlite memory remember workbench bash sandbox shell terminal python "
-    "connection connections schema schemas tool tools toolkit toolkits"
+_MAIL_AND_FILES = word_set(
+    "gmail mail mails email emails outlook imap inbox message messages thread threads slack slackbot discord "
+    "discordbot telegram teams whatsapp calendar event contact contacts gcal gcalendar googlecalendar note notes "
+    "file files folder folders filesystem directory drive dropbox box sharepoint gdrive onedrive sheets slides "
+    "spreadsheet spreadsheets googledocs googledrive googlesheets googleslides googletasks googlephotos workspace "
+    "notion confluence airtable coda evernote obsidian memory remember"
 )
-_EITHER = word_set("event")
-_READS_PAGES = word_set("fetch reader read extract scrape crawl contents download upload")
+_CODE_AND_TASKS = word_set(
+    "code repo repos repository repositories github gitlab bitbucket commit commits issue issues pull branch "
+    "jira linear asana trello todo todoist task tasks monday clickup ticket tickets figma miro"
+)
+_DATABASES = word_set(
+    "database databases db sql soql postgres postgresql pg mysql mariadb sqlite mssql bigquery googlebigquery "
+    "snowflake redshift athena databricks clickhouse duckdb dynamodb mongo mongodb redis supabase neon firestore "
+    "neo4j cypher elasticsearch opensearch qdrant pinecone chroma weaviate milvus table tables row rows column columns "
+    "record records dataset datasets"
+)
+_BUSINESS = word_set(
+    "crm hubspot salesforce pipedrive zoho attio apollo intercom freshdesk zendesk stripe quickbooks xero netsuite "
+    "customer customers account accounts invoice invoices sentry datadog grafana pagerduty posthog amplitude mixpanel "
+    "newrelic splunk logs errors incident incidents alerts metrics"
+)
+_PRIVATE = _MAIL_AND_FILES | _CODE_AND_TASKS | _DATABASES | _BUSINESS
+"""What the results are no pages of the web of, in the name of a tool or its server."""
+_SETUP = word_set("connection connections schema schemas tool tools toolkit toolkits")
+_MACHINES = word_set(
+    "workbench bash sandbox shell terminal python playwright puppeteer stagehand browserbase devtools snapshot "
+    "screenshot"
+)
+_READS = word_set(
+    "fetch read reader reading extract extractor scrape scraping scraper crawl crawling crawler contents"
+)
+_OPENS = word_set("get visit open load convert parse browse view retrieve to")
+_PAGES = word_set("page webpage website url urls article markdown content")
+_MOVES = word_set("download upload")
+_MAPS_A_SITE = word_set("map sitemap sitemaps")
+_MANAGES = word_set(
+    "create update delete remove add set send start check cancel stop status list usage feedback agent monitor"
+)
 _KINDS = {
     word: kind
     for kind, names in {
@@ -74,9 +105,10 @@ _KINDS = {
     }.items()
     for word in names.split()
 }
+_LISTED = frozenset(word for word, kind in _KINDS.items() if kind != "scholar")
 _OF_SERVERS = word_set("news videos images scholar jobs local hotels")
 _MOST_INNER = 64
-_EVENT_SEARCH = re.compile(r"COMPOSIO_SEARCH_(?!TOOLS\b)[A-Z_]+", re.IGNORECASE)
+_COMPOSIO_SEARCH = re.compile(r"COMPOSIO_SEARCH_(?!TOOLS\b)(?=[A-Z])", re.IGNORECASE)
 
 
 def short_name(name: str) -> str:
@@ -106,28 +138,85 @@ def inner_tools(call: ToolCall) -> Iterator[tuple[str, Mapping[str, Any]]]:
 
 @lru_cache(maxsize=1024)
 def policy_of(name: str) -> Policy:
-    """Judge a tool by its name: a search, something that is never one, or to be judged by its result."""
-    own = words_of(short_name(name))
-    server = words_of(name[: -len(short_name(name))]) if name.startswith("mcp__") else frozenset()
+    """Judge a tool by its name: a search, something that is never one, or to be judged by its result.
+
+    The tool's own name comes before its server's: a server may be called after anything.
+    """
     if is_multi_execute(name):
         return Policy.UNKNOWN
-    if "local" in server and "toolkit" in server:
+    server = _server_words(name)
+    if server >= {"local", "toolkit"}:
         return Policy.NEVER
     if name in _NATIVE_SEARCH:
         return Policy.SEARCH
-    if own & _READS_PAGES and not own & _SEARCHES:
+    if reads_pages(name):
         return Policy.NEVER
-    if _EVENT_SEARCH.fullmatch(short_name(name)):
+    if _COMPOSIO_SEARCH.match(short_name(name)):
         return Policy.SEARCH
-    if own & _ELSEWHERE - (_EITHER if (own | server) & _PROVIDERS else frozenset()) or (
-        server & _ELSEWHERE and not own & _PROVIDERS
-    ):
+    own = words_of(short_name(name))
+    found = _search_by_name(own, server) if own & _SEARCHES else _other_by_name(own, server)
+    return found if _is_remote(name) or found is Policy.SEARCH else Policy.NEVER
+
+
+def _search_by_name(own: frozenset[str], server: frozenset[str]) -> Policy:
+    """Judge a tool whose own name has a word for searching."""
+    if own & _WEB:
+        return Policy.SEARCH
+    private = _private(own, server)
+    if own & private:
         return Policy.NEVER
-    if own & _SEARCH or (own | server) & _PROVIDERS:
+    if own & (_ENGINES | _COMPANIES):
         return Policy.SEARCH
-    if name.startswith("mcp__") or name.isupper():
+    if server & private or (own & _SETUP and not own & _KINDS.keys()):
+        return Policy.NEVER
+    return Policy.SEARCH
+
+
+def _other_by_name(own: frozenset[str], server: frozenset[str]) -> Policy:
+    """Judge a tool whose own name has no word for searching, though it may have the name of a search engine."""
+    private = _private(own, server)
+    if own & (private | _SETUP | _MACHINES | _MOVES | _MAPS_A_SITE):
+        return Policy.NEVER
+    if own & _READS and not own & _KINDS.keys():
+        return Policy.NEVER
+    if server & (private | _MACHINES) and not own & _ENGINES:
+        return Policy.NEVER
+    if own & _MANAGES:
         return Policy.UNKNOWN
-    return Policy.NEVER
+    if (own | server) & _ENGINES or (own & _COMPANIES and own <= _COMPANIES | _KINDS.keys()):
+        return Policy.SEARCH
+    return Policy.SEARCH if own & _ASKS and own & (_WEB | _COMPANIES | _KINDS.keys()) else Policy.UNKNOWN
+
+
+def _private(own: frozenset[str], server: frozenset[str]) -> frozenset[str]:
+    """The words for private things in a name: a search engine has events, and Google has documents of its users."""
+    either = own | server
+    private = _PRIVATE - {"event"} if either & (_ENGINES | _COMPANIES) else _PRIVATE
+    return private | {"docs"} if "google" in either else private
+
+
+@lru_cache(maxsize=1024)
+def reads_pages(name: str) -> bool:
+    """Whether a tool reads web pages by its name: its results may have their text, and are not those of a search."""
+    if not _is_remote(name):
+        return False
+    own, server = words_of(_COMPOSIO_SEARCH.sub("", short_name(name), count=1)), _server_words(name)
+    if own & (_SEARCHES | _PRIVATE | _SETUP | _MACHINES) or server & (_PRIVATE | _MACHINES):
+        return False
+    return (
+        own >= {"rag", "browser"}
+        or bool(own & _READS and not own & _LISTED)
+        or bool(own & _OPENS and own & _PAGES)
+    )
+
+
+def _is_remote(name: str) -> bool:
+    """Whether a tool is one of a server, or of a toolkit of Composio, and not the agent's own."""
+    return name.startswith("mcp__") or name.isupper()
+
+
+def _server_words(name: str) -> frozenset[str]:
+    return words_of(name[: -len(short_name(name))]) if name.startswith("mcp__") else frozenset()
 
 
 def inner_policy_of(slug: str) -> Policy:
@@ -149,7 +238,7 @@ def policy_of_call(call: ToolCall) -> Policy:
 @lru_cache(maxsize=1024)
 def kind_of_server(name: str) -> str:
     """The kind of results that all tools of a server have by its name; `web` when it says nothing or several."""
-    words = words_of(name[: -len(short_name(name))]) if name.startswith("mcp__") else frozenset()
+    words = _server_words(name)
     kinds = {_KINDS[word] for word in words & _KINDS.keys()} & _OF_SERVERS
     return kinds.pop() if len(kinds) == 1 else "web"
 
