@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from datetime import datetime
 from itertools import repeat
 from operator import contains
@@ -14,7 +15,7 @@ from observers.base import Interest, ObserverContext, ObserverSpec, Outcome, mom
 from observers.decoding.decode import Decoded, decode_texts
 from observers.decoding.urls import normal_forms, public_addresses
 from observers.output.saving import laid_out, save_once, unique_id, write_json, write_laid_out
-from observers.search.detect import Page, recognise
+from observers.search.detect import UNREAD, Page, recognise
 from observers.search.rows import Rows, normalise
 from observers.search.sanitise import plain_text
 from observers.search.scope import Scope
@@ -25,6 +26,7 @@ __all__ = ["FOLDER", "OBSERVER", "SearchResults"]
 FOLDER = "search_results"
 _UNPARSED = f"{FOLDER}/unparsed"
 _MAX_UNPARSED = 4 << 20
+_MOST_NAMED = 4
 _WORD = re.compile(r"[a-z0-9]")
 
 
@@ -62,27 +64,30 @@ class SearchResults:
         structured = getattr(result.observation, "structured", None)
         if not decoded.values and isinstance(structured, dict | list):
             decoded = Decoded(values=(structured,), prose=decoded.prose)
-        pages = recognise(call, decoded)
+        found = recognise(call, decoded)
+        pages = [page for page in found if page.kind != UNREAD]
+        unread = [page.scope.tool for page in found if page.kind == UNREAD]
         error = result.observation.error
         if not pages and error is not None and policy_of(call.name) is Policy.SEARCH:
             scope = Scope(short_name(call.name), Policy.SEARCH, error=error)
             pages = [Page(scope, "error", empty=True)]
-        if pages:
-            return total_of([_save(page, decoded, result, moment, context) for page in pages])
-        if decoded.problem is not None or decoded.truncated:
-            return self._keep_raw(result, texts, decoded, moment, context)
-        return Outcome(note="no search results")
+        outcomes = [_save(page, decoded, result, moment, context) for page in pages]
+        if not pages and (decoded.problem is not None or decoded.truncated):
+            reason = decoded.problem or "the result is cut off before its first complete row"
+            outcomes.append(self._keep_raw(result, texts, reason, moment, context))
+        elif unread and error is None:
+            outcomes.append(self._keep_raw(result, texts, _unread(unread), moment, context))
+        return total_of(outcomes) if outcomes else Outcome(note="no search results")
 
     def _keep_raw(
         self,
         result: ToolResult,
         texts: list[str],
-        decoded: Decoded,
+        reason: str,
         moment: datetime,
         context: ObserverContext,
     ) -> Outcome:
         """Save the raw result of a search that cannot be parsed, with the reason."""
-        reason = decoded.problem or "the result is cut off before its first complete row"
         call = result.call
         if policy_of(call.name) is not Policy.SEARCH and not is_multi_execute(call.name):
             return Outcome(note=reason)
@@ -109,6 +114,12 @@ class SearchResults:
         if saved is None:
             return Outcome(duplicates=1, note=f"{reason}; already saved as {path}")
         return Outcome(artifacts=(saved,), note=f"{reason}; {kept}")
+
+
+def _unread(tools: Sequence[str]) -> str:
+    """Why the result of a search is saved unparsed when nothing is wrong with it."""
+    names = ", ".join(dict.fromkeys(plain_text(tool)[:60] for tool in tools[:_MOST_NAMED]))
+    return f"no results were recognised in the answer of {names}"
 
 
 def _save(

@@ -11,7 +11,8 @@ from core.errors import ObserverError
 from core.events.types import Event, PermissionAnswered, QueryReceived, ToolCallFinished, ToolCallStarted
 from core.observation import McpObservation, NativeObservation, TextContent, ToolCall, ToolResult
 from observers.base import Observer, ObserverContext
-from observers.decoding.decode import MAX_TEXT, decode_bytes
+from observers.decoding.decode import MAX_TEXT
+from observers.decoding.lenient import decode_bytes
 from observers.execution.run import Run, perform, planned_run
 
 __all__ = ["observe_result", "results_of", "saved_result"]

@@ -33,7 +33,10 @@ from observers.search.scope import Scope, executed_in, inner_calls, learn, respo
 from observers.search.text_results import sections_in_prose
 from observers.search.tool_names import Policy, kind_of_server, policy_of, short_name
 
-__all__ = ["Page", "recognise"]
+__all__ = ["UNREAD", "Page", "recognise"]
+
+UNREAD = "unread"
+"""The kind of a page that stands for the text of a search that no rule reads."""
 
 _MAX_VALUES = 2_000_000
 _MAX_DOCUMENTS = 10_000
@@ -82,7 +85,11 @@ def recognise(call: ToolCall, decoded: Decoded) -> list[Page]:
         outer.answer = answer_in(decoded.prose)
     for scope in scopes:
         if scope.policy is Policy.SEARCH and not any(page.scope is scope for page in pages):
-            pages += _in_prose("\n".join(scope.texts), scope) or _page_without_results(scope, scopes, decoded)
+            pages += (
+                _in_prose("\n".join(scope.texts), scope)
+                or _page_without_results(scope, scopes, decoded)
+                or _unread(scope, scopes, decoded)
+            )
     return pages
 
 
@@ -103,6 +110,15 @@ def _page_without_results(scope: Scope, scopes: Sequence[Scope], decoded: Decode
     if scope.error is not None or (scope.marked and not scope.other_lists):
         return [Page(scope, "error" if _failed(scope) else named_kind(scope) or "web", empty=True)]
     return []
+
+
+def _unread(scope: Scope, scopes: Sequence[Scope], decoded: Decoded) -> list[Page]:
+    """A page for the text of a search that no rule reads, or none when it has no text."""
+    if scope is not scopes[0]:
+        has_text = any(text.strip() for text in scope.texts)
+    else:
+        has_text = len(scopes) == 1 and bool(decoded.prose.strip())
+    return [Page(scope, UNREAD, empty=True)] if has_text else []
 
 
 def _only_wraps(value: Any) -> bool:

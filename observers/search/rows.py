@@ -175,8 +175,8 @@ def _cluster(item: dict[str, Any], number: int, now: datetime, *, led: bool) -> 
 
 def _row(item: dict[str, Any], plan: Plan, url: str | None, number: int, now: datetime) -> dict[str, Any]:
     cut = item.get(CUT_OFF)
-    if cut is not None:
-        # The field that was cut in two says less than it seems to.
+    if cut is not None and cut not in plan.snippet:
+        # A field that was cut in two says something else than the whole; half a text is only shorter.
         item = {key: None if key == cut else value for key, value in item.items()}
     extra: dict[str, Any] = {}
     for key in plan.extra:

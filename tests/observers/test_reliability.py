@@ -30,7 +30,8 @@ from core.web_reader.blacklist import Blacklist
 from observers.base import ObserverContext, Outcome, Saved
 from observers.catalogue import default_observers
 from observers.corpus import Corpus
-from observers.decoding.decode import MAX_TEXT, decode_bytes
+from observers.decoding.decode import MAX_TEXT
+from observers.decoding.lenient import decode_bytes
 from observers.execution.offload import LARGE, ResultOffload
 from observers.execution.run import Run, perform
 from observers.execution.runner import ObserverRunner

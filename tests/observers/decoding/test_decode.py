@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from observers.decoding.decode import MAX_TEXT, decode_bytes, decode_text, decode_texts
+from observers.decoding.decode import MAX_TEXT, decode_text, decode_texts
+from observers.decoding.lenient import decode_bytes
 from observers.decoding.truncated_json import CUT_OFF
 
 ROWS = {"results": [{"title": "A “quoted” title", "url": "https://a.example/1"}]}
@@ -126,6 +127,32 @@ def test_every_cut_keeps_every_complete_row(dump: Any) -> None:
         assert complete == rows[: len(complete)]
         begun = sum(1 for end in ends if cut > end)
         assert len(complete) >= begun - 1, cut
+
+
+@pytest.mark.parametrize("mark", ["...", "…", "... (truncated)"])
+def test_every_document_of_a_text_that_cuts_each_of_them(mark: str) -> None:
+    rows = [{"title": f"T {n}", "url": f"https://a.example/{n}", "text": "a \\ b"} for n in range(2)]
+    whole = json.dumps([{"text": rows, "type": "text"}])
+    for cut in range(whole.index("text", 4), len(whole)):
+        pieces = [f'Query:\n{{"q": "{n}"}}\n**Output:** {whole[:cut]}{mark}\n   Once more:' for n in range(3)]
+        decoded = decode_text("\n\n".join(pieces))
+        queries, found = decoded.values[::2], decoded.values[1::2]
+        assert ([each["q"] for each in queries], decoded.truncated) == (["0", "1", "2"], True)
+        assert len(found) == 3
+        for value in found:
+            complete = [row for row in value[0].get("text", ()) if row and CUT_OFF not in row]
+            assert complete == rows[: len(complete)]
+            assert len(complete) >= whole[:cut].count('{"title"') - 1
+            assert "Once more" not in json.dumps(value)
+
+
+def test_objects_written_by_python() -> None:
+    text = "[Result(title=\"It's\", url='https://a.example/', tags=('x',)), Result('unnamed', title=None)]"
+    assert decode_text(text).values == (
+        [{"title": "It's", "url": "https://a.example/", "tags": ["x"]}, {"title": None}],
+    )
+    rows = [{"title": f"T{n}", "url": f"https://a.example/{n}"} for n in range(3)]
+    assert decode_text("\n".join(map(repr, rows))).values == tuple(rows)
 
 
 def test_a_document_cut_off_inside_a_block_of_python() -> None:

@@ -283,7 +283,7 @@ def test_saved_results_are_calls_of_their_own(tmp_path: Path, capsys: pytest.Cap
 def test_it_reports_why_nothing_was_saved(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     saved = tmp_path / "r.txt"
     saved.write_text("just words \x1b[2J")
-    for tool, reason in ((SEARCH, "no search results"), ("Bash", "no observer handles this tool")):
+    for tool, reason in (("mcp__x__thing", "no search results"), ("Bash", "no observer handles this tool")):
         assert observe("--tool", tool, "--result", str(saved), "--workspace", str(tmp_path / "ws")) == 0
         printed = capsys.readouterr()
         assert reason in printed.out

@@ -358,9 +358,7 @@ def test_a_search_that_cannot_be_read_is_kept_raw(context: ObserverContext, resu
     assert "nested too deeply" in (outcome.note or "")
 
 
-def test_what_looks_like_json_and_is_none_is_kept_raw_and_prose_is_not(
-    context: ObserverContext, result: Make
-) -> None:
+def test_what_looks_like_json_and_is_none_is_kept_raw(context: ObserverContext, result: Make) -> None:
     text = "{" * 100_000
     outcome = SearchResults().observe(result("mcp__x__web_search", text), context)
     (saved,) = outcome.artifacts
@@ -370,9 +368,51 @@ def test_what_looks_like_json_and_is_none_is_kept_raw_and_prose_is_not(
     )
     assert saved.path.startswith("search_results/unparsed/")
     assert context.workspace.read(saved.path).decode().endswith(f"\n\n{text}")
-    for prose in ("[1] See the footnote.", "[A title] and {braces}"):
-        outcome = SearchResults().observe(result("mcp__x__web_search", prose, "toolu_2"), context)
-        assert (outcome.artifacts, outcome.note) == ((), "no search results")
+
+
+@pytest.mark.parametrize(
+    "text", ["[1] See the footnote.", "[A title] and {braces}", '{"result": "Only words."}']
+)
+def test_words_of_a_search_that_no_rule_reads_are_kept(
+    context: ObserverContext, result: Make, text: str
+) -> None:
+    outcome = SearchResults().observe(result("mcp__x__web_search", text), context)
+    (saved,) = outcome.artifacts
+    assert (saved.kind, outcome.note) == (
+        "unparsed",
+        "no results were recognised in the answer of web_search; saved as it is",
+    )
+    assert context.workspace.read(saved.path).decode().endswith(f"\ntool_use_id: toolu_1\n\n{text}")
+    again = SearchResults().observe(result("mcp__x__web_search", text), context)
+    assert again.artifacts == ()
+    assert saved.path in (again.note or "")
+
+
+def test_words_of_a_search_inside_a_call_of_several_are_kept_beside_the_results(
+    context: ObserverContext, result: Make
+) -> None:
+    ran = [
+        {"tool_slug": "COMPOSIO_SEARCH_NEWS", "response": {"data": {"news_results": LINKS}}},
+        {"tool_slug": "BRAVE_WEB_SEARCH", "response": {"data": "Nobody\ncould read this."}},
+    ]
+    outcome = SearchResults().observe(result(MULTI, {"data": {"results": ran}}), context)
+    assert [saved.kind for saved in outcome.artifacts] == ["search_results", "unparsed"]
+    assert "no results were recognised in the answer of BRAVE_WEB_SEARCH" in (outcome.note or "")
+
+
+@pytest.mark.parametrize(
+    ("tool", "text"),
+    [
+        ("mcp__x__thing", "Words of a tool that is no search."),
+        ("mcp__x__web_search", " \n"),
+        ("mcp__x__web_search", '{"status": "done"}'),
+    ],
+)
+def test_only_words_of_a_certain_search_are_kept(
+    context: ObserverContext, result: Make, tool: str, text: str
+) -> None:
+    outcome = SearchResults().observe(result(tool, text), context)
+    assert (outcome.artifacts, outcome.note) == ((), "no search results")
 
 
 def test_the_same_content_is_saved_once(context: ObserverContext, result: Make) -> None:

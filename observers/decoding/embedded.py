@@ -1,0 +1,147 @@
+"""Finds the JSON documents and Python literals within a text, complete or cut off."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass, field
+from typing import Any
+
+from observers.decoding.lenient import JSON, read_literal
+from observers.decoding.truncated_json import repair
+
+__all__ = ["Documents", "begins_as_document", "find_documents"]
+
+_MAX_FAILURES = 32
+_MAX_CUT = 1_000
+_OPENING = re.compile(r"[{\[]")
+# How documents begin and prose does not: no footnote's "[1]", no link's "[title]", no placeholder's "{name}".
+_DOCUMENT = re.compile(
+    r"""(?:\[\s*+)*+\{\s*+(?:["']|\w++\s*+:(?!//)|$)|(?:\[\s*+)++(?:"|$)|(?:[\[{]\s*+){4}""", re.ASCII
+)
+# The line of such a label describes a result; it is not the result.
+_QUOTING = re.compile(
+    r"^\W{0,8}(?:content|text|description|summary|snippet|highlights|abstract)\W{0,3}:\s?$(?<!\n)",
+    re.IGNORECASE | re.MULTILINE,
+)
+_STRING = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
+# What a cut leaves at the end of a line; a line break within a string would else be written as an escape.
+_CUT_MARK = re.compile(r"(?:\.\.\.|…)(?:[ \[(][^\"\n]{0,40})?+(?=\r?\n)")
+
+
+@dataclass(slots=True)
+class Documents:
+    """The documents of a text in order, and the text around them.
+
+    `truncated` says that one was cut off and only its complete part is here; `unreadable` that the text begins
+    with one of which nothing can be read.
+    """
+
+    values: list[Any] = field(default_factory=list)
+    prose: str = ""
+    truncated: bool = False
+    unreadable: bool = False
+
+
+def find_documents(body: str) -> Documents:
+    """Find every document in a text. One that was cut off ends at the mark of the cut, if there is one."""
+    found = Documents()
+    prose: list[str] = []
+    start = position = failures = cuts = 0
+    address = body.find("://")
+    while failures < _MAX_FAILURES and cuts < _MAX_CUT:
+        opening = _OPENING.search(body, position)
+        if opening is None:
+            break
+        first = opening.start()
+        if 0 <= address < first and _QUOTING.search(body, max(0, first - 40), first):
+            position = body.find("\n", first)
+            if position < 0:
+                break
+            continue
+        try:
+            value, end = JSON.raw_decode(body, first)
+        except json.JSONDecodeError as error:
+            if not _reads_as_document(body, first, error):
+                position, failures = opening.end(), failures + 1
+                continue
+            value, end, is_whole = _salvage(body, first, error)
+            if value is None:
+                found.unreadable = found.unreadable or first == 0
+            else:
+                found.truncated = found.truncated or not is_whole
+            cuts += 1
+        except ValueError:
+            position, failures = opening.end(), failures + 1
+            continue
+        else:
+            if not _is_document(value):
+                position, failures = end, failures + 1
+                continue
+        prose.append(body[start:first])
+        if value is not None:
+            found.values.append(value)
+        start = position = end
+    prose.append(body[start:])
+    found.prose = "\n".join(part.strip() for part in prose if part.strip())
+    return found
+
+
+def _is_document(value: Any) -> bool:
+    return bool(value) and (
+        isinstance(value, dict)
+        or (isinstance(value, list) and any(isinstance(item, dict | list) for item in value[:2]))
+    )
+
+
+def _reads_as_document(body: str, start: int, error: json.JSONDecodeError) -> bool:
+    """Whether the text from `start` began well and only then broke, rather than being prose with a bracket in it."""
+    opening = body[start : start + 40].replace(" ", "").replace("\n", "").replace("\r", "").replace("\t", "")
+    if opening.startswith(('{"', '[{"', "[[", '["')):
+        return error.pos - start > 2
+    return opening.startswith(("{'", "[{'")) or opening in ("{", "[", "[{")
+
+
+def begins_as_document(body: str) -> bool:
+    """Whether a text without any document in it was to be one, rather than prose that begins with a bracket."""
+    if _DOCUMENT.match(body) is None:
+        return False
+    try:
+        JSON.raw_decode(body)
+    except json.JSONDecodeError:
+        return True
+    return False
+
+
+def _salvage(body: str, start: int, error: json.JSONDecodeError) -> tuple[Any | None, int, bool]:
+    """What is left of a document that cannot be read on: the value, where it ends, and whether it is complete."""
+    end = _end_of_document(body, start, error)
+    text = body[start:end]
+    repaired = repair(text)
+    if repaired is None:
+        return None, end, False
+    if is_whole := text.startswith(repaired):
+        end = start + len(repaired)
+    try:
+        return JSON.raw_decode(repaired)[0], end, is_whole
+    except ValueError:
+        return read_literal(repaired), end, is_whole
+
+
+def _end_of_document(body: str, start: int, error: json.JSONDecodeError) -> int:
+    """Where a document that cannot be read on ends: at the mark of a cut, or where what follows is none of it."""
+    if body[start : start + 40].lstrip("[{ \n\r\t").startswith("'"):
+        return len(body)
+    string = error.pos
+    if error.msg.startswith("Unterminated"):
+        end = len(body)
+    elif error.msg.startswith("Invalid \\"):
+        if _CUT_MARK.match(body, error.pos + 1):
+            return error.pos + 1
+        end = len(body)
+    else:
+        end = error.pos
+        for found in _STRING.finditer(body, start, end):
+            string = found.start()
+    mark = _CUT_MARK.search(body, string, end)
+    return mark.start() + 3 if mark and body[mark.start()] == "." else mark.end() if mark else end
