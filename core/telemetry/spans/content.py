@@ -54,7 +54,15 @@ class Content:
 
     def arguments(self, given: Mapping[str, Any]) -> dict[str, Value]:
         """The attributes of the arguments of a call."""
-        return self.input(self._encoded(given)) if self.included else {}
+        if not self.included:
+            return {}
+        found = self.input(self._encoded(given))
+        return found | named(arguments=found["input.value"])
+
+    def result(self, text: str) -> dict[str, Value]:
+        """The attributes of the result of a call."""
+        found = self.output(text)
+        return found | named(result=found.get("output.value"))
 
     # -- messages ----------------------------------------------------------------------------------
 

@@ -82,9 +82,16 @@ FACTS: Mapping[str, Fact] = {
         ("gen_ai.usage.cache_creation.input_tokens", "llm.token_count.prompt_details.cache_write"),
     ),
     "token_type": Fact("of a metric: `input` or `output`", ("gen_ai.token.type",)),
+    "counted_tokens": Fact(
+        "`{}` on spans of child processes: Langfuse must not count their tokens, which our own spans have",
+        ("langfuse.observation.usage_details",),
+    ),
     "cost": Fact("US dollars, if known", ("llm.cost.total", "gen_ai.usage.cost", "operation.cost")),
     "tool": Fact("the tool", ("gen_ai.tool.name", "tool.name")),
     "call": Fact("the id of the call", ("gen_ai.tool.call.id", "tool.id")),
+    "arguments": Fact("the arguments of the call", ("gen_ai.tool.call.arguments",)),
+    "result": Fact("its result", ("gen_ai.tool.call.result",)),
+    "title": Fact("of a tool call: with the name of the tool", ("logfire.msg",)),
     "error": Fact("`error`, `denied`, `cancelled` or `interrupted`", ("error.type",)),
     "input": Fact("the query, the arguments, or what the model read", ("input.value",)),
     "input_type": Fact("`text/plain` or `application/json`", ("input.mime_type",)),
@@ -115,6 +122,7 @@ SHOWN: Mapping[str, tuple[Literal["input", "output"], str]] = {
 """The attribute of a span without duration that is its input or its output."""
 
 _OTHER = {"kind": "CHAIN"}
+_OF_CHILD = {**_OTHER, "counted_tokens": "{}"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -149,7 +157,7 @@ def facts_of_span(name: str) -> dict[str, Value]:
 
 def facts_of_child(attributes: Mapping[str, Any], labels: Labels) -> dict[str, Any]:
     """The attributes of a span of a child process, as a part of the session; our own span has the tokens of a turn."""
-    return named(**_OTHER) | dict(attributes) | labels.attributes
+    return named(**_OF_CHILD) | dict(attributes) | labels.attributes
 
 
 def facts_of_tokens(usage: Usage, cost_usd: float | None) -> dict[str, Value]:

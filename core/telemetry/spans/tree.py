@@ -343,9 +343,9 @@ class SpanTree:
             iteration=event.iteration,
             query_id=event.query_id,
         )
-        span.set_attributes(
-            named(tool=self._content.short(event.name), call=self._content.short(event.tool_use_id))
-        )
+        tool = self._content.short(event.name)
+        call_id = self._content.short(event.tool_use_id)
+        span.set_attributes(named(tool=tool, call=call_id, title=f"tool_call {tool}"))
         self._calls[event.tool_use_id] = _Call(span, now, event.parent_tool_use_id)
         self._set_arguments(event.tool_use_id, event.input)
 
@@ -414,7 +414,7 @@ class SpanTree:
         if not self._content.included:
             return
         text = event.observation.text if event.observation is not None else ""
-        call.span.set_attributes(self._content.output(text))
+        call.span.set_attributes(self._content.result(text))
         part = self._content.result_part(event.tool_use_id, text or event.status)
         if call.parent is None:
             self._unread.append(part)

@@ -177,6 +177,9 @@ async def test_a_turn_has_what_the_model_read_and_wrote(tmp_path: Path) -> None:
     assert found["subagent_iteration_2"]["start_time"].startswith("2026-11-23T05:10:03.5")
     assert (said["t2"]["input.value"], said["t2"]["input.mime_type"]) == ('{"path":""}', "application/json")
     assert said["t2"]["output.value"] == 'it broke\n{"files": ["a.txt"]}'
+    assert said["t2"]["gen_ai.tool.call.arguments"] == said["t2"]["input.value"]
+    assert said["t2"]["gen_ai.tool.call.result"] == said["t2"]["output.value"]
+    assert said["t2"]["logfire.msg"] == "tool_call list"
     # The session reads as one conversation.
     assert said["session"]["input.value"] == "What is in the folder?"
     assert said["session"]["output.value"] == "One file, [redacted].\n\n> And now?\n\nNothing."
@@ -224,6 +227,7 @@ def test_a_span_of_a_child_process_belongs_to_the_session() -> None:
     given = {"session.id": "its own", "gen_ai.conversation.id": "its own", "gen_ai.tool.name": "list"}
     assert facts_of_child(given, Labels(session="session_x")) == {
         "openinference.span.kind": "CHAIN",
+        "langfuse.observation.usage_details": "{}",
         "session.id": "session_x",
         "gen_ai.conversation.id": "session_x",
         "gen_ai.tool.name": "list",

@@ -603,6 +603,7 @@ async def test_spans_of_children_join_without_their_secrets(
     assert foreign["parent_id"] == f"0x{root}" == found["session"]["context"]["span_id"]
     assert foreign["attributes"] == {
         "openinference.span.kind": "CHAIN",
+        "langfuse.observation.usage_details": "{}",
         "url.query": "https://x.example/?q=[redacted]",
         "api_key": "[redacted]",
         "count": 3,
