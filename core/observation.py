@@ -20,6 +20,7 @@ __all__ = [
     "NativeObservation",
     "Observation",
     "ObservationStatus",
+    "ReturnedFile",
     "SearchObservation",
     "SubagentObservation",
     "TextContent",
@@ -45,6 +46,16 @@ class ImageContent(msgspec.Struct, frozen=True, tag_field="type", tag="image"):
 
 
 ContentBlock = TextContent | ImageContent
+
+
+class ReturnedFile(msgspec.Struct, frozen=True):
+    """A file that a tool returned in its result, as it is stored in the workspace.
+
+    `is_new` is false if the workspace had a file with this content.
+    """
+
+    path: str
+    is_new: bool = True
 
 
 class ObservationStatus(StrEnum):
@@ -116,10 +127,11 @@ class Observation(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", t
 
 
 class McpObservation(Observation, frozen=True, kw_only=True, tag="mcp"):
-    """A result of a tool of an MCP server."""
+    """A result of a tool of an MCP server; `files` are the pictures, sounds and other files in it."""
 
     server: str
     structured: Any = None
+    files: tuple[ReturnedFile, ...] = ()
 
 
 class NativeObservation(Observation, frozen=True, kw_only=True, tag="native"):

@@ -1,4 +1,4 @@
-"""Copies image, audio and video files that tools made into the session."""
+"""Saves image, audio and video files that tools made, and reports the files in the results of MCP servers."""
 
 from __future__ import annotations
 
@@ -13,15 +13,16 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from core.errors import ObserverError, PathRefused, WorkspaceError
-from core.observation import ToolCall, ToolResult
+from core.observation import McpObservation, ReturnedFile, ToolCall, ToolResult
 from core.storage.files import AlreadyThere, Root
+from core.storage.media_types import HEAD_SIZE, media_type
 from core.storage.names import safe_name
 from core.text import clean_line
 from observers.base import ObserverContext, ObserverSpec, Outcome, Saved, texts_of, total_of
 from observers.decoding.decode import decode_texts
 from observers.search.tool_names import short_name, words_of
 
-__all__ = ["FOLDER", "OBSERVER", "Media", "media_type"]
+__all__ = ["FOLDER", "OBSERVER", "Media"]
 
 FOLDER = "work_products/media"
 MAX_SIZE = 512 << 20
@@ -75,12 +76,11 @@ _MEDIA_SUFFIX = re.compile(rf"\.(?:{_SUFFIX})$", re.IGNORECASE)
 _INTERMEDIATE = re.compile(
     r"^(?:temp_|tmp_|(?:last|first)_frame|\.|_)|_part(?:_?\d|$)|\.part$|_te?mp$", re.IGNORECASE
 )
-_MAGIC_SIZE = 64
 _LONGEST_PATH = 4_096
 
 
 class Media:
-    """Observer of tools that write a media file."""
+    """Observer of tools that write a media file or return files in their result."""
 
     name = "media"
 
@@ -91,14 +91,18 @@ class Media:
             return "search" not in words
         return next(_paths_in(call.input), None) is not None
 
+    def wants_result(self, result: ToolResult) -> bool:
+        """Results with files in them, of any tool."""
+        return bool(_returned(result))
+
     def observe(self, result: ToolResult, context: ObserverContext) -> Outcome:
-        """Copy every media file that the call names as its output to `work_products/media/`."""
+        """Report the files in a result, and copy those that the call names as its output to `work_products/media/`."""
+        outcomes = [_reported(file, context) for file in _returned(result)]
         if result.observation.has_error:
-            return Outcome(note="the tool failed")
-        claimed = list(dict.fromkeys(_claimed(result, context)))
+            return total_of([*outcomes, Outcome(note="the tool failed")])
+        claimed = list(dict.fromkeys(_claimed(result, context))) if self.wants(result.call) else []
         if not claimed:
-            return Outcome(note="no output file is named")
-        outcomes: list[Outcome] = []
+            return total_of(outcomes) if outcomes else Outcome(note="no output file is named")
         failure: WorkspaceError | None = None
         for path in claimed[:32]:
             try:
@@ -113,37 +117,19 @@ class Media:
         return total
 
 
-def media_type(head: bytes) -> str | None:
-    """The kind of media that begins with these bytes: `video`, `audio`, `image` or None."""
-    match head:
-        case _ if head[4:8] == b"ftyp":
-            return (
-                "audio"
-                if head[8:12] in (b"M4A ", b"M4B ")
-                else "image"
-                if head[8:12] in (b"avif", b"heic")
-                else "video"
-            )
-        case _ if head.startswith(b"\x1a\x45\xdf\xa3"):
-            return "video"
-        case _ if head.startswith(b"RIFF"):
-            return {b"AVI ": "video", b"WAVE": "audio", b"WEBP": "image"}.get(head[8:12])
-        case _ if head.startswith((b"ID3", b"fLaC", b"OggS")) or _is_mpeg_audio(head):
-            return "audio"
-        case _ if head.startswith((b"\xff\xf1", b"\xff\xf9")):
-            return "audio"
-        case _ if head.startswith((b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff", b"GIF87a", b"GIF89a")):
-            return "image"
-        case _:
-            return None
+def _returned(result: ToolResult) -> tuple[ReturnedFile, ...]:
+    observation = result.observation
+    return observation.files if isinstance(observation, McpObservation) else ()
 
 
-def _is_mpeg_audio(head: bytes) -> bool:
-    """Whether an MPEG frame begins here: layer, bit rate and sampling rate known; FF FE is text in UTF-16."""
-    if len(head) < 4 or head[0] != 0xFF or head[1] & 0xE0 != 0xE0 or head[1] == 0xFE:
-        return False
-    version, layer = head[1] >> 3 & 3, head[1] >> 1 & 3
-    return version != 1 and layer != 0 and head[2] >> 4 != 15 and head[2] >> 2 & 3 != 3
+def _reported(file: ReturnedFile, context: ObserverContext) -> Outcome:
+    """A file that came with a result, and is in the workspace."""
+    if not file.is_new:
+        return _duplicate(file.path)
+    with context.workspace.root.opened(file.path) as opened:
+        kind = media_type(opened.read(HEAD_SIZE)) or "download"
+        digest, size = _digest(opened), opened.tell()
+    return Outcome((Saved(file.path, kind, size, digest),), items=1)
 
 
 def _claimed(result: ToolResult, context: ObserverContext) -> Iterator[str]:
@@ -189,7 +175,7 @@ def _copy_file(path: str, context: ObserverContext) -> Outcome:
                 continue
             # All that follows goes by this descriptor: another file put under the name meanwhile is not read.
             found = os.fstat(file.fileno())
-            kind = media_type(file.read(_MAGIC_SIZE)) if found.st_uid == os.getuid() else None
+            kind = media_type(file.read(HEAD_SIZE)) if found.st_uid == os.getuid() else None
             if kind is None:
                 continue
             if found.st_size > MAX_SIZE:

@@ -27,6 +27,7 @@ from core.agent.mcp.reconnect import SessionRenewal
 from core.agent.mcp.server_logs import ServerLogs
 from core.agent.mcp.servers import Servers
 from core.agent.mcp.states import ServerStates
+from core.agent.messages.result_files import ResultFiles
 from core.agent.messages.result_storage import ResultStore
 from core.agent.messages.results import ResultAdapter
 from core.agent.messages.translate import Translator
@@ -243,7 +244,7 @@ class AgentAssembly:
             policy=self._policy,
             gate=self._gate,
             taint=self.taint,
-            adapter=adapter,
+            result_files=ResultFiles(parts.workspace, adapter, parts.worker),
             publish=self._publish,
             request_of=translator.request_of,
             call_of=translator.tasks.call_of,

@@ -15,13 +15,15 @@ from typing import TYPE_CHECKING, Any
 
 from core.agent.definitions.rules import Rule
 from core.agent.definitions.skills import without_mentions
-from core.agent.messages.results import RawResult, ResultAdapter
+from core.agent.messages.result_files import ResultFiles
+from core.agent.messages.results import RawResult
 from core.agent.permissions.foreign_text import LARGEST_READ, has_addresses
 from core.agent.permissions.gate import PermissionGate
 from core.agent.permissions.policy import PermissionPolicy, Verdict
 from core.agent.permissions.taint import Taint
 from core.errors import AgentError
 from core.events.types import ASK_USER, EXIT_PLAN, ComplianceEnforced, ComplianceFailed, Event
+from core.observation import ReturnedFile
 from core.pipelines import AfterTool, BeforeTool, Pipelines, ToolErrored
 from core.text import clean
 
@@ -65,6 +67,7 @@ class HookCopies:
 
     effective_input: dict[str, Any] | None = None
     response: Any = None
+    files: tuple[ReturnedFile, ...] = ()
     error: str | None = None
     note: str = ""
     """What the model is to know about the call, with its result."""
@@ -84,7 +87,7 @@ class AgentHooks:
         policy: PermissionPolicy,
         gate: PermissionGate,
         taint: Taint,
-        adapter: ResultAdapter,
+        result_files: ResultFiles,
         publish: Callable[[Event], Event],
         request_of: Callable[[str], str],
         call_of: Callable[[str], str | None],
@@ -95,7 +98,7 @@ class AgentHooks:
         self._policy = policy
         self._gate = gate
         self._taint = taint
-        self._adapter = adapter
+        self._result_files = result_files
         self._publish = publish
         self._request_of = request_of
         self._call_of = call_of
@@ -199,7 +202,9 @@ class AgentHooks:
             "tool.before_execute",
             BeforeTool(tool_use_id=tool_use_id, name=name, input=dict(data["tool_input"])),
         )
-        effective = dict(payload.input)
+        effective = await asyncio.to_thread(
+            self._result_files.redirect, name, dict(payload.input), str(data.get("transcript_path") or "")
+        )
         if name in {"Agent", "Task"}:
             effective["run_in_background"] = False
         if name == "Skill" and isinstance(effective.get("args"), str):
@@ -228,14 +233,23 @@ class AgentHooks:
     async def _after(self, data: Any, _id: str | None, _context: Any) -> Any:
         name, tool_use_id = str(data["tool_name"]), str(data["tool_use_id"])
         copies = self._copies.setdefault(tool_use_id, HookCopies())
-        copies.response = data.get("tool_response")
+        received = await asyncio.to_thread(
+            self._result_files.receive,
+            name,
+            tool_use_id,
+            data.get("tool_response"),
+            str(data.get("transcript_path") or ""),
+        )
+        copies.response, copies.files = received.whole, received.files
         effective = self.effective_input(tool_use_id, dict(data["tool_input"]))
         self._taint.note_read(name, effective)
         handled = self._pipelines.has_handlers("tool.after_execute", name)
         learnt = has_addresses(name, effective)
         if not handled and not learnt:
-            return _added("PostToolUse", copies.note)
-        adapter = self._adapter if handled else replace(self._adapter, largest=LARGEST_READ)
+            return _result(received.shown, copies.note)
+        adapter = self._result_files.adapter
+        if not handled:
+            adapter = replace(adapter, largest=LARGEST_READ)
         observation = await asyncio.to_thread(
             adapter.observe,
             tool_name=name,
@@ -246,12 +260,12 @@ class AgentHooks:
         if learnt:
             await asyncio.to_thread(self._taint.learn, name, effective, observation.output)
         if not handled:
-            return _added("PostToolUse", copies.note)
+            return _result(received.shown, copies.note)
         payload = await self._pipelines.run(
             "tool.after_execute",
             AfterTool(tool_use_id=tool_use_id, name=name, input=effective, observation=observation),
         )
-        return _added("PostToolUse", copies.note, payload.additional_context)
+        return _result(received.shown, copies.note, payload.additional_context)
 
     async def _failed(self, data: Any, _id: str | None, _context: Any) -> Any:
         name, tool_use_id = str(data["tool_name"]), str(data["tool_use_id"])
@@ -310,6 +324,15 @@ def _added(hook: str, *contexts: str | None) -> dict[str, Any]:
     if not context:
         return {}
     return {"hookSpecificOutput": {"hookEventName": hook, "additionalContext": context}}
+
+
+def _result(shown: Any, *contexts: str | None) -> dict[str, Any]:
+    """The answer to `PostToolUse`: what the model reads in place of the result, and what it reads beside it."""
+    answer = _added("PostToolUse", *contexts)
+    if shown is None:
+        return answer
+    output = answer.get("hookSpecificOutput", {"hookEventName": "PostToolUse"})
+    return {"hookSpecificOutput": {**output, "updatedToolOutput": shown}}
 
 
 def _decision(verdict: str, reason: str, changed: dict[str, Any] | None = None) -> dict[str, Any]:

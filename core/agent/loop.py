@@ -400,7 +400,7 @@ class AgentLoop:
         denied = denial is not None
         observation, shown = await asyncio.to_thread(
             self._result_store.store,
-            replace(raw.raw, hook_copy=copies.response, hook_error=copies.error),
+            replace(raw.raw, hook_copy=copies.response, hook_error=copies.error, files=copies.files),
             {
                 "tool_name": call.name,
                 "tool_use_id": call.tool_use_id,

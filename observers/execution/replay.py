@@ -84,7 +84,7 @@ def observe_result(
     """
     runs: list[Run] = []
     for observer in observers:
-        run = planned_run(observer, result.call)
+        run = planned_run(observer, result)
         if run is None:
             continue
         if not run.curious:

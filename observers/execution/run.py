@@ -115,14 +115,17 @@ class Run:
         )
 
 
-def planned_run(observer: Observer, call: ToolCall) -> Run | None:
-    """The run of an observer on the result of `call`, or None if it does not want it.
+def planned_run(observer: Observer, result: ToolResult) -> Run | None:
+    """The run of an observer on a result, or None if it wants neither the call nor, by `wants_result`, the result.
 
     The run has an `error` already if the observer's `wants` raised or returned something that is no answer.
     """
-    run = Run(observer.name, call.name, call.tool_use_id)
+    run = Run(observer.name, result.call.name, result.call.tool_use_id)
     try:
-        interest = _interest_of(observer, call)
+        interest = _interest_of(observer, result.call)
+        wants_result = getattr(observer, "wants_result", None)
+        if not interest and wants_result is not None and wants_result(result):
+            interest = Interest.SURE
     except ObserverError as error:
         run.error = str(error)
         return run

@@ -136,7 +136,7 @@ class ObserverRunner:
         waiting = WaitingResult(result)
         queued = False
         for observer in self._observers:
-            run = planned_run(observer, result.call)
+            run = planned_run(observer, result)
             if run is None:
                 continue
             if run.error is not None or self._closing:

@@ -11,9 +11,10 @@ import pytest
 from core.errors import ObserverError, WorkspaceError
 from core.observation import ToolCall, ToolResult
 from core.storage.files import AlreadyThere, Root
+from core.storage.media_types import media_type
 from observers import media
 from observers.base import ObserverContext
-from observers.media import Media, media_type
+from observers.media import Media
 
 Make = Callable[..., ToolResult]
 MP4 = b"\x00\x00\x00\x18ftypisom" + bytes(range(256)) * 8

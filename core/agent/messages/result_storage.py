@@ -61,14 +61,24 @@ class ResultStore:
         """
         if self._worker is not None and denial is None and (is_cut_off(raw) or _is_large(raw)):
             try:
-                return self._store_in_worker(self._worker, raw, facts)
+                stored = self._store_in_worker(self._worker, raw, facts)
             except WorkerFailed as error:
                 log.warning("a large tool result is read in the main process: %s", error)
+            else:
+                return self._without_copy(raw, stored)
         observation = self._adapter.observe(raw=raw, **facts)
         if denial is not None:
             # The agent wraps the reason in a text of its own, meant for the model.
             observation = msgspec.structs.replace(observation, error=denial)
-        return store_large_result(observation, self._workspace, self._redactor)
+        return self._without_copy(raw, store_large_result(observation, self._workspace, self._redactor))
+
+    def _without_copy(
+        self, raw: RawResult, stored: tuple[AnyObservation, AnyObservation]
+    ) -> tuple[AnyObservation, AnyObservation]:
+        """Remove the copy of a stored result outside of the session, in which secrets are not masked."""
+        if stored[0].stored_at is not None and stored[0].recovered:
+            self._adapter.remove_saved(raw)
+        return stored
 
     def end_worker(self) -> None:
         """End the worker process, as when it does not react; what it was given is then stored by this process."""

@@ -10,7 +10,8 @@ from __future__ import annotations
 import logging
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -29,6 +30,7 @@ from core.observation import (
     ImageContent,
     McpObservation,
     NativeObservation,
+    ReturnedFile,
     SearchObservation,
     SubagentObservation,
     TextContent,
@@ -36,7 +38,7 @@ from core.observation import (
 )
 from core.storage.regular_file import open_regular
 
-__all__ = ["RawResult", "ResultAdapter", "is_cut_off"]
+__all__ = ["RawResult", "ResultAdapter", "is_cut_off", "saved_path", "texts_in"]
 
 log = logging.getLogger(__name__)
 
@@ -49,20 +51,24 @@ _SAVED_TO = re.compile(
     r"(?P<path>/[^\n]+?)(?:\.?\s*$|\.?\n)",
     re.M,
 )
+_ABOUT_RESULTS = frozenset({"_meta", "resourceLinks"})
 _WRAPPED_LIMIT = 64 << 20
+# A notice has a preview of 2,000 characters.
+_LONGEST_NOTICE = 16 << 10
 # A text with one character that takes four bytes in UTF-8 takes four bytes of memory for each of its characters.
 _SHORT_CHARACTERS = bytes(range(0xF0))
 
 
 @dataclass(frozen=True)
 class RawResult:
-    """The forms of one result: the model's block, the message's own copy and the hook's."""
+    """The forms of one result: the model's block, the message's own copy and the hook's; and the files in it."""
 
     block: Any = None
     is_error: bool = False
     message_copy: Any = None
     hook_copy: Any = None
     hook_error: str | None = None
+    files: Sequence[Any] = ()
 
 
 @dataclass(frozen=True)
@@ -126,11 +132,30 @@ class ResultAdapter:
             if isinstance(copy, Mapping) and "persistedOutputPath" in copy:
                 # The beginning of a command's output; the file has all of it.
                 continue
+            if isinstance(copy, Mapping) and copy.keys() <= _ABOUT_RESULTS:
+                # Of a sub-agent's call there is no content here.
+                continue
             blocks = _blocks(_mcp_copy(copy))
             text = _text(blocks)
             if text and not _CUT.search(text[:4096]):
                 return blocks
-        saved = self._saved_file(shown_text)
+        # The model's text may name a file of the workspace instead.
+        for text in (shown_text, _text(_blocks(_mcp_copy(raw.hook_copy)))):
+            if (path := saved_path(text)) is not None:
+                return self.read_saved(path)
+        return None
+
+    def remove_saved(self, raw: RawResult) -> None:
+        """Remove the file that the command line saved the result of a server to, if the model was given another one."""
+        path = saved_path(_text(_blocks(raw.hook_copy))) if isinstance(raw.hook_copy, str) else None
+        if path is None or self._resolved(path) is None or saved_path(_text(_blocks(raw.block))) == path:
+            return
+        with suppress(OSError):
+            path.unlink()
+
+    def read_saved(self, path: Path) -> tuple[ContentBlock, ...] | None:
+        """The content that the command line saved to a file; None if it is not one, or cannot be read."""
+        saved = self._saved_file(path)
         if saved is None:
             return None
         decoded = from_json(saved) if saved[:100].lstrip().startswith(b"[") else None
@@ -142,17 +167,25 @@ class ResultAdapter:
             return _blocks(decoded)
         return (TextContent(saved.decode("utf-8", "replace")),)
 
-    def _saved_file(self, shown_text: str) -> bytes | None:
-        found = _SAVED_TO.search(shown_text)
-        if found is None or self.saved_results_root is None:
+    def _resolved(self, path: Path) -> Path | None:
+        """The file among the saved results of the command line; None if it is not one of them."""
+        if self.saved_results_root is None:
             return None
         try:
-            path = Path(found["path"].strip().rstrip("."))
             resolved = path.resolve(strict=True)
             inside = resolved.is_relative_to(self.saved_results_root.resolve())
-            if not inside or resolved.parent.name != "tool-results":
-                log.warning("a saved tool result lies outside the agent's own folder and was not read")
-                return None
+        except OSError as error:
+            log.warning("a saved tool result could not be read: %s", error)
+            return None
+        if not inside or resolved.parent.name != "tool-results":
+            log.warning("a saved tool result lies outside the agent's own folder and was not read")
+            return None
+        return resolved
+
+    def _saved_file(self, path: Path) -> bytes | None:
+        if (resolved := self._resolved(path)) is None:
+            return None
+        try:
             with os.fdopen(open_regular(resolved), "rb") as file:
                 if os.fstat(file.fileno()).st_size > self.largest:
                     return None
@@ -164,6 +197,14 @@ class ResultAdapter:
         except OSError as error:
             log.warning("a saved tool result could not be read: %s", error)
             return None
+
+
+def saved_path(text: str) -> Path | None:
+    """The file of the command line that a notice says a result was saved to."""
+    if len(text) > _LONGEST_NOTICE:
+        return None
+    found = _SAVED_TO.search(text)
+    return None if found is None else Path(found["path"].strip().rstrip("."))
 
 
 def is_cut_off(raw: RawResult) -> bool:
@@ -233,6 +274,13 @@ def _block(item: Any) -> list[ContentBlock]:
             return [TextContent(to_json(item, repr(item)))]
 
 
+def texts_in(content: Any) -> list[str]:
+    """The texts of a result's content, in any form, without the wrapper that a server may put around a text."""
+    return [
+        block.text for block in map(_unwrap, _blocks(_mcp_copy(content))) if isinstance(block, TextContent)
+    ]
+
+
 def _text(blocks: tuple[ContentBlock, ...]) -> str:
     return "\n".join(block.text for block in blocks if isinstance(block, TextContent))
 
@@ -280,6 +328,7 @@ def _typed(
         return NativeObservation(**common)
     _, server, tool = [*tool_name.split("__", 2), "", ""][:3]
     common["server"] = server
+    common["files"] = msgspec.convert(raw.files, tuple[ReturnedFile, ...])
     upper = tool.upper()
     if tool == "write_local_file":
         return FileWriteObservation(

@@ -27,6 +27,7 @@ from core.agent.loop import AgentLoop
 from core.agent.mcp.servers import Servers
 from core.agent.mcp.states import ServerStates
 from core.agent.messages.malformed import MalformedMessages
+from core.agent.messages.result_files import ResultFiles
 from core.agent.messages.result_storage import ResultStore
 from core.agent.messages.results import ResultAdapter
 from core.agent.messages.translate import Translator, TurnOutcome
@@ -105,7 +106,7 @@ async def replayed(
         policy=policy,
         gate=gate,
         taint=Taint(workspace),
-        adapter=adapter,
+        result_files=ResultFiles(workspace, adapter),
         publish=publish,
         request_of=translator.request_of,
         call_of=translator.tasks.call_of,

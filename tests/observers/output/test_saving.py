@@ -10,11 +10,12 @@ from typing import Any
 import pytest
 
 from core.observation import ToolCall, ToolResult
+from core.storage.media_types import media_type
 from core.toolkit.articles import Article, article_path, encode_article
 from observers.base import ObserverContext
 from observers.compliance import Compliance, check_subagent, shipped_rules
 from observers.corpus import Corpus
-from observers.media import Media, media_type
+from observers.media import Media
 from observers.search_results import SearchResults
 from observers.work_products import WorkProducts
 from observers.workbench_activity import WorkbenchActivity

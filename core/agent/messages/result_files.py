@@ -1,0 +1,226 @@
+"""Results that the command line stores outside of the session: the agent is given files of the workspace instead.
+
+Where a result is too large for the model, the command line writes it, unmasked, to a folder `tool-results` beside its
+transcript, and so it does with every file in a result of an MCP server. It names these paths to the model, which may
+not read there.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from core.agent.messages.readable_text import ReadableText, name_of, write_readable_text
+from core.agent.messages.results import ResultAdapter, saved_path, texts_in
+from core.agent.messages.returned_files import move_to_workspace
+from core.agent.permissions.foreign_text import LOCAL_TOOLKIT
+from core.concurrency.worker import WorkerFailed, WorkerProcess, packed
+from core.errors import WorkspaceError
+from core.events.units import quantity, size
+from core.observation import ReturnedFile
+from core.storage.workspace import Workspace
+from core.text import clean_line
+
+if TYPE_CHECKING:
+    from core.concurrency.worker_child import TaskContext
+
+__all__ = ["LIMIT", "Received", "ResultFiles", "write_in_child"]
+
+log = logging.getLogger(__name__)
+
+LIMIT = 50_000
+"""From this size on, in characters, the command line stores the result of an MCP server."""
+
+_LARGE = 256 << 10
+_TASK = "core.agent.messages.result_files:write_in_child"
+_FOLDER = "tool-results"
+_BLOB = r"mcp-[\w.%-]+?-blob-\d+-[a-z0-9]+(?:\.[A-Za-z0-9]{1,8})?"
+_LONGEST_NOTICE = 16 << 10
+_ORIGIN = re.compile(
+    r"\[(?P<kind>Image|Audio|Resource) from .{1,200}?(?: at (?P<uri>\S{1,2000}))?\] ", re.DOTALL
+)
+_READERS = {"Read": "file_path", "Grep": "path", f"mcp__{LOCAL_TOOLKIT}__read_local_file": "path"}
+
+
+@dataclass(frozen=True)
+class Received:
+    """A result with the paths of the workspace: what the model is given, the full content, and the files in it.
+
+    `shown` is None if the model is given what it would get anyway.
+    """
+
+    shown: Any = None
+    whole: Any = None
+    files: tuple[ReturnedFile, ...] = ()
+
+
+class ResultFiles:
+    """Stores what the agent reads of results as files of the workspace; for threads, never for the event loop."""
+
+    def __init__(
+        self, workspace: Workspace, adapter: ResultAdapter, worker: WorkerProcess | None = None
+    ) -> None:
+        self._workspace = workspace
+        self.adapter = adapter
+        self._worker = worker
+
+    def receive(self, tool_name: str, tool_use_id: str, response: Any, transcript: str) -> Received:
+        """Store the files of a result, and the text of one that is too large for the model."""
+        if not tool_name.startswith("mcp__"):
+            return Received(whole=response)
+        response, files = self._move_files(tool_name, response, transcript)
+        saved = (
+            saved_path(response)
+            if isinstance(response, str) and response.startswith("Error: result (")
+            else None
+        )
+        # The toolkit's own limit is higher, and the command line knows it.
+        is_own = tool_name.startswith(f"mcp__{LOCAL_TOOLKIT}__")
+        if saved is None and (is_own or _size(response) <= LIMIT):
+            return Received(response if files else None, response, files)
+        blocks = response if isinstance(response, list) else []
+        # The lines that name files are short, and the model needs them.
+        lines = [
+            each for each in blocks if (text := _text(each)) and any(file.path in text for file in files)
+        ]
+        texts = texts_in([each for each in blocks if each not in lines] or response)
+        try:
+            stored = self._write(tool_use_id, texts, saved)
+        except WorkspaceError as error:
+            log.warning("a large tool result cannot be given to the agent: %s", error)
+            stored = None
+        if stored is None:
+            return Received(response if files else None, response, files)
+        others = [each for each in blocks if isinstance(each, Mapping) and _text(each) is None]
+        return Received([{"type": "text", "text": _notice(stored)}, *others, *lines], response, files)
+
+    def redirect(self, tool_name: str, tool_input: dict[str, Any], transcript: str) -> dict[str, Any]:
+        """The input of a call, which reads a file of the workspace if it would read one that holds a result."""
+        field = _READERS.get(tool_name, "")
+        asked = tool_input.get(field)
+        if not isinstance(asked, str) or f"/{_FOLDER}/" not in asked:
+            return tool_input
+        path = Path(asked)
+        if path.parent != _folder_of(transcript):
+            return tool_input
+        try:
+            if re.fullmatch(_BLOB, path.name):
+                return tool_input | {field: move_to_workspace(self._workspace, path, path.stem).path}
+            name = name_of(path.stem)
+            if not self._workspace.exists(name) and self._write(path.stem, [], path) is None:
+                return tool_input
+        except (OSError, ValueError, WorkspaceError) as error:
+            log.warning("a stored tool result cannot be given to the agent: %s", error)
+            return tool_input
+        return tool_input | {field: name}
+
+    def _move_files(
+        self, tool_name: str, response: Any, transcript: str
+    ) -> tuple[Any, tuple[ReturnedFile, ...]]:
+        """The response with the paths of its files in the workspace, to which they are moved."""
+        folder = _folder_of(transcript)
+        if folder is None or not isinstance(response, list):
+            return response, ()
+        wanted = re.compile(rf"{re.escape(str(folder))}/{_BLOB}")
+        blocks, files, origin = [], [], None
+        for block in response:
+            text = _text(block)
+            if text is not None and len(text) <= _LONGEST_NOTICE:
+                origin = _ORIGIN.match(text) or origin
+                if found := wanted.search(text):
+                    moved = self._moved(Path(found[0]), _name(tool_name, origin))
+                    files += [moved] if moved else []
+                    said = moved.path if moved else "(it could not be kept)"
+                    blocks.append({**block, "text": text.replace(found[0], said)})
+                    origin = None
+                    continue
+            blocks.append(block)
+        return (blocks, tuple(files)) if blocks != response else (response, ())
+
+    def _moved(self, path: Path, name: str) -> ReturnedFile | None:
+        try:
+            return move_to_workspace(self._workspace, path, name)
+        except (OSError, ValueError, WorkspaceError) as error:
+            log.warning("a file that a tool returned is not kept: %s", clean_line(str(error), 300))
+            return None
+
+    def _write(self, key: str, texts: Sequence[str], saved: Path | None) -> ReadableText | None:
+        """Write a text for the agent, a long one in the worker; None if there is nothing to be read at `saved`."""
+        if self._worker is not None and (saved is not None or sum(map(len, texts)) >= _LARGE):
+            root = self.adapter.saved_results_root
+            asked = (key, None if saved is None else str(saved), None if root is None else str(root))
+            try:
+                done = self._worker.call(_TASK, packed(asked), lambda _name: texts)
+            except WorkerFailed as error:
+                log.warning("a large tool result is written in the main process: %s", error)
+            else:
+                return msgspec.msgpack.decode(done, type=ReadableText | None)
+        return _written(self._workspace, self.adapter, key, texts, saved)
+
+
+def write_in_child(desk: TaskContext, argument: bytes) -> bytes:
+    """Write a text for the agent in the worker process."""
+    key, saved, root = msgspec.msgpack.decode(argument)
+    desk.make_room()
+    adapter = ResultAdapter(saved_results_root=None if root is None else Path(root))
+    texts = desk.texts("raw") if saved is None else []
+    path = None if saved is None else Path(saved)
+    return msgspec.msgpack.encode(_written(desk.workspace, adapter, key, texts, path))
+
+
+def _written(
+    workspace: Workspace, adapter: ResultAdapter, key: str, texts: Sequence[str], saved: Path | None
+) -> ReadableText | None:
+    if saved is not None:
+        blocks = adapter.read_saved(saved)
+        if blocks is None:
+            return None
+        texts = texts_in(msgspec.to_builtins(blocks))
+    return write_readable_text(workspace, key, texts)
+
+
+def _notice(stored: ReadableText) -> str:
+    """What the model reads in place of a large result, in the form that the command line gives it."""
+    return (
+        f"<persisted-output>\nOutput too large ({size(stored.characters)}, {quantity(stored.lines, 'line')}). "
+        f"Full output saved to: {stored.path}\n"
+        "The file is in the workspace: read it in parts with Read (offset and limit count lines) or read_local_file "
+        "(they count characters), or search it with Grep. JSON is indented and long lines are broken.\n\n"
+        f"Preview (the beginning):\n{stored.preview}\n...\n</persisted-output>"
+    )
+
+
+def _folder_of(transcript: str) -> Path | None:
+    """Where the command line stores the results of the conversation that has this transcript."""
+    return Path(transcript).with_suffix("") / _FOLDER if transcript.endswith(".jsonl") else None
+
+
+def _text(block: Any) -> str | None:
+    match block:
+        case {"type": "text", "text": str(text)}:
+            return text
+        case _:
+            return None
+
+
+def _size(response: Any) -> int:
+    match response:
+        case str():
+            return len(response)
+        case list():
+            return sum(len(_text(each) or "") for each in response)
+        case _:
+            return 0
+
+
+def _name(tool_name: str, origin: re.Match[str] | None) -> str:
+    """A name for a file in a result: that of its address, or of the tool."""
+    if origin is not None and origin["uri"]:
+        return str(origin["uri"])
+    return "_".join(tool_name.removeprefix("mcp__").split("__"))

@@ -1,0 +1,195 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from core.agent.messages import returned_files
+from core.agent.messages.result_files import LIMIT, Received, ResultFiles
+from core.agent.messages.results import RawResult, ResultAdapter
+from core.agent.messages.returned_files import move_to_workspace
+from core.errors import WorkspaceError
+from core.observation import McpObservation, ReturnedFile
+from core.redaction.redactor import Redactor
+from core.storage.workspace import Workspace
+from tests.e2e.archive_server import KEY, picture, sound
+
+LOOKUP = "mcp__notes__lookup"
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Workspace:
+    (tmp_path / "session").mkdir()
+    return Workspace(tmp_path / "session", tmp_path / "reports", Redactor())
+
+
+@pytest.fixture
+def transcript(tmp_path: Path) -> str:
+    """The transcript of a conversation; the files of its results are beside it."""
+    path = tmp_path / "home" / "projects" / "p" / "conversation.jsonl"
+    (path.with_suffix("") / "tool-results").mkdir(parents=True)
+    return str(path)
+
+
+@pytest.fixture
+def folder(transcript: str) -> Path:
+    return Path(transcript).with_suffix("") / "tool-results"
+
+
+@pytest.fixture
+def files(folder: Path, workspace: Workspace, tmp_path: Path) -> ResultFiles:
+    return ResultFiles(workspace, ResultAdapter(tmp_path / "home"))
+
+
+def text(value: str) -> dict[str, str]:
+    return {"type": "text", "text": value}
+
+
+def blob(folder: Path, suffix: str, data: bytes, number: int = 1) -> Path:
+    path = folder / f"mcp-notes-blob-{number}-abc123{suffix}"
+    path.write_bytes(data)
+    return path
+
+
+def shown_text(received: Received) -> str:
+    return "\n".join(block.get("text", "") for block in received.shown)
+
+
+def test_json_of_one_line_is_given_as_lines_that_can_be_read_and_searched(
+    files: ResultFiles, workspace: Workspace, transcript: str
+) -> None:
+    rows = [{"n": number, "text": "word " * 200, "key": KEY} for number in range(80)]
+    received = files.receive(LOOKUP, "toolu_1", json.dumps({"result": json.dumps(rows)}), transcript)
+    assert "saved to: tool_results/toolu_1.txt" in shown_text(received)
+    lines = workspace.read("tool_results/toolu_1.txt").decode().split("\n")
+    assert max(map(len, lines)) <= 400
+    assert '  "n": 79,' in lines
+    assert KEY not in "".join(lines)
+    joined = "".join(lines).replace("[redacted]", KEY)
+    assert [row["n"] for row in json.loads(joined)] == list(range(80))
+
+
+@pytest.mark.parametrize("value", ["{" * 60_000, "[1, 2", '{"a": 1} and more', "\ud800", "x" * 9_000])
+def test_what_is_no_json_is_given_as_it_is(
+    files: ResultFiles, workspace: Workspace, transcript: str, value: str
+) -> None:
+    value += "\n" + "line\n" * LIMIT
+    assert files.receive(LOOKUP, "toolu_1", value, transcript).shown
+    saved = workspace.read("tool_results/toolu_1.txt").decode()
+    assert saved.replace("\n", "") == value.replace("\n", "").replace("\ud800", "\ufffd")
+
+
+def test_small_results_and_those_of_other_tools_are_left_alone(files: ResultFiles, transcript: str) -> None:
+    for tool, response in (
+        (LOOKUP, "x" * LIMIT),
+        (LOOKUP, [text("a"), {"type": "image"}, None]),
+        (LOOKUP, None),
+        ("mcp__local_toolkit__crawl_parallel", "x" * (LIMIT + 1)),
+        ("Bash", {"stdout": "x" * LIMIT, "persistedOutputPath": "/somewhere"}),
+    ):
+        assert files.receive(tool, "toolu_1", response, transcript) == Received(whole=response)
+
+
+def test_a_result_that_cannot_be_stored_is_left_to_the_command_line(
+    files: ResultFiles, workspace: Workspace, transcript: str
+) -> None:
+    workspace.write("tool_results", b"a file where the folder belongs")
+    assert files.receive(LOOKUP, "toolu_1", "x" * (LIMIT + 1), transcript).shown is None
+
+
+def test_files_are_typed_by_their_bytes_named_by_their_address_and_kept_once(
+    files: ResultFiles, workspace: Workspace, folder: Path, transcript: str
+) -> None:
+    hostile = "file:///../../.claude/settings\x1b[2J\u202egnp.json?token=1"
+    given = (
+        ("[Image: source: {}, original 9x9, displayed at 3x3.]", ".png", picture()),
+        ("[Audio from notes] Binary content (a/b, 2KB) saved to {}", ".png", sound()),
+        ("[Resource from notes at x://h/%2e%2e%2Fa.png] Binary content (t, 1) saved to {}", ".png", b"\x7fELF\0"),
+        (f"[Resource from notes at {hostile}] Binary content (t, 1) saved to {{}}", ".svg", b"<svg onload=x>"),
+        ("[Audio from notes] Binary content (a/b, 2KB) saved to {}", ".mp3", sound()),
+    )  # fmt: skip
+    blocks = []
+    for number, (line, suffix, data) in enumerate(given):
+        path = blob(folder, suffix, data, number)
+        blocks.append(text(line.replace("{}", str(path))))
+    received = files.receive(LOOKUP, "toolu_1", blocks, transcript)
+    picked, heard, program, drawing, again = received.files
+    assert picked == ReturnedFile("work_products/media/notes_lookup.png")
+    assert heard == ReturnedFile("work_products/media/notes_lookup.wav")
+    assert again == ReturnedFile(heard.path, is_new=False)
+    assert program == ReturnedFile("downloads/a.bin")
+    assert drawing.path.startswith("downloads/settings_")
+    assert drawing.path.endswith(".svg")
+    assert drawing.path.isascii()
+    assert received.shown == received.whole
+    assert shown_text(received).count("work_products/media/") == 3
+    assert str(folder) not in shown_text(received)
+    assert list(folder.iterdir()) == []
+    assert workspace.read(heard.path) == sound()
+
+
+def test_paths_elsewhere_are_neither_moved_nor_named(
+    files: ResultFiles, workspace: Workspace, folder: Path, transcript: str, tmp_path: Path
+) -> None:
+    other = blob(tmp_path, ".png", picture())
+    link = folder / "mcp-notes-blob-7-abc.png"
+    link.symlink_to(other)
+    gone = folder / "mcp-notes-blob-8-abc.png"
+    names = (other, link, gone, folder / ".." / "tool-results" / other.name)
+    received = files.receive(
+        LOOKUP, "toolu_1", [text(f"[Image: source: {name}]") for name in names], transcript
+    )
+    assert received.files == ()
+    assert other.exists()
+    assert not workspace.exists("work_products")
+    # A text of a server has no limit, and says nothing about files.
+    assert files.receive(LOOKUP, "toolu_1", [text(f"{other}" + "x" * 20_000)], "").shown is None
+
+
+def test_a_file_that_is_too_large_stays_where_it_is(
+    workspace: Workspace, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(returned_files, "LARGEST", 10)
+    path = blob(folder, ".png", picture())
+    with pytest.raises(WorkspaceError, match="is not kept"):
+        move_to_workspace(workspace, path, "chart")
+    assert path.exists()
+
+
+def test_a_call_that_reads_a_stored_result_reads_the_file_of_the_workspace(
+    files: ResultFiles, workspace: Workspace, folder: Path, transcript: str
+) -> None:
+    (folder / "toolu_9.json").write_text(json.dumps([text(f"first\n{KEY}\nlast")]))
+    (folder / "b1.txt").write_text("of a command")
+    picked = blob(folder, ".png", picture())
+    for tool, field, path, name in (
+        ("Read", "file_path", folder / "toolu_9.json", "tool_results/toolu_9.txt"),
+        ("Grep", "path", folder / "b1.txt", "tool_results/b1.txt"),
+        ("mcp__local_toolkit__read_local_file", "path", folder / "b1.txt", "tool_results/b1.txt"),
+        ("Read", "file_path", picked, f"work_products/media/{picked.name}"),
+    ):
+        given: dict[str, Any] = {field: str(path), "offset": 2}
+        assert files.redirect(tool, given, transcript) == {field: name, "offset": 2}
+    assert workspace.read("tool_results/toolu_9.txt").decode() == "first\n[redacted]\nlast"
+    for path in (
+        folder / "gone.txt",
+        folder.parent / "other" / "tool-results" / "b1.txt",
+        folder / ".." / "x",
+    ):
+        given = {"file_path": str(path)}
+        assert files.redirect("Read", given, transcript) == given
+    given = {"file_path": str(folder / "b1.txt")}
+    assert files.redirect("Write", given, transcript) == given
+
+
+def test_the_full_result_of_a_sub_agents_call_is_observed(files: ResultFiles, transcript: str) -> None:
+    whole = [text("line\n" * LIMIT)]
+    received = files.receive(LOOKUP, "toolu_1", whole, transcript)
+    # The message of such a call has no copy of the content.
+    raw = RawResult(received.shown, message_copy={"_meta": {"a": 1}}, hook_copy=received.whole)
+    seen = ResultAdapter().observe(tool_name=LOOKUP, tool_use_id="toolu_1", tool_input={}, raw=raw)
+    assert isinstance(seen, McpObservation)
+    assert seen.recovered
+    assert seen.output == whole[0]["text"]
