@@ -1,12 +1,10 @@
-"""Saves every article, adds it to the saved search results and the corpus, and counts the strikes of web readers."""
+"""Saves every page that was read as an article, also in search results and the corpus, and counts readers' strikes."""
 
 from __future__ import annotations
 
 import logging
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime
-from typing import Any
 from urllib.parse import urlsplit
 
 import msgspec
@@ -16,7 +14,6 @@ from core.events.units import quantity
 from core.observation import ToolCall, ToolResult
 from core.storage.workspace import Workspace
 from core.text import clean_line
-from core.toolkit.articles import decode_article
 from core.web_reader.blacklist import STRIKES, Blacklist
 from core.web_reader.errors import (
     REFUSED,
@@ -27,12 +24,10 @@ from core.web_reader.errors import (
     reader_error,
 )
 from observers.base import Interest, ObserverContext, ObserverSpec, Outcome, Saved, moment_of, texts_of
-from observers.decoding.decode import Decoded, decode_texts
-from observers.decoding.urls import is_web_url
 from observers.enrichment import MAX_ARTIFACT, Page, enrich_corpus, enrich_searches, has_large_files
 from observers.output.formats import ArticleFile
 from observers.output.saving import save_once, unique_id, write_json
-from observers.search.sanitise import plain_text
+from observers.pages.reading import CRAWLER, Reading, interest_in, read_pages
 from observers.search.tool_names import short_name
 
 __all__ = ["FOLDER", "OBSERVER", "Corpus"]
@@ -40,23 +35,19 @@ __all__ = ["FOLDER", "OBSERVER", "Corpus"]
 _log = logging.getLogger(__name__)
 
 FOLDER = "extracted_articles"
-_DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
-_AUTHORS = ("author", "article:author")
-_SITES = ("og:site_name",)
-_DATES = ("article:published_time", "datePublished", "date")
 
 
 class Corpus:
-    """Observer of the crawler, of web readers, and of the tool that saves the corpus."""
+    """Observer of the tools that read pages, and of the tool that saves the corpus."""
 
     name = "corpus"
 
     def wants(self, call: ToolCall) -> Interest:
-        """The toolkit's crawler and web readers by their name, and `save_corpus`, whose corpus may lack pages."""
+        """Tools that read pages by their name, and `save_corpus`, whose corpus may lack pages."""
         name = short_name(call.name)
         if name == "save_corpus":
             return Interest.CURIOUS
-        return Interest.SURE if name == "crawl_parallel" or is_web_reader(call.name) else Interest.NONE
+        return Interest.SURE if name == CRAWLER or is_web_reader(call.name) else interest_in(call)
 
     def is_heavy(self, workspace: Workspace) -> bool:
         """Whether any article may cause work on large files."""
@@ -72,18 +63,21 @@ class Corpus:
             error = _reader_error(result, texts, moment, context)
             if error is not None:
                 return error
-        decoded = decode_texts(texts)
-        pages, failed, gone = _pages_of(decoded, context.workspace)
-        if not pages:
-            return Outcome(rejected=failed + gone, note=_why_not(decoded, failed, gone))
+        if result.observation.has_error:
+            return Outcome(rejected=1, note="no article: the call failed")
+        structured = getattr(result.observation, "structured", None)
+        readings = read_pages(result.call, texts, structured, context.workspace, moment)
+        left_out = sum(reading.failed + reading.missing for reading in readings)
+        notes = _left_out(readings)
+        if not any(reading.pages for reading in readings):
+            return Outcome(rejected=left_out, note=f"no article: {'; '.join(notes) or 'no page in it'}")
         saved: list[Saved] = []
         known: list[Page] = []
-        for page in pages:
-            artifact, path = _save(page, result, moment, context)
-            known.append(msgspec.structs.replace(page, read_at=moment, path=path))
-            if artifact is not None:
-                saved.append(artifact)
-        notes = _left_out(failed, gone)
+        for reading in readings:
+            for page in reading.pages:
+                artifact, path = _save(page, reading.tool, result, moment, context)
+                known.append(msgspec.structs.replace(page, read_at=moment, path=path))
+                saved += [artifact] if artifact is not None else []
         if not saved:
             notes.append("every article was already saved")
         rows = enrich_searches(known, context.workspace, context.ledger)
@@ -92,7 +86,7 @@ class Corpus:
         corpus, _, note = _add_to_corpus(known, context)
         notes += [note] if note else []
         return Outcome(
-            (*saved, *corpus), len(saved), failed + gone, len(pages) - len(saved), "; ".join(notes) or None
+            (*saved, *corpus), len(saved), left_out, len(known) - len(saved), "; ".join(notes) or None
         )
 
 
@@ -129,93 +123,18 @@ def _read_before(context: ObserverContext) -> list[Page]:
     return pages
 
 
-def _pages_of(decoded: Decoded, workspace: Workspace) -> tuple[list[Page], int, int]:
-    """The articles of a result, the number of failed pages, and the number of articles whose file is missing."""
-    pages: list[Page] = []
-    failed = gone = 0
-    for value in decoded.values:
-        match value:
-            case {"articles": list() as articles, **rest}:
-                failures = rest.get("failed")
-                failed += len(failures) if isinstance(failures, list) else 0
-                for article in articles:
-                    page = _crawled(article, workspace) if isinstance(article, dict) else None
-                    pages += [page] if page is not None else []
-                    gone += page is None
-            case {"reader_result": dict() as read} | {"data": {"reader_result": dict() as read}}:
-                page = _read(read)
-                pages += [page] if page is not None else []
-            case {"url": str(), "content": str()}:
-                page = _read(value)
-                pages += [page] if page is not None else []
-            case _:
-                pass
-    return pages, failed, gone
-
-
-def _crawled(article: Mapping[str, Any], workspace: Workspace) -> Page | None:
-    """An article of the toolkit's crawler, from the Markdown file it wrote."""
-    path, url = article.get("path"), article.get("url")
-    if not isinstance(path, str) or not is_web_url(url):
-        return None
-    try:
-        found = decode_article(workspace.read_artifact(path, MAX_ARTIFACT).decode("utf-8", "replace"))
-    except WorkspaceError:
-        return None
-    if found is None or not found.text:
-        return None
-    title = found.title or str(article.get("title") or "")
-    return Page(str(url), title, found.text, found.author, found.site, found.date, found.words, path)
-
-
-def _read(read: Mapping[str, Any]) -> Page | None:
-    """A page from a web reader."""
-    url, content = read.get("url"), read.get("content") or read.get("text")
-    if not is_web_url(url) or not isinstance(content, str) or not content.strip():
-        return None
-    title = plain_text(title) if isinstance(title := read.get("title"), str) else ""
-    date = _DAY.match(_metadata_text(read, _DATES) or "")
-    return Page(
-        str(url),
-        title,
-        content,
-        _metadata_text(read, _AUTHORS),
-        _metadata_text(read, _SITES),
-        date[0] if date else None,
-        len(content.split()),
-    )
-
-
-def _metadata_text(read: Mapping[str, Any], names: Sequence[str]) -> str | None:
-    """A text from the page's own metadata."""
-    metadata: object = read.get("metadata")
-    if not isinstance(metadata, dict):
-        return None
-    for name in names:
-        value = metadata.get(name)
-        if isinstance(value, str) and (text := plain_text(value)):
-            return clean_line(text, 300)
-    return None
-
-
-def _why_not(decoded: Decoded, failed: int, gone: int) -> str:
-    if left_out := _left_out(failed, gone):
-        return f"no article: {'; '.join(left_out)}"
-    return decoded.problem or "no article in it"
-
-
-def _left_out(failed: int, gone: int) -> list[str]:
+def _left_out(readings: Sequence[Reading]) -> list[str]:
     """The notes about pages without an article."""
-    notes = []
-    if failed:
-        notes.append(f"{quantity(failed, 'page')} could not be read")
-    if gone:
-        notes.append(f"articles without a readable Markdown file: {gone}")
-    return notes
+    failed = sum(reading.failed for reading in readings)
+    missing = sum(reading.missing for reading in readings)
+    notes = [f"{quantity(failed, 'page')} could not be read"] if failed else []
+    if missing:
+        notes.append(f"articles without a readable Markdown file: {missing}")
+    return notes + list(dict.fromkeys(note for reading in readings for note in reading.notes))
 
 
 def _save(
-    page: Page, result: ToolResult, moment: datetime, context: ObserverContext
+    page: Page, tool: str, result: ToolResult, moment: datetime, context: ObserverContext
 ) -> tuple[Saved | None, str]:
     artifact: ArticleFile = {
         "type": "article",
@@ -226,7 +145,7 @@ def _save(
         "date": page.date,
         "words": page.words,
         "timestamp": moment.isoformat(timespec="microseconds"),
-        "tool": short_name(result.call.name),
+        "tool": tool,
         "tool_use_id": result.call.tool_use_id,
         "markdown": page.markdown,
         "content": page.content,

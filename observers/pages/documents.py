@@ -1,0 +1,116 @@
+"""Finds the pages in a document of a tool that reads pages, whatever it wraps them in."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from observers.decoding.decode import MAX_DEPTH, decode_text
+from observers.decoding.urls import is_web_url
+from observers.enrichment import Page
+from observers.pages.fields import CONTENT, address_in, field_of, folded, page_of
+from observers.search.keys import WRAPPERS, word_set
+
+__all__ = ["Found", "pages_in"]
+
+_MOST_VALUES = 200_000
+_MOST_PAGES = 10_000
+_METADATA = ("metadata", "meta")
+_OF_FAILURES = word_set("failed failedresults failedurls failures errors")
+_OTHER_THINGS = word_set(
+    "links images videos media sources citations actions tables json extract summary answer screenshot "
+    "searchresult warnings usage"
+)
+"""Fields with objects that have an address as well, or with the words of a model."""
+_STATUSES = ("statuscode", "httpstatuscode", "httpstatus", "status", "code")
+
+
+@dataclass
+class Found:
+    """The pages of a result, and the number of pages that could not be read."""
+
+    pages: list[Page] = field(default_factory=list)
+    failed: int = 0
+
+
+def pages_in(document: Any, now: datetime, address: str | None = None) -> Found:
+    """Every page in a document: an object with an address and the text of a page.
+
+    `address` is the page that the call asked for, if it asked for one: it is that of a text without another.
+    """
+    found = Found()
+    waiting: list[tuple[str, Any, int]] = [("", document, 0)]
+    visited, reported = 0, False
+    while waiting and visited < _MOST_VALUES and len(found.pages) < _MOST_PAGES:
+        key, value, depth = waiting.pop()
+        visited += 1
+        match value:
+            case list() if key in _OF_FAILURES:
+                found.failed += len(value)
+            case list() if depth < MAX_DEPTH:
+                waiting += [
+                    (key, item, depth + 1) for item in reversed(value) if isinstance(item, dict | list)
+                ]
+            case dict() if _has_failed(value):
+                found.failed += 1
+            case dict() if depth < MAX_DEPTH:
+                page = _page(value, now, address if key in WRAPPERS or not key else None)
+                if page is not None:
+                    found.pages.append(page)
+                    continue
+                reported = reported or _reports_an_error(value)
+                waiting += [
+                    (folded(name), item, depth + 1)
+                    for name, item in reversed(value.items())
+                    if isinstance(item, dict | list | str) and folded(name) not in _OTHER_THINGS
+                ]
+            case str() if key in WRAPPERS and value.lstrip()[:1] in ("{", "["):
+                waiting += [(key, item, depth + 1) for item in reversed(decode_text(value).values)]
+            case _:
+                pass
+    if reported and not found.pages:
+        found.failed = max(found.failed, 1)
+    return found
+
+
+def _page(value: Mapping[str, Any], now: datetime, address: str | None) -> Page | None:
+    content = _content_of(value)
+    if content is None:
+        return None
+    metadata = _metadata_of(value)
+    url = address_in(value) or address_in(metadata) or address
+    return page_of(value, metadata, url, content, now) if url is not None else None
+
+
+def _content_of(value: Mapping[str, Any]) -> str | None:
+    """The text of a page among its fields, the longest if it has several of the kind."""
+    texts: list[str] = []
+    for name, item in value.items():
+        if field_of(name) == CONTENT:
+            inner = item.values() if isinstance(item, dict) and folded(name) == "markdown" else [item]
+            texts += [text.strip() for text in inner if isinstance(text, str) and text.strip()]
+    return max(texts, key=len) if texts else None
+
+
+def _metadata_of(value: Mapping[str, Any]) -> Mapping[str, Any]:
+    return next((item for name in _METADATA if isinstance(item := value.get(name), dict)), {})
+
+
+def _has_failed(value: Mapping[str, Any]) -> bool:
+    """Whether an object says of one page that it could not be read."""
+    metadata = _metadata_of(value)
+    fields = [*value.items(), *metadata.items()]
+    if any(_is_refusal(item) for name, item in fields if folded(name) in _STATUSES):
+        return address_in(value) is not None or address_in(metadata) is not None
+    named = any(is_web_url(item) for item in value.values())
+    return named and _content_of(value) is None and _reports_an_error(value)
+
+
+def _is_refusal(status: Any) -> bool:
+    return isinstance(status, int) and 400 <= status < 600
+
+
+def _reports_an_error(value: Mapping[str, Any]) -> bool:
+    return bool(value.get("error")) or any(value.get(name) is False for name in ("success", "successful"))

@@ -1,0 +1,115 @@
+"""What readers call the fields of a page, and the page that fields make."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from core.text import clean_line
+from core.toolkit.articles import count_words
+from observers.decoding.urls import is_web_url
+from observers.enrichment import Page
+from observers.search.dates.parse import iso_date
+from observers.search.sanitise import plain_text
+
+__all__ = [
+    "ADDRESS",
+    "AUTHOR",
+    "CONTENT",
+    "DATE",
+    "SITE",
+    "TITLE",
+    "address_in",
+    "field_of",
+    "folded",
+    "page_of",
+]
+
+ADDRESS, TITLE, CONTENT, AUTHOR, DATE, SITE = "address", "title", "content", "author", "date", "site"
+_NAMES: Mapping[str, str] = {  # the better names come first
+    ADDRESS: "sourceurl urlsource url finalurl pageurl ogurl canonicalurl canonical link uri id",
+    TITLE: "title pagetitle headline ogtitle",
+    CONTENT: (
+        "markdown fitmarkdown rawmarkdown markdowncontent rawcontent fullcontent pagecontent content text fulltext "
+        "articlebody extractedtext"
+    ),
+    AUTHOR: "author authors articleauthor byline creator dcauthor dccreator",
+    DATE: (
+        "publisheddate publishedtime publishedat publishdate publishtime datepublished articlepublishedtime published "
+        "pubdate ogpublishedtime dcdate date"
+    ),
+    SITE: "ogsitename sitename publisher applicationname",
+}
+_FIELDS = {name: (field, rank) for field, names in _NAMES.items() for rank, name in enumerate(names.split())}
+_MARKS = re.compile(r"[^a-z0-9]")
+_LONGEST_FACT = 300
+_LONGEST_NAME = 64
+
+
+def folded(name: object) -> str:
+    """A field's name without the marks and capitals that readers spell it with: `og:site_name` is `ogsitename`."""
+    return _MARKS.sub("", str(name)[:_LONGEST_NAME].lower())
+
+
+def field_of(name: object) -> str | None:
+    """What a field of a page holds, by its name; None if it is something else."""
+    return _FIELDS.get(folded(name), (None, 0))[0]
+
+
+def address_in(values: Mapping[str, Any]) -> str | None:
+    """The web address among the fields of a page, the best one if there are several."""
+    return next((text for text in _values(values, ADDRESS) if is_web_url(text)), None)
+
+
+def page_of(
+    values: Mapping[str, Any], metadata: Mapping[str, Any], url: str, content: str, now: datetime
+) -> Page:
+    """Make a page of its text, its address, and what its fields and its own metadata say of it."""
+    facts = [*_values(values, TITLE), *_values(metadata, TITLE)]
+    title = next((text for fact in facts if (text := _fact(fact))), "")
+    authors = [*_values(values, AUTHOR), *_values(metadata, AUTHOR)]
+    sites = [*_values(values, SITE), *_values(metadata, SITE)]
+    dates = [*_values(values, DATE), *_values(metadata, DATE)]
+    return Page(
+        url,
+        title,
+        content,
+        next((text for fact in authors if (text := _fact(fact)) and not is_web_url(text)), None),
+        next((text for fact in sites if (text := _fact(fact))), None),
+        next((day for fact in dates if (day := _day(fact, now))), None),
+        count_words(content),
+    )
+
+
+def _values(values: Mapping[str, Any], field: str) -> list[Any]:
+    """The values of the fields of one kind, in the order of their names."""
+    found = [
+        (rank, value)
+        for name, value in values.items()
+        if value and (known := _FIELDS.get(folded(name))) and known[0] == field
+        for rank in [known[1]]
+    ]
+    return [value for _, value in sorted(found, key=lambda each: each[0])]
+
+
+def _fact(value: Any) -> str:
+    """A short text: of several, or of named ones, all in one line."""
+    match value:
+        case str():
+            return clean_line(plain_text(value[: 4 * _LONGEST_FACT]), _LONGEST_FACT)
+        case {"name": str(name)}:
+            return _fact(name)
+        case [*items]:
+            return clean_line(", ".join(filter(None, map(_fact, items[:8]))), _LONGEST_FACT)
+        case _:
+            return ""
+
+
+def _day(value: Any, now: datetime) -> str | None:
+    """The day of a date as YYYY-MM-DD."""
+    if isinstance(value, str) and len(value) > _LONGEST_FACT:
+        return None
+    date = iso_date(value[0] if isinstance(value, list) and value else value, now)
+    return date[:10] if date is not None and len(date) >= len("2026-01-01") else None

@@ -1,0 +1,212 @@
+"""The pages in the result of a tool call: of the crawler, of one reader, or of the readers among several tools."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from urllib.parse import urlsplit
+
+from core.errors import WorkspaceError
+from core.observation import ToolCall
+from core.storage.workspace import Workspace
+from core.toolkit.articles import decode_article
+from observers.base import Interest
+from observers.decoding.decode import decode_texts
+from observers.decoding.urls import is_web_url
+from observers.enrichment import MAX_ARTIFACT, Page
+from observers.pages.documents import Found, pages_in
+from observers.pages.texts import pages_in_text
+from observers.search.tool_names import inner_tools, is_multi_execute, reads_pages, short_name, words_of
+
+__all__ = ["CRAWLER", "Reading", "interest_in", "read_pages"]
+
+CRAWLER = "crawl_parallel"
+_ADDRESSES = ("url", "urls", "uri", "link", "links", "ids", "page", "pages")
+_QUESTIONS = ("prompt", "question", "schema", "instructions")
+_OFFSETS = ("start_index", "startIndex", "offset")
+_CRAWLS = frozenset({"crawl", "crawling", "crawler", "browser"})
+_SEVERAL = _CRAWLS | {"batch"}
+"""Tools for several pages: a text that names none is about their work."""
+_MOST_ADDRESSES = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """The pages that one tool read; `missing` are articles without their file, `notes` what was left out and why."""
+
+    tool: str
+    pages: tuple[Page, ...] = ()
+    failed: int = 0
+    missing: int = 0
+    notes: tuple[str, ...] = ()
+
+
+def interest_in(call: ToolCall) -> Interest:
+    """The interest in a call that may read pages: a certain one if it names the address of a page."""
+    if not is_multi_execute(call.name):
+        if not reads_pages(call.name):
+            return Interest.NONE
+        return Interest.SURE if _asked(call.input) else Interest.CURIOUS
+    inner = list(inner_tools(call))
+    if not inner:
+        return Interest.CURIOUS
+    return Interest.SURE if any(_is_reader(slug) for slug, _ in inner) else Interest.NONE
+
+
+def read_pages(
+    call: ToolCall, texts: Sequence[str], structured: Any, workspace: Workspace, now: datetime
+) -> list[Reading]:
+    """The pages in the texts of a result, or in its structured content if it has no text."""
+    name = short_name(call.name)
+    if not any(texts) and isinstance(structured, dict | list):
+        values: Sequence[Any] = [structured]
+    elif name == CRAWLER or is_multi_execute(call.name):
+        values = decode_texts(texts).values
+    else:
+        return [_of_reader(name, call.input, texts, now)]
+    if name == CRAWLER:
+        return [_of_crawler(name, value, workspace) for value in values]
+    if is_multi_execute(call.name):
+        return [reading for value in values for reading in _of_several(call, value, now)]
+    return [_of_values(name, call.input, values, now)]
+
+
+def _is_reader(slug: str) -> bool:
+    return bool(slug) and reads_pages(f"mcp__inner__{slug}")
+
+
+def _of_reader(tool: str, arguments: Mapping[str, Any], texts: Sequence[str], now: datetime) -> Reading:
+    """The pages in the text of one reader: JSON as a whole, or a text for each page."""
+    if any(isinstance(arguments.get(name), int) and arguments[name] > 0 for name in _OFFSETS):
+        return Reading(tool, notes=("only a later part of a page",))
+    if all(text.lstrip("\ufeff \t\r\n")[:1] in ("{", "[", '"') for text in texts):
+        # JSON in the text of a page is the page's own; it says nothing of other pages.
+        decoded = decode_texts(texts)
+        if decoded.values:
+            return _of_values(tool, arguments, decoded.values, now)
+        texts = [decoded.prose] if decoded.prose and not decoded.problem else texts
+    if any(arguments.get(name) for name in _QUESTIONS):
+        return Reading(tool, notes=("an answer about a page, not the page",))
+    asked = _asked(arguments)
+    found = Found()
+    for text in texts if len(asked) > 1 else ["\n".join(texts)]:
+        part = pages_in_text(text, now, asked, bare=not words_of(tool) & _SEVERAL)
+        found.pages += part.pages
+        found.failed += part.failed
+    return _of_site(tool, asked, found)
+
+
+def _of_values(tool: str, arguments: Mapping[str, Any], values: Sequence[Any], now: datetime) -> Reading:
+    asked = _asked(arguments)
+    only = asked[0] if len(asked) == 1 else None
+    found = Found()
+    for value in values:
+        part = pages_in(value, now, only)
+        found.pages += part.pages
+        found.failed += part.failed
+    return _of_site(tool, asked, found)
+
+
+def _of_site(tool: str, asked: Sequence[str], found: Found) -> Reading:
+    """The pages of the sites that the call asked for.
+
+    What a reader passes on as it is could be a page that names another as its own: a page of another site than the call
+    asked for counts only if the tool follows links.
+    """
+    hosts = {_host(url) for url in asked}
+    if not hosts or words_of(tool) & _CRAWLS:
+        return Reading(tool, tuple(found.pages), found.failed)
+    pages = [page for page in found.pages if any(_are_of_one_site(_host(page.url), host) for host in hosts)]
+    if not pages and len(found.pages) == len(asked) == 1:
+        # The page redirects, or gives itself another address: it is what the call asked for.
+        (page,) = found.pages
+        return Reading(tool, (_at(page, asked[0]),), found.failed)
+    others = len(found.pages) - len(pages)
+    notes = (f"pages of sites that were not asked for: {others}",) if others else ()
+    return Reading(tool, tuple(pages), found.failed, notes=notes)
+
+
+def _at(page: Page, url: str) -> Page:
+    return Page(url, page.title, page.content, page.author, page.source, page.date, page.words)
+
+
+def _are_of_one_site(host: str, other: str) -> bool:
+    return host == other or host.endswith(f".{other}") or other.endswith(f".{host}")
+
+
+def _host(url: str) -> str:
+    try:
+        return (urlsplit(url).hostname or "").removeprefix("www.")
+    except ValueError:
+        return ""
+
+
+def _of_crawler(tool: str, value: Any, workspace: Workspace) -> Reading:
+    """The articles of the toolkit's crawler, from the Markdown files it wrote."""
+    match value:
+        case {"articles": list() as articles, **rest}:
+            failures = rest.get("failed")
+            read = [_crawled(article, workspace) for article in articles]
+            pages = tuple(page for page in read if page is not None)
+            failed = len(failures) if isinstance(failures, list) else 0
+            return Reading(tool, pages, failed, missing=len(read) - len(pages))
+        case _:
+            return Reading(tool)
+
+
+def _crawled(article: Any, workspace: Workspace) -> Page | None:
+    path, url = (article.get("path"), article.get("url")) if isinstance(article, dict) else (None, None)
+    if not isinstance(path, str) or not is_web_url(url):
+        return None
+    try:
+        found = decode_article(workspace.read_artifact(path, MAX_ARTIFACT).decode("utf-8", "replace"))
+    except WorkspaceError:
+        return None
+    if found is None or not found.text:
+        return None
+    title = found.title or str(article.get("title") or "")
+    return Page(str(url), title, found.text, found.author, found.site, found.date, found.words, path)
+
+
+def _of_several(call: ToolCall, value: Any, now: datetime) -> Iterator[Reading]:
+    """The pages of the readers among the tools that one call ran."""
+    inner = list(inner_tools(call))
+    for number, item in enumerate(_items(value)):
+        index = item.get("index")
+        place = index if isinstance(index, int) and 0 <= index < len(inner) else number
+        slug, arguments = inner[place] if place < len(inner) else ("", {})
+        named = item.get("tool_slug")
+        if isinstance(named, str) and named:
+            arguments = arguments if named == slug else {}
+            slug = named
+        if not _is_reader(slug):
+            continue
+        response = item.get("response")
+        if isinstance(response, dict) and "data_preview" in response and "data" not in response:
+            yield Reading(slug, notes=("only the beginning of pages",))
+        elif isinstance(response, str):
+            yield _of_reader(slug, arguments, [response], now)
+        else:
+            yield _of_values(slug, arguments, [response if response is not None else item], now)
+
+
+def _items(value: Any) -> list[Mapping[str, Any]]:
+    """The results of the tools that one call ran."""
+    match value:
+        case {"data": {"results": [*items]}} | {"results": [*items]}:
+            return [item for item in items if isinstance(item, dict)]
+        case _:
+            return []
+
+
+def _asked(arguments: Mapping[str, Any]) -> list[str]:
+    """The addresses of the pages that a call asks for."""
+    found: list[str] = []
+    for name in _ADDRESSES:
+        value = arguments.get(name)
+        for item in value[:_MOST_ADDRESSES] if isinstance(value, list) else [value]:
+            url = item.get("url") if isinstance(item, dict) else item
+            found += [url.strip()] if isinstance(url, str) and is_web_url(url.strip()) else []
+    return list(dict.fromkeys(found))
