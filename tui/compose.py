@@ -28,6 +28,7 @@ from core.concurrency.worker import WorkerProcess
 from core.connections.base import Connection
 from core.connections.composio.native import Modifier
 from core.connections.oauth.headers import LoginHeaders
+from core.connections.progress import ProgressReceiver
 from core.connections.toolkit import SERVER as TOOLKIT
 from core.connections.toolkit import toolkit_connection
 from core.connections.trust import ServerTrust, UserConnections
@@ -150,7 +151,10 @@ async def compose_session(
         )
         shared = SharedSecrets(private.path / "secrets.socket", redactor)
         stack.callback(shared.close)
-        connectors = _connectors(settings, workspace.path, demo, recording, private, shared, modifiers)
+        progress = ProgressReceiver(private.path / "progress.socket", bus.publish)
+        stack.callback(progress.close)
+        sockets = (shared.path, progress.path)
+        connectors = _connectors(settings, workspace.path, demo, recording, private, sockets, modifiers)
 
         async def drain() -> list[str]:
             lost = await runner.drain()
@@ -367,7 +371,7 @@ def _connectors(
     endpoints: DemoEndpoints | None,
     recording: SessionRecords,
     private: PrivateFolder,
-    shared: SharedSecrets,
+    sockets: tuple[Path, Path],
     modifiers: Sequence[Modifier] = (),
 ) -> dict[str, Connector]:
     routes = dict([endpoints.article_route.split("=", 1)]) if endpoints else {}
@@ -380,7 +384,8 @@ def _connectors(
             routes=routes,
             telemetry=telemetry,
             session_file=session_file,
-            secrets_socket=shared.path,
+            secrets_socket=sockets[0],
+            progress_socket=sockets[1],
         )
 
     async def composio() -> Connection:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from core.connections.base import BLANKED, Connection
 
-__all__ = ["SECRETS_SOCKET", "SERVER", "SESSION_FILE", "toolkit_connection"]
+__all__ = ["PROGRESS_SOCKET", "SECRETS_SOCKET", "SERVER", "SESSION_FILE", "toolkit_connection"]
 
 SERVER = "local_toolkit"
 
@@ -18,6 +18,9 @@ SESSION_FILE = "TOOLKIT_COMPOSIO_SESSION"
 SECRETS_SOCKET = "TOOLKIT_SECRETS"
 """The environment variable with the path of the private socket that gives the secrets to mask."""
 
+PROGRESS_SOCKET = "TOOLKIT_PROGRESS"
+"""The environment variable with the path of the private socket that receives the progress of calls."""
+
 
 def toolkit_connection(
     workspace: Path,
@@ -26,6 +29,7 @@ def toolkit_connection(
     telemetry: Mapping[str, str] | None = None,
     session_file: Path | None = None,
     secrets_socket: Path | None = None,
+    progress_socket: Path | None = None,
 ) -> Connection:
     """The server that starts `core.toolkit` for this workspace.
 
@@ -37,6 +41,7 @@ def toolkit_connection(
         telemetry: the variables with which it exports its spans; the agent does not pass its own on.
         session_file: the private file with the credentials of the remote sandbox.
         secrets_socket: the private socket of a `SharedSecrets`; the toolkit masks its values in everything it writes.
+        progress_socket: the private socket of a `ProgressReceiver`.
     """
     args = ["-I", "-m", "core.toolkit", "--workspace", str(workspace)]
     for suffix, address in routes.items():
@@ -47,5 +52,7 @@ def toolkit_connection(
         environment[SESSION_FILE] = str(session_file)
     if secrets_socket is not None:
         environment[SECRETS_SOCKET] = str(secrets_socket)
+    if progress_socket is not None:
+        environment[PROGRESS_SOCKET] = str(progress_socket)
     server = {"type": "stdio", "command": sys.executable, "args": args, "env": environment}
     return Connection(servers={SERVER: server})

@@ -19,7 +19,7 @@ from core.events import types as ev
 from core.events.folder import describe_folder
 from core.events.model_problems import AGENT_CODES, CONNECTION_BROKE, FINAL_CODES, SERVICE, describe_problem
 from core.events.tool_names import tool_name
-from core.events.units import quantity, size, spent_of, spoken_duration
+from core.events.units import progress, quantity, size, spent_of, spoken_duration
 from core.text import clean, clean_line
 
 __all__ = [
@@ -404,6 +404,12 @@ def _budget_raised(event: ev.BudgetRaised, _hints: Hints) -> Description:
 def _tool_call_started(event: ev.ToolCallStarted, hints: Hints) -> Description:
     name = hints.tool or clean_line(event.name)
     return Description("tool", f"{name} started", Severity.STARTED)
+
+
+@_describe.register(ev.ToolCallProgress)
+def _tool_call_progress(event: ev.ToolCallProgress, hints: Hints) -> Description:
+    name = hints.tool or clean_line(event.tool_use_id)
+    return Description("tool", f"{name}: {progress(event.done, event.total, event.unit)}")
 
 
 @_describe.register(ev.ToolCallFinished)

@@ -68,6 +68,7 @@ __all__ = [
     "ThinkingDelta",
     "TokensSpent",
     "ToolCallFinished",
+    "ToolCallProgress",
     "ToolCallStarted",
     "TracingFailed",
     "UnknownEvent",
@@ -271,6 +272,15 @@ class ToolCallStarted(Event, frozen=True, kw_only=True):
     def changed_by(self, answer: PermissionAnswered) -> Self:
         """Return the call with the arguments that it ran with, if a person changed them."""
         return self if answer.input is None else msgspec.structs.replace(self, input=answer.input)
+
+
+class ToolCallProgress(Event, frozen=True, kw_only=True):
+    """A running tool call did `done` of `total` pieces, such as pages; `unit` is the plural of their name."""
+
+    tool_use_id: str
+    done: int
+    total: int
+    unit: str = ""
 
 
 class ToolCallFinished(Event, frozen=True, kw_only=True):

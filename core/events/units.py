@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import math
 
+from core.text import clean_line
+
 __all__ = [
     "count",
     "duration",
     "live_duration",
     "milliseconds",
     "money",
+    "progress",
     "quantity",
     "size",
     "spent_of",
@@ -89,6 +92,11 @@ def tokens(number: int) -> str:
 def quantity(number: int, noun: str, plural: str = "") -> str:
     """Write a number of things in full: `1 row`, `12,345 rows`, `2 queries`."""
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
+
+
+def progress(done: int, total: int, unit: str) -> str:
+    """Write how much is done: `12 of 50 pages`."""
+    return f"{done:,} of {total:,} {clean_line(unit, 20)}".rstrip()
 
 
 def money(dollars: float | None) -> str:

@@ -11,11 +11,12 @@ import sys
 import threading
 import time
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 from core.concurrency.garbage_collection import deferred
-from core.connections.toolkit import SECRETS_SOCKET, SESSION_FILE
+from core.connections.toolkit import PROGRESS_SOCKET, SECRETS_SOCKET, SESSION_FILE
 from core.errors import UniversalAgentError
 from core.net.addresses import parse_endpoint
 from core.redaction.names import names_given_secret
@@ -100,6 +101,7 @@ async def _serve(options: argparse.Namespace, redactor: Redactor) -> None:
     # Before the slow imports, as it may fail.
     workspace = Workspace.open(options.workspace, redactor)
     with deferred():
+        from core.connections.progress import send_progress
         from core.toolkit.context import ToolContext
         from core.toolkit.server import build_server
         from core.web_reader.blacklist import Blacklist
@@ -111,6 +113,7 @@ async def _serve(options: argparse.Namespace, redactor: Redactor) -> None:
 
     session_file = os.environ.get(SESSION_FILE, "")
     secrets_socket = os.environ.get(SECRETS_SOCKET, "")
+    progress_socket = os.environ.get(PROGRESS_SOCKET, "")
 
     def learn() -> None:
         learn_secrets(Path(secrets_socket), redactor)
@@ -126,6 +129,7 @@ async def _serve(options: argparse.Namespace, redactor: Redactor) -> None:
         blacklist=Blacklist.for_session(workspace),
         open_remote=open_remote if session_file else None,
         learn_secrets=learn if secrets_socket else None,
+        send_progress=partial(send_progress, Path(progress_socket)) if progress_socket else None,
     )
     try:
         await build_server(context).run_stdio_async()

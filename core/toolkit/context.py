@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from contextlib import AsyncExitStack
+from contextvars import ContextVar
 from datetime import UTC, datetime
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -22,6 +23,8 @@ __all__ = ["MOUNT", "TooLarge", "ToolContext"]
 
 MOUNT = "/mnt/files"
 """The mount of the remote sandbox whose files can be transferred."""
+
+_REPORTS = 20
 
 
 class TooLarge(Exception):
@@ -41,7 +44,8 @@ class ToolContext:
 
     The client is made on the first fetch, because its libraries are slow to import. All calls share it, so that its
     limits and its cache of robots.txt apply to the whole session. `learn_secrets` has the redactor of the workspace
-    know the session's secrets.
+    know the session's secrets. `send_progress` gets the id of a call, how many pieces of it are done and how many there
+    are, and what they are called.
     """
 
     def __init__(
@@ -52,9 +56,12 @@ class ToolContext:
         blacklist: Blacklist | None = None,
         open_remote: Callable[[], RemoteFiles] | None = None,
         learn_secrets: Callable[[], None] | None = None,
+        send_progress: Callable[[str, int, int, str], None] | None = None,
     ) -> None:
         self.workspace = workspace
         self._learn_secrets = learn_secrets
+        self._send_progress = send_progress
+        self._call: ContextVar[str] = ContextVar("call", default="")
         self.blacklist = blacklist
         self.open_remote = open_remote
         self.now = now
@@ -63,10 +70,20 @@ class ToolContext:
         self._opening = asyncio.Lock()
         self._stack = AsyncExitStack()
 
-    async def begin_call(self) -> None:
-        """Learn the secrets that the session knows by now, before a tool writes anything."""
+    async def begin_call(self, tool_use_id: str = "") -> None:
+        """Begin a call in this task: learn the secrets that the session knows by now, before a tool writes anything."""
+        self._call.set(tool_use_id)
         if self._learn_secrets is not None:
             await asyncio.to_thread(self._learn_secrets)
+
+    def report_progress(self, done: int, total: int, unit: str) -> None:
+        """Report how many pieces of the call of this task are done; `unit` is the plural of their name.
+
+        Of many pieces each twentieth part is reported.
+        """
+        is_new = done * _REPORTS // total > (done - 1) * _REPORTS // total
+        if is_new and self._send_progress is not None and (call := self._call.get()):
+            self._send_progress(call, done, total, unit)
 
     async def fetcher(self) -> Fetcher:
         """The shared client, opened on first use."""

@@ -88,10 +88,15 @@ async def crawl_parallel(
             "split them into several calls"
         )
     slots = asyncio.Semaphore(MAX_IN_FLIGHT)
+    done = 0
 
     async def crawl(url: str) -> Crawled | Failed:
+        nonlocal done
         async with slots:
-            return await _crawl_one(context, url)
+            result = await _crawl_one(context, url)
+        done += 1
+        context.report_progress(done, len(wanted), "pages")
+        return result
 
     async with asyncio.TaskGroup() as group:
         tasks = [group.create_task(crawl(url)) for url in wanted.values()]

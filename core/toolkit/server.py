@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from mcp.server import MCPServer
+from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.types import ToolAnnotations
 
@@ -28,6 +29,9 @@ __all__ = ["build_server"]
 INSTRUCTIONS = "Reads web pages in parallel and keeps files in the workspace of the session."
 # Without this the agent's command line cuts results of more than 50,000 characters.
 LARGE_RESULT = {"anthropic/maxResultSizeChars": 500_000}
+
+# Where the agent's command line puts the id of the call.
+_CALL_ID = "claudecode/toolUseId"
 
 _Tool = Callable[..., Awaitable[str]]
 
@@ -59,9 +63,9 @@ def build_server(context: ToolContext) -> MCPServer[None]:
 def _with_context(tool: _Tool, context: ToolContext) -> _Tool:
     """The tool without its first parameter; the model gets the text of our own errors, but not of any others."""
 
-    async def call(**arguments: Any) -> str:
+    async def call(request: Context[Any, Any], **arguments: Any) -> str:
         try:
-            await context.begin_call()
+            await context.begin_call(str((request.request_context.meta or {}).get(_CALL_ID, "")))
             return await tool(context, **arguments)
         except UniversalAgentError as error:
             raise ToolError(clean(str(error))) from error

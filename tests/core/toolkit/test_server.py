@@ -1,19 +1,24 @@
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 from mcp import Client, StdioServerParameters
 from mcp.types import CallToolResult, TextContent, ToolAnnotations
 
 from core.agent.environment import PrivateFolder
-from core.connections.toolkit import SECRETS_SOCKET
+from core.connections.progress import ProgressReceiver, send_progress
+from core.connections.toolkit import PROGRESS_SOCKET, SECRETS_SOCKET
+from core.events.describe import describe
+from core.events.types import Event, ToolCallProgress
 from core.redaction.redactor import Redactor
 from core.redaction.sharing import SharedSecrets
 from core.toolkit.__main__ import main
@@ -65,14 +70,38 @@ async def test_one_server_describes_its_tools_crawls_pages_and_writes_only_in_th
     tmp_path: Path, planted: Path
 ) -> None:
     workspace = tmp_path / "ws"
-    async with (
-        running_site() as site,
-        toolkit(workspace, planted, "--route", f".example={site.address}") as client,
-    ):
-        await _check_descriptions(client)
-        await _check_files(client, workspace)
-        await _check_crawl(client, workspace, site.address)
+    private = PrivateFolder(tmp_path)
+    reported: asyncio.Queue[Event] = asyncio.Queue()
+    receiver = ProgressReceiver(private.path / "p", reported.put_nowait)
+    assert receiver.path.stat().st_mode & 0o777 == 0o600
+    variables = {PROGRESS_SOCKET: str(receiver.path)}
+    with closing(receiver):
+        async with (
+            running_site() as site,
+            toolkit(workspace, planted, "--route", f".example={site.address}", variables=variables) as client,
+        ):
+            await _check_descriptions(client)
+            await _check_files(client, workspace)
+            await _check_crawl(client, workspace, site.address)
+        progress = [await asyncio.wait_for(reported.get(), 30) for _ in range(6)]
+    assert progress == [
+        ToolCallProgress(at=each.at, tool_use_id="toolu_1", done=done, total=6, unit="pages")
+        for done, each in enumerate(progress, 1)
+    ]
     assert not _imported(planted)
+
+
+async def test_what_is_no_progress_is_ignored(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    reported: asyncio.Queue[Event] = asyncio.Queue()
+    deep = tmp_path / ("long" * 25)
+    deep.mkdir()
+    with closing(ProgressReceiver(deep / "p", reported.put_nowait)) as receiver:
+        send_progress(receiver.path, "x" * 5_000, 1, 2, "pages")
+        send_progress(receiver.path, "t", 1, 2, "pages\x1b[2J")
+        event = await asyncio.wait_for(reported.get(), 30)
+    assert describe(event).sentence == "t: 1 of 2 pages\ufffd[2J"
+    assert len(caplog.records) == 1
+    send_progress(receiver.path, "t", 1, 2, "nobody receives it any more")
 
 
 async def test_the_secrets_of_the_session_are_masked_in_what_tools_write(tmp_path: Path) -> None:
@@ -183,7 +212,8 @@ async def _check_crawl(client: Client, workspace: Path, address: str) -> None:
         "https://chips.example/gone",
         f"http://{address}/story/7",
     ]
-    result = await client.call_tool("crawl_parallel", {"urls": urls})
+    meta: Any = {"claudecode/toolUseId": "toolu_1"}
+    result = await client.call_tool("crawl_parallel", {"urls": urls}, meta=meta)
     assert not result.is_error
     crawl = json.loads(_text(result))
     corpus = json.loads(_text(await client.call_tool("save_corpus", {})))

@@ -26,6 +26,7 @@ from core.events.types import (
     SubagentStarted,
     TextDelta,
     ThinkingDelta,
+    ToolCallProgress,
     Usage,
 )
 from tests.tui.pane_host import START, PaneHost, finished, started
@@ -73,6 +74,7 @@ def an_event(random: Random) -> Event:
             lambda: finished(
                 call, random.choice(("success", "error", "denied")), text=text, error=text or None
             ),
+            lambda: ToolCallProgress(tool_use_id=call, done=1, total=2, unit=text),
             lambda: SubagentStarted(**about, description=text),
             lambda: SubagentProgress(**about, usage=Usage(output_tokens=5)),
             lambda: SubagentFinished(**about, status="error"),

@@ -23,6 +23,7 @@ from core.events.types import (
     SubagentStarted,
     TextDelta,
     ThinkingDelta,
+    ToolCallProgress,
     Usage,
 )
 from core.observation import CrawlObservation, McpObservation, TextContent
@@ -357,6 +358,17 @@ def test_a_path_that_is_too_long_loses_its_folders_first_and_never_its_end() -> 
     assert "crawl_c…62cc.md" in cuts[2]
 
 
+async def test_a_running_call_shows_how_much_is_done() -> None:
+    view = pane()
+    async with PaneHost(view).run_test(size=(90, 20)):
+        call = started("t", "mcp__local_toolkit__crawl_parallel", urls=["https://a.example"] * 10)
+        view.handle_events([asked(), call, ToolCallProgress(tool_use_id="t", done=4, total=10, unit="pages")])
+        assert "crawl_parallel  4 of 10 pages" in shown(view)[1]
+        late = ToolCallProgress(tool_use_id="t", done=9, total=10, unit="pages")
+        view.handle_events([finished("t"), late])
+        assert "of 10 pages" not in shown(view)[1]
+
+
 async def test_what_came_of_a_call_is_kept_and_shown() -> None:
     view = pane()
     crawl = CrawlObservation(
@@ -364,9 +376,9 @@ async def test_what_came_of_a_call_is_kept_and_shown() -> None:
     )
     async with PaneHost(view).run_test(size=(90, 20)):
         call = started("t", "mcp__local_toolkit__crawl_parallel", urls=["https://a.example"])
-        view.handle_events(
-            [asked(), call, finished("t", observation=crawl), started("n", NEWS, query_="x"), finished("n")]
-        )
+        view.handle_events([asked(), call, ToolCallProgress(tool_use_id="t", done=3, total=10, unit="pages")])
+        assert "crawl_parallel  https://a.example  3 of 10 pages" in shown(view)[1]
+        view.handle_events([finished("t", observation=crawl), started("n", NEWS, query_="x"), finished("n")])
         saved = ArtifactSaved(
             path="a.json", kind="search", size=1, sha256="", observer="search", tool_use_id="n"
         )

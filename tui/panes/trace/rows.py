@@ -104,10 +104,14 @@ def _description(
     label = middle_cut(node.label, room)
     rest = room - width_of(label) - 2
     fine = node.mark in {Mark.SUCCESS, Mark.RUNNING}
-    urgent = bool(node.flag) or node.changed or node.kind == "agent" or not fine
+    has_progress = node.mark is Mark.RUNNING and bool(node.note)
+    urgent = bool(node.flag) or node.changed or node.kind == "agent" or not fine or has_progress
     argument_room = min(width_of(node.argument), rest)
     note_room = min(width_of(note), rest)
-    if note and node.argument:
+    if has_progress and note.endswith(node.argument):
+        # It says of how many already.
+        argument_room = 0
+    elif note and node.argument:
         if node.changed and note.startswith(CHANGED):
             # The arguments that ran are what the person wants to see.
             note_room = max(width_of(CHANGED), min(note_room, rest - width_of(node.argument) - 2))

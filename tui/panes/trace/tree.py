@@ -24,9 +24,10 @@ from core.events.types import (
     ThinkingDelta,
     TokensSpent,
     ToolCallFinished,
+    ToolCallProgress,
     ToolCallStarted,
 )
-from core.events.units import quantity
+from core.events.units import progress, quantity
 from core.text import clean_line
 from tui.panes.trace.calls import (
     STOPPED,
@@ -93,6 +94,8 @@ class CallTree:
                 self.on_query_finished(event)
             case ToolCallStarted():
                 self.on_call_started(event)
+            case ToolCallProgress():
+                self.on_call_progress(event)
             case ToolCallFinished():
                 self.on_call_finished(event)
             case SubagentStarted() | SubagentProgress() | SubagentFinished():
@@ -107,16 +110,15 @@ class CallTree:
                 self.on_retry(event)
             case ArtifactSaved():
                 self.on_artifact_saved(event)
-            case PermissionAnswered(tool_use_id=str(call)) if call in self.by_key:
-                self.by_key[call].change(event)
+            case PermissionAnswered():
+                self.on_permission_answered(event)
             case ObserverFinished():
                 self.on_observer_finished(event)
             case SessionFinished() | SessionStarted():
                 self.end_all()
             case _:
                 pass
-        for call, begins in self._waiting_calls.changes(event):
-            self._note_wait(call, event.at.timestamp(), begins=begins)
+        self._note_waits(event)
 
     def on_query_received(self, event: QueryReceived) -> None:
         """Add the row of a query."""
@@ -174,6 +176,19 @@ class CallTree:
         self._rows.add_below(parent, node)
         self._note_sign(parent)
         _note_progress(parent, event)
+
+    def on_permission_answered(self, event: PermissionAnswered) -> None:
+        """Show on the row of a call the arguments with which it runs."""
+        if (node := self.by_key.get(event.tool_use_id or "")) is not None:
+            node.change(event)
+
+    def on_call_progress(self, event: ToolCallProgress) -> None:
+        """Show on the row of a running call how much of it is done."""
+        node = self.live.get(event.tool_use_id)
+        if node is not None:
+            node.note = progress(event.done, event.total, event.unit)
+            self._rows.changed(node)
+            self._note_sign(node.parent)
 
     def on_call_finished(self, event: ToolCallFinished) -> None:
         """Show on the row of a call how it ended."""
@@ -235,6 +250,10 @@ class CallTree:
             node.spend(event)
             for above in node.lineage:
                 self._rows.changed(above)
+
+    def _note_waits(self, event: Event) -> None:
+        for call, begins in self._waiting_calls.changes(event):
+            self._note_wait(call, event.at.timestamp(), begins=begins)
 
     def _note_wait(self, call: str, at: float, *, begins: bool) -> None:
         """Show that a call waits for the person or continues, and count the time."""

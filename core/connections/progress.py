@@ -1,0 +1,77 @@
+"""The progress of a running tool call, from the local toolkit to the session: the command line passes none on."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import socket
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+import msgspec
+
+from core.events.types import Event, ToolCallProgress
+from core.redaction.sharing import short_path
+
+__all__ = ["ProgressReceiver", "send_progress"]
+
+_MOST_BYTES = 4 << 10
+
+_log = logging.getLogger(__name__)
+
+
+class ProgressReceiver:
+    """Publishes the progress that child processes send to a socket, until it is closed.
+
+    Make it in the event loop.
+
+    Args:
+        path: where the socket is created, in a folder that nobody else can enter.
+        publish: publishes an event.
+
+    Raises:
+        OSError: the socket cannot be created.
+    """
+
+    def __init__(self, path: Path, publish: Callable[[Event], object]) -> None:
+        self.path = path
+        self._publish = publish
+        self._loop = asyncio.get_running_loop()
+        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_NONBLOCK)
+        try:
+            with short_path(path) as name:
+                self._socket.bind(name)
+            path.chmod(0o600)
+        except BaseException:
+            self._socket.close()
+            raise
+        self._loop.add_reader(self._socket, self._receive)
+
+    def close(self) -> None:
+        """Stop receiving, and remove the socket."""
+        self._loop.remove_reader(self._socket)
+        self._socket.close()
+        with suppress(OSError):
+            self.path.unlink(missing_ok=True)
+
+    def _receive(self) -> None:
+        with suppress(BlockingIOError):
+            message = self._socket.recv(_MOST_BYTES)
+            try:
+                call, done, total, unit = msgspec.msgpack.decode(message, type=tuple[str, int, int, str])
+            except msgspec.MsgspecError as error:
+                _log.warning("the progress of a call could not be read: %s", error)
+                return
+            self._publish(ToolCallProgress(tool_use_id=call, done=done, total=total, unit=unit))
+
+
+def send_progress(path: Path, tool_use_id: str, done: int, total: int, unit: str) -> None:
+    """Send to the socket at `path` how much of a call is done; never waits, and what cannot be sent is lost."""
+    with (
+        suppress(OSError),
+        socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sending,
+        short_path(path) as name,
+    ):
+        sending.setblocking(False)
+        sending.sendto(msgspec.msgpack.encode((tool_use_id, done, total, unit)), name)
