@@ -149,6 +149,7 @@ def _save(
         "tool_use_id": result.call.tool_use_id,
         "markdown": page.markdown,
         "content": page.content,
+        "links": [{"label": each.label, "url": each.url} for each in page.links],
     }
     return save_once(
         context,

@@ -18,6 +18,7 @@ from core.redaction.redactor import Redactor
 from core.storage.compression import SUFFIX
 from core.storage.files import Written
 from core.storage.workspace import Workspace
+from core.toolkit.articles import Reference
 from observers.decoding.urls import normal_form, public_addresses
 from observers.output.ledger import Ledger
 from observers.output.saving import write_json
@@ -50,6 +51,7 @@ class Page(msgspec.Struct, frozen=True):
     markdown: str | None = None
     read_at: datetime | None = msgspec.field(default=None, name="timestamp")
     path: str = ""
+    links: tuple[Reference, ...] = ()
 
 
 def has_large_files(workspace: Workspace) -> bool:

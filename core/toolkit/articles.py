@@ -1,13 +1,15 @@
 """Extracted articles, and their Markdown files.
 
-An article file is YAML front matter between two `---` lines, an empty line, and the text. Every value in the
-front matter is written as JSON on one line, which YAML reads alike and which nothing in a page can break out of.
+An article file is YAML front matter between two `---` lines, an empty line, the text, and the addresses of its links.
+Every value in the front matter is written as JSON on one line, which YAML reads alike and which nothing in a page can
+break out of. It says how many lines at the end are addresses, so that no text of a page is taken for one.
 """
 
 from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Iterable
 from urllib.parse import urlsplit
 
 import msgspec
@@ -20,11 +22,14 @@ __all__ = [
     "ARTICLE_FOLDER",
     "ARTICLE_PREFIX",
     "Article",
+    "Reference",
     "article_path",
     "canonical_url",
     "count_words",
     "decode_article",
     "encode_article",
+    "reference_lines",
+    "text_end",
     "visible",
 ]
 
@@ -45,15 +50,24 @@ _INVISIBLE_RANGES = (
 )
 _INVISIBLE = dict.fromkeys(code for first, last in _INVISIBLE_RANGES for code in range(first, last + 1))
 _LINE_SEPARATORS = {0x2028: "\n", 0x2029: "\n"}
-_LINK_TARGET = re.compile(r"\]\([^)\s]*\)")
+_LINK_TARGET = re.compile(r"\]\([^)\s]*\)|\]\[\d+\]")
+_REFERENCE = re.compile(r"\[([^\n]+)\]: <([^<>\n]+)>")
+_MOST_REFERENCES = 10_000
 _WORD = re.compile(r"[぀-ヿ㐀-䶿一-鿿가-힣]|[^\W_぀-ヿ㐀-䶿一-鿿가-힣]+(?:['’.,-][^\W_]+)*")
+
+
+class Reference(msgspec.Struct, frozen=True):
+    """The address of a link: of `[label]` in a text, or of `[words][label]` if the label is a number."""
+
+    label: str
+    url: str
 
 
 class Article(msgspec.Struct, frozen=True, kw_only=True):
     """The readable part of one page.
 
     `date` is the day of publication as YYYY-MM-DD and None if the page does not state it; `fetched_at` is an
-    ISO 8601 time with its zone. `text` is Markdown.
+    ISO 8601 time with its zone. `text` is Markdown; `links` are those of its links that have no address in it.
     """
 
     title: str
@@ -64,9 +78,11 @@ class Article(msgspec.Struct, frozen=True, kw_only=True):
     words: int = 0
     fetched_at: str | None = None
     text: str = ""
+    links: tuple[Reference, ...] = ()
 
 
 FRONT_MATTER = ("title", "url", "author", "site", "date", "words", "fetched_at")
+LINKS = "links"
 
 
 def visible(text: str) -> str:
@@ -119,8 +135,30 @@ def encode_article(article: Article) -> str:
         if isinstance(value, str):
             value = clean_line(visible(value), 2_000)
         lines.append(f"{name}: {escape_unsafe(msgspec.json.encode(value).decode())}")
+    references = reference_lines(article.links)
+    if references:
+        lines.append(f"{LINKS}: {len(references)}")
     lines += [FENCE, "", visible(article.text).strip(), ""]
+    if references:
+        lines += [*references, ""]
     return "\n".join(lines)
+
+
+def reference_lines(links: Iterable[Reference]) -> list[str]:
+    """Write links as definitions of Markdown, one a line; what cannot be written so is left out."""
+    lines = (f"[{visible(each.label)}]: <{visible(each.url)}>" for each in links)
+    return [line for line in lines if _REFERENCE.fullmatch(line)][:_MOST_REFERENCES]
+
+
+def text_end(source: str) -> int:
+    """Return where the text of an article file ends and the addresses of its links begin.
+
+    It is the length of a file without them, and of a file that is no article.
+    """
+    article = decode_article(source)
+    if article is None or not article.links:
+        return len(source)
+    return len(source.rstrip().rsplit("\n", len(article.links))[0].rstrip())
 
 
 def decode_article(source: str) -> Article | None:
@@ -128,21 +166,35 @@ def decode_article(source: str) -> Article | None:
 
     Front matter that is not ours is refused as a whole: unknown keys are skipped, a wrong type is not.
     """
+    if not source.startswith(f"{FENCE}\n"):
+        return None
     head, found, text = source.partition(f"\n{FENCE}\n")
     lines = head.split("\n")
-    if not found or lines[0] != FENCE:
+    if not found:
         return None
     values: dict[str, object] = {}
     for line in lines[1:]:
         name, colon, value = line.partition(": ")
         if not colon:
             return None
-        if name in FRONT_MATTER:
+        if name in FRONT_MATTER or name == LINKS:
             try:
                 values[name] = msgspec.json.decode(value)
             except (msgspec.DecodeError, RecursionError):
                 return None
+    text, links = _split_references(text.strip(), values.pop(LINKS, 0))
     try:
-        return msgspec.convert({**values, "text": text.strip()}, Article)
+        return msgspec.convert({**values, "text": text, "links": links}, Article)
     except msgspec.ValidationError:
         return None
+
+
+def _split_references(text: str, count: object) -> tuple[str, tuple[Reference, ...]]:
+    """Split the last `count` lines from a text; all of it is text if one of them is no reference."""
+    if type(count) is not int or not 0 < count <= _MOST_REFERENCES:
+        return text, ()
+    head, *lines = f"\n{text}".rsplit("\n", count)
+    found = [_REFERENCE.fullmatch(line) for line in lines]
+    if len(found) < count or not all(found):
+        return text, ()
+    return head.strip(), tuple(Reference(match[1], match[2]) for match in found if match is not None)

@@ -70,7 +70,8 @@ async def crawl_parallel(
     """Fetch web pages, ten at a time, and save the article of each as a Markdown file in search_results/.
 
     Returns JSON: articles (title, url, path, words, date), failed (url, error, code), saved. Read an article
-    with read_local_file and its path. One page that fails does not affect the others.
+    with read_local_file and its path: [words] in its text are a link, whose address stands behind the text. One page
+    that fails does not affect the others.
 
     Raises:
         FetchRefused: there is no URL, or there are more than one call may have.
@@ -138,6 +139,7 @@ async def _fetch_and_save(context: ToolContext, url: str) -> Crawled:
         words=count_words(found.text),
         fetched_at=context.now().isoformat(timespec="seconds"),
         text=found.text,
+        links=found.links,
     )
     written = context.workspace.write(path, encode_article(article))
     return Crawled(

@@ -19,8 +19,9 @@ import msgspec
 from core.concurrency.cancellation import Stop, in_thread
 from core.errors import FetchRefused
 from core.text import clean_line, middle_truncate
-from core.toolkit.articles import visible
-from core.toolkit.html_text import separate, write_indices
+from core.toolkit.article_links import LinkCollector
+from core.toolkit.articles import Reference, visible
+from core.toolkit.html_text import separate, without_emphasis, without_scripts, write_indices
 
 if TYPE_CHECKING:
     from core.concurrency.conversions import Conversions
@@ -49,6 +50,8 @@ CHROME_SELECTORS = ["nav", "footer", "header nav", "aside", "script", "style", "
 _MARK = "\u241f"
 # It would escape an underscore.
 _LOW = "\u241e"
+# How trafilatura's tree calls indices.
+_RAISED = {"#sup": "^", "#sub": _LOW}
 _SUPERFLUOUS = re.compile(rf"(?:(?<=\s)|(?<=\[)|^){_MARK}|{_MARK}(?=\s|\]|$)", re.MULTILINE)
 _TITLE = re.compile(r"<title[^<>]{0,200}>(.{1,2000}?)</title\s*>", re.IGNORECASE | re.DOTALL)
 
@@ -62,13 +65,14 @@ class NotReadable(FetchRefused):
 
 @dataclass(frozen=True)
 class Extracted:
-    """The readable part of a page: Markdown `text`, and the metadata of the page."""
+    """The readable part of a page: Markdown `text` with its `links` as references, and the metadata of the page."""
 
     text: str
     title: str | None = None
     author: str | None = None
     site: str | None = None
     date: str | None = None
+    links: tuple[Reference, ...] = ()
 
 
 async def extract_page(page: Page, conversions: Conversions) -> Extracted:
@@ -131,32 +135,71 @@ def extract_html(html: str, url: str) -> Extracted:
 
     `url` resolves relative links. It may take any time and memory: use `extract_page`.
     """
+    html = without_scripts(html)
     if len(html) > MAX_ARTICLE_HTML:
         return _convert_page(html, url)
+    links = LinkCollector(url)
     try:
-        from trafilatura import bare_extraction
-
-        document: Any = bare_extraction(
-            separate(write_indices(html.replace(_MARK, "").replace(_LOW, ""), _LOW), _MARK),
-            url=url,
-            with_metadata=True,
-            include_comments=False,
-            include_links=True,
-            include_formatting=True,
-        )
+        document, text = _article(html, url, links)
     except Exception as error:
         # Parsing hostile markup can fail in many ways; the plain conversion below does not depend on it.
         logger.warning("article extraction failed on %s: %r", clean_line(url), error)
-        document = None
-    if document is None or not (document.text or "").strip():
+        document, text = None, ""
+    if document is None or not text.strip():
         return _convert_page(html, url)
+    text, references = links.references(visible(_unmarked(text)))
     return Extracted(
-        text=_unmarked(document.text),
+        text=text,
         title=_unmarked(document.title) or _title_of(html),
         author=_unmarked(document.author) or None,
         site=_unmarked(document.sitename) or document.hostname,
         date=document.date,
+        links=references,
     )
+
+
+def _article(html: str, url: str, links: LinkCollector) -> tuple[Any, str]:
+    """Return the document that trafilatura finds, None if there is none, and its text with marked links."""
+    from trafilatura import bare_extraction, load_html
+    from trafilatura.xml import xmltotxt
+
+    plain = links.unmarked(html.replace(_MARK, "").replace(_LOW, ""))
+    tree: Any = load_html(write_indices(without_emphasis(separate(plain, _MARK)), _LOW))
+    if tree is None:
+        return None, ""
+    # It would resolve them against the host alone.
+    tree.make_links_absolute(url or None, handle_failures="ignore")
+    document: Any = bare_extraction(
+        tree,
+        url=url,
+        # Any other than the default leaves the text to us.
+        output_format="markdown",
+        with_metadata=True,
+        include_comments=False,
+        include_links=True,
+        include_formatting=True,
+    )
+    if document is None:
+        return None, ""
+    _mark(document.body, links)
+    return document, xmltotxt(document.body, True)
+
+
+def _mark(body: Any, links: LinkCollector) -> None:
+    """Mark links, and write what is raised or lowered and could not be written before the text was found."""
+    for element in body.iter("hi"):
+        mark = _RAISED.get(element.get("rend"))
+        if mark is not None:
+            is_index = "".join(element.itertext()).strip()[:1].isalnum()
+            element.text = f"{mark if is_index else ''}{element.text or ''}"
+            element.attrib.clear()
+    for element in body.iter("ref"):
+        target = links.mark(element.get("target"))
+        if target is None:
+            element.tag = "hi"
+            element.attrib.clear()
+        else:
+            element.set("target", target)
 
 
 def _unmarked(text: str | None) -> str:
@@ -168,13 +211,31 @@ def _convert_page(html: str, url: str) -> Extracted:
     from html_to_markdown import ConversionOptions, convert
 
     options = ConversionOptions(
-        extract_metadata=False, skip_images=True, base_url=url, exclude_selectors=CHROME_SELECTORS
+        extract_metadata=False,
+        skip_images=True,
+        base_url=url,
+        exclude_selectors=CHROME_SELECTORS,
     )
+    links = LinkCollector(url)
+    visitor: Any = _Visitor(links)
     try:
-        text = convert(separate(write_indices(html)), options).content or ""
+        plain = write_indices(without_emphasis(separate(links.unmarked(html))))
+        text = convert(plain, options, visitor=visitor).content or ""
     except Exception as error:
         raise NotReadable("the page could not be read as HTML") from error
-    return Extracted(text=text, title=_title_of(html))
+    text, references = links.references(visible(text))
+    return Extracted(text=text, title=_title_of(html), links=references)
+
+
+class _Visitor:
+    """Marks the links that html_to_markdown converts."""
+
+    def __init__(self, links: LinkCollector) -> None:
+        self._links = links
+
+    def visit_link(self, _context: object, href: str, text: str, _title: str) -> dict[str, str]:
+        mark = self._links.mark(href)
+        return {"type": "custom", "output": f"[{text}]({mark})" if mark and text.strip() else text}
 
 
 def _title_of(html: str) -> str | None:

@@ -13,6 +13,7 @@ from core.errors import PathRefused, WorkspaceError
 from core.events.units import quantity
 from core.storage.workspace import is_record
 from core.text import clean_line
+from core.toolkit.articles import text_end
 from core.toolkit.context import ToolContext
 
 __all__ = ["inside", "list_directory", "read_local_file", "read_text", "write_local_file"]
@@ -87,6 +88,8 @@ async def read_local_file(
 ) -> str:
     """Read a text file of the workspace. Long files come in parts; the last line says how much is left.
 
+    The addresses of the links of an article are a part of their own, behind its text.
+
     Raises:
         PathRefused: the path leaves the workspace.
         WorkspaceError: the file is missing or not text, or the offset lies behind its end.
@@ -97,14 +100,17 @@ async def read_local_file(
         raise WorkspaceError(
             f"offset {offset} lies behind the end of {_shown(relative)} ({len(text)} characters)"
         )
-    end = min(offset + limit, len(text))
+    # Most readers of an article need no addresses, which may be as long as the text.
+    article = text_end(text)
+    end = min(offset + limit, article if offset < article else len(text))
     part = text[offset:end]
     if not text:
         return "[The file is empty.]"
     if end == len(text):
         return part
+    rest = "are left" if end != article else "are left, the addresses of the links"
     return (
-        f"{part}\n[Characters {offset} to {end} of {len(text)}. {len(text) - end} are left: "
+        f"{part}\n[Characters {offset} to {end} of {len(text)}. {len(text) - end} {rest}: "
         f"read on with offset={end}.]"
     )
 

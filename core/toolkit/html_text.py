@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from html import unescape
 
-__all__ = ["BLOCKS", "separate", "write_indices"]
+__all__ = ["BLOCKS", "separate", "without_emphasis", "without_scripts", "write_indices"]
 
 BLOCKS = frozenset(
     {
@@ -82,6 +82,13 @@ _INDICES = {
     "sub": str.maketrans("0123456789+-−=()", "₀₁₂₃₄₅₆₇₈₉₊₋₋₌₍₎"),
     "sup": str.maketrans("0123456789+-−=()n", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻⁼⁽⁾ⁿ"),
 }
+# Nothing of these is text, and they may be most of a page. What a page says of itself for search engines is kept.
+_UNREAD = re.compile(r"<!--|<(script|style|svg)(?=[\s>/])[^<>]*>", re.IGNORECASE)
+_ENDS_OF_UNREAD = {
+    name: re.compile(rf"</{name}[^<>]*>", re.IGNORECASE) for name in ("script", "style", "svg")
+} | {"": re.compile("-->")}
+_DESCRIPTION = re.compile(r"\b(?:ld|settings)\+json\b", re.IGNORECASE)
+_EMPHASIS = re.compile(r"</?(?:b|strong|i|em|u|ins|mark|big|font)(?:\s[^<>]*)?>", re.IGNORECASE)
 _WORDS = re.compile(r"\d+\s+\w")
 _ENDS = ".!?…:"
 _CLOSING = "\"'”’»)]"
@@ -102,6 +109,35 @@ def write_indices(html: str, low: str = "_") -> str:
         return written
 
     return _INDEX.sub(write, html)
+
+
+def without_scripts(html: str) -> str:
+    """Remove scripts, style sheets, drawings and comments; one that does not end stays.
+
+    The time is in proportion to the length of the text.
+    """
+    parts: list[str] = []
+    done = at = 0
+    unended: set[str] = set()
+    while found := _UNREAD.search(html, at):
+        name = (found[1] or "").lower()
+        is_empty = found[0].endswith("/>")
+        end = None if is_empty or name in unended else _ENDS_OF_UNREAD[name].search(html, found.end())
+        if end is None:
+            unended |= set() if is_empty else {name}
+            at = found.end()
+            continue
+        if not _DESCRIPTION.search(found[0]):
+            parts.append(html[done : found.start()])
+            done = end.end()
+        at = end.end()
+    parts.append(html[done:])
+    return "".join(parts)
+
+
+def without_emphasis(html: str) -> str:
+    """Remove the tags of bold, slanted and other emphasised words; the words stay."""
+    return _EMPHASIS.sub("", html)
 
 
 def separate(html: str, space: str = " ") -> str:

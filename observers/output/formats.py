@@ -13,6 +13,7 @@ from observers.search.keys import KINDS
 __all__ = [
     "FORMATS",
     "ArticleFile",
+    "ArticleLink",
     "ResultRow",
     "RunInput",
     "RunOutput",
@@ -108,6 +109,13 @@ class SearchResultsFile(TypedDict):
     rejected: Annotated[_Count, Meta(description="Items of the list that are no results.")]
 
 
+class ArticleLink(TypedDict):
+    """The address of `[label]` in a text, or of `[words][label]` if the label is a number."""
+
+    label: str
+    url: str
+
+
 class ArticleFile(TypedDict):
     """One page that was read: a file in extracted_articles/."""
 
@@ -123,6 +131,12 @@ class ArticleFile(TypedDict):
     tool_use_id: _Call
     markdown: Annotated[str | None, Meta(description="The crawler's file, for an article of the crawler.")]
     content: Annotated[str, Meta(description="The whole text, in Markdown.")]
+    links: NotRequired[
+        Annotated[
+            list[ArticleLink],
+            Meta(description="The links of an article of the crawler; those of others are in the text."),
+        ]
+    ]
 
 
 class RunInput(TypedDict):
@@ -171,7 +185,7 @@ FORMATS: Mapping[str, Any] = {
 }
 """The type of each `kind` of artifact with a documented format."""
 
-_PARTS = (ResultRow, RunInput, RunOutput)
+_PARTS = (ResultRow, ArticleLink, RunInput, RunOutput)
 
 
 def artifact_schema(kind: str) -> dict[str, Any]:

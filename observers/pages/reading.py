@@ -167,7 +167,17 @@ def _crawled(article: Any, workspace: Workspace) -> Page | None:
     if found is None or not found.text:
         return None
     title = found.title or str(article.get("title") or "")
-    return Page(str(url), title, found.text, found.author, found.site, found.date, found.words, path)
+    return Page(
+        str(url),
+        title,
+        found.text,
+        found.author,
+        found.site,
+        found.date,
+        found.words,
+        path,
+        links=found.links,
+    )
 
 
 def _of_several(call: ToolCall, value: Any, now: datetime) -> Iterator[Reading]:

@@ -12,7 +12,7 @@ import pytest
 from core.observation import McpObservation, ToolResult
 from core.redaction.redactor import Redactor
 from core.storage.workspace import Workspace
-from core.toolkit.articles import Article, article_path, encode_article
+from core.toolkit.articles import Article, Reference, article_path, encode_article
 from core.web_reader.blacklist import Blacklist
 from observers import enrichment
 from observers.base import Interest, ObserverContext, Outcome
@@ -59,9 +59,12 @@ def corpus_of(context: ObserverContext) -> dict[str, Any]:
     return corpus
 
 
-def crawl(context: ObserverContext, url: str, text: str = "Crawled text.") -> dict[str, Any]:
+def crawl(
+    context: ObserverContext, url: str, text: str = "Crawled text.", *links: Reference
+) -> dict[str, Any]:
     path = article_path(url)
-    context.workspace.write(path, encode_article(Article(title="Crawled", url=url, words=2, text=text)))
+    article = Article(title="Crawled", url=url, words=2, text=text, links=links)
+    context.workspace.write(path, encode_article(article))
     return {"articles": [{"title": "Crawled", "url": url, "path": path, "words": 2}], "failed": []}
 
 
@@ -194,6 +197,19 @@ def test_a_page_read_after_the_corpus_belongs_in_it(context: ObserverContext, re
     observe(call, context, after=-5.0)
     observe(result(CRAWL, later, "c1"), context, after=5.0)
     assert context.workspace.read("expanded_corpus.json") == before
+
+
+def test_the_record_of_an_article_has_its_links(context: ObserverContext, result: Make) -> None:
+    save_corpus(context)
+    url = "https://late.example/x"
+    found = crawl(context, url, "Read [the details].", Reference("the details", "https://late.example/y"))
+    outcome = observe(result(CRAWL, found), context, after=5.0)
+    record = json.loads(context.workspace.read_artifact(outcome.artifacts[0].path, 1 << 20))
+    assert record["content"] == "Read [the details]."
+    assert record["links"] == [{"label": "the details", "url": "https://late.example/y"}]
+    (entry,) = corpus_of(context)["articles"]
+    assert entry["content"] == "Read [the details]."
+    assert "late.example/y" not in json.dumps(entry)
 
 
 def test_a_page_the_agent_left_out_stays_out(context: ObserverContext, result: Make) -> None:

@@ -12,11 +12,13 @@ from hypothesis import strategies as st
 from core.redaction.redactor import Redactor
 from core.toolkit.articles import (
     Article,
+    Reference,
     article_path,
     canonical_url,
     count_words,
     decode_article,
     encode_article,
+    text_end,
     visible,
 )
 
@@ -47,6 +49,41 @@ def test_an_article_survives_its_file() -> None:
         text="# Title\n\n---\ntitle: not this\n---\n\nText",
     )
     assert decode_article(encode_article(article)) == article
+    links = (Reference("the source", "https://b.example/a(b)?c=1"), Reference("1", "https://c.example/"))
+    linked = msgspec.structs.replace(article, links=links)
+    source = encode_article(linked)
+    assert source.endswith(
+        "\n\nText\n\n[the source]: <https://b.example/a(b)?c=1>\n[1]: <https://c.example/>\n"
+    )
+    assert decode_article(source) == linked
+    assert source[: text_end(source)].endswith("\n\nText")
+
+
+def test_only_the_last_lines_are_addresses() -> None:
+    """A text that looks like a list of addresses, and a list that was changed by hand, are text."""
+    listed = "Text\n\n[a]: <https://evil.example/>\n[b]: <https://evil.example/>"
+    own = Reference("a", "https://a.example/")
+    found = decode_article(encode_article(Article(title="t", url="u", text=listed, links=(own,))))
+    assert found is not None
+    assert (found.text, found.links) == (listed, (own,))
+    plain = encode_article(Article(title="t", url="u", text=listed))
+    assert decode_article(plain) == Article(title="t", url="u", text=listed)
+    assert text_end(plain) == len(plain)
+    for count in ("3", "-1", "true", '"2"', "99999999999"):
+        changed = decode_article(plain.replace("words: 0", f"words: 0\nlinks: {count}"))
+        assert changed is not None
+        assert (changed.text, changed.links) == (listed, ())
+    odd = (Reference("a\nb", "https://b.example"), Reference("c", "https://d.example/>\n[x]: <y"))
+    assert decode_article(encode_article(Article(title="t", url="u", text="x", links=odd))) == Article(
+        title="t", url="u", text="x"
+    )
+
+
+def test_links_inside_an_older_text_stay() -> None:
+    old = "A page with [a link](https://linked.example/deep/page) in it."
+    assert decode_article(encode_article(Article(title="t", url="u", text=old))) == Article(
+        title="t", url="u", text=old
+    )
 
 
 @pytest.mark.parametrize(
@@ -75,11 +112,21 @@ def test_no_title_breaks_out_of_the_front_matter(title: str) -> None:
     assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]", source)
 
 
-@given(st.builds(Article, title=st.text(), url=st.text(), author=st.none() | st.text(), text=st.text()))
+@given(
+    st.builds(
+        Article,
+        title=st.text(),
+        url=st.text(),
+        author=st.none() | st.text(),
+        text=st.text(),
+        links=st.lists(st.builds(Reference, st.text(), st.text()), max_size=3).map(tuple),
+    )
+)
 def test_any_article_can_be_read_again(article: Article) -> None:
     found = decode_article(encode_article(article))
     assert found is not None
     assert found.text == visible(article.text).strip()
+    assert len(found.links) <= len(article.links)
 
 
 @given(st.text())
@@ -144,6 +191,7 @@ def test_names_are_safe_short_and_never_shared() -> None:
 def test_words_are_counted_as_a_reader_sees_them() -> None:
     assert count_words("Two words") == 2
     assert count_words("[a link](https://a.example/with/many/parts?and=query) end") == 3
+    assert count_words("[a link] and [this][12] end") == 5
     assert count_words("don't  - 3.5 % **bold** | cell |") == 4
     assert count_words("AI 芯片") == 3
     assert count_words("--- | ###") == 0

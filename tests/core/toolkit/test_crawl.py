@@ -11,7 +11,7 @@ from core.errors import FetchRefused
 from core.net.client import Fetcher
 from core.storage.workspace import Workspace
 from core.toolkit import crawl
-from core.toolkit.articles import decode_article
+from core.toolkit.articles import Reference, decode_article
 from core.toolkit.context import ToolContext
 from core.web_reader.blacklist import Blacklist
 from tests.core.toolkit_site import Site, running_site
@@ -61,7 +61,8 @@ async def test_an_article_becomes_a_file_with_front_matter(context: ToolContext)
     assert (found.title, found.url, found.words) == (article["title"], article["url"], article["words"])
     assert (found.author, found.site, found.date) == ("Ada Example", "Chip Daily", "2026-03-13")
     assert found.fetched_at
-    assert "[the details](" in found.text
+    assert "Read [the details] as well." in found.text
+    assert found.links == (Reference("the details", f"{HOST}/details/3"),)
 
 
 async def test_each_failure_is_named_and_loses_no_sibling(context: ToolContext, site: Site) -> None:

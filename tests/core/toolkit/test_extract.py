@@ -5,7 +5,9 @@ import pytest
 from core.concurrency.conversions import Conversions
 from core.net.client import Page
 from core.toolkit import extract
-from core.toolkit.extract import MAX_ARTICLE_HTML, NotReadable, extract_html, extract_page
+from core.toolkit.article_links import MAX_LINKS
+from core.toolkit.articles import Article, Reference, decode_article, encode_article
+from core.toolkit.extract import MAX_ARTICLE_HTML, Extracted, NotReadable, extract_html, extract_page
 from tests.core.toolkit_site import SENTENCE, article_html
 
 URL = "https://chips.example/story/1"
@@ -19,7 +21,8 @@ def test_an_article_comes_with_metadata_and_markdown() -> None:
         "Chip Daily",
         "2026-03-11",
     )
-    assert "[the details](https://chips.example/details/1)" in found.text
+    assert "Read [the details] as well." in found.text
+    assert found.links == (Reference("the details", "https://chips.example/details/1"),)
     assert "| Core | 100 |" in found.text
     assert "Subscribe today" not in found.text
     assert "All rights reserved" not in found.text
@@ -54,7 +57,8 @@ def test_a_page_too_large_for_extraction_is_converted_whole_without_its_chrome()
     found = extract_html(html, URL)
     assert found.title == "Long & wide"
     assert len(found.text) > MAX_ARTICLE_HTML // 2
-    assert "[Map](https://chips.example/map)" in found.text
+    assert "[Map]" in found.text
+    assert found.links == (Reference("Map", "https://chips.example/map"),)
     for chrome in ("Menu", "color", "var x"):
         assert chrome not in found.text
 
@@ -78,6 +82,110 @@ def test_broken_markup_never_raises_anything_else(html: str) -> None:
     except NotReadable:
         return
     assert isinstance(found.text, str)
+
+
+def article(inline: str, *, whole: bool = False) -> Extracted:
+    """Extract a paragraph of an article; `whole` as a page without one."""
+    paragraphs = "".join(f"<p>Paragraph {number} of the article. {SENTENCE}</p>" for number in range(12))
+    body = f"<h1>T</h1>{paragraphs}<p>{inline} {SENTENCE}</p>{paragraphs}"
+    html = f"<html><body><article>{body}</article></body></html>"
+    return extract_html(html, URL) if not whole else extract._convert_page(html, URL)
+
+
+@pytest.mark.parametrize("whole", [False, True])
+def test_links_stand_beside_the_text(whole: bool) -> None:
+    found = article(
+        "See <a href='next?a=1&amp;b=2'>the <b>next</b> part</a>, <a href='/1'>here</a>, <a href='/1'>here</a> and "
+        "<a href='/2'>Here</a>; <a href='/3'>Apple</a>(AAPL), <a href='/4'>42</a>, <a href='/5'>[note]</a>; "
+        "<a href='//cdn.example/a b'>space</a>.",
+        whole=whole,
+    )
+    note = "[[note]][4]" if whole else r"[\[note\]][4]"
+    assert (
+        f"See [the next part], [here], [here] and [Here][1]; [Apple][2](AAPL), [42][3], {note}; [space]."
+        in found.text
+    )
+    site = "https://chips.example"
+    assert [(each.label, each.url) for each in found.links] == [
+        ("the next part", f"{site}/story/next?a=1&b=2"),
+        ("here", f"{site}/1"),
+        ("1", f"{site}/2"),
+        ("2", f"{site}/3"),
+        ("3", f"{site}/4"),
+        ("4", f"{site}/5"),
+        ("space", "https://cdn.example/a%20b"),
+    ]
+
+
+@pytest.mark.parametrize("whole", [False, True])
+@pytest.mark.parametrize(
+    "address",
+    [
+        "javascript:alert(1)",
+        " JaVaScRiPt:alert(1)",
+        "data:text/html,x",
+        "mailto:a@b.example",
+        "file:///etc/passwd",
+        "vscode://x",
+        "#part",
+        f"{URL}#part",
+        "https://user@evil.example/",
+        "https://evil.example\\@b.example",
+        "http://[::1",
+        "https://a.example:99999999/",
+        "https://a.example/\u202etxt",
+        f"/{'x' * 2_000}",
+        "",
+    ],
+)
+def test_what_leads_to_no_other_page_is_text(address: str, whole: bool) -> None:
+    found = article(f"The <a href='{address}'>linked words</a> are text.", whole=whole)
+    assert "The linked words are text." in found.text
+    assert found.links == ()
+
+
+@pytest.mark.parametrize("whole", [False, True])
+def test_brackets_of_a_page_are_no_links(whole: bool) -> None:
+    spoofs = "As said[3] [a] [real][1] ](&#x241D;0) [x](\u241d7) ](&#x241D;99)"
+    found = article(f"{spoofs} <a href='/real'>real</a>", whole=whole)
+    assert found.links == (Reference("real", "https://chips.example/real"),)
+    listed = article(
+        "</p><p>[real]: &lt;https://evil.example/&gt;</p><p>[1]: https://evil.example", whole=whole
+    )
+    kept = decode_article(
+        encode_article(Article(title="T", url=URL, text=listed.text, links=listed.links or found.links))
+    )
+    assert kept is not None
+    assert "evil.example" in kept.text
+    assert kept.links == found.links
+
+
+def test_a_page_of_links_is_bounded() -> None:
+    links = "".join(
+        f"<p>{SENTENCE} <a href='/{number}'>Part {number}</a></p>" for number in range(MAX_LINKS + 9)
+    )
+    found = extract_html(f"<article><h1>T</h1>{links}</article>", URL)
+    assert len(found.links) == MAX_LINKS
+    assert f" [Part {MAX_LINKS - 1}]" in found.text
+    assert f" Part {MAX_LINKS}\n" in found.text
+
+
+@pytest.mark.parametrize("whole", [False, True])
+def test_emphasis_is_dropped_and_structure_stays(whole: bool) -> None:
+    found = article(
+        "A <b>bold</b>, <i>slanted</i>, <u>lined</u>, <em>be<strong>tt</strong>er</em> word, 10<sup><b>6</b></sup> "
+        "<code>a_b</code></p><h2>Part</h2><ul><li>one</li><li>two</li></ul><p>",
+        whole=whole,
+    )
+    assert "A bold, slanted, lined, better word, 10⁶ `a_b`" in found.text
+    assert "\n## Part\n" in found.text
+    assert "- one\n- two\n" in found.text
+
+
+def test_scripts_make_no_page_too_large() -> None:
+    inline = f"<script>{'x<b>' * (MAX_ARTICLE_HTML // 4)}</script><!--{'y' * MAX_ARTICLE_HTML}-->"
+    html = article_html(1).replace("<article>", f"<div>Beside it</div>{inline}<article>")
+    assert extract_html(html, URL) == extract_html(article_html(1), URL)
 
 
 def page(html: str) -> Page:

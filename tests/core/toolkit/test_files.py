@@ -12,6 +12,7 @@ from core.errors import PathRefused, WorkspaceError
 from core.net.client import Fetcher
 from core.storage.workspace import Workspace
 from core.toolkit import files
+from core.toolkit.articles import Article, Reference, encode_article
 from core.toolkit.context import ToolContext
 
 
@@ -129,6 +130,22 @@ async def test_masked_secrets_are_admitted(tmp_path: Path) -> None:
     assert answer["sha256"] == hashlib.sha256(data).hexdigest()
     assert "masked" in answer["note"]
     workspace.close()
+
+
+async def test_the_addresses_of_an_article_are_a_part_of_their_own(context: ToolContext) -> None:
+    links = (Reference("here", "https://a.example/"), Reference("1", "https://b.example/"))
+    article = Article(title="T", url="https://c.example/", text="Look [here] and [here][1].", links=links)
+    source = encode_article(article)
+    context.workspace.write("search_results/crawl_a.md", source)
+    text, _, notice = (await files.read_local_file(context, "search_results/crawl_a.md")).rpartition("\n")
+    assert text.endswith("\nLook [here] and [here][1].")
+    left = f"{len(source) - len(text)} are left, the addresses of the links"
+    assert (
+        notice == f"[Characters 0 to {len(text)} of {len(source)}. {left}: read on with offset={len(text)}.]"
+    )
+    rest = await files.read_local_file(context, "search_results/crawl_a.md", offset=len(text))
+    assert text + rest == source
+    assert rest.split() == ["[here]:", "<https://a.example/>", "[1]:", "<https://b.example/>"]
 
 
 async def test_read_in_parts_gives_back_the_whole_text(context: ToolContext) -> None:

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from core.toolkit.extract import MAX_ARTICLE_HTML, extract_html
-from core.toolkit.html_text import separate
+from core.toolkit.html_text import separate, without_scripts
 from observers.search.sanitise import plain_text, plain_texts
 from tui.viewers.safe_html import to_markdown
 
@@ -77,7 +77,7 @@ INDICES = (
 def test_indices_are_characters_and_code_elements_stay_apart(html: str, text: str) -> None:
     article = f"<html><body><article><h1>T</h1>{LONG}{html}{LONG}</article></body></html>"
     # Too large for the extraction of an article.
-    page = f"{html}<!--{'x' * MAX_ARTICLE_HTML}-->"
+    page = f"{html}<nav>{'x' * MAX_ARTICLE_HTML}</nav>"
     for markdown in (to_markdown(html), extract_html(page, "https://a.example/").text.strip()):
         assert markdown == text
     assert text in extract_html(article, "https://a.example/").text
@@ -93,3 +93,26 @@ def test_code_and_white_space_stay_as_they_are() -> None:
 def test_the_space_belongs_to_neither_emphasis() -> None:
     assert to_markdown("<b>we have.</b><em>Dagny</em>") == "**we have.** *Dagny*"
     assert separate("x<br/>y<td>z") == "x<br/> y<td> z"
+
+
+@pytest.mark.parametrize(
+    ("html", "left"),
+    [
+        ("a<script>if (x<y) s('</p>')</script >b<!-- <p> -->c<STYLE media=x>p{}</STYLE>d", "abcd"),
+        ("a<svg viewBox='0'><path/><title>t</title></svg>b<svg/>c", "abc"),
+        ("a<script>never ends<style>p{}</style>b", "a<script>never endsb"),
+        ("a<svg>b<!--c<script>d", "a<svg>b<!--c<script>d"),
+        ("<scripture>a</scripture>", "<scripture>a</scripture>"),
+        (
+            "<script type='application/ld+json'>{}</script><script>x</script>",
+            "<script type='application/ld+json'>{}</script>",
+        ),
+    ],
+)
+def test_what_is_no_text_is_removed(html: str, left: str) -> None:
+    assert without_scripts(html).replace("<svg/>", "") == left
+
+
+def test_unended_scripts_take_no_time() -> None:
+    html = "<script><svg><!--<style>" * 200_000
+    assert without_scripts(html) == html

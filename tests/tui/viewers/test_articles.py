@@ -11,7 +11,7 @@ from core.events.types import ToolCallFinished, ToolCallStarted
 from core.observation import McpObservation, TextContent
 from core.storage.compression import pack
 from core.text import is_unsafe
-from core.toolkit.articles import Article, article_path, encode_article
+from core.toolkit.articles import Article, Reference, article_path, encode_article
 from tests.tui.viewers.test_viewers import THEME, do, lines, shown
 from tui.viewers.articles.page import article_body, article_in
 from tui.viewers.articles.results import ResultsTable
@@ -106,6 +106,45 @@ class TestPages:
         document = load(put(tmp_path, "crawl_a.md", encode_article(article)))
         assert document.kind == "Article"
         assert text_rows(lines(document.best)) == PAGE
+
+    def test_the_links_of_an_article_are_links(self, tmp_path: Path) -> None:
+        text = (
+            "See [the part] and [here], [here][1], [\\[note\\]][2]; cited\\[1\\] [sic]: x.\n\n"
+            "| Part | Maker |\n|---|---|\n| [cell] | y |\n\n[here]: https://evil.example/\n"
+        )
+        addresses = {
+            label: f"https://a.example/{label[-4:]}" for label in ("the part", "here", "1", "2", "cell")
+        }
+        links = tuple(Reference(label, address) for label, address in addresses.items())
+        article = Article(title="T", url="", text=text, links=links)
+        path = put(tmp_path, "crawl_a.md", encode_article(article))
+        record = {
+            **ARTICLE,
+            "url": "",
+            "content": text,
+            "links": [{"label": k, "url": v} for k, v in addresses.items()],
+        }
+        for document in (load(path), load(put(tmp_path, "a.json", record))):
+            rows = document.best.lay_out(80, THEME)
+            assert [(link.text, link.url) for link in links_in(rows, NEVER)] == [
+                ("the part", addresses["the part"]),
+                ("here", addresses["here"]),
+                ("here", addresses["1"]),
+                ("[note]", addresses["2"]),
+                ("cell", addresses["cell"]),
+            ]
+            assert "cited[1] [sic]: x." in "\n".join(lines(document.best))
+
+    def test_a_long_list_of_links_is_complete(self, tmp_path: Path) -> None:
+        links = tuple(
+            Reference(f"part {number}", f"https://a.example/{number}/{'x' * 150}") for number in range(500)
+        )
+        text = "\n\n".join(f"See [{link.label}] there." for link in links)
+        document = load(
+            put(tmp_path, "crawl_a.md", encode_article(Article(title="T", url="", text=text, links=links)))
+        )
+        found = links_in(document.best.lay_out(80, THEME), NEVER)
+        assert [link.url for link in found] == [link.url for link in links]
 
     def test_a_hostile_page_is_shown_literally(self, tmp_path: Path) -> None:
         hostile = {

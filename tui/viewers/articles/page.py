@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from core.events.units import quantity
 from core.text import clean, clean_line
-from core.toolkit.articles import Article, count_words
+from core.toolkit.articles import Article, Reference, count_words, reference_lines
 from tui.render.format import middle_cut
 from tui.viewers.bodies.markdown import RENDERED_CHARACTERS, MarkdownBody
 
@@ -17,7 +17,8 @@ __all__ = ["article_body", "article_in", "bare", "beginning_of", "facts_of", "ho
 
 _MAX_ADDRESS = 88
 _MARKS = re.compile(
-    r"^(?:#{1,6}|[-*>]) +|\*\*|`|!?\[(?=[^\]\n]*\]\()|(?<=\])\([^()\s]*\)|\](?=\()", re.MULTILINE
+    r"^(?:#{1,6}|[-*>]) +|\*\*|`|!?(?<!\\)\[|(?<=\])(?:\([^()\s]*\)|\[\d+\])|(?<!\\)\]|\\(?=[\[\]_*])",
+    re.MULTILINE,
 )
 _MARKUP = re.compile(r"([\\`*_\[\]<>#|~!&$])")
 _HEADING = re.compile(r"^#{1,6} +(.*)$", re.MULTILINE)
@@ -34,7 +35,8 @@ def article_body(article: Article) -> MarkdownBody:
     if article.url:
         head.append(_address(article.url))
     text = _without_title(clean(article.text[:RENDERED_CHARACTERS]).strip(), article.title)
-    return MarkdownBody("\n\n".join([*head, "---", text or "*This article has no text.*"]))
+    source = "\n\n".join([*head, "---", text or "*This article has no text.*"])
+    return MarkdownBody(source, links="\n".join(reference_lines(article.links)))
 
 
 def facts_of(article: Article) -> list[str]:
@@ -76,7 +78,14 @@ def _article(value: Mapping[str, Any], url: str, text: str) -> Article:
         date=text_in(value, "date") or text_in(more, "article:published_time", "date") or None,
         words=words if isinstance(words, int) and not isinstance(words, bool) else count_words(text),
         text=text,
+        links=_links_in(value),
     )
+
+
+def _links_in(value: Mapping[str, Any]) -> tuple[Reference, ...]:
+    found = value.get("links")
+    pairs = [each for each in found if isinstance(each, dict)] if isinstance(found, list) else []
+    return tuple(Reference(text_in(each, "label"), text_in(each, "url", limit=4_000)) for each in pairs)
 
 
 def beginning_of(article: Article, limit: int) -> str:

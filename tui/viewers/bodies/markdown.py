@@ -24,14 +24,18 @@ MAX_TEXT_WIDTH = 100
 _FIRST_CHARACTERS = 8_000
 _MOST_SECONDS = 3.0
 _LONGEST_BLOCK = 128 * 1024
-_DEFINITIONS = 16 * 1024
+_DEFINITIONS = 128 * 1024
 
 
 class MarkdownBody:
-    """Rendered Markdown; the width of text is limited so that it is easy to read."""
+    """Rendered Markdown; the width of text is limited so that it is easy to read.
 
-    def __init__(self, source: str) -> None:
+    `links` are link definitions that precede those in the text.
+    """
+
+    def __init__(self, source: str, links: str = "") -> None:
         self.source = source
+        self._links = links
 
     def first_rows(self, width: int, theme: MarkdownTheme) -> ListRows | None:
         """Return the first rows of a long text quickly; None for a short text."""
@@ -58,7 +62,7 @@ class MarkdownBody:
         return self._render(blocks_of(self.source), width, theme, stop)
 
     def _render(self, chunks: Sequence[Chunk], width: int, theme: MarkdownTheme, stop: Stop) -> ListRows:
-        known = definitions(self.source)[:_DEFINITIONS]
+        known = f"{self._links}\n{definitions(self.source)}"[:_DEFINITIONS]
         rows: list[Row] = []
         headings: list[Landmark] = []
         end = time.monotonic() + _MOST_SECONDS
