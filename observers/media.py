@@ -127,7 +127,7 @@ def _reported(file: ReturnedFile, context: ObserverContext) -> Outcome:
     if not file.is_new:
         return _duplicate(file.path)
     with context.workspace.root.opened(file.path) as opened:
-        kind = media_type(opened.read(HEAD_SIZE)) or "download"
+        kind = media_type(opened.read(HEAD_SIZE)) or "file"
         digest, size = _digest(opened), opened.tell()
     return Outcome((Saved(file.path, kind, size, digest),), items=1)
 

@@ -89,7 +89,7 @@ async def test_all_of_a_result_is_kept_and_the_model_can_read_it(
     assert {stat.S_IMODE((folder / path).stat().st_mode) for path in files} == {0o600}
     reported = [event for event in events if isinstance(event, ArtifactSaved) and event.observer == "media"]
     assert [(event.path, event.kind) for event in reported] == [
-        *zip(files, ("image", "audio", "download"), strict=True)
+        *zip(files, ("image", "audio", "file"), strict=True)
     ]
     again = calls["toolu_7_0"].observation
     assert isinstance(again, McpObservation)

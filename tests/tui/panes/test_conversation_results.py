@@ -42,6 +42,15 @@ def answered(*during: Event, query: str = "q1") -> list[Event]:
     ]
 
 
+def test_a_page_that_a_server_returned_is_a_file_and_no_report() -> None:
+    results = Results()
+    results.handle_event(saved())
+    given = results.handle_event(saved("downloads/report.html", "file"))
+    assert given is not None
+    assert given.kind == "file"
+    assert results.newest() == results.handle_event(saved())
+
+
 def cards(view: ConversationPane) -> list[Result]:
     return [block.result for block in view.entries if isinstance(block, Card)]
 

@@ -27,7 +27,7 @@ KINDS: Mapping[str, tuple[str, ...]] = {
 }
 """The kinds of finished work, the most important first, and the endings of their files."""
 
-_FINISHED = frozenset({"work_product", "download", "image", "video", "audio", "corpus"})
+_FINISHED = frozenset({"work_product", "download", "image", "video", "audio", "corpus", "file"})
 _CORPUS = "expanded_corpus.json"
 _READ_LIMIT = 1 << 20
 _LONGEST_TITLE = 200
