@@ -113,24 +113,28 @@ class ConnectionFailed(UniversalAgentError):
     """A remote service refused or could not be reached.
 
     `code` is for programs: `unreachable`, `timeout`, `robots`, `http_NNN` for a status, or `failed`. `advice` is the
-    message, with the remedy apart from the problem where the service's table of advice has one.
+    message, with the remedy apart from the problem where the service's table of advice has one. `reason` is that of
+    `FetchRefused`.
     """
 
-    def __init__(self, message: str | Advice = "", *, code: str = "failed") -> None:
+    def __init__(self, message: str | Advice = "", *, code: str = "failed", reason: str = "") -> None:
         super().__init__(str(message))
         self.advice = Advice(message) if isinstance(message, str) else message
         self.code = code
+        self.reason = reason
 
 
 class FetchRefused(UniversalAgentError):
     """A URL may not be fetched.
 
-    `code` is for programs: `refused`, `robots`, `too_large` or `not_readable`.
+    `code` is for programs: `refused`, `robots`, `too_large` or `not_readable`. `reason` is a word for what keeps
+    the text of a page from being read, such as `login`; empty if unknown.
     """
 
-    def __init__(self, message: str = "", *, code: str = "refused") -> None:
+    def __init__(self, message: str = "", *, code: str = "refused", reason: str = "") -> None:
         super().__init__(message)
         self.code = code
+        self.reason = reason
 
 
 class ObserverError(UniversalAgentError):

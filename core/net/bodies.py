@@ -9,23 +9,27 @@ from email.message import Message
 
 from core.errors import ConnectionFailed, FetchRefused
 
-__all__ = ["MEDIA_TYPES", "Inflater", "content_type", "guess_media_type", "is_html", "text_encoding"]
+__all__ = ["Inflater", "content_type", "declared_encoding", "is_html", "text_encoding"]
 
-MEDIA_TYPES = frozenset(
-    {
-        "text/html",
-        "application/xhtml+xml",
-        "text/plain",
-        "application/json",
-        "application/pdf",
-        "text/markdown",
-    }
-)
 _WINDOW_BITS = {"gzip": 31, "x-gzip": 31, "deflate": 15}
 _RATIO = 100
 _RATIO_COUNTS_FROM = 1 << 20
 _META_CHARSET = re.compile(rb"<meta[^>]{0,200}?charset\s*=\s*[\"']?\s*([A-Za-z0-9_.:-]{1,40})", re.IGNORECASE)
+_XML_ENCODING = re.compile(
+    rb"^\s*<\?xml[^>]{0,200}?encoding\s*=\s*[\"']([A-Za-z0-9_.:-]{1,40})", re.IGNORECASE
+)
+_WIDE = ("utf-16", "utf_16", "utf-32", "utf_32")
+_SAMPLE = 1 << 20
 _BOMS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
+# What browsers take these for: encodings that have all their characters and more.
+_BROWSERS = {
+    **dict.fromkeys(("iso-8859-1", "latin-1", "latin1", "ascii", "us-ascii"), "windows-1252"),
+    **dict.fromkeys(("gb2312", "gb_2312-80", "gbk", "x-gbk"), "gb18030"),
+    **dict.fromkeys(("shift_jis", "shift-jis", "sjis", "x-sjis"), "cp932"),
+    **dict.fromkeys(("euc-kr", "euckr", "ks_c_5601-1987"), "cp949"),
+    "iso-8859-9": "windows-1254",
+    "big5": "big5hkscs",
+}
 # Encodings of Python that a web page must not choose: they are slow, or do not encode characters.
 _NO_WEB_ENCODING = {"idna", "punycode", "unicode-escape", "raw-unicode-escape", "undefined", "utf-7"}
 
@@ -118,42 +122,56 @@ def content_type(header: str) -> tuple[str, str]:
     return message.get_content_type(), charset if isinstance(charset, str) else ""
 
 
-def guess_media_type(start: bytes) -> str:
-    """Guess the media type of a body without one from its first bytes; empty if uncertain."""
-    if start.startswith(b"%PDF-"):
-        return "application/pdf"
-    if b"\0" in start[:1024]:
-        return ""
-    return "text/html" if start.lstrip()[:1] == b"<" else "text/plain"
-
-
 def is_html(start: bytes) -> bool:
     """Whether a body begins like a web page."""
     return start[:512].lstrip().lower().startswith((b"<!doctype html", b"<html", b"<head"))
 
 
 def text_encoding(body: bytes, media_type: str, charset: str) -> str:
-    """Choose the encoding of a text: byte order mark, charset, `<meta>`, UTF-8 if it fits, Windows-1252."""
+    """Choose the encoding of a text as `declared_encoding` does, and Windows-1252 if that finds none."""
+    return declared_encoding(body, media_type, charset) or "windows-1252"
+
+
+def declared_encoding(body: bytes, media_type: str, charset: str) -> str:
+    """Find the encoding of a text; empty if it must be guessed.
+
+    A byte order mark decides, then UTF-8 if the text fits it. What the header and then the page itself declare counts
+    only if the text fits it: servers often declare one encoding for all their files.
+    """
     for mark, name in _BOMS:
         if body.startswith(mark):
             return name
-    if known := _usable(charset):
-        return known
-    if "html" in media_type and (found := _META_CHARSET.search(body[:4096])):
-        known = _usable(found[1].decode("ascii"))
-        if known and not known.startswith(("utf-16", "utf-32")):
-            return known
-    try:
-        body.decode("utf-8")
-    except UnicodeDecodeError:
-        return "windows-1252"
-    return "utf-8"
+    sample = body[:_SAMPLE]
+    is_ascii = sample.isascii()
+    declared = [known for each in (charset, *_in_text(body, media_type)) if (known := _usable(each))]
+    if is_ascii:
+        return declared[0] if declared else "utf-8"
+    if not any(name.startswith(_WIDE) for name in declared[:1]) and _fits(sample, "utf-8", exactly=True):
+        return "utf-8"
+    return next((name for name in (*declared, "utf-8") if _fits(sample, name)), "")
+
+
+def _in_text(body: bytes, media_type: str) -> list[str]:
+    """The encodings that a page or an XML document declares in its text."""
+    pattern = _META_CHARSET if "html" in media_type else _XML_ENCODING if "xml" in media_type else None
+    found = pattern.search(body[:4096]) if pattern is not None else None
+    name = found[1].decode("ascii") if found is not None else ""
+    # The declaration could not be read if it were true.
+    return [] if name.lower().startswith(_WIDE) else [name]
+
+
+def _fits(sample: bytes, encoding: str, *, exactly: bool = False) -> bool:
+    """Whether a text is one of an encoding, apart from a few damaged characters."""
+    text = codecs.getincrementaldecoder(encoding)("replace").decode(sample, len(sample) < _SAMPLE)
+    wrong = text.count("\ufffd")
+    return not wrong if exactly else wrong * 4 <= len(text) - len(text.encode("ascii", "ignore"))
 
 
 def _usable(charset: str) -> str:
     name = charset.strip().strip("\"'").lower()
-    if name in {"iso-8859-1", "latin-1", "latin1", "ascii", "us-ascii"}:
-        return "windows-1252"  # what browsers take these for
+    name = _BROWSERS.get(name, name)
+    if name == "windows-1252":
+        return name
     try:
         known = codecs.lookup(name).name
         b"a".decode(known, "replace")

@@ -19,8 +19,10 @@ import httpx
 
 from core.errors import ConnectionFailed, FetchRefused
 from core.net.addresses import Routes, parse_endpoints
-from core.net.bodies import MEDIA_TYPES, Inflater, content_type, guess_media_type, text_encoding
+from core.net.bodies import Inflater, content_type, declared_encoding
 from core.net.dialer import GuardedBackend, Resolver, guarded_transport, resolve_host
+from core.net.media_types import check_type, is_unspecific, recognised_type
+from core.net.refusals import bot_check, status_error
 from core.net.retries import Retryable, retry_after, with_retries
 from core.net.robots import RobotsCache
 from core.text import clean_line, is_unsafe
@@ -32,6 +34,8 @@ MAX_REDIRECTS = 5
 RETRY_AFTER_CAP = 8.0
 ROBOTS_SIZE = 512 << 10
 _LONGEST_URL = 4096
+_RECOGNISED_FROM = 1024
+_PDF_FACTOR = 4
 _PORTS = {"http": 80, "https": 443}
 _REDIRECTS = {301, 302, 303, 307, 308}
 _RETRIED = {429, 502, 503, 504}
@@ -39,7 +43,7 @@ _RETRIED = {429, 502, 503, 504}
 
 @dataclass(frozen=True)
 class Page:
-    """A fetched page; `body` is decompressed, and `encoding` is that of its text."""
+    """A fetched page; `body` is decompressed, and `encoding` is that of its text, empty if it must be guessed."""
 
     url: str
     final_url: str
@@ -51,7 +55,9 @@ class Page:
     @property
     def text(self) -> str:
         """The decoded body, with U+FFFD for invalid bytes; empty for a PDF."""
-        return "" if self.media_type == "application/pdf" else self.body.decode(self.encoding, "replace")
+        if self.media_type == "application/pdf":
+            return ""
+        return self.body.decode(self.encoding or "windows-1252", "replace")
 
 
 @dataclass(frozen=True)
@@ -101,8 +107,8 @@ class Fetcher:
 
     `allow` names `host:port` that may be dialled although private. `routes` maps a host suffix to the
     `host:port` where names below it are dialled, over plain HTTP and with the Host header unchanged.
-    `max_bytes` counts what comes over the wire, `max_decoded` what it decompresses to, `timeout` is the time
-    in seconds for one page with its redirects and retries, not counting the wait for a turn.
+    `max_bytes` counts what comes over the wire, four times as much of a PDF, `max_decoded` what it decompresses to,
+    `timeout` is the time in seconds for one page with its redirects and retries, not counting the wait for a turn.
     `resolve` finds the addresses of a host.
     """
 
@@ -155,13 +161,13 @@ class Fetcher:
         """
         target, answer = await self._follow(self._target(url), _Deadline(self._timeout), self._robots)
         if not 200 <= answer.status < 300:
-            raise ConnectionFailed(_status_message(answer.status), code=f"http_{answer.status}")
+            raise status_error(answer.status, answer.headers)
         return Page(
             url=url,
             final_url=str(target.url),
             status=answer.status,
             media_type=answer.media_type,
-            encoding=text_encoding(answer.body, answer.media_type, answer.charset),
+            encoding=declared_encoding(answer.body, answer.media_type, answer.charset),
             body=answer.body,
         )
 
@@ -214,7 +220,8 @@ class Fetcher:
             headers={
                 "user-agent": self._user_agent,
                 "accept": "text/html,application/xhtml+xml,text/plain,text/markdown,application/json;q=0.9,"
-                "application/pdf;q=0.8",
+                "application/rss+xml;q=0.9,application/atom+xml;q=0.9,application/feed+json;q=0.9,"
+                "application/xml;q=0.8,application/pdf;q=0.8,*/*;q=0.1",
                 "accept-language": "en,*;q=0.5",
                 "accept-encoding": "gzip, deflate",
             },
@@ -226,47 +233,55 @@ class Fetcher:
             if status in _RETRIED:
                 wait = retry_after(response.headers)
                 wait = None if wait is None else min(wait, RETRY_AFTER_CAP)
-                raise Retryable(_status_message(status), code=f"http_{status}", wait=wait)
+                error = status_error(status, response.headers)
+                if error.reason:
+                    raise error
+                raise Retryable(str(error), code=error.code, wait=wait)
             if not 200 <= status < 300:
                 return _Answer(status, response.headers)
+            if size is None and (challenge := bot_check(status, response.headers)) is not None:
+                raise challenge
             return await self._read(response, size)
         finally:
             await response.aclose()
 
     async def _read(self, response: httpx.Response, size: int | None) -> _Answer:
         """Read a body within the limits; with `size`, the first bytes of a body of any type."""
-        limit = self._max_bytes if size is None else size
-        too_large = f"its body is larger than {limit} bytes; choose another source"
         media_type, charset = content_type(response.headers.get("content-type", ""))
         if size is None:
-            if media_type and media_type not in MEDIA_TYPES:
-                raise FetchRefused(
-                    f"its type is '{clean_line(media_type, 80)}'; only pages, texts and PDFs are read",
-                    code="not_readable",
-                )
-            declared = response.headers.get("content-length", "")
-            if declared.isascii() and declared.isdecimal() and int(declared[:18]) > limit:
-                raise FetchRefused(too_large, code="too_large")
+            self._check(media_type, response.headers.get("content-length", ""))
         inflater = Inflater(response.headers.get("content-encoding", ""), self._max_decoded)
         body = bytearray()
         received = 0
+        is_known = size is not None
         async for piece in response.aiter_raw():
             received += len(piece)
-            if received > limit and size is None:
-                raise FetchRefused(too_large, code="too_large")
             body += inflater.feed(piece)
-            if size is not None and len(body) >= size:
+            if size is None:
+                if not is_known and len(body) >= _RECOGNISED_FROM:
+                    media_type, is_known = _true_type(media_type, body), True
+                self._check(media_type, str(received))
+            elif len(body) >= size:
                 del body[size:]
                 break
         else:
             inflater.finish()
-        if not media_type and size is None:
-            media_type = guess_media_type(bytes(body[:1024]))
-            if not media_type:
-                raise FetchRefused(
-                    "it has no type and does not look like text; choose another source", code="not_readable"
-                )
+        if not is_known:
+            media_type = _true_type(media_type, body)
         return _Answer(response.status_code, response.headers, media_type, charset, bytes(body))
+
+    def _check(self, media_type: str, length: str) -> None:
+        """Check that a body of a type and of so many bytes may be read; PDF files may be larger than pages."""
+        refused = None if is_unspecific(media_type) else check_type(media_type)
+        if refused is not None:
+            reason, message = refused
+            raise FetchRefused(message, code="not_readable", reason=reason)
+        may_be_pdf = is_unspecific(media_type) or media_type == "application/pdf"
+        limit = self._max_bytes * (_PDF_FACTOR if may_be_pdf else 1)
+        if length.isascii() and length.isdecimal() and int(length[:18]) > limit:
+            raise FetchRefused(
+                f"its body is larger than {limit} bytes; choose another source", code="too_large"
+            )
 
     async def _read_robots(self, target: _Target, deadline: _Deadline) -> str:
         """Return the text of a site's robots.txt, empty if the site has none or refuses access to it."""
@@ -314,15 +329,24 @@ def _lacks_handles(error: BaseException | None) -> bool:
     return False
 
 
-def _status_message(status: int) -> str:
-    match status:
-        case 401 | 402 | 403 | 451:
-            advice = "the site does not give it to programs; choose another source"
-        case 404 | 410:
-            advice = "there is no such page; check the address"
-        case _ if status >= 500 or status == 429:
-            advice = "the site is overloaded or broken; try again later"
-        case _:
-            advice = "check the address"
-    reason = httpx.codes.get_reason_phrase(status) or "no page"
-    return f"the site answers {status} {reason}: {advice}"
+def _true_type(media_type: str, body: bytes | bytearray) -> str:
+    """The type of a body: what the header says, unless it is a PDF, or the header says nothing."""
+    start = bytes(body[:_RECOGNISED_FROM])
+    # Such a declaration is wrong more often than a page or a text begins like this.
+    if start.startswith(b"%PDF-"):
+        return "application/pdf"
+    if not is_unspecific(media_type):
+        return "application/pdf" if media_type == "application/x-pdf" else media_type
+    if not start and media_type:
+        return "text/plain"
+    found = recognised_type(start)
+    if not found:
+        raise FetchRefused(
+            "it has no type and does not look like text; choose another source",
+            code="not_readable",
+            reason="other",
+        )
+    refused = check_type(found)
+    if refused is not None:
+        raise FetchRefused(refused[1], code="not_readable", reason=refused[0])
+    return found

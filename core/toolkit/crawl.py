@@ -12,22 +12,49 @@ too_large     the page exceeds the size limit
 not_readable  the content type is not supported, or no text was found
 not_saved     the page was read but its file could not be written
 failed        anything else
+
+Reasons, where one is known beside the code; a word that is not listed may be added at any time:
+
+javascript        the page writes its text with JavaScript
+login, paywall    the text is only for those who log in, or pay
+consent           the site asks for consent to cookies first
+bot_check         the site checks whether a person visits (a captcha, Cloudflare)
+empty             there is no text
+image, audio, video, document, archive, other
+                  the type of a file that is no page
+pdf_without_text, pdf_encrypted, pdf_damaged
+                  a scan, a password, a broken file
+too_complex       reading it takes too much time or memory
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from typing import Annotated
+from datetime import datetime
+from functools import partial
+from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 from pydantic import Field
 
-from core.errors import ConnectionFailed, FetchRefused, UniversalAgentError
+from core.errors import ConnectionFailed, FetchRefused, UniversalAgentError, WorkspaceError
 from core.text import clean_line
-from core.toolkit.articles import Article, article_path, canonical_url, count_words, encode_article, visible
+from core.toolkit.articles import (
+    Article,
+    article_path,
+    canonical_url,
+    count_words,
+    decode_article,
+    encode_article,
+    visible,
+)
 from core.toolkit.context import ToolContext
-from core.toolkit.extract import extract_page
+from core.toolkit.files import read_text
+from core.toolkit.sources.reading import read_page
+
+if TYPE_CHECKING:
+    from core.net.client import Fetcher, Page
 
 __all__ = ["MAX_IN_FLIGHT", "MAX_URLS", "Crawled", "Failed", "crawl_parallel"]
 
@@ -39,22 +66,28 @@ MAX_IN_FLIGHT = 10
 SECONDS_A_PAGE = 240.0
 
 
-class Crawled(msgspec.Struct, frozen=True, kw_only=True):
-    """A page whose article was saved at `path`; `date` is YYYY-MM-DD, None when the page has none."""
+class Crawled(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A page whose article was saved at `path`; `date` is YYYY-MM-DD, None when the page has none.
+
+    `cached` says that the page was not fetched: its article had been saved at `fetched_at`.
+    """
 
     title: str
     url: str
     path: str
     words: int
     date: str | None
+    fetched_at: str | None = None
+    cached: bool = False
 
 
-class Failed(msgspec.Struct, frozen=True, kw_only=True):
-    """A page that could not be read: the reason for people, and a stable code for programs."""
+class Failed(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A page that could not be read: an explanation for people, and for programs a stable code and maybe a reason."""
 
     url: str
     error: str
     code: str
+    reason: str = ""
 
 
 class _Answer(msgspec.Struct, frozen=True):
@@ -66,12 +99,21 @@ class _Answer(msgspec.Struct, frozen=True):
 async def crawl_parallel(
     context: ToolContext,
     urls: Annotated[list[str], Field(description="http or https addresses, at most 50")],
+    max_age: Annotated[
+        int,
+        Field(
+            description="seconds; a page that was saved in this session at most so long ago is not fetched again",
+            ge=0,
+        ),
+    ] = 0,
 ) -> str:
     """Fetch web pages, ten at a time, and save the article of each as a Markdown file in search_results/.
 
-    Returns JSON: articles (title, url, path, words, date), failed (url, error, code), saved. Read an article
-    with read_local_file and its path: [words] in its text are a link, whose address stands behind the text. One page
-    that fails does not affect the others.
+    Reads HTML, PDF (with a heading "Page N" for each page), RSS, Atom and JSON feeds (as lists of entries) and text.
+    Returns JSON: articles (title, url, path, words, date; fetched_at and cached if max_age saved a request), failed
+    (url, error, code, reason), saved. An error says what can be tried instead. Read an article with read_local_file and
+    its path: [words] in its text are a link, whose address stands behind the text. One page that fails does not affect
+    the others.
 
     Raises:
         FetchRefused: there is no URL, or there are more than one call may have.
@@ -94,7 +136,7 @@ async def crawl_parallel(
     async def crawl(url: str) -> Crawled | Failed:
         nonlocal done
         async with slots:
-            result = await _crawl_one(context, url)
+            result = await _crawl_one(context, url, max_age)
         done += 1
         context.report_progress(done, len(wanted), "pages")
         return result
@@ -107,28 +149,66 @@ async def crawl_parallel(
     return msgspec.json.encode(_Answer(articles, failed, len(articles))).decode()
 
 
-async def _crawl_one(context: ToolContext, url: str) -> Crawled | Failed:
-    listing = context.blacklist.find(url) if context.blacklist is not None else None
-    if listing is not None:
-        return Failed(url=_shown(url), error=listing.reason, code="blacklisted")
+async def _crawl_one(context: ToolContext, url: str, max_age: int) -> Crawled | Failed:
+    cached = _cached(context, url, max_age) if max_age else None
+    if cached is not None:
+        return cached
     try:
+        _check_blacklist(context, url)
         async with asyncio.timeout(SECONDS_A_PAGE):
             return await _fetch_and_save(context, url)
     except TimeoutError:
         return Failed(url=_shown(url), error=f"no answer within {SECONDS_A_PAGE:.0f} seconds", code="timeout")
     except UniversalAgentError as error:
-        code = error.code if isinstance(error, FetchRefused | ConnectionFailed) else "not_saved"
-        return Failed(url=_shown(url), error=clean_line(str(error), 300), code=code)
+        code, reason = "not_saved", ""
+        if isinstance(error, FetchRefused | ConnectionFailed):
+            code, reason = error.code, error.reason
+        return Failed(url=_shown(url), error=clean_line(str(error), 300), code=code, reason=reason)
     except Exception as error:
         # An unexpected error on one page must not fail the other pages of the call.
         logger.exception("crawling failed: %s", _shown(url))
         return Failed(url=_shown(url), error=f"unexpected {type(error).__name__}", code="failed")
 
 
+def _check_blacklist(context: ToolContext, url: str) -> None:
+    listing = context.blacklist.find(url) if context.blacklist is not None else None
+    if listing is not None:
+        raise FetchRefused(listing.reason, code="blacklisted")
+
+
+def _cached(context: ToolContext, url: str, max_age: int) -> Crawled | None:
+    """The article of a page that was saved at most `max_age` seconds ago."""
+    path = article_path(url, context.workspace.redactor)
+    try:
+        article = decode_article(read_text(context, path)) if context.workspace.exists(path) else None
+        if article is None or not article.text or canonical_url(article.url) != canonical_url(_shown(url)):
+            return None
+        age = (context.now() - datetime.fromisoformat(article.fetched_at or "")).total_seconds()
+    except (WorkspaceError, ValueError, TypeError):
+        return None
+    # The clock may have been set back.
+    if not 0 <= age <= max_age:
+        return None
+    return Crawled(
+        title=article.title,
+        url=article.url,
+        path=path,
+        words=article.words,
+        date=article.date,
+        fetched_at=article.fetched_at,
+        cached=True,
+    )
+
+
+async def _version(context: ToolContext, fetcher: Fetcher, url: str) -> Page:
+    _check_blacklist(context, url)
+    return await fetcher.get(url)
+
+
 async def _fetch_and_save(context: ToolContext, url: str) -> Crawled:
     fetcher = await context.fetcher()
     page = await fetcher.get(url)
-    found = await extract_page(page, context.conversions)
+    found = await read_page(page, context.conversions, partial(_version, context, fetcher))
     path = article_path(url, context.workspace.redactor)
     article = Article(
         title=clean_line(visible(found.title or ""), 300) or _shown(url),

@@ -1,51 +1,42 @@
-"""Extracts the readable text of a fetched page.
+"""Extracts the readable text of an HTML page.
 
 HTML goes through trafilatura, which finds the article and its metadata. A page it finds nothing in, or that is
-too large for it, is converted whole instead. Both are done in a worker process with a time and a memory limit. Plain
-text and JSON are kept as they are.
+too large for it, is converted whole instead. `core.toolkit.sources` does both in a worker process with a time and a
+memory limit.
 """
 
 from __future__ import annotations
 
 import logging
 import re
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import dataclass
 from html import unescape
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import msgspec
-
-from core.concurrency.cancellation import Stop, in_thread
 from core.errors import FetchRefused
-from core.text import clean_line, middle_truncate
+from core.text import clean_line
 from core.toolkit.article_links import LinkCollector
 from core.toolkit.articles import Reference, visible
 from core.toolkit.html_text import separate, without_emphasis, without_scripts, write_indices
 
-if TYPE_CHECKING:
-    from core.concurrency.conversions import Conversions
-    from core.concurrency.worker_child import TaskContext
-    from core.net.client import Page
-
-__all__ = [
-    "Extracted",
-    "NotReadable",
-    "convert_in_child",
-    "extract_html",
-    "extract_in_child",
-    "extract_page",
-]
+__all__ = ["Extracted", "NotReadable", "convert_page", "extract_html"]
 
 logger = logging.getLogger(__name__)
 
 # trafilatura takes about 2 s for each million characters, and worse than that for many small elements.
 MAX_ARTICLE_HTML = 1_000_000
-MAX_TEXT = 500_000
-SECONDS_TO_EXTRACT = 20.0
-SECONDS_TO_CONVERT = 10.0
-HTML_TYPES = frozenset({"text/html", "application/xhtml+xml"})
-CHROME_SELECTORS = ["nav", "footer", "header nav", "aside", "script", "style", "noscript", "template", "form"]
+CHROME_SELECTORS = [
+    "nav",
+    "footer",
+    "header nav",
+    "aside",
+    "script",
+    "style",
+    "noscript",
+    "template",
+    "form",
+    "iframe",
+]
 # trafilatura drops white space between the blocks of some elements, and removes characters without width.
 _MARK = "\u241f"
 # It would escape an underscore.
@@ -57,10 +48,10 @@ _TITLE = re.compile(r"<title[^<>]{0,200}>(.{1,2000}?)</title\s*>", re.IGNORECASE
 
 
 class NotReadable(FetchRefused):
-    """A page was fetched but has no usable text."""
+    """A page was fetched but has no usable text; `reason` is a word for why."""
 
-    def __init__(self, message: str = "") -> None:
-        super().__init__(message, code="not_readable")
+    def __init__(self, message: str = "", reason: str = "") -> None:
+        super().__init__(message, code="not_readable", reason=reason)
 
 
 @dataclass(frozen=True)
@@ -75,69 +66,14 @@ class Extracted:
     links: tuple[Reference, ...] = ()
 
 
-async def extract_page(page: Page, conversions: Conversions) -> Extracted:
-    """Extract the readable text of a page; HTML is converted by `conversions`, which stop if this is cancelled.
-
-    Raises:
-        NotReadable: the type of the page cannot be read, or nothing readable is in it.
-    """
-    media_type = page.media_type.partition(";")[0].strip().lower()
-    if media_type == "application/pdf":
-        raise NotReadable("the page is a PDF, and PDF files are not readable yet")
-    if media_type in HTML_TYPES or not media_type:
-        found = await in_thread(partial(_convert_html, conversions, page))
-    elif media_type == "application/json" or media_type.endswith("+json"):
-        found = Extracted(text=f"```json\n{page.text.strip()}\n```" if page.text.strip() else "")
-    elif media_type.startswith("text/"):
-        found = Extracted(text=page.text)
-    else:
-        raise NotReadable(f"a page of type {clean_line(media_type, 60)} cannot be read")
-    text = visible(found.text).strip()
-    if not text:
-        raise NotReadable("no readable text was found on the page; it may be empty or need JavaScript")
-    return replace(found, text=middle_truncate(text, MAX_TEXT))
-
-
-def _convert_html(conversions: Conversions, page: Page, stop: Stop) -> Extracted:
-    from core.concurrency.conversions import ConversionFailed, TooComplex
-
-    argument = {"html": page.text, "url": page.final_url}
-    run = partial(conversions.run, argument=argument, stop=stop)
-    try:
-        try:
-            found = run(f"{__name__}:extract_in_child", seconds=SECONDS_TO_EXTRACT)
-        except TooComplex as error:
-            logger.warning(
-                "no article is extracted, the whole page is kept: %s (%s)", clean_line(page.url), error
-            )
-            found = run(f"{__name__}:convert_in_child", seconds=SECONDS_TO_CONVERT)
-    except TooComplex as error:
-        raise NotReadable(
-            f"the page is too complex to be read as HTML ({error}); choose another source"
-        ) from error
-    except ConversionFailed as error:
-        raise NotReadable(str(error)) from error
-    return msgspec.convert(found, Extracted)
-
-
-def extract_in_child(_: TaskContext, argument: dict[str, str]) -> Any:
-    """Run `extract_html` in the worker process."""
-    return msgspec.to_builtins(extract_html(**argument))
-
-
-def convert_in_child(_: TaskContext, argument: dict[str, str]) -> Any:
-    """Convert a whole page in the worker process."""
-    return msgspec.to_builtins(_convert_page(**argument))
-
-
 def extract_html(html: str, url: str) -> Extracted:
     """Find the article in an HTML page; if there is none, the whole page without its navigation.
 
-    `url` resolves relative links. It may take any time and memory: use `extract_page`.
+    `url` resolves relative links. It may take any time and memory: `core.toolkit.sources` limits both.
     """
     html = without_scripts(html)
     if len(html) > MAX_ARTICLE_HTML:
-        return _convert_page(html, url)
+        return convert_page(html, url)
     links = LinkCollector(url)
     try:
         document, text = _article(html, url, links)
@@ -146,7 +82,7 @@ def extract_html(html: str, url: str) -> Extracted:
         logger.warning("article extraction failed on %s: %r", clean_line(url), error)
         document, text = None, ""
     if document is None or not text.strip():
-        return _convert_page(html, url)
+        return convert_page(html, url)
     text, references = links.references(visible(_unmarked(text)))
     return Extracted(
         text=text,
@@ -207,7 +143,8 @@ def _unmarked(text: str | None) -> str:
     return _SUPERFLUOUS.sub("", text or "").replace(_MARK, " ").replace(_LOW, "_")
 
 
-def _convert_page(html: str, url: str) -> Extracted:
+def convert_page(html: str, url: str) -> Extracted:
+    """Convert a whole HTML page to Markdown, without its navigation."""
     from html_to_markdown import ConversionOptions, convert
 
     options = ConversionOptions(

@@ -43,7 +43,7 @@ PAGES: dict[str, tuple[int, str, bytes]] = {
 
 @dataclass
 class Site:
-    """The running site: its address and what was asked of it, the heads of the requests in small letters."""
+    """The running site: its address, what was asked of it (the heads of requests in small letters), and its pages."""
 
     address: str
     hits: Counter[str] = field(default_factory=Counter)
@@ -51,11 +51,13 @@ class Site:
     open_now: int = 0
     most_open: int = 0
     closing: asyncio.Event = field(default_factory=asyncio.Event)
+    pages: dict[str, tuple[int, str, bytes]] = field(default_factory=lambda: dict(PAGES))
+    headers: dict[str, str] = field(default_factory=dict)
 
 
-def _answer(path: str) -> tuple[int, str, bytes, str]:
-    if path in PAGES:
-        return (*PAGES[path], "")
+def _answer(site: Site, path: str) -> tuple[int, str, bytes, str]:
+    if path in site.pages:
+        return (*site.pages[path], site.headers.get(path, ""))
     if path.startswith("/story/"):
         return 200, "text/html; charset=utf-8", article_html(int(path.rpartition("/")[2])).encode(), ""
     if path == "/inward":
@@ -79,7 +81,7 @@ async def running_site() -> AsyncIterator[Site]:
             site.most_open = max(site.most_open, site.open_now)
             if path == "/hang":
                 await site.closing.wait()
-            status, kind, body, extra = _answer(path)
+            status, kind, body, extra = _answer(site, path)
             writer.write(
                 f"HTTP/1.1 {status} X\r\nContent-Type: {kind}\r\nContent-Length: {len(body)}\r\n"
                 f"{extra}Connection: close\r\n\r\n".encode()

@@ -706,7 +706,7 @@ def test_endpoints_are_checked(text: str) -> None:
         (b"abc", "text/html", '"ISO-8859-1"', "windows-1252"),
         (b"\xef\xbb\xbfabc", "text/html", "latin-1", "utf-8-sig"),
         (b"\xff\xfea\0", "text/plain", "", "utf-16"),
-        (b'<meta charset="shift_jis">', "text/html", "", "shift_jis"),
+        (b'<meta charset="shift_jis">', "text/html", "", "cp932"),
         (b'<meta http-equiv=x content="text/html; charset=koi8-r">', "text/html", "nonsense", "koi8-r"),
         (b'<meta charset="utf-16">abc', "text/html", "", "utf-8"),
         (b'<meta charset="koi8-r">', "text/plain", "", "utf-8"),

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from core.toolkit.context import ToolContext
 from core.web_reader.blacklist import Blacklist
 from tests.core.toolkit_site import Site, running_site
 from tests.e2e.serving import free_port
+from tests.pdf_files import pdf_file, protected
 
 HOST = "https://chips.example"
 
@@ -142,6 +144,168 @@ async def test_one_page_in_many_spellings_is_fetched_once(context: ToolContext, 
     again = await _crawl(context, urls[:1])
     assert again["articles"][0]["path"] == answer["articles"][0]["path"]
     assert len(_saved(context)) == 2
+
+
+async def test_a_pdf_is_read_whatever_its_type_says(context: ToolContext, site: Site) -> None:
+    text = "The new part doubles its memory bandwidth."
+    data = pdf_file([text, f"{text} Twice."], Title="On parts", Author="Ada Example")
+    for number, kind in enumerate(
+        ("application/pdf", "application/octet-stream", "text/html", "application/x-pdf")
+    ):
+        site.pages[f"/{number}.pdf"] = (200, kind, data)
+    answer = await _crawl(context, [f"{HOST}/{number}.pdf" for number in range(4)])
+    assert [article["title"] for article in answer["articles"]] == ["On parts"] * 4
+    for article in answer["articles"]:
+        found = decode_article(context.workspace.read(article["path"]).decode())
+        assert found is not None
+        assert (found.text, found.author) == (
+            f"## Page 1\n\n{text}\n\n## Page 2\n\n{text} Twice.",
+            "Ada Example",
+        )
+
+
+async def test_a_refusal_names_the_reason_and_what_can_be_tried(context: ToolContext, site: Site) -> None:
+    site.pages |= {
+        "/locked.pdf": (200, "application/pdf", protected(pdf_file(["A text"]), "secret")),
+        "/scan.pdf": (200, "application/pdf", pdf_file(["", ""])),
+        "/huge.pdf": (200, "application/octet-stream", b"%PDF-1.4" + bytes(21 << 20)),
+        "/huge.bin": (200, "application/octet-stream", b"MZ\x90\0" + bytes(6 << 20)),
+        "/archive": (200, "application/octet-stream", b"PK\x03\x04" + bytes(99)),
+        "/clip": (200, "video/mp4", b""),
+        "/slides": (200, "application/vnd.openxmlformats-officedocument.presentationml.presentation", b"PK"),
+        "/login": (401, "text/html", b""),
+        "/check": (403, "text/html", b"<title>Just a moment...</title>"),
+        "/check-202": (202, "text/html", b""),
+        "/blank": (200, "text/html", b""),
+    }
+    site.headers |= {
+        "/check": "cf-mitigated: challenge\r\n",
+        "/check-202": "x-amzn-waf-action: challenge\r\n",
+    }
+    expected = {
+        "/locked.pdf": ("not_readable", "pdf_encrypted", "look for another copy"),
+        "/scan.pdf": ("not_readable", "pdf_without_text", "OCR"),
+        "/paper.pdf": ("not_readable", "pdf_damaged", "look for another copy"),
+        "/huge.pdf": ("too_large", None, "choose another source"),
+        "/huge.bin": ("not_readable", "other", "choose another source"),
+        "/archive": ("not_readable", "archive", "in the remote workbench"),
+        "/clip": ("not_readable", "video", "read the page that shows it"),
+        "/picture": ("not_readable", "image", "read the page that shows it"),
+        "/slides": ("not_readable", "document", "look for a page or a PDF"),
+        "/login": ("http_401", "login", "choose another source"),
+        "/check": ("http_403", "bot_check", "(Cloudflare); use a web reader"),
+        "/check-202": ("not_readable", "bot_check", "(AWS); use a web reader"),
+        "/shell": ("not_readable", "javascript", "use a web reader"),
+        "/blank": ("not_readable", "empty", "check the address"),
+    }
+    answer = await _crawl(context, [f"{HOST}{path}" for path in expected])
+    assert not answer["articles"]
+    found = {failure["url"].removeprefix(HOST): failure for failure in answer["failed"]}
+    assert {path: (each["code"], each.get("reason")) for path, each in found.items()} == {
+        path: (code, reason) for path, (code, reason, _) in expected.items()
+    }
+    for path, (_, _, advice) in expected.items():
+        assert advice in found[path]["error"]
+    assert site.hits["/check"] == 1
+
+
+async def test_feeds_and_pages_in_old_encodings_are_read(context: ToolContext, site: Site) -> None:
+    story = (
+        "Die größeren Städte prüfen ihre Möglichkeiten, heißt es in der Erklärung für das nächste Jahr. " * 5
+    )
+    site.pages |= {
+        "/feed": (
+            200,
+            "application/rss+xml",
+            b"<rss><channel><title>News</title><item><title>One</title></item></channel></rss>",
+        ),
+        "/feed.json": (
+            200,
+            "application/feed+json",
+            b'{"version": "https://jsonfeed.org/version/1.1", "title": "Notes", "items": [{"title": "Two"}]}',
+        ),
+        "/old": (200, "text/html", f"<article><p>{story}</p></article>".encode("cp1252")),
+        "/old.txt": (200, "text/plain", story.encode("cp1252")),
+        "/table.csv": (200, "text/csv", b"a,b\n1,2\n"),
+        "/config.xml": (200, "application/xml", b"<config>3</config>"),
+    }
+    answer = await _crawl(
+        context,
+        [
+            f"{HOST}{path}"
+            for path in ("/feed", "/feed.json", "/old", "/old.txt", "/table.csv", "/config.xml")
+        ],
+    )
+    assert not answer["failed"]
+    texts = [
+        context.workspace.read(article["path"]).decode().partition("---\n\n")[2]
+        for article in answer["articles"]
+    ]
+    assert texts[:2] == ["- One\n", "- Two\n"]
+    assert story.strip() in texts[2]
+    assert story.strip() in texts[3]
+    assert texts[4:] == ["a,b\n1,2\n", "```xml\n<config>3</config>\n```\n"]
+    assert [article["title"] for article in answer["articles"][:2]] == ["News", "Notes"]
+
+
+async def test_another_version_of_a_page_without_text_is_read_by_the_same_rules(
+    context: ToolContext, site: Site, tmp_path: Path
+) -> None:
+    context.blacklist = Blacklist(tmp_path)
+    for number in range(3):
+        context.blacklist.strike(f"https://listed.example/{number}", "1214", f"t{number}")
+
+    def shell(version: str) -> tuple[int, str, bytes]:
+        head = f'<title>Shell</title><link rel="amphtml" href="{version}"><script src=/app.js></script>'
+        return 200, "text/html", f"<html><head>{head}</head><body><div id=root></div></body></html>".encode()
+
+    site.pages |= {
+        "/good": shell("/story/4"),
+        "/private-amp": shell("/private/memo"),
+        "/inward-amp": shell("http://169.254.169.254/latest"),
+        "/redirect-amp": shell("/inward"),
+        "/listed-amp": shell("https://listed.example/story/1"),
+        "/chain": shell("/good"),
+        "/picture-amp": shell("/picture"),
+        "/gone-amp": shell("/gone"),
+    }
+    paths = sorted(path for path in site.pages if path.endswith("-amp"))
+    answer = await _crawl(context, [f"{HOST}{path}" for path in ("/good", "/chain", *paths)])
+    (article,) = answer["articles"]
+    assert (article["title"], article["url"]) == ("Chip story 4", f"{HOST}/good")
+    assert [each["reason"] for each in answer["failed"]] == ["javascript"] * (len(paths) + 1)
+    assert (site.hits["/private/memo"], site.hits["/latest"], site.hits["/story/1"]) == (0, 0, 0)
+    # The page in the chain, whose other version it is, leads no further.
+    assert (site.hits["/good"], site.hits["/story/4"]) == (2, 1)
+
+
+async def test_a_page_that_was_read_before_needs_no_request(context: ToolContext, site: Site) -> None:
+    now = datetime(2026, 3, 11, 12, tzinfo=UTC)
+    context.now = lambda: now
+    urls = [f"{HOST}/notes.txt", f"{HOST}/data"]
+    first = await _crawl(context, urls[:1])
+    now += timedelta(hours=1)
+    answer = json.loads(await crawl.crawl_parallel(context, urls, max_age=3600))
+    cached, fetched = answer["articles"]
+    assert cached == {**first["articles"][0], "fetched_at": "2026-03-11T12:00:00+00:00", "cached": True}
+    assert "cached" not in fetched
+    assert (site.hits["/notes.txt"], site.hits["/data"], answer["saved"]) == (1, 1, 2)
+    for max_age in (0, 3599):
+        await crawl.crawl_parallel(context, urls[:1], max_age=max_age)
+        now += timedelta(hours=1)
+    assert site.hits["/notes.txt"] == 3
+    # A file that is not what the crawler wrote, or from the future, is not used.
+    path = context.workspace.path / cached["path"]
+    for text in (
+        "",
+        "text",
+        path.read_text().replace("notes.txt", "other.txt"),
+        path.read_text().replace("2026", "2027"),
+    ):
+        path.write_text(text)
+        again = json.loads(await crawl.crawl_parallel(context, urls[:1], max_age=999_999_999))
+        assert "cached" not in again["articles"][0]
+    assert site.hits["/notes.txt"] == 7
 
 
 async def test_many_pages_keep_their_order_and_stay_within_the_limit(

@@ -4,10 +4,11 @@ import pytest
 
 from core.concurrency.conversions import Conversions
 from core.net.client import Page
-from core.toolkit import extract
 from core.toolkit.article_links import MAX_LINKS
 from core.toolkit.articles import Article, Reference, decode_article, encode_article
-from core.toolkit.extract import MAX_ARTICLE_HTML, Extracted, NotReadable, extract_html, extract_page
+from core.toolkit.extract import MAX_ARTICLE_HTML, Extracted, NotReadable, convert_page, extract_html
+from core.toolkit.sources import reading
+from core.toolkit.sources.reading import read_page
 from tests.core.toolkit_site import SENTENCE, article_html
 
 URL = "https://chips.example/story/1"
@@ -89,7 +90,7 @@ def article(inline: str, *, whole: bool = False) -> Extracted:
     paragraphs = "".join(f"<p>Paragraph {number} of the article. {SENTENCE}</p>" for number in range(12))
     body = f"<h1>T</h1>{paragraphs}<p>{inline} {SENTENCE}</p>{paragraphs}"
     html = f"<html><body><article>{body}</article></body></html>"
-    return extract_html(html, URL) if not whole else extract._convert_page(html, URL)
+    return extract_html(html, URL) if not whole else convert_page(html, URL)
 
 
 @pytest.mark.parametrize("whole", [False, True])
@@ -193,16 +194,16 @@ def page(html: str) -> Page:
 
 
 async def test_a_page_that_would_take_minutes_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(extract, "SECONDS_TO_EXTRACT", 0.4)
-    monkeypatch.setattr(extract, "SECONDS_TO_CONVERT", 0.4)
+    monkeypatch.setattr(reading, "SECONDS_TO_EXTRACT", 0.4)
+    monkeypatch.setattr(reading, "SECONDS_TO_CONVERT", 0.4)
     conversions = Conversions()
     try:
         with pytest.raises(NotReadable, match=r"too complex to be read as HTML .* another source"):
-            await extract_page(page("<div/>" * 600_000), conversions)
+            await read_page(page("<div/>" * 600_000), conversions)
         monkeypatch.undo()
         with pytest.raises(NotReadable, match="no readable text"):
-            await extract_page(page("<p></p>"), conversions)
-        found = await extract_page(page(article_html(1)), conversions)
+            await read_page(page("<p></p>"), conversions)
+        found = await read_page(page(article_html(1)), conversions)
         here = extract_html(article_html(1), URL)
         assert (found.title, found.date, found.text) == (here.title, here.date, here.text.strip())
     finally:

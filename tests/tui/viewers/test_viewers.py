@@ -26,6 +26,7 @@ from textual.strip import Strip
 
 from core.concurrency.cancellation import NEVER, Stop, Stopped
 from core.text import clean_line, is_unsafe
+from tests.pdf_files import pdf_file
 from tui.render.format import tail_cut
 from tui.render.markdown import MarkdownTheme
 from tui.viewers.articles.results import ResultsTable, hits_in
@@ -957,30 +958,8 @@ class TestPicturesSoundAndFilm:
 class TestPdf:
     """The text of a PDF is read in a process of its own."""
 
-    def pdf(self, texts: list[str]) -> bytes:
-        kids = b" ".join(b"%d 0 R" % (4 + 2 * i) for i in range(len(texts)))
-        parts = [
-            b"<< /Type /Catalog /Pages 2 0 R >>",
-            b"<< /Type /Pages /Kids [%s] /Count %d >>" % (kids, len(texts)),
-            b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
-        ]
-        for i, text in enumerate(texts):
-            page = b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] "
-            page += b"/Resources << /Font << /F1 3 0 R >> >> /Contents %d 0 R >>" % (5 + 2 * i)
-            stream = b"BT /F1 12 Tf 72 700 Td (%s) Tj ET" % text.encode()
-            parts += [page, b"<< /Length %d >>\nstream\n%s\nendstream" % (len(stream), stream)]
-        data, places = b"%PDF-1.4\n", []
-        for number, part in enumerate(parts, 1):
-            places.append(len(data))
-            data += b"%d 0 obj\n%s\nendobj\n" % (number, part)
-        table = b"".join(b"%010d 00000 n \n" % place for place in places)
-        end = (
-            b"xref\n0 %d\n0000000000 65535 f \n%strailer << /Size %d /Root 1 0 R >>\nstartxref\n%d\n%%%%EOF\n"
-        )
-        return data + end % (len(parts) + 1, table, len(parts) + 1, len(data))
-
     def test_its_pages_are_text(self, tmp_path: Path) -> None:
-        document = load(write(tmp_path, "a.pdf", self.pdf(["First [/b] page", "Second page"])))
+        document = load(write(tmp_path, "a.pdf", pdf_file(["First [/b] page", "Second page"])))
         assert document.kind == "PDF"
         text = shown(document)
         assert text.index("── Page 1 of 2") < text.index("First [/b] page") < text.index("── Page 2 of 2")
@@ -988,6 +967,6 @@ class TestPdf:
     def test_a_damaged_one_and_one_that_takes_too_long_say_so(self, tmp_path: Path) -> None:
         bad = write(tmp_path, "bad.pdf", b"%PDF-1.4 nothing of the kind")
         assert "damaged or is not a PDF" in read_pages(bad)
-        good = write(tmp_path, "good.pdf", self.pdf(["x"]))
+        good = write(tmp_path, "good.pdf", pdf_file(["x"]))
         assert "too complex: it takes longer than 1e-05 s" in read_pages(good, seconds=0.00001)
         assert "no longer exists" in read_pages(tmp_path / "gone.pdf")

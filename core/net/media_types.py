@@ -1,0 +1,96 @@
+"""Which types of files are read as pages, and why the others are not."""
+
+from __future__ import annotations
+
+from core.text import clean_line
+
+__all__ = ["check_type", "is_unspecific", "recognised_type"]
+
+_TEXTS = frozenset(
+    {
+        "application/xhtml+xml",
+        "application/json",
+        "application/pdf",
+        "application/x-pdf",
+        "application/xml",
+        "application/x-ndjson",
+        "application/yaml",
+    }
+)
+# Servers send any file with these types.
+_UNSPECIFIC = frozenset(
+    {
+        "",
+        "application/octet-stream",
+        "binary/octet-stream",
+        "application/binary",
+        "application/download",
+        "application/force-download",
+        "application/x-download",
+        "application/unknown",
+    }
+)
+_WITHOUT_TEXT = frozenset({"image/svg+xml", "text/css", "text/javascript"})
+_MEDIA = {"image": "a picture", "audio": "a sound file", "video": "a video"}
+_ARCHIVES = ("zip", "gzip", "x-tar", "x-7z", "x-rar", "vnd.rar", "x-bzip", "x-xz", "zstd", "java-archive")
+_DOCUMENTS = (
+    "msword",
+    "officedocument",
+    "opendocument",
+    "ms-excel",
+    "ms-powerpoint",
+    "epub",
+    "rtf",
+    "postscript",
+)
+_SIGNATURES = (
+    (b"%PDF-", "application/pdf"),
+    (b"\x89PNG", "image/png"),
+    (b"\xff\xd8\xff", "image/jpeg"),
+    (b"GIF8", "image/gif"),
+    (b"PK", "application/zip"),
+    (b"\x1f\x8b", "application/gzip"),
+    (b"7z\xbc\xaf", "application/x-7z-compressed"),
+    (b"Rar!", "application/vnd.rar"),
+    (b"ID3", "audio/mpeg"),
+    (b"OggS", "audio/ogg"),
+    (b"\xd0\xcf\x11\xe0", "application/msword"),
+)
+_WORKBENCH = "if its content matters, fetch it in the remote workbench"
+
+
+def is_unspecific(media_type: str) -> bool:
+    """Whether a type says nothing, so that the first bytes decide."""
+    return media_type in _UNSPECIFIC
+
+
+def recognised_type(start: bytes) -> str:
+    """The media type of a file by its first bytes; empty if uncertain."""
+    for signature, media_type in _SIGNATURES:
+        if start.startswith(signature):
+            return media_type
+    if start[4:8] == b"ftyp":
+        return "video/mp4"
+    if b"\0" in start[:1024] and not start.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return ""
+    return "text/html" if start.lstrip()[:1] == b"<" else "text/plain"
+
+
+def check_type(media_type: str) -> tuple[str, str] | None:
+    """Return None if files of a type can be read as pages; otherwise the reason and a sentence about it.
+
+    The sentence says what the file is and what can be tried instead.
+    """
+    kind, _, subtype = media_type.partition("/")
+    shown = f"its type is '{clean_line(media_type, 80)}'"
+    if media_type in _WITHOUT_TEXT:
+        return "other", f"{shown}, which holds no article; choose another source"
+    if kind == "text" or media_type in _TEXTS or media_type.endswith(("+json", "+xml")):
+        return None
+    if kind in _MEDIA:
+        return kind, f"{shown}, {_MEDIA[kind]}; read the page that shows it, or {_WORKBENCH}"
+    if any(name in subtype for name in _DOCUMENTS):
+        return "document", f"{shown}, an office document; look for a page or a PDF of it, or {_WORKBENCH}"
+    if any(name in subtype for name in _ARCHIVES):
+        return "archive", f"{shown}, an archive; {_WORKBENCH}"
+    return "other", f"{shown}; only pages, texts, feeds and PDFs are read; choose another source"

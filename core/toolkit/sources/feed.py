@@ -1,0 +1,195 @@
+"""RSS, Atom and JSON feeds as lists of entries: title, link, date and summary; runs in a worker process."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from email.utils import parsedate_to_datetime
+from typing import Any
+from urllib.parse import quote, urljoin, urlsplit
+
+from core.text import clean_line
+from core.toolkit.extract import Extracted
+from core.toolkit.sources.embedded_data import plain
+
+__all__ = ["is_feed", "is_json_feed", "json_feed", "xml_feed"]
+
+MAX_ENTRIES = 200
+_MAX_SUMMARY = 600
+_ROOT = re.compile(rb"<(?:rss|feed|rdf:rdf)[\s>]", re.IGNORECASE)
+_PAGE = re.compile(rb"<(?:html|body|head)[\s>]", re.IGNORECASE)
+_JSON_FEED = re.compile(rb"https?:\\?/\\?/jsonfeed\.org\\?/version\\?/", re.IGNORECASE)
+_LINK_TEXT = re.compile(r"!?\[([^\[\]]*)\]\([^()\s]*\)")
+_SPECIAL = str.maketrans({"[": "(", "]": ")"})
+
+
+@dataclass(frozen=True)
+class _Entry:
+    title: str
+    link: str
+    date: str | None
+    summary: str
+
+
+def is_feed(body: bytes, media_type: str) -> bool:
+    """Whether a body is an RSS or Atom feed, whatever type it was sent with."""
+    start = body[:2048]
+    may_be = "xml" in media_type or media_type in {"text/html", "text/plain", ""}
+    root = _ROOT.search(start) if may_be else None
+    return root is not None and _PAGE.search(start[: root.start()]) is None
+
+
+def is_json_feed(body: bytes) -> bool:
+    """Whether a JSON document is a feed."""
+    return _JSON_FEED.search(body[:2048]) is not None
+
+
+def xml_feed(text: str, url: str) -> Extracted | None:
+    """Read an RSS (0.9 to 2.0) or Atom feed; None if the document is something else or has no entry.
+
+    Entities are not resolved and nothing is loaded; what is damaged is skipped.
+    """
+    from lxml import etree  # type: ignore[import-untyped]  # ships no types
+
+    parser = etree.XMLParser(
+        encoding="utf-8",
+        recover=True,
+        resolve_entities=False,
+        no_network=True,
+        load_dtd=False,
+        remove_comments=True,
+    )
+    try:
+        root = etree.fromstring(text.lstrip("\ufeff \t\r\n").encode("utf-8", "replace"), parser)
+    except (etree.XMLSyntaxError, ValueError):
+        return None
+    if root is None or _local(root) not in {"rss", "feed", "rdf"}:
+        return None
+    channel = next((each for each in root if _local(each) == "channel"), root)
+    entries = [
+        _xml_entry(each, url)
+        for parent in ([channel, root] if channel is not root else [root])
+        for each in parent
+        if _local(each) in {"item", "entry"}
+    ]
+    return _article(
+        _line(_text(channel, "title")), _text(channel, "subtitle", "description", "tagline"), entries
+    )
+
+
+def json_feed(text: str, url: str) -> Extracted | None:
+    """Read a JSON feed; None if the document is something else or has no entry."""
+    try:
+        feed = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    items = feed.get("items") if isinstance(feed, dict) else None
+    if not isinstance(items, list):
+        return None
+    entries = []
+    for item in items:
+        if isinstance(item, dict):
+            texts = {name: value for name, value in item.items() if isinstance(value, str)}
+            entries.append(
+                _Entry(
+                    _line(texts.get("title", "")),
+                    _link(texts.get("url") or texts.get("external_url") or "", url),
+                    _day(texts.get("date_published") or texts.get("date_modified") or ""),
+                    next(
+                        (
+                            texts[name]
+                            for name in ("summary", "content_text", "content_html")
+                            if name in texts
+                        ),
+                        "",
+                    ),
+                )
+            )
+    return _article(_line(str(feed.get("title") or "")), str(feed.get("description") or ""), entries)
+
+
+def _xml_entry(item: Any, url: str) -> _Entry:
+    links = [each for each in item if _local(each) == "link"]
+    targets = (each.get("href") for each in links if each.get("rel", "alternate") == "alternate")
+    link = next(filter(None, targets), "")
+    link = link or next((t for each in links if (t := "".join(_pieces(each)).strip())), "")
+    if not link:
+        guid = _text(item, "guid", "id")
+        enclosure = next((each.get("url") for each in item if _local(each) == "enclosure"), None)
+        link = guid if guid.startswith("http") else enclosure or ""
+    return _Entry(
+        _line(_text(item, "title")),
+        _link(link, url),
+        _day(_text(item, "pubdate", "published", "date", "issued", "updated", "modified")),
+        _text(item, "description", "summary", "subtitle", "encoded", "content"),
+    )
+
+
+def _text(parent: Any, *names: str) -> str:
+    """The text of the first element with one of these names, in the order of the names; groups are searched, too."""
+    for name in names:
+        for each in (*parent, *(inner for group in parent if _local(group) == "group" for inner in group)):
+            if _local(each) == name and (text := "".join(_pieces(each)).strip()):
+                return text
+    return ""
+
+
+def _pieces(element: Any) -> Iterator[str]:
+    # A reference to an entity is a node of its own, whose text is the reference.
+    for node in element.iter():
+        if isinstance(node.tag, str) and node.text:
+            yield node.text
+        if node is not element and node.tail:
+            yield node.tail
+
+
+def _local(element: Any) -> str:
+    tag = element.tag
+    return tag.rpartition("}")[2].rpartition(":")[2].lower() if isinstance(tag, str) else ""
+
+
+def _line(text: str) -> str:
+    return clean_line(_LINK_TEXT.sub(r"\1", plain(text)), 300).translate(_SPECIAL).strip()
+
+
+def _link(link: str, url: str) -> str:
+    try:
+        found = urljoin(url, link.strip())
+        is_web = urlsplit(found).scheme in {"http", "https"}
+    except ValueError:
+        return ""
+    return quote(found, safe="%/:?#@!$&'*+,;=~-._") if link and is_web else ""
+
+
+def _day(text: str) -> str | None:
+    for read in (datetime.fromisoformat, parsedate_to_datetime):
+        try:
+            return read(text.strip()).strftime("%Y-%m-%d")
+        except (ValueError, TypeError, OverflowError, IndexError):
+            continue
+    found = re.match(r"\s*(\d{4}-\d{2}-\d{2})", text)
+    return found[1] if found else None
+
+
+def _article(title: str, about: str, entries: list[_Entry]) -> Extracted | None:
+    if not entries:
+        return None
+    lines = [_summary(about), ""] if about else []
+    for entry in entries[:MAX_ENTRIES]:
+        name = entry.title or clean_line(_summary(entry.summary), 80) or entry.link or "(without a title)"
+        shown = f"[{name}]({entry.link})" if entry.link else name
+        summary = _summary(entry.summary)
+        date = f" ({entry.date})" if entry.date else ""
+        lines.append(f"- {shown}{date}{f': {summary}' if summary and summary != name else ''}")
+    if len(entries) > MAX_ENTRIES:
+        lines += ["", f"(The list ends here: {len(entries) - MAX_ENTRIES} more entries.)"]
+    dates = [entry.date for entry in entries if entry.date]
+    return Extracted("\n".join(lines), title or None, date=max(dates, default=None))
+
+
+def _summary(text: str) -> str:
+    line = " ".join(_LINK_TEXT.sub(r"\1", plain(text)).split())
+    return clean_line(line, _MAX_SUMMARY)

@@ -1,0 +1,151 @@
+"""The text of a PDF file page by page, with its title, author and date; runs in a worker process.
+
+The viewer of PDF files and the crawler use it.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Callable, Sequence
+from typing import IO, TYPE_CHECKING, Any
+
+from core.text import clean, clean_line
+from core.toolkit.articles import count_words
+from core.toolkit.extract import Extracted, NotReadable
+
+if TYPE_CHECKING:
+    from core.concurrency.worker_child import TaskContext
+
+__all__ = ["article_of", "read_in_child", "send_pages"]
+
+MAX_PAGES = 1_000
+MAX_CHARACTERS = 500_000
+_MAX_PAGE_CHARACTERS = 20_000
+_FEWEST_WORDS = 4
+_FEWEST_LETTERS = 0.3
+_DIGITS = re.compile(r"\d+")
+
+
+def send_pages(
+    file: IO[bytes], send: Callable[[dict[str, Any]], object], *, most: int, characters: int = MAX_CHARACTERS
+) -> None:
+    """Send the properties of a PDF file, then the text of each of the first pages as soon as it is extracted.
+
+    The first part has `pages`, `title`, `author` and `date`, or `error` if the file is protected by a password. The
+    others have `text`. At most `most` pages are read, and none after so many characters.
+
+    Raises:
+        PdfReadError: the file is damaged or is not a PDF.
+    """
+    from pypdf import PdfReader
+    from pypdf.errors import DependencyError
+
+    reader = PdfReader(file)
+    try:
+        is_locked = reader.is_encrypted and not reader.decrypt("")
+    except (DependencyError, NotImplementedError):
+        is_locked = True
+    if is_locked:
+        send({"error": "The file is protected by a password."})
+        return
+    count = len(reader.pages)
+    send({"pages": count, **_properties(reader.metadata)})
+    for number in range(min(count, most)):
+        try:
+            text = reader.pages[number].extract_text()
+        except MemoryError:
+            raise
+        except Exception as error:
+            text = f"(this page cannot be read: {type(error).__name__})"
+        send({"text": text[:_MAX_PAGE_CHARACTERS].encode("utf-8", "replace").decode()})
+        characters -= len(text)
+        if characters <= 0:
+            return
+
+
+def read_in_child(desk: TaskContext, body: bytes) -> None:
+    """Send the parts of the PDF file with these bytes."""
+    send_pages(io.BytesIO(body), lambda part: desk.say("part", part), most=MAX_PAGES)
+
+
+def _properties(metadata: Any) -> dict[str, str | None]:
+    found: dict[str, str | None] = {"title": None, "author": None, "date": None}
+    if metadata is None:
+        return found
+    for name in ("title", "author"):
+        try:
+            value = getattr(metadata, name)
+        except Exception:
+            value = None
+        found[name] = value.encode("utf-8", "replace").decode() if isinstance(value, str) else None
+    try:
+        found["date"] = metadata.creation_date.strftime("%Y-%m-%d")
+    except Exception:
+        # It is missing, or no date.
+        found["date"] = None
+    return found
+
+
+def article_of(parts: Sequence[dict[str, Any]], problem: str = "") -> Extracted:
+    """Make an article of the parts that `send_pages` sent; `problem` says why they ended early.
+
+    Raises:
+        NotReadable: the file is protected or damaged, or has no text.
+    """
+    head = parts[0] if parts else {}
+    if "error" in head:
+        raise NotReadable(
+            "the PDF is protected by a password; look for another copy or a web page of it", "pdf_encrypted"
+        )
+    if len(parts) < 2 and problem:
+        raise NotReadable(
+            f"the PDF is too complex to be read ({problem}); choose another source", "too_complex"
+        )
+    if len(parts) < 2:
+        raise NotReadable("the PDF is damaged; look for another copy or a web page of it", "pdf_damaged")
+    count = int(head["pages"])
+    texts = [clean(str(part["text"])).strip() for part in parts[1:]]
+    if _is_without_text(texts):
+        raise NotReadable(
+            f"the PDF has {count} page{'s' * (count != 1)} but hardly any text, as a scan; look for a web page or "
+            "another copy of it, or recognise its text (OCR) in the remote workbench",
+            "pdf_without_text",
+        )
+    sections = [f"## Page {number}\n\n{text}" for number, text in enumerate(texts, 1) if text]
+    if len(texts) < count:
+        why = f" ({problem})" if problem else ""
+        sections.append(f"(The text ends here: pages {len(texts) + 1} to {count} were not read{why}.)")
+    title = clean_line(str(head.get("title") or ""), 300)
+    return Extracted(
+        text="\n\n".join(sections),
+        title=title if _is_title(title) else _first_line(texts),
+        author=head.get("author"),
+        date=head.get("date"),
+    )
+
+
+def _is_without_text(texts: Sequence[str]) -> bool:
+    """Whether the pages have nothing to read: no text, numbers of pages, the same stamp on each, or only signs."""
+    joined = "".join("".join(texts).split())
+    if sum(map(str.isalpha, joined)) < _FEWEST_LETTERS * max(len(joined), 1):
+        return True
+    is_stamped = len(texts) > 2 and len({_DIGITS.sub("", text) for text in texts}) == 1
+    return is_stamped or sum(map(count_words, texts)) < _FEWEST_WORDS * len(texts)
+
+
+def _is_title(title: str) -> bool:
+    """Whether the title of a file is one, and not what its program puts there."""
+    lowered = title.lower()
+    return (
+        any(character.isalpha() for character in title)
+        and not lowered.startswith(("microsoft word", "microsoft powerpoint", "untitled", "slide 1"))
+        and not lowered.endswith(
+            (".doc", ".docx", ".indd", ".tex", ".dvi", ".pdf", ".ppt", ".pptx", ".qxd", ".ai")
+        )
+    )
+
+
+def _first_line(texts: Sequence[str]) -> str | None:
+    lines = (line.strip() for text in texts[:1] for line in text.splitlines())
+    return next((clean_line(line, 200) for line in lines if sum(map(str.isalpha, line)) > 3), None)

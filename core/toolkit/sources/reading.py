@@ -1,0 +1,145 @@
+"""Chooses how a fetched page is read by its type, and asks for another version of a page that has no text."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from core.concurrency.cancellation import Stop, in_thread
+from core.errors import UniversalAgentError
+from core.text import clean_line, middle_truncate
+from core.toolkit.articles import count_words, visible
+from core.toolkit.extract import Extracted, NotReadable
+from core.toolkit.sources.obstacles import REASONS
+
+if TYPE_CHECKING:
+    from core.concurrency.conversions import Conversions
+    from core.net.client import Page
+    from core.toolkit.sources.web_page import ReadPage
+
+__all__ = ["read_page"]
+
+logger = logging.getLogger(__name__)
+
+MAX_TEXT = 500_000
+SECONDS_TO_EXTRACT = 20.0
+SECONDS_TO_CONVERT = 10.0
+HTML_TYPES = frozenset({"text/html", "application/xhtml+xml"})
+_READ = "core.toolkit.sources.web_page:read_in_child"
+_CONVERT = "core.toolkit.sources.web_page:convert_in_child"
+_READ_PDF = "core.toolkit.sources.pdf:read_in_child"
+
+
+async def read_page(
+    page: Page, conversions: Conversions, fetch: Callable[[str], Awaitable[Page]] | None = None
+) -> Extracted:
+    """Return the readable text of a page; it is converted by `conversions`, which stop if this is cancelled.
+
+    `fetch` gets another version of a page without text, by the rules for every page, at most once.
+
+    Raises:
+        NotReadable: the type of the page cannot be read, or nothing readable is in it; says why, and what to try.
+    """
+    if page.media_type == "application/pdf":
+        return _checked(await in_thread(partial(_read_pdf, conversions, page)))
+    kind = _kind_of(page)
+    if kind in {"text", "json", "xml"} and page.encoding:
+        text = page.text
+        return _checked(
+            Extracted(text if kind == "text" or not text.strip() else f"```{kind}\n{text.strip()}\n```")
+        )
+    found = await in_thread(partial(_read, conversions, page, kind))
+    if found.version is not None and fetch is not None:
+        better = await _other_version(found, conversions, fetch)
+        if better is not None:
+            return _checked(better)
+    if found.obstacle is not None:
+        raise NotReadable(REASONS[found.obstacle], found.obstacle)
+    return _checked(found.article)
+
+
+def _checked(found: Extracted) -> Extracted:
+    text = visible(found.text).strip()
+    if not text:
+        raise NotReadable(REASONS["empty"], "empty")
+    return replace(found, text=middle_truncate(text, MAX_TEXT))
+
+
+def _kind_of(page: Page) -> str:
+    # Its libraries are slow to import, and most sessions crawl no page.
+    from core.toolkit.sources.feed import is_feed, is_json_feed
+
+    if is_feed(page.body, page.media_type):
+        return "feed"
+    if page.media_type in HTML_TYPES or not page.media_type:
+        return "html"
+    if page.media_type.endswith(("json", "ndjson")):
+        return "feed_json" if is_json_feed(page.body) else "json"
+    return "xml" if page.media_type.endswith("xml") else "text"
+
+
+async def _other_version(
+    found: ReadPage, conversions: Conversions, fetch: Callable[[str], Awaitable[Page]]
+) -> Extracted | None:
+    """The text of another version of a page, if it can be read and has more text."""
+    from core.toolkit.sources.web_page import completed
+
+    assert found.version is not None
+    try:
+        page = await fetch(found.version)
+        if page.media_type not in HTML_TYPES:
+            return None
+        other = await in_thread(partial(_read, conversions, page, "html"))
+    except UniversalAgentError as error:
+        logger.info("another version of a page was not read: %s", clean_line(str(error), 300))
+        return None
+    if other.obstacle is not None or count_words(other.article.text) <= count_words(found.article.text):
+        return None
+    return completed(other.article, found.article)
+
+
+def _read(conversions: Conversions, page: Page, kind: str, stop: Stop) -> ReadPage:
+    from core.concurrency.conversions import ConversionFailed, TooComplex
+    from core.toolkit.sources.web_page import Document, ReadPage
+
+    argument = msgspec.to_builtins(
+        Document(page.body, page.encoding, page.final_url, kind), builtin_types=(bytes,)
+    )
+    run = partial(conversions.run, argument=argument, stop=stop)
+    try:
+        try:
+            found = run(_READ, seconds=SECONDS_TO_EXTRACT)
+        except TooComplex as error:
+            if kind != "html":
+                raise
+            logger.warning(
+                "no article is extracted, the whole page is kept: %s (%s)", clean_line(page.url), error
+            )
+            found = run(_CONVERT, seconds=SECONDS_TO_CONVERT)
+    except TooComplex as error:
+        raise NotReadable(
+            f"the page is too complex to be read as HTML ({error}); choose another source", "too_complex"
+        ) from error
+    except ConversionFailed as error:
+        raise NotReadable(str(error)) from error
+    return msgspec.convert(found, ReadPage)
+
+
+def _read_pdf(conversions: Conversions, page: Page, stop: Stop) -> Extracted:
+    from core.concurrency.conversions import ConversionFailed, TooComplex
+    from core.toolkit.sources.pdf import article_of
+
+    parts: list[Any] = []
+    problem = ""
+    try:
+        conversions.run(_READ_PDF, page.body, seconds=SECONDS_TO_EXTRACT, stop=stop, on_part=parts.append)
+    except TooComplex as error:
+        problem = str(error)
+    except ConversionFailed as error:
+        logger.info("a PDF cannot be read: %s (%s)", clean_line(page.url), error)
+    return article_of(parts, problem)

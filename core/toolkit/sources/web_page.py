@@ -1,0 +1,123 @@
+"""Reads a fetched web page: its article, the text of its data, or why it has none; runs in a worker process."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from core.toolkit.articles import count_words
+from core.toolkit.extract import Extracted, convert_page, extract_html
+from core.toolkit.sources.embedded_data import article_in_data
+from core.toolkit.sources.encoding import guess_encoding
+from core.toolkit.sources.feed import json_feed, xml_feed
+from core.toolkit.sources.obstacles import obstacle
+from core.toolkit.sources.versions import other_version
+
+if TYPE_CHECKING:
+    from core.concurrency.worker_child import TaskContext
+
+__all__ = ["Document", "ReadPage", "completed", "convert_in_child", "read_html", "read_in_child"]
+
+# Below this, a page is asked for its data and its other versions.
+_THIN = 50
+# The site would not give other versions of the page either.
+_FINAL = frozenset({"bot_check", "consent", "login"})
+
+
+class Document(msgspec.Struct, frozen=True):
+    """What the worker process gets: the bytes of a page, their encoding (empty if unknown), and its address."""
+
+    body: bytes
+    encoding: str
+    url: str
+    kind: str = "html"
+
+    @property
+    def text(self) -> str:
+        """The decoded text."""
+        return self.body.decode(self.encoding or guess_encoding(self.body), "replace")
+
+
+class ReadPage(msgspec.Struct, frozen=True):
+    """What was found in a page: its article, a reason for a missing text, the address of another version."""
+
+    article: Extracted
+    obstacle: str | None = None
+    version: str | None = None
+
+
+def read_in_child(_: TaskContext, argument: Any) -> Any:
+    """Read a `Document` in the worker process; returns a `ReadPage`."""
+    document = msgspec.convert(argument, Document)
+    return msgspec.to_builtins(_read(document))
+
+
+def convert_in_child(_: TaskContext, argument: Any) -> Any:
+    """Convert a whole `Document` in the worker process, if extraction takes too long."""
+    document = msgspec.convert(argument, Document)
+    return msgspec.to_builtins(ReadPage(convert_page(document.text, document.url)))
+
+
+def _read(document: Document) -> ReadPage:
+    text = document.text
+    match document.kind:
+        case "feed":
+            feed = xml_feed(text, document.url)
+            return ReadPage(feed or Extracted(_fenced(text, "xml")))
+        case "feed_json":
+            feed = json_feed(text, document.url)
+            return ReadPage(feed or Extracted(_fenced(text, "json")))
+        case "xml" | "json":
+            return ReadPage(Extracted(_fenced(text, document.kind)))
+        case "text":
+            return ReadPage(Extracted(text))
+        case _:
+            return read_html(text, document.url)
+
+
+def _fenced(text: str, language: str) -> str:
+    return f"```{language}\n{text.strip()}\n```" if text.strip() else ""
+
+
+def read_html(html: str, url: str) -> ReadPage:
+    """Find the article of an HTML page; if it has hardly any text, that of its data or a reason for it."""
+    article = extract_html(html, url)
+    words = count_words(article.text)
+    if words > 4 * _THIN:
+        return ReadPage(article)
+    tree = _parsed(html)
+    if tree is None:
+        return ReadPage(article, None if words else "empty")
+    reason = obstacle(tree, html, article.text, url)
+    if words >= _THIN:
+        return ReadPage(article, reason)
+    found = article_in_data(tree, max(2 * words, 8)) if reason not in _FINAL else None
+    if found is not None:
+        return ReadPage(completed(found, article))
+    version = other_version(tree, url, frames=not words) if reason not in _FINAL else None
+    return ReadPage(article, reason, version)
+
+
+def completed(article: Extracted, other: Extracted) -> Extracted:
+    """Return an article with what another version of it knows and it does not."""
+    return replace(
+        article,
+        title=article.title or other.title,
+        author=article.author or other.author,
+        site=article.site or other.site,
+        date=article.date or other.date,
+    )
+
+
+def _parsed(html: str) -> Any:
+    """The page as lxml parses it, or None."""
+    from lxml import etree  # type: ignore[import-untyped]  # ships no types
+    from lxml import html as lxml_html
+
+    parser = lxml_html.HTMLParser(encoding="utf-8", no_network=True)
+    try:
+        return lxml_html.document_fromstring(html.encode("utf-8", "replace"), parser)
+    except (etree.LxmlError, ValueError, AssertionError):
+        return None

@@ -1,0 +1,79 @@
+from __future__ import annotations
+
+import io
+from typing import Any
+
+import pytest
+from pypdf.errors import PyPdfError
+
+from core.toolkit.extract import NotReadable
+from core.toolkit.sources.pdf import article_of, send_pages
+from tests.pdf_files import pdf_file, protected
+
+LINES = "A first line about memory that is long enough.\nAnd a second line about power and cooling."
+
+
+def parts_of(data: bytes, most: int = 100) -> list[dict[str, Any]]:
+    parts: list[dict[str, Any]] = []
+    send_pages(io.BytesIO(data), parts.append, most=most)
+    return parts
+
+
+def test_its_text_has_page_marks_and_its_properties() -> None:
+    data = pdf_file(
+        [LINES, "", LINES], Title="On memory", Author="Ada Example", CreationDate="D:20260311093000Z"
+    )
+    found = article_of(parts_of(data))
+    assert (found.title, found.author, found.date) == ("On memory", "Ada Example", "2026-03-11")
+    assert found.text == f"## Page 1\n\n{LINES}\n\n## Page 3\n\n{LINES}"
+
+
+@pytest.mark.parametrize("title", ["", "Microsoft Word - draft 3", "final_v2.indd", "1234"])
+def test_its_first_line_is_its_title_if_the_property_is_none(title: str) -> None:
+    assert article_of(parts_of(pdf_file([LINES], Title=title))).title == LINES.partition("\n")[0]
+    assert article_of(parts_of(pdf_file([LINES], CreationDate="yesterday"))).date is None
+
+
+def test_a_long_one_says_what_is_missing() -> None:
+    data = pdf_file([LINES, LINES + "x", LINES, LINES, LINES])
+    assert article_of(parts_of(data, most=2)).text.endswith(
+        "(The text ends here: pages 3 to 5 were not read.)"
+    )
+    found = article_of(parts_of(data)[:3], "it takes longer than 20 s")
+    assert found.text.endswith("pages 3 to 5 were not read (it takes longer than 20 s).)")
+    sent: list[dict[str, Any]] = []
+    send_pages(io.BytesIO(data), sent.append, most=100, characters=len(LINES) + 5)
+    assert len(sent) == 3
+
+
+@pytest.mark.parametrize(
+    ("data", "reason", "message"),
+    [
+        (
+            pdf_file([f"Downloaded by a library, page {n}" for n in (1, 2, 3)]),
+            "pdf_without_text",
+            "has 3 pages",
+        ),
+        (pdf_file(["", "", ""]), "pdf_without_text", "has 3 pages but hardly any text, as a scan"),
+        (pdf_file(["/1/2/3 /4/5/6 /7/8/9 /10/11 " * 20]), "pdf_without_text", "has 1 page but"),
+        (protected(pdf_file([LINES]), "secret"), "pdf_encrypted", "password; look for another copy"),
+    ],
+)
+def test_one_without_text_is_refused_with_the_reason(data: bytes, reason: str, message: str) -> None:
+    with pytest.raises(NotReadable, match=message) as caught:
+        article_of(parts_of(data))
+    assert (caught.value.code, caught.value.reason) == ("not_readable", reason)
+
+
+def test_a_damaged_one_and_one_that_takes_too_long_are_refused() -> None:
+    with pytest.raises(PyPdfError):
+        parts_of(b"%PDF-1.7\n%binary")
+    with pytest.raises(NotReadable, match="is damaged; look for"):
+        article_of([])
+    with pytest.raises(NotReadable, match="too complex") as caught:
+        article_of([], "it takes longer than 20 s")
+    assert caught.value.reason == "too_complex"
+
+
+def test_one_with_an_empty_password_is_read() -> None:
+    assert LINES in article_of(parts_of(protected(pdf_file([LINES]), ""))).text
