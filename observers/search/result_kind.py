@@ -6,7 +6,7 @@ from typing import Any
 
 from observers.decoding.urls import is_web_url
 from observers.search.flatten import is_full_row, is_group, is_row, is_titled, kind_of_word
-from observers.search.keys import KINDS, SURE, fold
+from observers.search.keys import KINDS, SURE, fold, word_set
 from observers.search.metadata import has_own_query
 from observers.search.scope import Scope
 from observers.search.tool_names import Policy, kind_of_name
@@ -46,6 +46,18 @@ _SCHOLARLY = frozenset(
     }
 )
 
+_VAGUE = ("searchresults", "searchresult")
+_LISTS_OF_RECORDS = word_set(
+    "rows records recordset recordsets tuples links accounts contacts customers companies deals leads tickets issues "
+    "tasks users people projects orders"
+)
+_OF_RECORDS = word_set(
+    "ownerid accountid userid assigneeid customerid contactid companyid tenantid organizationid orgid createdby "
+    "createdbyid updatedby lasteditedby lastmodifiedby lastmodifiedbyid lastmodifieddate systemmodstamp isdeleted "
+    "deleted archived uuid rowid culprit shortid reporter"
+)
+_STAMPS = word_set("createdat createdtime createddate createdon updatedat updatedtime insertedat modifiedat")
+
 
 def kind_of_list(value: list[Any], key: str, path: tuple[str, ...], scope: Scope) -> str | None:
     """The kind of results in a list, or None when it is not a list of results."""
@@ -60,10 +72,14 @@ def kind_of_list(value: list[Any], key: str, path: tuple[str, ...], scope: Scope
     if all(isinstance(item, str) for item in sample):
         return _kind_of_addresses(sample, key, kind, scope) if search else None
     if not search and key not in SURE:
-        full = sum(1 for item in sample if is_full_row(item))
+        if not _LISTS_OF_RECORDS.isdisjoint((key, *path)):
+            return None
+        full = sum(1 for item in sample if _looks_like_page(item))
         return (
             None if images or full == 0 or full * 2 < len(sample) else refined_kind(kind, key, value, scope)
         )
+    if not search and key in _VAGUE and not any(map(_looks_like_page, sample)):
+        return None
     named = kind is not None or key == "sources"
     rows = sum(1 for item in sample if is_row(item, images=images, named=named))
     if key in SURE and (rows or search):
@@ -137,6 +153,19 @@ def _kind_of_addresses(sample: list[str], key: str, kind: str | None, scope: Sco
     if key in _ANSWERED:
         return "web_answer" if scope.answer and any(is_web_url(item) for item in sample) else None
     return kind if key in SURE or (kind == "images" and is_web_url(sample[0])) else None
+
+
+def _looks_like_page(item: Any) -> bool:
+    """Whether an item must be a page of the web, whatever tool returned it, and not a record of a database."""
+    if not isinstance(item, dict) or not is_full_row(item):
+        return False
+    fields = {fold(key): value for key, value in item.items()}
+    if not _OF_RECORDS.isdisjoint(fields) or all(str(key).isupper() for key in item):
+        return False
+    if not _STAMPS.isdisjoint(fields) and "id" in fields and not is_web_url(fields["id"]):
+        return False
+    # A company or a project has a name and a description; a page that has a name has words around what was asked.
+    return "name" not in fields or "title" in fields or "snippet" in fields
 
 
 def _alike(value: list[Any]) -> bool:
