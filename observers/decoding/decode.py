@@ -12,6 +12,7 @@ import msgspec
 from core.events.codec import takes_too_much_memory
 from observers.decoding.embedded import begins_as_document, find_documents
 from observers.decoding.lenient import JSON, read_literal
+from observers.decoding.toon import find_toon
 
 __all__ = ["MAX_DEPTH", "MAX_TEXT", "Decoded", "decode_text", "decode_texts"]
 
@@ -138,6 +139,8 @@ def _decode_loosely(body: str, wrappings: int) -> Decoded:
         return _unwrap(literal, wrappings)
     if (quoted := _quoted(body)) is not None:
         return replace(decode_text(quoted, wrappings + 1), truncated=True)
+    if (toon := find_toon(body)) is not None:
+        return Decoded(values=(toon.value,), prose=toon.prose, truncated=toon.truncated)
     found = find_documents(body)
     problem = None
     if not found.values and (found.unreadable or begins_as_document(body)):

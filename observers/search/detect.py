@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from core.observation import ToolCall
 from observers.decoding.decode import MAX_DEPTH, Decoded, decode_text
+from observers.decoding.toon import has_toon
 from observers.decoding.truncated_json import CUT_OFF
 from observers.decoding.urls import is_web_url
 from observers.search.flatten import is_full_row, is_group, is_row, kind_of_word, opened
@@ -30,7 +31,7 @@ from observers.search.result_kind import (
 )
 from observers.search.rows import url_of
 from observers.search.scope import Scope, executed_in, inner_calls, learn, responses_of, runs_a_tool
-from observers.search.text_results import sections_in_prose
+from observers.search.text.sections import sections_in_text
 from observers.search.tool_names import Policy, kind_of_server, policy_of, short_name
 
 __all__ = ["UNREAD", "Page", "recognise"]
@@ -133,7 +134,7 @@ def _failed(scope: Scope) -> bool:
 
 def _in_prose(prose: str, scope: Scope) -> list[Page]:
     """The pages of a search that answers in words; a tool not known for one has to be clear about them."""
-    sections = sections_in_prose(prose) if "://" in prose else []
+    sections = sections_in_text(prose) if "://" in prose else []
     if scope.policy is not Policy.SEARCH:
         rows = [item for section in sections for item in section.items]
         if len(rows) < 2 or not all(is_full_row(item) for item in rows):
@@ -219,7 +220,7 @@ class _Walk:
     def _visit_text(self, text: str, place: _Place) -> None:
         key, path, scope = place.key, place.path, place.scope
         wraps, searches = key in WRAPPERS, scope.policy is Policy.SEARCH
-        if text.lstrip()[:2].strip('"')[:1] not in ("{", "["):
+        if text.lstrip()[:2].strip('"')[:1] not in ("{", "[") and not has_toon(text):
             if wraps and searches and path:
                 scope.texts.append(text)
         elif wraps or (searches and text[-1:] in ("}", "]", '"')):

@@ -1,0 +1,26 @@
+"""The sections of results in a text: each format of texts is tried in turn."""
+
+from __future__ import annotations
+
+from observers.search.text.blocks import Section, read_blocks
+from observers.search.text.elements import elements_in
+from observers.search.text.html_lists import as_markdown, is_html_list
+from observers.search.text.snippets import tuples_in
+from observers.search.text.tables import tables_in
+
+__all__ = ["Section", "sections_in_text"]
+
+_MAX_TEXT = 4 << 20
+
+
+def sections_in_text(text: str) -> list[Section]:
+    """The sections of results in a text, one per vertical; items have `title`, `url` and other fields."""
+    if len(text) > _MAX_TEXT:
+        return []
+    found = elements_in(text)
+    if not found and is_html_list(text):
+        text = as_markdown(text)
+    found = found or tuples_in(text) or tables_in(text)
+    if found:
+        return [Section(None, found, 0, bare=False)]
+    return read_blocks(text)
