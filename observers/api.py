@@ -40,7 +40,7 @@ __all__ = [
     "texts_of",
 ]
 
-_TAKEN = {folder.partition("/")[0] for folder in FOLDERS} | {"tool_results"}
+_TAKEN = {folder.partition("/")[0] for folder in FOLDERS} | {"tool_results", "uploads"}
 
 
 def keep_json(

@@ -10,6 +10,7 @@ from typing import Any
 from core.observation import ToolCall, ToolResult
 from observers.base import ObserverContext, ObserverSpec, Outcome, input_text, moment_of, texts_of, total_of
 from observers.decoding.decode import decode_texts
+from observers.decoding.inner_answers import answer_of
 from observers.decoding.truncated_json import CUT_OFF
 from observers.output.formats import RunOutput, WorkbenchFile
 from observers.output.saving import save_once, unique_id, write_json
@@ -49,7 +50,7 @@ class WorkbenchActivity:
         outcomes = []
         for index, (name, arguments) in enumerate(_runs(result.call)):
             if _is_sandbox(name):
-                answer = _answer_of(whole, index) if is_multi_execute(result.call.name) else whole
+                answer = answer_of(whole, index) if is_multi_execute(result.call.name) else whole
                 # What could not be parsed into fields is stored unchanged.
                 is_read = answer is not None and not is_cut and not _fields(answer).keys().isdisjoint(_KNOWN)
                 raw = "" if is_read else "\n".join(texts_of(result, context.workspace)).strip()
@@ -77,18 +78,6 @@ def _runs(call: ToolCall) -> list[tuple[str, Mapping[str, Any]]]:
     if is_multi_execute(call.name):
         return list(inner_tools(call))
     return [(short_name(call.name), call.input)]
-
-
-def _answer_of(whole: Mapping[str, Any] | None, index: int) -> Mapping[str, Any] | None:
-    match whole:
-        case {"data": {"results": list() as results}}:
-            items = [item for item in results if isinstance(item, dict)]
-            numbered = [item for item in items if item.get("index") == index]
-            item = numbered[0] if numbered else results[index] if index < len(results) else None
-            response = item.get("response") if isinstance(item, dict) else None
-            return response if isinstance(response, dict) else item if isinstance(item, dict) else None
-        case _:
-            return None
 
 
 def _levels(answer: Mapping[str, Any]) -> list[Mapping[str, Any]]:

@@ -18,6 +18,8 @@ __all__ = [
     "RunInput",
     "RunOutput",
     "SearchResultsFile",
+    "UploadFile",
+    "UploadedFile",
     "WorkbenchFile",
     "artifact_schema",
 ]
@@ -178,14 +180,45 @@ class WorkbenchFile(TypedDict):
     output: RunOutput
 
 
+class UploadedFile(TypedDict):
+    """One file that was uploaded."""
+
+    name: str
+    path: Annotated[
+        str | None,
+        Meta(
+            description="Where it was: relative to the session's folder, or in the sandbox; null if unknown."
+        ),
+    ]
+    size: Annotated[_Count | None, Meta(description="In bytes; null if unknown.")]
+    sha256: Annotated[str | None, Meta(description="In hexadecimal; null if unknown.")]
+    mimetype: Annotated[str | None, Meta(description="As the call states it.")]
+    key: Annotated[str | None, Meta(description="Its key in Composio's storage, if it is known.")]
+    destination: Annotated[
+        str, Meta(description="Where it went: a path, folder or address without its query, else the tool.")
+    ]
+
+
+class UploadFile(TypedDict):
+    """The files that one tool uploaded: a file in uploads/."""
+
+    type: Literal["upload"]
+    tool: _Tool
+    server: Annotated[str | None, Meta(description="The MCP server of the call.")]
+    timestamp: _Moment
+    tool_use_id: _Call
+    files: list[UploadedFile]
+
+
 FORMATS: Mapping[str, Any] = {
     "search_results": SearchResultsFile,
     "article": ArticleFile,
     "workbench_activity": WorkbenchFile,
+    "upload": UploadFile,
 }
 """The type of each `kind` of artifact with a documented format."""
 
-_PARTS = (ResultRow, ArticleLink, RunInput, RunOutput)
+_PARTS = (ResultRow, ArticleLink, RunInput, RunOutput, UploadedFile)
 
 
 def artifact_schema(kind: str) -> dict[str, Any]:

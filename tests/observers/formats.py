@@ -17,6 +17,7 @@ FOLDERS = {
     "search_results": "search_results",
     "extracted_articles": "article",
     "workbench_activity": "workbench_activity",
+    "uploads": "upload",
 }
 
 

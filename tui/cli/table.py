@@ -184,7 +184,7 @@ def _add_schema(parser: argparse.ArgumentParser) -> None:
         "format",
         nargs="?",
         default="journal",
-        choices=("journal", "search_results", "article", "workbench_activity"),
+        choices=("journal", "search_results", "article", "workbench_activity", "upload"),
         metavar="FORMAT",
         help="one of %(choices)s (default: %(default)s)",
     )

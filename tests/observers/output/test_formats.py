@@ -13,7 +13,7 @@ from core.observation import ToolResult
 from core.storage.workspace import Workspace
 from observers.base import ObserverContext
 from observers.corpus import Corpus
-from observers.output.formats import FORMATS, ResultRow, artifact_schema
+from observers.output.formats import FORMATS, ResultRow, UploadedFile, artifact_schema
 from observers.search.keys import KINDS
 from observers.search_results import SearchResults
 from observers.workbench_activity import WorkbenchActivity
@@ -98,6 +98,9 @@ def test_the_page_about_artifacts_has_every_field_and_no_other() -> None:
     assert search == set(artifact_schema("search_results")["properties"])
     assert row == set(ResultRow.__annotations__)
     assert documented_fields("Articles")[0] == set(artifact_schema("article")["properties"])
+    upload, uploaded = documented_fields("Uploads")
+    assert upload == set(artifact_schema("upload")["properties"])
+    assert uploaded == set(UploadedFile.__annotations__)
     (run,) = documented_fields("Runs in the workbench")
     parts = artifact_schema("workbench_activity")
     inner = {

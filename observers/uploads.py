@@ -1,0 +1,256 @@
+"""Records the files that tool calls uploaded: which, how large, and where to."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import PurePosixPath
+from typing import Any
+from urllib.parse import urlsplit
+
+from core.errors import WorkspaceError
+from core.observation import ToolCall, ToolResult
+from core.text import clean_line
+from observers.base import ObserverContext, ObserverSpec, Outcome, input_text, moment_of, texts_of, total_of
+from observers.decoding.decode import decode_texts
+from observers.decoding.inner_answers import answer_of
+from observers.output.formats import UploadedFile, UploadFile
+from observers.output.saving import save_once, unique_id, write_json
+from observers.search.tool_names import inner_tools, is_multi_execute, short_name, words_of
+
+__all__ = ["FOLDER", "OBSERVER", "Uploads"]
+
+FOLDER = "uploads"
+_TOOLKIT = "workbench_upload"
+_SANDBOX = ("REMOTE_WORKBENCH", "REMOTE_BASH")
+_CODE = ("code_to_execute", "code", "command", "commands", "script")
+# The sandbox's own function, by which it hands a file to tools.
+_UPLOAD_CALL = re.compile(r"\bupload_local_file\s*\(\s*(?:[rRbB]{0,2}[\"']([^\"'\n]{1,1000})[\"'])?")
+_KEY = re.compile(r"[\"']s3_?key[\"']\s*:\s*[\"']([^\"'\n]{1,1000})[\"']", re.IGNORECASE)
+_PATHS = ("path", "file_path", "filepath", "local_path", "source_path", "file", "filename", "source")
+_TARGETS = (
+    "remote_path",
+    "destination",
+    "dest",
+    "target",
+    "folder",
+    "folder_id",
+    "parent_id",
+    "bucket",
+    "to",
+    "url",
+)
+_ABOUT_UPLOADS = frozenset({"get", "list", "find", "search", "status", "url", "cancel", "delete"})
+_MOST_FILES = 100
+_MOST_NODES = 1_000
+_LONGEST_OUTPUT = 1 << 20
+_LONGEST = 1_000
+
+
+class Uploads:
+    """Observer of every call that uploads files, also inside a call of several tools."""
+
+    name = "uploads"
+
+    def wants(self, call: ToolCall) -> bool:
+        """Calls whose arguments hand over a file, or whose code uploads one in the sandbox."""
+        return any(_hands_over(name, arguments) for name, arguments in _runs(call))
+
+    def observe(self, result: ToolResult, context: ObserverContext) -> Outcome:
+        """Save one record for each tool that uploaded something."""
+        if result.observation.has_error:
+            return Outcome(note="the call failed, and nothing is known to be uploaded")
+        texts = texts_of(result, context.workspace)
+        value = next((each for each in decode_texts(texts).values if isinstance(each, dict)), None)
+        outcomes = []
+        for index, (name, arguments) in enumerate(_runs(result.call)):
+            if _hands_over(name, arguments):
+                several = is_multi_execute(result.call.name)
+                answer = answer_of(value, index) if several else value
+                outcomes.append(_record(result, context, name, index, arguments, answer or {}))
+        return total_of(outcomes)
+
+
+def _runs(call: ToolCall) -> list[tuple[str, Mapping[str, Any]]]:
+    """The tools that a call runs, each with its arguments."""
+    if is_multi_execute(call.name):
+        return list(inner_tools(call))
+    return [(short_name(call.name), call.input)]
+
+
+def _hands_over(name: str, arguments: Mapping[str, Any]) -> bool:
+    if _is_sandbox(name):
+        return _UPLOAD_CALL.search(input_text(arguments, *_CODE) or "") is not None
+    if next(_stored_files(arguments), None) is not None:
+        return True
+    return _is_upload(name) and _path_in(arguments) is not None
+
+
+def _is_sandbox(name: str) -> bool:
+    return any(tool in name.upper() for tool in _SANDBOX)
+
+
+def _is_upload(name: str) -> bool:
+    words = words_of(name)
+    return "upload" in words and not words & _ABOUT_UPLOADS
+
+
+def _record(
+    result: ToolResult,
+    context: ObserverContext,
+    name: str,
+    index: int,
+    arguments: Mapping[str, Any],
+    answer: Mapping[str, Any],
+) -> Outcome:
+    files = list(_files(name, arguments, answer, context))[:_MOST_FILES]
+    # What a run has printed a key of was uploaded, whatever failed after it.
+    is_done = _is_sandbox(name) and any(file["key"] for file in files)
+    if (answer.get("successful") is False or answer.get("error")) and not is_done:
+        return Outcome(note="the tool reports a failure, and nothing is known to be uploaded")
+    if not files:
+        return Outcome(note="no uploaded file is named")
+    moment = moment_of(result, context)
+    server = result.call.name.split("__")[1] if result.call.name.startswith("mcp__") else None
+    record: UploadFile = {
+        "type": "upload",
+        "tool": name,
+        "server": server,
+        "timestamp": moment.isoformat(timespec="microseconds"),
+        "tool_use_id": result.call.tool_use_id,
+        "files": files,
+    }
+    saved, path = save_once(
+        context,
+        lambda path: write_json(context.workspace, path, record),
+        folder=FOLDER,
+        stem=context.workspace.redactor.redact(files[0]["name"]) or "upload",
+        unique=unique_id(context, f"{result.call.tool_use_id} {index}", files),
+        kind="upload",
+        moment=moment,
+        by_content=False,
+    )
+    if saved is None:
+        return Outcome(duplicates=1, note=f"already saved as {path}")
+    return Outcome((saved,), items=len(files))
+
+
+def _files(
+    name: str, arguments: Mapping[str, Any], answer: Mapping[str, Any], context: ObserverContext
+) -> Iterator[UploadedFile]:
+    if name == _TOOLKIT:
+        match answer:
+            case {"status": "uploaded", "path": str(path), "remote_path": str(target), "size": int(size)}:
+                yield _file(path=path, size=size, sha256=_text(answer.get("sha256")), destination=target)
+            case _:
+                return
+    elif _is_sandbox(name):
+        code = input_text(arguments, *_CODE) or ""
+        yield from _of_sandbox(_UPLOAD_CALL.findall(code), _keys_in(answer))
+    elif stored := list(_stored_files(arguments)):
+        for each in stored:
+            yield _file(
+                name=_text(each.get("name")),
+                mimetype=_text(each.get("mimetype")),
+                key=_text(each.get("s3key") or each.get("s3_key")),
+                destination=_target(arguments) or name,
+            )
+    else:
+        yield _local(_path_in(arguments) or "", _target(arguments) or name, context)
+
+
+def _of_sandbox(paths: Sequence[str], keys: Sequence[str]) -> Iterator[UploadedFile]:
+    """The uploads of a run: their paths by the code, where they are written out, and their keys by what it printed."""
+    for number in range(max(len(paths), len(keys))):
+        path = paths[number] if number < len(paths) else ""
+        # Which key belongs to which path is certain only if there are as many.
+        key = keys[number] if number < len(keys) and (not path or len(keys) == len(paths)) else None
+        yield _file(
+            name=PurePosixPath(path or key or "").name, path=path or None, key=key, destination="composio"
+        )
+
+
+def _local(path: str, target: str, context: ObserverContext) -> UploadedFile:
+    """A file that a call names by its path: its size and digest, if it is in the workspace."""
+    workspace = context.workspace
+    relative = path.removeprefix(f"{workspace.path}/")
+    try:
+        with workspace.root.opened(relative) as file:
+            digest, size = hashlib.file_digest(file, "sha256").hexdigest(), file.tell()
+    except WorkspaceError:
+        return _file(path=path, destination=target)
+    return _file(path=relative, size=size, sha256=digest, destination=target)
+
+
+def _file(
+    *,
+    destination: str,
+    name: str | None = None,
+    path: str | None = None,
+    size: int | None = None,
+    sha256: str | None = None,
+    mimetype: str | None = None,
+    key: str | None = None,
+) -> UploadedFile:
+    found = name or PurePosixPath(_plain(path or key or "")).name
+    return {
+        "name": clean_line(found, 200) or "file",
+        "path": None if path is None else _plain(path),
+        "size": size,
+        "sha256": sha256,
+        "mimetype": mimetype,
+        "key": None if key is None else _plain(key),
+        "destination": _plain(destination),
+    }
+
+
+def _plain(text: str) -> str:
+    """A path, key or address without its query, which may give access to whoever has it."""
+    if "://" in text:
+        try:
+            parts = urlsplit(text)
+        except ValueError:
+            return "an address that cannot be read"
+        text = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
+    return clean_line(text, _LONGEST)
+
+
+def _path_in(arguments: Mapping[str, Any]) -> str | None:
+    """The argument that is a path; a content is longer, or has several lines."""
+    path = input_text(arguments, *_PATHS)
+    return path if path is not None and len(path) <= _LONGEST and "\n" not in path else None
+
+
+def _target(arguments: Mapping[str, Any]) -> str | None:
+    return input_text(arguments, *_TARGETS)
+
+
+def _stored_files(arguments: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """The files among the arguments that were stored for the tool before, as Composio's tools take them."""
+    waiting: list[Any] = [arguments]
+    for _ in range(_MOST_NODES):
+        if not waiting:
+            return
+        match waiting.pop(0):
+            case {"s3key": str(key)} | {"s3_key": str(key)} as found if key:
+                yield found
+            case dict() as value:
+                waiting += value.values()
+            case list() as value:
+                waiting += value
+            case _:
+                pass
+
+
+def _keys_in(answer: Mapping[str, Any]) -> list[str]:
+    """The storage keys that a run printed or returned, in the order of their first appearance."""
+    found = _KEY.findall(str(answer)[:_LONGEST_OUTPUT].replace('\\"', '"').replace("\\'", "'"))
+    return list(dict.fromkeys(found))
+
+
+def _text(value: object) -> str | None:
+    return clean_line(value, _LONGEST) if isinstance(value, str) and value else None
+
+
+OBSERVER = ObserverSpec(lambda _rules: Uploads(), order=65)
