@@ -15,6 +15,7 @@ __all__ = [
     "normal_form",
     "normal_forms",
     "public_addresses",
+    "repaired_url",
     "web_urls_in",
     "with_masked_parts",
 ]
@@ -37,6 +38,10 @@ _UNUSUAL = ("#", "/\n")
 _UNUSUAL_BEFORE_QUERY = ("/?", "?\n", "utm_")
 _TRACKING_IDS = ("clid=", "clkid=", "mc_", "igshid=", "srsltid=")
 _MAX_URL = 8192
+# A host and a path without a scheme, as `//host/path` or `www.host/path`.
+_WITHOUT_SCHEME = re.compile(
+    r"(?://(?=[^/\s]*\.)|(?=www\.[^/\s]*\.))[^/\s?#]+(?:[/?#].*)?", re.IGNORECASE | re.DOTALL
+)
 
 
 def is_web_url(value: object) -> bool:
@@ -51,6 +56,18 @@ def are_web_urls(values: Sequence[object]) -> bool:
         return False
     lines = "\n".join([*urls, ""])
     return _ALL_PLAIN.fullmatch(lines) is not None or _ALL_WEB.fullmatch(lines) is not None
+
+
+def repaired_url(value: object) -> str | None:
+    """A URL as it was meant, if it only lacks its scheme or has white space in it; None for anything else."""
+    if not isinstance(value, str) or len(value) > _MAX_URL:
+        return None
+    url = value.strip()
+    if _WITHOUT_SCHEME.fullmatch(url):
+        url = f"https://{url.removeprefix('//')}"
+    host, slash, rest = url.partition("://")
+    url = f"{host}{slash}{rest.replace(' ', '%20')}" if " " not in rest.split("/", 1)[0] else url
+    return url if is_web_url(url) else None
 
 
 def is_public_address(url: str, redactor: Redactor) -> bool:

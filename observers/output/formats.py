@@ -49,8 +49,8 @@ class ResultRow(TypedDict):
     url: Annotated[
         str | None,
         Meta(
-            description="As the provider gave it; a secret in it is masked. Null for a row without one in a list "
-            "that is one of results by its name, such as places."
+            description="As the provider gave it, with the scheme it may lack; a secret in it is masked. Null for a "
+            "row that has none."
         ),
     ]
     source: Annotated[str | None, Meta(description="The publisher's or site's name.")]
@@ -76,6 +76,12 @@ class ResultRow(TypedDict):
         ]
     ]
     truncated: NotRequired[Annotated[Literal[True], Meta(description="The last field was cut off.")]]
+    derived: NotRequired[
+        Annotated[
+            Literal[True],
+            Meta(description="The provider gave only an identifier; the URL was derived from it."),
+        ]
+    ]
     duplicate: NotRequired[Annotated[Literal[True], Meta(description="The session had this URL before.")]]
     article: NotRequired[Annotated[str, Meta(description="The file of the article, once the page was read.")]]
     words: NotRequired[Annotated[_Count, Meta(description="The article's length in words.")]]

@@ -23,6 +23,8 @@ __all__ = ["Plan", "rows_of_columns"]
 
 Item = dict[str, Any]
 
+# What titles that need a closer look begin with, see `rows.is_resource_name`.
+_RESOURCES = ("projects/", "places/", "folders/", "organizations/", "locations/", "Q")
 _LARGEST_POSITION = 10**9
 _SIMPLE = frozenset({str, int, bool, float, type(None)})
 _KNOWN = _SIMPLE | {list, dict}
@@ -86,7 +88,7 @@ class _Table:
             }
             for position, title, url, source, date, snippet, extra in zip(
                 self._positions(),
-                self._texts(plan.title, one_line=True),
+                self._titles(),
                 urls,
                 self._texts(plan.source, one_line=True),
                 dates,
@@ -118,6 +120,17 @@ class _Table:
                 if type(value) is not int or abs(value) >= _LARGEST_POSITION
             )
         return column
+
+    def _titles(self) -> Sequence[str | None]:
+        titles = self._texts(self._plan.title, one_line=True)
+        together = "\n".join(["", *map(str, titles)])
+        if any(f"\n{beginning}" in together for beginning in _RESOURCES):
+            self.odd.update(
+                place
+                for place, title in enumerate(titles)
+                if title is not None and title.startswith(_RESOURCES)
+            )
+        return titles
 
     def _texts(self, keys: tuple[str, ...], *, one_line: bool) -> Sequence[str | None]:
         if not keys:

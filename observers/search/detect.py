@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from core.observation import ToolCall
@@ -11,7 +11,8 @@ from observers.decoding.decode import MAX_DEPTH, Decoded, decode_text
 from observers.decoding.toon import has_toon
 from observers.decoding.truncated_json import CUT_OFF
 from observers.decoding.urls import is_web_url
-from observers.search.flatten import is_full_row, is_group, is_row, kind_of_word, opened
+from observers.search.addresses import with_addresses
+from observers.search.flatten import is_described, is_full_row, is_group, is_row, kind_of_word, opened
 from observers.search.keys import GROUPS, KINDS, SKIPPED, WRAPPERS, fold
 from observers.search.metadata import (
     answer_before,
@@ -22,6 +23,7 @@ from observers.search.metadata import (
     says_nothing_found,
 )
 from observers.search.result_kind import (
+    PLAIN_NAMES,
     WORDLESS,
     is_named,
     kind_of_list,
@@ -32,7 +34,7 @@ from observers.search.result_kind import (
 from observers.search.rows import url_of
 from observers.search.scope import Scope, executed_in, inner_calls, learn, responses_of, runs_a_tool
 from observers.search.text.sections import sections_in_text
-from observers.search.tool_names import Policy, kind_of_server, policy_of, short_name
+from observers.search.tool_names import Policy, kind_of_server, policy_of, short_name, words_of
 
 __all__ = ["UNREAD", "Page", "recognise"]
 
@@ -49,7 +51,7 @@ class Page:
     """One list of results of one search, not yet made into rows.
 
     `repeats` says that it may only repeat another's, `named` that it is one of results by its name, so that rows
-    without an address stay.
+    without an address stay, and `weak` that it only counts if its search has no other list.
     """
 
     scope: Scope
@@ -58,6 +60,7 @@ class Page:
     empty: bool = False
     repeats: bool = False
     named: bool = False
+    weak: bool = False
 
 
 def recognise(call: ToolCall, decoded: Decoded) -> list[Page]:
@@ -68,6 +71,8 @@ def recognise(call: ToolCall, decoded: Decoded) -> list[Page]:
         policy_of(call.name),
         query=query_in(call.input),
         server_kind=kind_of_server(call.name),
+        words=words_of(call.name),
+        arguments=call.input,
     )
     scopes = [outer]
     pages: list[Page] = []
@@ -167,11 +172,19 @@ def _documents(values: Sequence[Any], scope: Scope) -> list[Any]:
 def _is_page(value: Any) -> bool:
     """Whether an object says something of itself and yet is the page that the results are on."""
     return isinstance(value, dict) and any(
-        isinstance(item, list)
-        and ((name := fold(key)) in GROUPS or name in KINDS)
-        and KINDS.get(name) not in WORDLESS
-        and any(is_row(row, images=False, named=False) or is_group(row) for row in item[:8])
+        _is_list_of_rows(item, fold(key), named=url_of(value) is not None)
+        if isinstance(item, list)
+        else url_of(value) is None and _is_page(item)
         for key, item in value.items()
+    )
+
+
+def _is_list_of_rows(value: list[Any], key: str, *, named: bool) -> bool:
+    """Whether a list has results in it; with `named` only if that is what its name says."""
+    return (
+        (key in GROUPS or key in KINDS if named else key not in SKIPPED)
+        and KINDS.get(key) not in WORDLESS
+        and any(is_row(row, images=False, named=False) or is_group(row) for row in value[:8])
     )
 
 
@@ -241,7 +254,7 @@ class _Walk:
             return
         if self._visited <= _MOST_LEARNT_FROM:
             learn(value, scope)
-        if (rows := _keyed_rows(value, scope)) is not None:
+        if (rows := _keyed_rows(value, key, scope)) is not None:
             yield Page(scope, kind_of_list(rows, key, path, scope) or "web", rows, repeats=True)
         elif (rows := _numbered_rows(value, scope)) is not None:
             yield Page(scope, refined_kind(None, key, rows, scope), rows, named=True)
@@ -255,8 +268,9 @@ class _Walk:
     def _visit_list(self, value: list[Any], place: _Place) -> Iterator[Page]:
         key, path, scope = place.key, place.path, place.scope
         if scope.policy is Policy.SEARCH:
-            value = _of_columns(_documents_in(value) or value)
-        kind = kind_of_list(value, key, path, scope)
+            value = with_addresses(_of_columns(_documents_in(value) or value), scope)
+        on_page = len(value) == 1 and key not in KINDS and key not in PLAIN_NAMES and _is_page(value[0])
+        kind = None if on_page else kind_of_list(value, key, path, scope)
         if kind is not None:
             yield from self._visit_results(value, kind, place)
         elif value:
@@ -271,7 +285,9 @@ class _Walk:
         items = _not_cut_in_their_address(items)
         repeats = isinstance(value[0], str)
         for own, rows in _by_feature(items, kind) if items else ():
-            yield Page(scope, own, rows, repeats=repeats, named=is_named(place.key, own, scope))
+            named = is_named(place.key, own, scope)
+            weak = not named and all(isinstance(row, dict) and url_of(row) is None for row in rows)
+            yield Page(scope, own, rows, repeats=repeats, named=named, weak=weak)
         self._waiting += [_Place(group, name, (*place.path, name), scope) for name, group in reversed(others)]
 
     def _visit_items(self, value: list[Any], place: _Place) -> None:
@@ -322,7 +338,17 @@ def _by_feature(items: list[Any], kind: str) -> list[tuple[str, list[Any]]]:
 
 def _own(scope: Scope, scopes: list[Scope]) -> Scope:
     """A scope for one of several searches that one tool ran."""
-    own = Scope(scope.tool, scope.policy, preview=scope.preview, server_kind=scope.server_kind)
+    own = replace(
+        scope,
+        query=None,
+        answer=None,
+        error=None,
+        engine="",
+        marked=False,
+        other_lists=False,
+        texts=[],
+        related=[],
+    )
     scopes.append(own)
     return own
 
@@ -334,15 +360,18 @@ def _documents_in(value: list[Any]) -> list[Any] | None:
     return [item for text in value[:_MAX_DOCUMENTS] for item in decode_text(text).values] or None
 
 
-def _keyed_rows(value: Mapping[str, Any], scope: Scope) -> list[Any] | None:
+def _keyed_rows(value: Mapping[str, Any], key: str, scope: Scope) -> list[Any] | None:
     """The rows of an object that holds nothing but rows, each under its own name or address."""
     if scope.policy is not Policy.SEARCH or len(value) < 2:
         return None
     first = next(iter(value.items()))
     if not isinstance(first[1], dict) or not all(isinstance(item, dict) for item in value.values()):
         return None
-    rows = [{"url": name} | item if is_web_url(name) else item for name, item in value.items()]
-    return rows if all(is_row(row, images=False, named=False) for row in rows[:8]) else None
+    rows = with_addresses(
+        [{"url": name} | item if is_web_url(name) else item for name, item in value.items()], scope
+    )
+    found = all(is_row(row, images=False, named=False) for row in rows[:8])
+    return rows if found or (key == "pages" and all(map(is_described, rows))) else None
 
 
 def _numbered_rows(value: Mapping[str, Any], scope: Scope) -> list[Any] | None:
@@ -351,13 +380,15 @@ def _numbered_rows(value: Mapping[str, Any], scope: Scope) -> list[Any] | None:
     if scope.policy is not Policy.SEARCH or not isinstance(numbers, list) or not numbers:
         return None
     rows = [value.get(number) for number in numbers if isinstance(number, str)]
-    return rows if rows and all(isinstance(row, dict) for row in rows) else None
+    return with_addresses(rows, scope) if rows and all(isinstance(row, dict) for row in rows) else None
 
 
 def _without_repeats(pages: list[Page]) -> list[Page]:
     """The pages without bare lists of addresses that another page of the same search says more of."""
-    if not any(page.repeats for page in pages):
+    if not any(page.repeats or page.weak for page in pages):
         return pages
+    strong = [page.scope for page in pages if not page.weak]
+    pages = [page for page in pages if not page.weak or page.scope not in strong]
     selected = []
     for page in pages:
         if page.repeats:

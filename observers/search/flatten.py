@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import repeat
 from typing import Any
 
 from observers.decoding.truncated_json import CUT_OFF
@@ -20,11 +21,13 @@ from observers.search.keys import (
     fold,
 )
 from observers.search.metadata import has_own_query
-from observers.search.rows import field_of, url_of
+from observers.search.rows import field_of, is_resource_name, url_of
 
 __all__ = [
+    "all_addressed",
     "columns_of",
     "group_in",
+    "is_described",
     "is_full_row",
     "is_group",
     "is_row",
@@ -39,7 +42,8 @@ _DEEPEST = 3
 _ADDRESS_ENDS = ("url", "link", "href", "uri", "pdf")
 _ADDRESS_NAMES = ("url", "link", "href", "page_url")
 _WRAPPERS_OF_IMAGES = ("source", "original", "page")
-_PAGES_OF_LINKS = ("html", "web", "webpage")
+_LINKS = ("links", "contenturls", "externalurls")
+_PAGES_OF_LINKS = ("html", "web", "webpage", "self_html", "npm", "desktop", "spotify", "page")
 _FOR_PROGRAMS = ("://api.", "api_key=", "apikey=")
 _PREFERRED_TEXT = (Field.TITLE, Field.SNIPPET)
 _TEXT_COLUMNS = frozenset(_PREFERRED_TEXT)
@@ -53,7 +57,10 @@ def columns_of(item: Mapping[str, Any]) -> set[str]:
     return {
         found[0]
         for key, value in item.items()
-        if value and (found := field_of(key)) and not (found[0] is Field.SNIPPET and isinstance(value, dict))
+        if value
+        and (found := field_of(key))
+        and not (found[0] is Field.SNIPPET and isinstance(value, dict))
+        and not (found[0] is Field.TITLE and is_resource_name(value))
     }
 
 
@@ -70,6 +77,15 @@ def kind_of_word(word: object) -> str | None:
     """The kind of results that the name of a list or group suggests, or None."""
     folded = fold(word) if isinstance(word, str) and len(word) < 64 else ""
     return KINDS.get(folded) or KINDS.get(f"{folded}s") or KINDS.get(f"{folded}results")
+
+
+def all_addressed(items: list[Any]) -> bool:
+    """Whether all items of a list seem to have their address where the first one has it."""
+    key = _address_key(items[0]) if items else None
+    if key is None or set(map(type, items)) != {dict}:
+        return False
+    urls = [item.get(key) for item in items]
+    return set(map(type, urls)) == {str} and all(map(str.startswith, urls, repeat("http")))
 
 
 def opened(
@@ -156,15 +172,31 @@ def _named(item: Mapping[str, Any]) -> dict[str, Any] | None:
         if isinstance(value, str) and is_web_url(value) and not any(part in value for part in _FOR_PROGRAMS):
             found, folded = field_of(key), fold(key)
             if (found and found[0] is Field.SNIPPET) or (
-                folded.endswith(_ADDRESS_ENDS) and not any(part in folded for part in NO_ADDRESS)
+                folded.endswith(_ADDRESS_ENDS) and not _is_other(folded)
             ):
                 rest = {other: content for other, content in item.items() if other != key}
                 return _with_address(rest, value)
     return None
 
 
+def _is_other(folded: str) -> bool:
+    """Whether the name of an address says that it is one of something else than the result."""
+    return any(part in folded for part in NO_ADDRESS)
+
+
+def _page_of(links: Mapping[str, Any]) -> str | None:
+    """The page among the links of a result, which may be grouped by the kind of device."""
+    for name in _PAGES_OF_LINKS:
+        found = links.get(name)
+        page = _page_of(found) if isinstance(found, dict) else found
+        if is_web_url(page):
+            return str(page)
+    return None
+
+
 def _wrapped(item: Mapping[str, Any], depth: int, *, images: bool) -> dict[str, Any] | None:
-    has_text = bool(columns_of(item) & {Field.TITLE, Field.SNIPPET})
+    columns = columns_of(item)
+    titled, has_text = Field.TITLE in columns, not _TEXT_COLUMNS.isdisjoint(columns)
     source = item.get("source")
     if has_text and isinstance(source, dict) and "title" in source and (page := url_of(source)):
         return _with_address(item, page)
@@ -175,17 +207,16 @@ def _wrapped(item: Mapping[str, Any], depth: int, *, images: bool) -> dict[str, 
         in_images = images and folded in _WRAPPERS_OF_IMAGES
         if folded in SKIPPED or (folded in NO_WRAPPER and not in_images and key != "_source"):
             continue
-        if folded == "links" and has_text:
-            page = next((value[name] for name in _PAGES_OF_LINKS if is_web_url(value.get(name))), None)
-            if page is not None:
-                return _with_address(item, page)
+        if folded in _LINKS and has_text and (page := _page_of(value)) is not None:
+            return _with_address(item, page)
         inner = value if url_of(value) else lift(value, depth=depth + 1)
         url = url_of(inner) if inner is not None else None
         if inner is None or url is None:
             continue
-        if has_text or in_images:
+        brings = columns_of(inner) & _TEXT_COLUMNS
+        if in_images or (has_text and (titled or Field.TITLE not in brings)):
             return _with_address(item, url)
-        if columns_of(inner) & {Field.TITLE, Field.SNIPPET}:
+        if brings:
             return {
                 other: content for other, content in item.items() if other != key and other not in inner
             } | inner
@@ -199,7 +230,8 @@ def _linked(item: Mapping[str, Any], depth: int) -> dict[str, Any] | None:
         if not isinstance(value, list) or not value or fold(key) in SKIPPED or fold(key) in NO_WRAPPER:
             continue
         first = value[0]
-        if is_web_url(first) and fold(key).endswith(("urls", "links", "uris")):
+        folded = fold(key)
+        if is_web_url(first) and folded.endswith(("urls", "links", "uris")) and not _is_other(folded):
             return _with_address(item, first)
         if not isinstance(first, dict) or CUT_OFF in first:
             continue
@@ -253,6 +285,11 @@ def is_titled(item: Any) -> bool:
     if _is_message(row) or not _ELSEWHERE.isdisjoint(map(fold, row)):
         return False
     return Field.TITLE in columns_of(row) and sum(1 for value in row.values() if value) > 1
+
+
+def is_described(item: Any) -> bool:
+    """Whether an item without a URL is a row wherever it is: it has a title and a text."""
+    return is_titled(item) and columns_of(with_inner_text(item) or item) >= _TEXT_COLUMNS
 
 
 def is_full_row(item: Any) -> bool:

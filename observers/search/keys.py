@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 __all__ = [
     "CLUSTERS",
+    "DERIVED",
     "DESCRIPTIVE",
     "EMPTY_MARKS",
     "ERRORS",
@@ -18,7 +19,9 @@ __all__ = [
     "NO_ADDRESS",
     "NO_WRAPPER",
     "PAGE_MARKS",
+    "PANELS",
     "QUERIES",
+    "RELATED",
     "SKIPPED",
     "SURE",
     "WRAPPERS",
@@ -26,6 +29,10 @@ __all__ = [
     "fold",
     "word_set",
 ]
+
+
+DERIVED = "__derived__"
+"""The key of an address that was derived from an identifier of an item."""
 
 
 def fold(name: object) -> str:
@@ -53,19 +60,21 @@ _NAMES: Mapping[str, str] = {  # the better names come first
     Field.TITLE: (
         "title name headline webtitle heading producttitle question displayname fulltitle displaytitle "
         "titlenoformatting storytitle labelname infobox jobposition jobrole role "
-        "alttext alt altdescription shortname longname"
+        "alttext alt altdescription shortname longname titledisplay brieftitle label titles"
     ),
     Field.URL: (
         "url link href weburl pageurl articleurl firsturl productlink producturl productpageurl sharelink sharinglink "
         "permalink canonicalurl landingpageurl fullurl hostpageurl patentlink bookingurl googlemapslink website uri "
         "sourceurl storyurl citationuri applylink applyurl externalurl targeturl finalurl originurl watchurl htmlurl "
-        "answerlink questionlink unescapedurl abstracturl absurl contenturl doi pdfurl"
+        "answerlink questionlink unescapedurl abstracturl absurl contenturl websiteuri googlemapsuri itemweburl page "
+        "doi pdfurl"
     ),
     Field.SOURCE: (
-        "source sourcename publisher publication provider sitename site media channel domain displaylink profile "
-        "metaurl companyname employername company containertitle journal venue channeltitle channelname newssite "
+        "source sourcename containertitle journal fulljournalname journaltitle publicationname journalname publisher "
+        "publication provider sitename site media channel domain displaylink profile "
+        "metaurl companyname employername company venue channeltitle channelname newssite "
         "newssource outlet sourcedomain cleanurl hostname subreddit sellername seller merchant store uploader via "
-        "publicationinfo author authors creator sourceid answersource fulljournalname journaltitle authorname "
+        "publicationinfo author authors creator sourceid answersource authorname authorstring "
         "photographer assignee user"
     ),
     Field.DATE: (
@@ -74,12 +83,12 @@ _NAMES: Mapping[str, str] = {  # the better names come first
         "seendate date dateutc dateposted posteddate postedat createdat createdutc creationdate releasedate uploaddate "
         "timestamp datetime age lastupdated updatedat issued publicationyear year timepublished providerpublishtime "
         "publishedtext publishedtimetext postingdate postedtime listedat datelisted detectedextensions "
-        "firstpublicationdate firstpublishyear pubyear"
+        "firstpublicationdate firstpublishyear pubyear publishedonline publishedprint yearpublished"
     ),
     Field.SNIPPET: (
         "snippet description excerpt excerpts snippets highlights summary abstract content body text caption desc "
         "extract trailtext citedtext bodytext selftext storytext passage passages metadescription shortdescription "
-        "leadparagraph answer tldr longdescription extrasnippets"
+        "leadparagraph answer tldr longdescription extrasnippets overview longdesc"
     ),
     Field.POSITION: "position rank rankabsolute rankgroup positiononpage pos ranking globalrank index",
 }
@@ -122,6 +131,9 @@ NAME_KEYS = (
     "host",
     "netloc",
     "username",
+    "text",
+    "#text",
+    "rendered",
 )
 
 KINDS: Mapping[str, str] = {
@@ -140,7 +152,7 @@ KINDS: Mapping[str, str] = {
             "immersiveproducts productsites pricing sponsoredproducts featuredproducts popularproducts onlinesellers"
         ),
         "jobs": "jobsresults jobs jobresults joblistings jobpostings vacancies",
-        "local": "localresults localpack places placesresults locations maps mapresults businesses",
+        "local": "localresults localpack map places placesresults locations maps mapresults businesses",
         "scholar": "scholar papers scholarresults academicresults recommendedpapers patents",
         "discussions": "discussions discussionsandforums forums forumresults",
         "questions": "relatedquestions peoplealsoask questions faq",
@@ -164,6 +176,14 @@ EMPTY_MARKS = word_set(
 )
 """Keys whose list, when it is empty, says that a search found nothing."""
 
+PANELS = word_set("knowledgegraph knowledgepanel knowledgecard infobox infoboxes entities")
+"""Keys of the panel about the subject of a search."""
+RELATED = word_set(
+    "relatedsearches relatedqueries relatedsearchterms suggestedsearches suggestions followupquestions followups "
+    "relatedquestions searchsuggestions"
+)
+"""Keys of the further searches that a provider suggests."""
+
 SURE = word_set("organicresults organic newsresults webresults webpages searchresults searchresult citations")
 SKIPPED = word_set(
     "relatedsearches pagination serpapipagination menulinks submenulinks sitelinks inlinelinks buttons deepresults "
@@ -171,13 +191,15 @@ SKIPPED = word_set(
     "spellingsuggestions searchparameters searchmetadata searchinformation peoplealsosearchfor relatedqueries "
     "highlight stories session remotefileinfo icon refinesearchfilters categories facets topics tools "
     "toolkitconnectionstatuses searchmetadatalinks rankingresponse searchentrypoint usage messages jobhighlights "
-    "peoplealsosearch relatedsearchterms suggestedsearches navigation related contractualrules attributions"
+    "peoplealsosearch inlinepeoplealsosearchfor relatedsearchterms suggestedsearches navigation related "
+    "contractualrules attributions"
 )
 WRAPPERS = word_set(
     "result results response data datapreview output content text body value payload message structuredcontent"
 )
 DESCRIPTIVE = WRAPPERS | word_set(
-    "snippet volumeinfo bibjson paper job product book video listing hotel place event attributes"
+    "snippet volumeinfo bibjson paper job product book video listing hotel place event attributes property metadata "
+    "record"
 )
 """Objects inside an item that say what it is."""
 

@@ -5,19 +5,19 @@ from __future__ import annotations
 from typing import Any
 
 from observers.decoding.urls import is_web_url
-from observers.search.flatten import is_full_row, is_group, is_row, is_titled, kind_of_word
-from observers.search.keys import KINDS, SURE, fold, word_set
+from observers.search.flatten import is_described, is_full_row, is_group, is_row, is_titled, kind_of_word
+from observers.search.keys import KINDS, PANELS, SURE, fold, word_set
 from observers.search.metadata import has_own_query
 from observers.search.scope import Scope
 from observers.search.tool_names import Policy, kind_of_name
 
-__all__ = ["WORDLESS", "is_named", "kind_of_list", "kind_of_row", "named_kind", "refined_kind"]
+__all__ = ["PLAIN_NAMES", "WORDLESS", "is_named", "kind_of_list", "kind_of_row", "named_kind", "refined_kind"]
 
 WORDLESS = ("images", "videos")
 """The kinds whose rows need no text."""
 
 _ANSWERED = ("citations", "references", "sources", "annotations", "groundingchunks")
-_PLAIN_NAMES = (
+PLAIN_NAMES = (
     "",
     "results",
     "items",
@@ -29,7 +29,12 @@ _PLAIN_NAMES = (
     "value",
     "documents",
     "response",
+    "result",
+    "search",
+    "pages",
+    "ads",
 )
+"""The names of lists, folded, that only say that there is a list."""
 _OWN_VERTICAL = ("web", "webresults", "webpages")
 _FILMED = ({"duration", "viewcount"}, {"duration", "thumbnailurl"}, {"mutatedbygoggles", "thumbnailurl"})
 _PICTURED = frozenset({"hostpageurl", "contenturl", "thumbnailurl"})
@@ -90,13 +95,19 @@ def kind_of_list(value: list[Any], key: str, path: tuple[str, ...], scope: Scope
         promised = refined_kind(kind, key, value, scope)
         if (rows + titled) * 2 > len(sample) and is_named(key, promised, scope):
             return promised
+        if (
+            key in PLAIN_NAMES
+            and PANELS.isdisjoint(path)
+            and sum(map(is_described, sample)) * 2 > len(sample)
+        ):
+            return promised
     if (rows == 0 and kind is None) or all(has_own_query(item) for item in sample):
         return None
     if rows < 3:
         rows += sum(1 for item in sample if is_group(item))
     # A few links do not make a list of results of one that has another name than such lists have.
     is_few = rows < 3 and rows * 2 < len(sample)
-    if rows == 0 or (is_few and key not in KINDS and key not in _PLAIN_NAMES):
+    if rows == 0 or (is_few and key not in KINDS and key not in PLAIN_NAMES):
         return None
     return refined_kind(kind, key, value, scope)
 
@@ -105,6 +116,8 @@ def refined_kind(kind: str | None, key: str, value: list[Any], scope: Scope) -> 
     """The kind of a list of results: `kind`, from its names, or a more specific one from the search or the rows."""
     if key == "sources" and scope.answer:
         return "web_answer"
+    if key == "articles" and named_kind(scope) == "scholar":
+        return "scholar"
     if kind not in (None, "web") or key in _OWN_VERTICAL:
         return kind or "web"
     if named := named_kind(scope):
@@ -127,7 +140,7 @@ def is_named(key: str, kind: str, scope: Scope) -> bool:
     """Whether the name of a list, or the name of its search, shows that it contains results."""
     if scope.policy is not Policy.SEARCH:
         return False
-    return key in SURE or KINDS.get(key, "web") != "web" or (kind != "web" and key in _PLAIN_NAMES)
+    return key in SURE or KINDS.get(key, "web") != "web" or (kind != "web" and key in PLAIN_NAMES)
 
 
 def kind_of_row(value: Any) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -10,16 +11,20 @@ from functools import lru_cache
 from typing import Any
 
 from observers.decoding.truncated_json import CUT_OFF
-from observers.decoding.urls import is_web_url
+from observers.decoding.urls import is_web_url, repaired_url
 from observers.search.bulk_rows import Plan, rows_of_columns
 from observers.search.dates.parse import iso_date
-from observers.search.keys import FIELDS, IMAGE_URLS, NAME_KEYS, Field, fold
+from observers.search.keys import DERIVED, FIELDS, IMAGE_URLS, NAME_KEYS, Field, fold
 from observers.search.sanitise import one_line, plain_text, plain_value
 
-__all__ = ["Field", "Rows", "field_of", "normalise", "url_of"]
+__all__ = ["Field", "Rows", "field_of", "is_resource_name", "normalise", "url_keys_of", "url_of"]
 
 _CACHED = 4096
+_SPECIAL = frozenset({"highlight", "stories", CUT_OFF, DERIVED})
+# The name of an entry in a service's database: `places/…`, or an entity's number in Wikidata.
+_RESOURCE = re.compile(r"(?:projects|places|folders|organizations|locations)/\S+|Q\d+")
 _MANY = 8
+_TEXTS = ("rendered", "text", "#text")
 
 
 @dataclass(slots=True)
@@ -41,11 +46,16 @@ def url_of(item: Mapping[str, Any], *, images: bool = False) -> str | None:
     return _url(item, _plan_of(item), images)
 
 
+def url_keys_of(item: Mapping[str, Any]) -> tuple[str, ...]:
+    """The keys under which an item may have the URL of a result, the best first."""
+    return _plan_of(item).url
+
+
 def normalise(items: list[Any], kind: str, now: datetime, *, named: bool = False) -> Rows:
     """Make rows of the items of one list, in order; items that are not results are counted and skipped.
 
-    In a list that is one of results by its name (`named`), an item without an address is one when it has a title
-    and something else; its URL is None.
+    An item without an address is a result when it has a title and a text, and in a list that is one of results by
+    its name (`named`) when it has a title and something else; its URL is None.
     """
     ready = _alike(items, now) if len(items) >= _MANY else [None] * len(items)
     if all(ready):
@@ -63,11 +73,11 @@ def normalise(items: list[Any], kind: str, now: datetime, *, named: bool = False
         before = len(rows)
         try:
             plan = _plan_of(item)
-            url = _url(item, plan, images)
+            url = _url(item, plan, images) or _repaired(item, plan)
             if url is not None:
                 rows.append(_row(item, plan, url, number, now))
-            elif named and not plan.special and len(item) > 1:
-                rows += _unaddressed(item, plan, number, now)
+            elif not plan.special and len(item) > 1:
+                rows += _unaddressed(item, plan, number, now, named)
             if plan.special:
                 rows += _cluster(item, number, now, led=url is not None)
         except (ValueError, TypeError, RecursionError):
@@ -77,10 +87,14 @@ def normalise(items: list[Any], kind: str, now: datetime, *, named: bool = False
     return result
 
 
-def _unaddressed(item: dict[str, Any], plan: Plan, number: int, now: datetime) -> list[dict[str, Any]]:
+def _unaddressed(
+    item: dict[str, Any], plan: Plan, number: int, now: datetime, named: bool
+) -> list[dict[str, Any]]:
+    if not plan.title or not (named or plan.snippet):
+        return []
     row = _row(item, plan, None, number, now)
-    has_text = (
-        row["snippet"] or row["source"] or row["date"] or any(row["extra"].get(key) for key in plan.extra)
+    has_text = row["snippet"] or (
+        named and (row["source"] or row["date"] or any(row["extra"].get(key) for key in plan.extra))
     )
     return [row] if row["title"] and has_text else []
 
@@ -124,6 +138,9 @@ def _plan_of_keys(keys: tuple[str, ...]) -> Plan:
     for key in keys:
         if key in ("highlight", "stories", CUT_OFF):
             continue
+        if key == DERIVED:
+            columns.setdefault(Field.URL, []).append((len(FIELDS), key))
+            continue
         found = field_of(key)
         if found is None:
             extra.append(key)
@@ -142,7 +159,7 @@ def _plan_of_keys(keys: tuple[str, ...]) -> Plan:
         snippet=of(Field.SNIPPET),
         position=of(Field.POSITION),
         extra=tuple(extra),
-        special="highlight" in keys or "stories" in keys or CUT_OFF in keys,
+        special=not _SPECIAL.isdisjoint(keys),
     )
 
 
@@ -157,6 +174,12 @@ def _url(item: Mapping[str, Any], plan: Plan, images: bool) -> str | None:
         folded = {key.replace("_", "").lower(): value for key, value in item.items() if key != cut}
         return next((folded[key] for key in IMAGE_URLS if is_web_url(folded.get(key))), None)
     return None
+
+
+def _repaired(item: Mapping[str, Any], plan: Plan) -> str | None:
+    if CUT_OFF in item:
+        return None
+    return next((url for key in plan.url if (url := repaired_url(item[key])) is not None), None)
 
 
 def _cluster(item: dict[str, Any], number: int, now: datetime, *, led: bool) -> Iterator[dict[str, Any]]:
@@ -198,6 +221,8 @@ def _row(item: dict[str, Any], plan: Plan, url: str | None, number: int, now: da
         del extra["id"]
     if cut is not None:
         row["truncated"] = True
+    if DERIVED in item:
+        row["derived"] = True
     return row
 
 
@@ -243,12 +268,19 @@ def _title(value: Any) -> str | None:
         value = value[0]
     if isinstance(value, dict):
         return _name(value)
-    return one_line(value) if isinstance(value, str) else None
+    return one_line(value) if isinstance(value, str) and not is_resource_name(value) else None
+
+
+def is_resource_name(value: object) -> bool:
+    """Whether a text only identifies an entry in a service, such as `places/ChIJ…`, and names nothing."""
+    return isinstance(value, str) and _RESOURCE.fullmatch(value) is not None
 
 
 def _snippet(value: Any) -> str | None:
     if isinstance(value, list):
         value = " … ".join(part for part in value if isinstance(part, str))
+    elif isinstance(value, dict):
+        value = next((value[key] for key in _TEXTS if isinstance(value.get(key), str)), None)
     return (plain_text(value) or None) if isinstance(value, str) else None
 
 

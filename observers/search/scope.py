@@ -10,7 +10,14 @@ from core.observation import ToolCall
 from observers.search.keys import EMPTY_MARKS, PAGE_MARKS, fold
 from observers.search.metadata import answer_of, details_of, error_of, query_in
 from observers.search.rows import url_of
-from observers.search.tool_names import Policy, inner_policy_of, inner_tools, is_multi_execute, short_name
+from observers.search.tool_names import (
+    Policy,
+    inner_policy_of,
+    inner_tools,
+    is_multi_execute,
+    short_name,
+    words_of,
+)
 
 __all__ = ["Scope", "executed_in", "inner_calls", "learn", "responses_of", "runs_a_tool"]
 
@@ -30,12 +37,16 @@ class Scope:
     preview: bool = False
     texts: list[str] = field(default_factory=list)
     server_kind: str = "web"
+    words: frozenset[str] = frozenset()
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+    panel: Mapping[str, Any] | None = None
+    related: list[str] = field(default_factory=list)
 
 
 def inner_calls(call: ToolCall) -> list[Scope]:
     """The searches that the input of a call requests, in order, if it runs several tools."""
     return [
-        Scope(name, inner_policy_of(name), query=query_in(arguments))
+        Scope(name, inner_policy_of(name), query_in(arguments), words=words_of(name), arguments=arguments)
         for slug, arguments in inner_tools(call)
         for name in [slug or short_name(call.name)]
     ]
@@ -63,9 +74,11 @@ def executed_in(
         place = len(scopes) - 1
         asking = inner[place] if place < len(inner) else None
     name = slug or (asking.tool if asking else scope.tool)
-    executed = Scope(name, inner_policy_of(name), query=asking.query if asking else None)
+    executed = Scope(name, inner_policy_of(name), words=words_of(name))
+    if asking is not None:
+        executed.query, executed.arguments = asking.query, asking.arguments
     if executed.query is None and isinstance(arguments := value.get("arguments"), dict):
-        executed.query = query_in(arguments)
+        executed.query, executed.arguments = query_in(arguments), arguments
     executed.error = error_of(value)
     response = value.get("response")
     if isinstance(response, dict):

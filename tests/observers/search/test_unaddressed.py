@@ -58,7 +58,7 @@ SHAPES: dict[str, tuple[str, Any, str, list[tuple[str, str | None]]]] = {
             ]
         },
         "scholar",
-        [("On bread", None)],
+        [("On bread", "https://api.semanticscholar.org/CorpusID:1")],
     ),
     "films under numbers": (
         "youtube_search",
@@ -76,7 +76,7 @@ SHAPES: dict[str, tuple[str, Any, str, list[tuple[str, str | None]]]] = {
             }
         },
         "scholar",
-        [("Rye", None), ("Oats", None)],
+        [("Rye", "https://pubmed.ncbi.nlm.nih.gov/7/"), ("Oats", "https://pubmed.ncbi.nlm.nih.gov/9/")],
     ),
     "pages in a list that only pages are in": (
         "web_search",
