@@ -41,6 +41,7 @@ CHROME_SELECTORS = [
 _MARK = "\u241f"
 # It would escape an underscore.
 _LOW = "\u241e"
+_INSIDE_WORD = re.compile(r"(?<=\w)_+(?=\w)")
 # How trafilatura's tree calls indices.
 _RAISED = {"#sup": "^", "#sub": _LOW}
 _SUPERFLUOUS = re.compile(rf"(?:(?<=\s)|(?<=\[)|^){_MARK}|{_MARK}(?=\s|\]|$)", re.MULTILINE)
@@ -122,7 +123,13 @@ def _article(html: str, url: str, links: LinkCollector) -> tuple[Any, str]:
 
 
 def _mark(body: Any, links: LinkCollector) -> None:
-    """Mark links, and write what is raised or lowered and could not be written before the text was found."""
+    """Mark links, and what else of the text is to be written in another way than trafilatura does.
+
+    That is what is raised or lowered and was not written before, and a line inside a word, which it would escape.
+    """
+    for element in body.iter():
+        element.text = _INSIDE_WORD.sub(_lowered, element.text) if element.text else element.text
+        element.tail = _INSIDE_WORD.sub(_lowered, element.tail) if element.tail else element.tail
     for element in body.iter("hi"):
         mark = _RAISED.get(element.get("rend"))
         if mark is not None:
@@ -136,6 +143,10 @@ def _mark(body: Any, links: LinkCollector) -> None:
             element.attrib.clear()
         else:
             element.set("target", target)
+
+
+def _lowered(lines: re.Match[str]) -> str:
+    return _LOW * len(lines[0])
 
 
 def _unmarked(text: str | None) -> str:

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tests.bench.dragging import dragging
+from tests.bench.extracting import extracting
 from tests.bench.goals import split
 from tests.bench.journal import journal
 from tests.bench.large import large
@@ -31,6 +32,7 @@ MEASUREMENTS: dict[str, Callable[[Path, int], Section]] = {
     "frame": first_frame,
     "help": help_text,
     "observers": cost,
+    "extracting": extracting,
     "searching": pages,
     "large": large,
     "journal": journal,

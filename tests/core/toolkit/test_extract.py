@@ -4,13 +4,15 @@ import pytest
 
 from core.concurrency.conversions import Conversions
 from core.net.client import Page
-from core.toolkit.article_links import MAX_LINKS
+from core.toolkit import article_links
 from core.toolkit.articles import Article, Reference, decode_article, encode_article
 from core.toolkit.extract import MAX_ARTICLE_HTML, Extracted, NotReadable, convert_page, extract_html
 from core.toolkit.sources import reading
 from core.toolkit.sources.reading import read_page
+from tests.bench.extracting import f1, pages
 from tests.core.toolkit_site import SENTENCE, article_html
 
+PAGES = pages()
 URL = "https://chips.example/story/1"
 
 
@@ -161,24 +163,23 @@ def test_brackets_of_a_page_are_no_links(whole: bool) -> None:
     assert kept.links == found.links
 
 
-def test_a_page_of_links_is_bounded() -> None:
-    links = "".join(
-        f"<p>{SENTENCE} <a href='/{number}'>Part {number}</a></p>" for number in range(MAX_LINKS + 9)
-    )
+def test_a_page_of_links_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(article_links, "MAX_LINKS", 20)
+    links = "".join(f"<p>{SENTENCE} <a href='/{number}'>Part {number}</a></p>" for number in range(30))
     found = extract_html(f"<article><h1>T</h1>{links}</article>", URL)
-    assert len(found.links) == MAX_LINKS
-    assert f" [Part {MAX_LINKS - 1}]" in found.text
-    assert f" Part {MAX_LINKS}\n" in found.text
+    assert len(found.links) == 20
+    assert " [Part 19]" in found.text
+    assert " Part 20\n" in found.text
 
 
 @pytest.mark.parametrize("whole", [False, True])
 def test_emphasis_is_dropped_and_structure_stays(whole: bool) -> None:
     found = article(
-        "A <b>bold</b>, <i>slanted</i>, <u>lined</u>, <em>be<strong>tt</strong>er</em> word, 10<sup><b>6</b></sup> "
-        "<code>a_b</code></p><h2>Part</h2><ul><li>one</li><li>two</li></ul><p>",
+        "A <b>bold</b>, <i>slanted</i>, <u>lined</u> a_b__c, <em>be<strong>tt</strong>er</em> word, "
+        "10<sup><b>6</b></sup> <code>a_b</code></p><h2>Part</h2><ul><li>one</li><li>two</li></ul><p>",
         whole=whole,
     )
-    assert "A bold, slanted, lined, better word, 10⁶ `a_b`" in found.text
+    assert "A bold, slanted, lined a_b__c, better word, 10⁶ `a_b`" in found.text
     assert "\n## Part\n" in found.text
     assert "- one\n- two\n" in found.text
 
@@ -208,3 +209,9 @@ async def test_a_page_that_would_take_minutes_is_refused(monkeypatch: pytest.Mon
         assert (found.title, found.date, found.text) == (here.title, here.date, here.text.strip())
     finally:
         conversions.close()
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_the_text_of_every_layout_is_found(name: str) -> None:
+    html, text = PAGES[name]
+    assert f1(text, extract_html(html, URL).text) > 0.97

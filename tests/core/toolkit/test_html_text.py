@@ -114,5 +114,5 @@ def test_what_is_no_text_is_removed(html: str, left: str) -> None:
 
 
 def test_unended_scripts_take_no_time() -> None:
-    html = "<script><svg><!--<style>" * 200_000
+    html = "<script><svg><!--<style>" * 20_000
     assert without_scripts(html) == html
