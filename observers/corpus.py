@@ -76,7 +76,8 @@ class Corpus:
         for reading in readings:
             for page in reading.pages:
                 artifact, path = _save(page, reading.tool, result, moment, context)
-                known.append(msgspec.structs.replace(page, read_at=moment, path=path))
+                # A page that the crawler did not fetch again was read before.
+                known.append(msgspec.structs.replace(page, read_at=page.read_at or moment, path=path))
                 saved += [artifact] if artifact is not None else []
         if not saved:
             notes.append("every article was already saved")
@@ -144,7 +145,7 @@ def _save(
         "source": page.source,
         "date": page.date,
         "words": page.words,
-        "timestamp": moment.isoformat(timespec="microseconds"),
+        "timestamp": (page.read_at or moment).isoformat(timespec="microseconds"),
         "tool": tool,
         "tool_use_id": result.call.tool_use_id,
         "markdown": page.markdown,

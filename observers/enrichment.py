@@ -23,7 +23,15 @@ from observers.decoding.urls import normal_form, public_addresses
 from observers.output.ledger import Ledger
 from observers.output.saving import write_json
 
-__all__ = ["CORPUS", "MAX_ARTIFACT", "Page", "enrich_corpus", "enrich_searches", "has_large_files"]
+__all__ = [
+    "CORPUS",
+    "MAX_ARTIFACT",
+    "Page",
+    "enrich_corpus",
+    "enrich_searches",
+    "has_large_files",
+    "moment_in",
+]
 
 CORPUS = "expanded_corpus.json"
 MAX_ARTIFACT = 64 << 20
@@ -157,7 +165,7 @@ def _merge(corpus: dict[str, Any], pages: Sequence[Page], redactor: Redactor) ->
     for entry in entries:
         if isinstance(entry, dict) and isinstance(url := entry.get("url"), str) and url:
             by_url.setdefault(normal_form(url), []).append(entry)
-    saved_at = _moment(corpus.get("saved_at"))
+    saved_at = moment_in(corpus.get("saved_at"))
     changed = 0
     for page in pages:
         forms = dict.fromkeys((normal_form(page.url), normal_form(redactor.redact(page.url))))
@@ -198,7 +206,8 @@ def _fill(entry: dict[str, Any], page: Page) -> bool:
     return bool(lacking)
 
 
-def _moment(value: object) -> datetime | None:
+def moment_in(value: object) -> datetime | None:
+    """The moment that a text of ISO 8601 names; None if it is none."""
     try:
         moment = datetime.fromisoformat(value) if isinstance(value, str) else None
     except ValueError:

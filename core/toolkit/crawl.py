@@ -34,6 +34,7 @@ import logging
 from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Annotated
+from urllib.parse import urlsplit
 
 import msgspec
 from pydantic import Field
@@ -214,7 +215,7 @@ async def _fetch_and_save(context: ToolContext, url: str) -> Crawled:
         title=clean_line(visible(found.title or ""), 300) or _shown(url),
         url=_shown(url),
         author=_line(found.author),
-        site=_line(found.site),
+        site=_line(found.site) or _line(urlsplit(page.final_url).hostname),
         date=_line(found.date),
         words=count_words(found.text),
         fetched_at=context.now().isoformat(timespec="seconds"),

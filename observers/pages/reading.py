@@ -15,7 +15,7 @@ from core.toolkit.articles import decode_article
 from observers.base import Interest
 from observers.decoding.decode import decode_texts
 from observers.decoding.urls import is_web_url
-from observers.enrichment import MAX_ARTIFACT, Page
+from observers.enrichment import MAX_ARTIFACT, Page, moment_in
 from observers.pages.documents import Found, pages_in
 from observers.pages.texts import pages_in_text
 from observers.search.tool_names import inner_tools, is_multi_execute, reads_pages, short_name, words_of
@@ -176,6 +176,7 @@ def _crawled(article: Any, workspace: Workspace) -> Page | None:
         found.date,
         found.words,
         path,
+        read_at=moment_in(found.fetched_at) if article.get("cached") is True else None,
         links=found.links,
     )
 

@@ -60,10 +60,14 @@ def corpus_of(context: ObserverContext) -> dict[str, Any]:
 
 
 def crawl(
-    context: ObserverContext, url: str, text: str = "Crawled text.", *links: Reference
+    context: ObserverContext,
+    url: str,
+    text: str = "Crawled text.",
+    *links: Reference,
+    fetched_at: str | None = None,
 ) -> dict[str, Any]:
     path = article_path(url)
-    article = Article(title="Crawled", url=url, words=2, text=text, links=links)
+    article = Article(title="Crawled", url=url, words=2, fetched_at=fetched_at, text=text, links=links)
     context.workspace.write(path, encode_article(article))
     return {"articles": [{"title": "Crawled", "url": url, "path": path, "words": 2}], "failed": []}
 
@@ -196,6 +200,11 @@ def test_a_page_read_after_the_corpus_belongs_in_it(context: ObserverContext, re
     before = context.workspace.read("expanded_corpus.json")
     observe(call, context, after=-5.0)
     observe(result(CRAWL, later, "c1"), context, after=5.0)
+    # A page that was not fetched again was read before the corpus was saved, and left out.
+    cached = crawl(context, "https://cached.example/x", fetched_at="2025-03-09T12:00:00+00:00")
+    cached["articles"][0] |= {"fetched_at": "2025-03-09T12:00:00+00:00", "cached": True}
+    (record,) = observe(result(CRAWL, cached, "c2"), context, after=5.0).artifacts
+    assert json.loads(context.workspace.read(record.path))["timestamp"].startswith("2025-03-09T12:00:00")
     assert context.workspace.read("expanded_corpus.json") == before
 
 

@@ -158,6 +158,7 @@ async def test_a_pdf_is_read_whatever_its_type_says(context: ToolContext, site: 
     for article in answer["articles"]:
         found = decode_article(context.workspace.read(article["path"]).decode())
         assert found is not None
+        assert (found.site, found.url) == ("chips.example", article["url"])
         assert (found.text, found.author) == (
             f"## Page 1\n\n{text}\n\n## Page 2\n\n{text} Twice.",
             "Ada Example",
