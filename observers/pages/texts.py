@@ -34,8 +34,9 @@ _OTHER_LABELS = frozenset(
 _MOST_LABELS = 20
 _MOST_CANDIDATES = 1_000
 _LONGEST_HEAD = 10_000
-_CUT_NOTICE = re.compile(r"\s*<error>Content truncated\.[^<]{0,200}</error>\s*\Z")
-_FAILURES = re.compile(r"(?:\s*^Error (?:fetching|reading) https?://\S+ [^\n]{0,300}$)+\s*\Z", re.MULTILINE)
+_CUT_NOTICE = re.compile(r"<error>Content truncated\.[^<]{0,200}</error>\s*\Z")
+_LONGEST_NOTICE = 400
+_FAILURE = re.compile(r"Error (?:fetching|reading) https?://\S+ [^\n]{0,300}")
 _HTML = re.compile(r"\s*(?:<!doctype html|<html|<\?xml|<head|<body)", re.IGNORECASE)
 _PROBLEM = re.compile(
     r"\W{0,3}(?:\w+ ){0,2}(?:error|failed|failure|unable|cannot|could not|couldn't|timed? ?out|timeout|forbidden|"
@@ -56,9 +57,7 @@ def pages_in_text(text: str, now: datetime, asked: Collection[str], *, bare: boo
     found = Found()
     if len(text) <= _LONGEST_PROBLEM and _PROBLEM.match(text):
         return Found(failed=1)
-    if failures := _FAILURES.search(text):
-        found.failed = failures[0].count("://")
-        text = text[: failures.start()]
+    found.failed, text = _without_failures(text, max(len(asked), 1))
     only = next(iter(asked)) if len(asked) == 1 and bare else None
     if (fields := _yaml(text)) is not None:
         _add(found, fields, fields["content"], now, only)
@@ -71,12 +70,25 @@ def pages_in_text(text: str, now: datetime, asked: Collection[str], *, bare: boo
 
 def _add(found: Found, fields: Mapping[str, Any], content: str, now: datetime, only: str | None) -> None:
     url = address_in(fields) or only
-    content = _CUT_NOTICE.sub("", content).strip()
+    if notice := _CUT_NOTICE.search(content[-_LONGEST_NOTICE:]):
+        content = content[: len(content) - len(notice[0])]
+    content = content.strip()
     if url is None or not content or _HTML.match(content):
         return
     if TITLE not in map(field_of, fields) and (heading := re.match(r"# ([^\n]{1,300})", content)):
         fields = {**fields, "title": heading[1]}
     found.pages.append(page_of(fields, {}, url, content, now))
+
+
+def _without_failures(text: str, most: int) -> tuple[int, str]:
+    """The number of pages that the last lines of a text say could not be read, and the text before these lines."""
+    end, failed = len(text), 0
+    while failed < most:
+        start = text.rfind("\n", 0, end) + 1
+        if not _FAILURE.fullmatch(text, start, end):
+            break
+        end, failed = start - 1, failed + 1
+    return failed, text[: max(end, 0)]
 
 
 def _parts(text: str, asked: Collection[str]) -> list[str]:

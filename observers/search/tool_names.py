@@ -77,7 +77,8 @@ _MACHINES = word_set(
     "screenshot"
 )
 _READS = word_set(
-    "fetch read reader reading extract extractor scrape scraping scraper crawl crawling crawler contents"
+    "fetch webfetch read reader webreader reading browse visit extract extractor scrape scraping scraper crawl "
+    "crawling crawler contents"
 )
 _OPENS = word_set("get visit open load convert parse browse view retrieve to")
 _PAGES = word_set("page webpage website url urls article markdown content")

@@ -80,11 +80,12 @@ def test_any_result_of_a_reader_is_survived(text: str) -> None:
         ('{"a":' * 5_000, 0),
         (f'{{"url": "{ONE}", "content": "x", "n": NaN, "m": 1e999, "url": "{ONE}"}}', 1),
         ("\ufeff" + json.dumps({"url": ONE, "content": "x"}), 1),
+        (f"URL: {ONE}\n\nx" + " \n" * 500_000 + "y", 1),
         ("Title: " * 50_000, 0),
         ("URL: \n" * 50_000, 0),
         ("# T\nURL: https://site1.example/\n" * 20_000, 1),
     ],
-    ids=[*"abcd", "deep", "nested lists", "nested objects", "numbers", "mark", "labels", "lines", "heads"],
+    ids=[*"abcd", "deep", "nested lists", "nested objects", "numbers", "mark", "blanks", "labels", "lines", "heads"],
 )  # fmt: skip
 def test_a_hostile_page_costs_nothing_else(
     page: Any, kept: int, context: ObserverContext, result: Make
@@ -92,7 +93,7 @@ def test_a_hostile_page_costs_nothing_else(
     outcome = Corpus().observe(result(SCRAPE, page, urls=[ONE, "https://site1.example/"]), context)
     assert len(outcome.artifacts) == kept
     for saved in outcome.artifacts:
-        article = json.loads(context.workspace.read(saved.path), parse_constant=pytest.fail)
+        article = json.loads(context.workspace.read_artifact(saved.path), parse_constant=pytest.fail)
         facts = f"{article['title']}{article['author']}"
         assert not any(mark in facts for mark in "\x00\x07\x1b\u202e")
 
@@ -107,5 +108,5 @@ def test_secrets_of_a_page_are_masked(result: Make, tmp_path: Any) -> None:
     }
     call = result(SCRAPE, body, url=f"{ONE}/hunter2hunter2?key=hunter2hunter2")
     (saved,) = Corpus().observe(call, context).artifacts
-    assert b"hunter2" not in context.workspace.read(saved.path)
+    assert b"hunter2" not in context.workspace.read_artifact(saved.path)
     assert "hunter2" not in saved.path
