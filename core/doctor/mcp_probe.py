@@ -6,8 +6,10 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from core.agent.mcp.client import ask_server
+from core.connections.base import WITHOUT_TOOLS
 from core.doctor.findings import Finding, failed, ok
 from core.errors import ConnectionFailed
+from core.events.units import quantity
 from core.text import clean_line
 
 __all__ = ["probe_server"]
@@ -38,9 +40,11 @@ async def probe_server(
     except ConnectionFailed as error:
         if login and error.code == "http_401":
             return failed("it needs a login", login)
+        if error.code == "http_429" or error.code.startswith("http_5"):
+            return failed(str(error), f"try again later; {WITHOUT_TOOLS}")
         reached = error.code not in ("unreachable", "http_401")
         return failed(f"it does not answer: {error}" if reached else str(error), remedy)
     if not listed.tools:
         return failed("it has no tools", remedy)
     names = ", ".join(clean_line(tool.name, 40) for tool in listed.tools)
-    return ok(f"{len(listed.tools)} tools: {names}")
+    return ok(f"{quantity(len(listed.tools), 'tool')}: {names}")

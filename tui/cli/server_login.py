@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from core.errors import ConnectionFailed
+from core.errors import ConnectionFailed, WorkspaceError
 from core.text import clean_line
 from tui.cli.links import open_link
 from tui.cli.output import complain, print_line
@@ -21,6 +21,7 @@ from tui.terminal.exit_codes import EXIT_FAILED
 
 if TYPE_CHECKING:
     from core.connections.oauth.redirect import Redirect
+    from core.connections.oauth.store import LoginStore
     from core.connections.oauth.target import LoginTarget
     from core.settings.model import Settings
 
@@ -70,10 +71,21 @@ def login_target(settings: Settings, name: str) -> LoginTarget | None:
 
 async def run_login(target: LoginTarget, args: argparse.Namespace) -> int:
     """Log in to a server, or out with `--forget`; returns the exit code."""
-    from core.connections.oauth.flow import log_in
     from core.connections.oauth.store import LoginStore
 
     store, reporter = LoginStore(), _Reporter(target, as_json=args.json)
+    try:
+        return await _log_in_or_out(target, args, store, reporter)
+    except WorkspaceError as error:
+        # The file with the logins cannot be read or written.
+        return reporter.failed("logins", str(error))
+
+
+async def _log_in_or_out(
+    target: LoginTarget, args: argparse.Namespace, store: LoginStore, reporter: _Reporter
+) -> int:
+    from core.connections.oauth.flow import log_in
+
     if args.forget:
         gone = await store.forget(target)
         words = "You are logged out of {}." if gone else "There was no login to {}."

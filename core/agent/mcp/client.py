@@ -10,7 +10,7 @@ import asyncio
 import json
 import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from importlib import import_module
 from pathlib import Path
 from typing import IO, Any, TypeVar
@@ -47,8 +47,8 @@ async def ask_server(
         secrets: masked in its errors, which may repeat its command.
 
     Raises:
-        ConnectionFailed: it does not answer, with the code `unreachable` or, without a valid key, `http_401`; or
-            it refuses. The message is a clause.
+        ConnectionFailed: it does not answer, with the code `unreachable`, `http_401` without a valid key, or
+            `http_429` or `http_5NN` for a moment; or it refuses. The message is a clause.
         TimeoutError: a time limit of the caller has passed.
     """
     mcp = await asyncio.to_thread(import_module, "mcp")
@@ -84,7 +84,9 @@ async def ask_server(
             why = _reason_in(output) or _reason(error, _last_words(errors))
         if refused:
             raise ConnectionFailed(clean_line(masked(refused), 300))
-        code = "http_401" if output.status == 401 else "unreachable"
+        code = (
+            f"http_{output.status}" if output.status in {401, 429} or output.status >= 500 else "unreachable"
+        )
         raise ConnectionFailed(clean_line(masked(why), 300), code=code)
 
 
@@ -126,7 +128,13 @@ async def _login_headers(command: str | None) -> dict[str, str]:
     program = await asyncio.create_subprocess_shell(
         command, stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE, env={}
     )
-    output, _ = await program.communicate()
+    try:
+        output, _ = await program.communicate()
+    except BaseException:
+        # Whoever waits has given up.
+        with suppress(ProcessLookupError):
+            program.kill()
+        raise
     try:
         headers: dict[str, str] = json.loads(output)
     except ValueError:

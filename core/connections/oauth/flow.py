@@ -20,6 +20,7 @@ from core.connections.oauth.redirect import Redirect, receiving
 from core.connections.oauth.store import LoginStore, StoredLogin
 from core.connections.oauth.target import LoginTarget
 from core.errors import Advice, ConnectionFailed, FetchRefused
+from core.events.codec import from_json
 from core.text import clean_line
 
 if TYPE_CHECKING:
@@ -61,6 +62,10 @@ _ADVICE: Mapping[str, Advice] = {
     "useless": Advice(
         "{name} refused the token that the login gave (HTTP {status})",
         "check that your account may use the server",
+    ),
+    "not_renewed": Advice(
+        "the login to {name} could not be renewed ({reason})",
+        "try again later, or log in again: ua-tui connect {name}",
     ),
     "expired": Advice("the login to {name} has expired", "log in again: ua-tui connect {name}"),
 }
@@ -187,11 +192,14 @@ async def _renewed(target: LoginTarget, store: LoginStore, login: StoredLogin) -
         async with login_client(target.address) as client:
             response = await client.send(await anext(flow))
             await response.aread()
-            if response.status_code in (400, 401):
+            refusal = _refusal(response) if response.status_code in (400, 401) else ""
+            if refusal == "invalid_grant":
                 over = min(login.expires_at or time.time(), time.time())
                 expired = StoredLogin(access_token=login.access_token, expires_at=over, client=login.client)
                 await store.save(target, expired)
                 raise _failure("expired", target)
+            if refusal:
+                raise _failure("not_renewed", target, reason=refusal)
             if response.status_code != 200:
                 raise _failure("unreachable", target, reason=f"HTTP {response.status_code}")
             await flow.asend(response)
@@ -372,6 +380,15 @@ def _with_scope(address: str, scope: str) -> str:
 
 def _plain(model: Any) -> dict[str, Any] | None:
     return model.model_dump(mode="json", exclude_none=True) if model is not None else None
+
+
+def _refusal(response: Any) -> str:
+    """What a server says about a renewal that it refuses: the code, with the description of any but `invalid_grant`."""
+    answer = from_json(response.content)
+    code = str(answer.get("error") or "") if isinstance(answer, dict) else ""
+    if not code or code == "invalid_grant":
+        return code or f"HTTP {response.status_code}"
+    return clean_line(f"{code} {answer.get('error_description') or ''}".rstrip(), _LONGEST)
 
 
 def _reason(error: BaseException) -> str:

@@ -17,6 +17,8 @@ from urllib.parse import parse_qs, urlsplit
 import httpx
 import pytest
 import uvicorn
+from mcp.server.auth.provider import TokenError
+from mcp.shared.auth import OAuthToken
 
 from core.connections.oauth import headers as headers_of_logins
 from core.connections.oauth import store as stores
@@ -173,6 +175,30 @@ async def test_a_renewal_that_fails_for_a_moment_loses_nothing(notes: Place, sto
     with pytest.raises(ConnectionFailed, match="notes cannot be reached"):
         await current_login(target, store)
     assert (await store.load(target) or soon).refresh_token == login.refresh_token
+
+
+async def test_a_renewal_that_is_refused_for_another_reason_loses_nothing(
+    notes: Place, store: LoginStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target = notes.target()
+    await log_in(target, store, browse)
+    login = await store.load(target)
+    assert login is not None
+
+    async def refuse(*_: Any) -> OAuthToken:
+        raise TokenError("invalid_scope", "this scope is being moved")
+
+    monkeypatch.setattr(notes.accounts, "exchange_refresh_token", refuse)
+    # The token that there is serves until it is over.
+    assert await current_login(target, store, refused=login.access_token) == login
+    over = StoredLogin(**{**_fields(login), "expires_at": time.time() - 5})
+    await store.save(target, over)
+    said = (
+        r"could not be renewed \(invalid_scope this scope is being moved\): try again later, or log in again"
+    )
+    with pytest.raises(ConnectionFailed, match=said):
+        await current_login(target, store)
+    assert await store.load(target) == over
 
 
 async def test_a_file_that_cannot_be_read_is_not_overwritten(store: LoginStore, tmp_path: Path) -> None:

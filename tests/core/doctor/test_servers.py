@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import sys
@@ -15,12 +16,14 @@ from core.connections.trust import ServerTrust
 from core.connections.user_servers import UnusableServer, UserServer, connection_to, find_user_servers
 from core.doctor import checks
 from core.doctor.findings import Finding
+from core.doctor.mcp_probe import probe_server
 from core.doctor.servers import check_user_server, check_web_reader
 from core.settings.model import Settings
 from tests.core.doctor.test_doctor import ended_when_given_up
 from tests.e2e.serving import free_port, serving
 from tests.model_server import Answer, model_server
 from tests.paths import PROJECT
+from tests.tui.files_host import until
 
 PROGRAM = str(PROJECT / "tests" / "e2e" / "own_server.py")
 KEY = "canary-0123456789abcdef"
@@ -163,15 +166,17 @@ async def test_a_web_page_is_no_server(tmp_path: Path, transport: str) -> None:
         assert found.found == "it answers with a web page, so it is not an MCP server"
         missing = await asked(tmp_path, type=transport, url=f"{web.url}/nothing")
         assert missing.found == "it answers with HTTP 404"
-    for status, kind, problem in (
-        (405, "text/plain", "it answers with HTTP 405"),
-        (429, "text/plain", "it gets too many requests (HTTP 429)"),
-        (200, "application/json", "it answers, but not as an MCP server does"),
+    for status, kind, problem, remedy in (
+        (405, "text/plain", "it answers with HTTP 405", "correct it in"),
+        (429, "text/plain", "it gets too many requests (HTTP 429)", "try again later;"),
+        (503, "text/plain", "it is out of order (HTTP 503)", "try again later;"),
+        (200, "application/json", "it answers, but not as an MCP server does", "correct it in"),
     ):
         if transport == "http":
             with model_server(Answer(status, '{"hello": 1}', kind)) as web:
                 odd = await asked(tmp_path, type=transport, url=f"{web.url}/v1/messages")
             assert odd.found.startswith(problem)
+            assert odd.advice.startswith(remedy)
     away = await asked(tmp_path, type=transport, url="http://127.0.0.1:9/mcp")
     assert away.found == "it does not answer: nothing is listening at its address"
 
@@ -205,9 +210,24 @@ async def test_the_web_reader_with_a_key_without_one_and_with_a_wrong_one() -> N
     url = f"http://127.0.0.1:{port}/mcp"
     with serving("web_reader_server", port, str(port), KEY):
         found = await check_web_reader(Settings(web_reader_key=KEY, web_reader_url=url))
-        assert (found.status, found.found) == ("ok", "1 tools: webReader")
+        assert (found.status, found.found) == ("ok", "1 tool: webReader")
         wrong = await check_web_reader(Settings(web_reader_key="wrong-key-0123", web_reader_url=url))
     assert wrong.status == "failed"
     assert "401" in wrong.found
     assert "Z_AI_API_KEY" in wrong.advice
     assert "wrong-key" not in wrong.found + wrong.advice
+
+
+async def test_the_program_with_the_header_of_a_login_ends_with_whoever_waits_for_it(tmp_path: Path) -> None:
+    started = tmp_path / "pid"
+    server = {
+        "type": "http",
+        "url": "http://127.0.0.1:9/mcp",
+        "headers": {},
+        "headersHelper": f"echo $$ > {started}; exec sleep 60",
+    }
+    probing = asyncio.ensure_future(probe_server(server, remedy=""))
+    await until(lambda: started.is_file() and started.read_text().endswith("\n"))
+    probing.cancel()
+    await asyncio.wait([probing])
+    await until(lambda: not Path("/proc", started.read_text().strip()).exists())

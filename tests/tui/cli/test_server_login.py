@@ -9,6 +9,7 @@ from pathlib import Path
 
 import httpx
 import pytest
+from platformdirs import user_state_path
 
 from tests.core.connections.test_oauth import Place, place
 from tests.e2e.added_server import own_home
@@ -54,6 +55,13 @@ def test_a_login_is_made_in_the_browser_and_forgotten(
     assert capsys.readouterr().out == "You are logged out of vault.\n"
     assert main(["connect", "vault", "--forget"]) == 0
     assert capsys.readouterr().out == "There was no login to vault.\n"
+
+    (user_state_path("ua-tui") / "logins.json").write_text("{")
+    for options in ((), ("--forget",)):
+        assert main(["connect", "vault", "--json", *options]) == 1
+        failed = json.loads(capsys.readouterr().out)
+        assert (failed["event"], failed["status"]) == ("failed", "logins")
+        assert "logins.json cannot be read" in failed["message"]
 
 
 @pytest.mark.parametrize(

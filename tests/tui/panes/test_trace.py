@@ -358,12 +358,14 @@ def test_a_path_that_is_too_long_loses_its_folders_first_and_never_its_end() -> 
     assert "crawl_c…62cc.md" in cuts[2]
 
 
-async def test_a_running_call_shows_how_much_is_done() -> None:
+@pytest.mark.parametrize(("width", "unit"), [(90, " pages"), (46, "")])
+async def test_a_running_call_shows_how_much_is_done(width: int, unit: str) -> None:
     view = pane()
-    async with PaneHost(view).run_test(size=(90, 20)):
+    async with PaneHost(view).run_test(size=(width, 20)):
         call = started("t", "mcp__local_toolkit__crawl_parallel", urls=["https://a.example"] * 10)
         view.handle_events([asked(), call, ToolCallProgress(tool_use_id="t", done=4, total=10, unit="pages")])
-        assert "crawl_parallel  4 of 10 pages" in shown(view)[1]
+        assert f"crawl_parallel  4 of 10{unit} " in shown(view)[1]
+        assert "…" not in shown(view)[1]
         late = ToolCallProgress(tool_use_id="t", done=9, total=10, unit="pages")
         view.handle_events([finished("t"), late])
         assert "of 10 pages" not in shown(view)[1]

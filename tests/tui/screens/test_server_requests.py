@@ -108,12 +108,16 @@ async def test_a_form_is_declined_cancelled_or_withdrawn(tmp_path: Path) -> None
         await shown(app, pilot)
         assert isinstance(app.screen, ServerFormScreen)
         assert "1 more waiting" in str(app.screen.query_one(Box).border_subtitle)
+        await pilot.press(*"Oslo", "down", "5", *["down"] * 9, *"hush")
+        assert app.screen.query(Input).last().value == "hush"
         withdrawn = ElicitationAnswered(request_id="f1", server="desk", action="cancel", by="withdrawn")
         session.bus.publish(withdrawn)
         await until(lambda: isinstance(app.screen, ServerLinkScreen))
         await until(
             lambda: "desk no longer waits for your answer." in [each.message for each in app._notifications]
         )
+        # What was typed is in the prompt, but nothing that was hidden.
+        assert app.frame.prompt.value == "Oslo\n35"
 
 
 async def test_a_page_is_opened_only_by_the_person_and_continues_only_then(

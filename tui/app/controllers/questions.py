@@ -89,10 +89,11 @@ class Questions:
 
     def _return_drafts(self, dialog: Dialog[Any]) -> None:
         """Write what a person is typing into a dialog into the prompt, before the dialog closes by itself."""
+        from tui.screens.requests.form_fields import FieldRow
         from tui.screens.requests.text_answer import TextAnswer
 
         prompt = self._app.frame.prompt
-        for line in dialog.query(TextAnswer):
+        for line in (*dialog.query(TextAnswer), *dialog.query(FieldRow)):
             if line.draft:
                 prompt.put(f"{prompt.value}\n{line.draft}".lstrip("\n"))
 

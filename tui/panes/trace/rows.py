@@ -109,8 +109,9 @@ def _description(
     argument_room = min(width_of(node.argument), rest)
     note_room = min(width_of(note), rest)
     if has_progress and note.endswith(node.argument):
-        # It says of how many already.
+        # It says of how many already; the numbers matter most.
         argument_room = 0
+        note = note if width_of(note) <= rest else note.rpartition(" ")[0]
     elif note and node.argument:
         if node.changed and note.startswith(CHANGED):
             # The arguments that ran are what the person wants to see.

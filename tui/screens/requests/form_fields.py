@@ -59,6 +59,14 @@ class FieldRow(Horizontal):
         return self._entry.value if isinstance(self._entry, FieldChoices) else self._entry.text
 
     @property
+    def draft(self) -> str:
+        """The text that a person has typed; empty for a choice, a default and what is hidden."""
+        if isinstance(self._entry, FieldChoices) or self.field.secret:
+            return ""
+        text = self._entry.text
+        return "" if text == _initial(self.field) else text
+
+    @property
     def problem(self) -> str:
         """What is wrong with what is entered; empty if nothing is."""
         try:
@@ -163,9 +171,12 @@ class FieldChoices(ChoiceList):
         return Content(mark + reveal_line(self._choices[at].title))
 
 
+def _initial(field: FormField) -> str:
+    return "" if field.default is None else _one_line(str(field.default))
+
+
 def _line_of(field: FormField) -> InputLine:
-    text = "" if field.default is None else str(field.default)
-    return InputLine(text, "hidden" if field.secret else "", _one_line, hidden=field.secret)
+    return InputLine(_initial(field), "hidden" if field.secret else "", _one_line, hidden=field.secret)
 
 
 def _one_line(text: str) -> str:
