@@ -224,7 +224,7 @@ async def test_the_program_with_the_header_of_a_login_ends_with_whoever_waits_fo
         "type": "http",
         "url": "http://127.0.0.1:9/mcp",
         "headers": {},
-        "headersHelper": f"echo $$ > {started}; exec sleep 60",
+        "headersHelper": f"echo $$ > {started}; exec sleep 600",
     }
     probing = asyncio.ensure_future(probe_server(server, remedy=""))
     await until(lambda: started.is_file() and started.read_text().endswith("\n"))
