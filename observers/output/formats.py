@@ -61,6 +61,12 @@ class ResultRow(TypedDict):
             "without an offset. Null when it cannot be read for certain."
         ),
     ]
+    date_inferred: NotRequired[
+        Annotated[
+            Literal[True],
+            Meta(description="The provider gave no year; `date` has the latest that is not in the future."),
+        ]
+    ]
     snippet: Annotated[str | None, Meta(description="Without HTML.")]
     extra: Annotated[
         dict[str, Any],

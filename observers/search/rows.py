@@ -13,7 +13,7 @@ from typing import Any
 from observers.decoding.truncated_json import CUT_OFF
 from observers.decoding.urls import is_web_url, repaired_url
 from observers.search.bulk_rows import Plan, rows_of_columns
-from observers.search.dates.parse import iso_date
+from observers.search.dates.parse import inferred_date, iso_date
 from observers.search.keys import DERIVED, FIELDS, IMAGE_URLS, NAME_KEYS, Field, fold
 from observers.search.sanitise import one_line, plain_text, plain_value
 
@@ -214,6 +214,8 @@ def _row(item: dict[str, Any], plan: Plan, url: str | None, number: int, now: da
         "snippet": _pick(item, plan.snippet, extra, _snippet),
         "extra": extra,
     }
+    if row["date"] is None and (day := _inferred(item, plan.date, now)):
+        row |= {"date": day, "date_inferred": True}
     for key in plan.url:
         if item[key] != url:
             _keep(extra, key, item[key])
@@ -256,6 +258,11 @@ def _pick_date(
                 continue
         _keep(extra, f"{key}_original" if key == "date" else key, value)
     return chosen
+
+
+def _inferred(item: dict[str, Any], keys: tuple[str, ...], now: datetime) -> str | None:
+    """The first day without a year among some fields, in the year that is most likely."""
+    return next((day for key in keys if (day := inferred_date(item[key], now)) is not None), None)
 
 
 def _keep(extra: dict[str, Any], key: str, value: Any) -> None:

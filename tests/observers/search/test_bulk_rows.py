@@ -55,7 +55,7 @@ ANYTHING = st.recursive(
     ),
     max_leaves=12,
 )
-DATES = st.sampled_from(("3 hours ago", "2026-01-02", "Nov 3, 2025", "03/04/2026", ""))
+DATES = st.sampled_from(("3 hours ago", "2026-01-02", "Nov 3, 2025", "Nov 3", "03/04/2026", ""))
 FIELDS: dict[str, st.SearchStrategy[Any]] = {
     "title": TEXTS,
     "headline": TEXTS,

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from observers.search.dates.parse import iso_date
+from observers.search.dates.parse import inferred_date, iso_date
+from observers.search.rows import normalise
 
 NOW = datetime(2026, 3, 31, 12, 0, 0, tzinfo=timezone(timedelta(hours=1)))
 
@@ -146,6 +147,11 @@ def test_what_is_not_certain_stays_unknown(given: Any) -> None:
         ("2 小時前", "2026-03-31T10:00:00+01:00"),
         ("20 listopada 2025", "2025-11-20"),
         ("20. listopada 2025.", "2025-10-20"),
+        ("2026年3月", "2026-03"),
+        ("2025. november 13., csütörtök", "2025-11-13"),
+        ("13.01.2025 г.", "2025-01-13"),
+        ("vor 3 Std.", "2026-03-31T09:00:00+01:00"),
+        ("1時間30分前", "2026-03-31T10:30:00+01:00"),
     ],
 )
 def test_dates_in_other_languages(given: str, expected: str) -> None:
@@ -167,10 +173,75 @@ def test_dates_in_other_languages(given: str, expected: str) -> None:
         "5 de mayo de 26",
         "31 de febrero de 2026",
         "7 mejores cosas de Madrid",
+        "el mes pasado",
+        "上周",
+        "2026 Tage",
     ],
 )
 def test_nothing_is_filled_in_for_other_languages(given: str) -> None:
     assert iso_date(given, NOW) is None
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ("Nov 5", "2025-11-05"),
+        ("5 November", "2025-11-05"),
+        ("the 5th of November", "2025-11-05"),
+        ("Posted Mar 31", "2026-03-31"),
+        ("Wire · Nov 5", "2025-11-05"),
+        ("Apr 1", "2026-04-01"),  # today where the clocks are ahead
+        ("Apr 2", "2025-04-02"),
+        ("Feb 29", "2024-02-29"),
+        ("Fri, Nov 21", "2025-11-21"),
+        ("Nov 5, 3:30 PM", "2025-11-05T15:30:00"),
+        ("Nov 5, 10:15 GMT", "2025-11-05T11:15:00+01:00"),
+        ("15 de enero", "2026-01-15"),
+        ("5. März", "2026-03-05"),
+        ("5 марта", "2026-03-05"),
+        ("11月5日", "2025-11-05"),
+        ("3월 5일", "2026-03-05"),
+    ],
+)
+def test_a_day_without_a_year_is_the_latest_such_day(given: str, expected: str) -> None:
+    assert inferred_date(given, NOW) == expected
+    assert iso_date(given, NOW) is None
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        "11/5",
+        "Feb 30",
+        "March",
+        "Sat, Nov 21",  # a Friday in 2025, so that it lies ahead
+        "20 listopada",  # November in Polish, October in Croatian
+        "Nov 21 - 23",
+        "2026-03-06",
+        "2 hours ago",
+        {"start_date": "Nov 21"},
+        1105,
+        None,
+    ],
+)
+def test_no_year_is_inferred_for_anything_else(given: Any) -> None:
+    assert inferred_date(given, NOW) is None
+
+
+def test_a_row_says_that_its_year_is_inferred_and_prefers_a_whole_date() -> None:
+    address = "https://one.example/"
+    items = [
+        {"title": "One", "link": address, "date": "Nov 5"},
+        {"title": "Two", "link": address, "date": "Nov 5", "published_at": "2024-11-05"},
+    ]
+    one, two = normalise(items, "web", NOW).rows
+    assert (one["date"], one["date_inferred"], one["extra"]) == (
+        "2025-11-05",
+        True,
+        {"date_original": "Nov 5"},
+    )
+    assert two["date"] == "2024-11-05"
+    assert "date_inferred" not in two
 
 
 def test_hours_count_across_the_change_to_summer_time() -> None:
@@ -210,7 +281,7 @@ _WORDS = "3 12 2026 5. 12:30 03/04/2026 ago hace vor mars März mar de il y a am
 )
 @settings(suppress_health_check=[HealthCheck.too_slow])
 def test_any_value_is_a_date_or_unknown(value: Any) -> None:
-    found = iso_date(value, NOW)
+    found = iso_date(value, NOW) or inferred_date(value, NOW)
     if found is not None:
         whole = {4: f"{found}-01-01", 7: f"{found}-01"}.get(len(found), found)
         assert datetime.fromisoformat(whole).year >= 1

@@ -360,3 +360,17 @@ def test_the_addresses_of_results_are_links_to_choose_from(tmp_path: Path, width
     found = links_in(body.lay_out(width, THEME), NEVER)
     assert [(link.text, link.url) for link in found] == [("A", URL), ("C", "https://c.example/")]
     assert len(found[0].repeated) == 1
+
+
+@pytest.mark.parametrize("width", [100, 40])
+def test_a_date_whose_year_is_inferred_has_a_question_mark(tmp_path: Path, width: int) -> None:
+    results = {
+        "query": "q",
+        "results": [
+            {"title": "A", "url": URL, "date": "2025-11-05", "date_inferred": True},
+            {"title": "B", "url": "https://c.example/", "date": "2025-11-06T10:00:00"},
+        ],
+    }
+    drawn = shown(load(put(tmp_path, "s.json", results)), width)
+    assert "2025-11-05?" in drawn
+    assert "2025-11-06?" not in drawn

@@ -49,6 +49,12 @@ class Hit(msgspec.Struct, frozen=True):
     words: int | None = None
     duplicate: bool = False
     truncated: bool = False
+    date_inferred: bool = False
+
+    @property
+    def day(self) -> str:
+        """The day, with a question mark if its year is inferred."""
+        return self.date[:10] + ("?" if self.date_inferred else "")
 
     @property
     def label(self) -> str:
@@ -150,6 +156,7 @@ def _hit(item: dict[str, Any], place: int) -> Hit:
         words=words if isinstance(words, int) else None,
         duplicate=item.get("duplicate") is True,
         truncated=item.get("truncated") is True,
+        date_inferred=item.get("date_inferred") is True,
     )
 
 
@@ -180,13 +187,13 @@ class ResultsTable(Table):
             Column("#", "dim", widest=6),
             Column("Title", widest=110),
             Column("Source", widest=24),
-            Column("Date", "dim", widest=10),
+            Column("Date", "dim", widest=11),
             Column(("Words" if articles else "Note") if marked else "", "dim", widest=16 if marked else 0),
             Column("Address", "link", cut_middle=True, widest=70),
         ]
         # The day distinguishes rows; the detail has the hour.
         cells = [
-            (hit.position, hit.label, hit.source, hit.date[:10], mark, bare(hit.url))
+            (hit.position, hit.label, hit.source, hit.day, mark, bare(hit.url))
             for hit, mark in zip(hits, marks, strict=True)
         ]
         super().__init__(columns, cells, notes=notes)
@@ -264,6 +271,8 @@ class ResultsTable(Table):
             facts.append(f"read in full{words} (a opens it)")
         if hit.duplicate:
             facts.append("already found in this session")
+        if hit.date_inferred:
+            facts.append("year inferred")
         if hit.truncated:
             facts.append("truncated in its last field")
         text = "\n".join((hit.label, " · ".join(fact for fact in facts if fact), hit.url, hit.snippet))
@@ -321,7 +330,7 @@ class CardRows(TableView):
                 return joined([(f"{blank}{hit.position}  ", "dim"), (tail_cut(hit.label, room), "strong")])
             case 1:
                 facts = " · ".join(
-                    fact for fact in (tail_cut(hit.source, 24), hit.date[:10], self._mark(hit)) if fact
+                    fact for fact in (tail_cut(hit.source, 24), hit.day, self._mark(hit)) if fact
                 )
                 facts = tail_cut(facts + "  " if facts else "", room)
                 address, rest = bare(hit.url), max(0, room - cell_len(facts))
