@@ -56,9 +56,12 @@ def interest_in(call: ToolCall) -> Interest:
 
 
 def read_pages(
-    call: ToolCall, texts: Sequence[str], structured: Any, workspace: Workspace, now: datetime
+    call: ToolCall, texts: Sequence[str], structured: Any, workspace: Workspace | None, now: datetime
 ) -> list[Reading]:
-    """The pages in the texts of a result, or in its structured content if it has no text."""
+    """The pages in the texts of a result, or in its structured content if it has no text.
+
+    Those of the toolkit's crawler are in files of the `workspace`.
+    """
     name = short_name(call.name)
     if not any(texts) and isinstance(structured, dict | list):
         values: Sequence[Any] = [structured]
@@ -143,7 +146,7 @@ def _host(url: str) -> str:
         return ""
 
 
-def _of_crawler(tool: str, value: Any, workspace: Workspace) -> Reading:
+def _of_crawler(tool: str, value: Any, workspace: Workspace | None) -> Reading:
     """The articles of the toolkit's crawler, from the Markdown files it wrote."""
     match value:
         case {"articles": list() as articles, **rest}:
@@ -156,9 +159,9 @@ def _of_crawler(tool: str, value: Any, workspace: Workspace) -> Reading:
             return Reading(tool)
 
 
-def _crawled(article: Any, workspace: Workspace) -> Page | None:
+def _crawled(article: Any, workspace: Workspace | None) -> Page | None:
     path, url = (article.get("path"), article.get("url")) if isinstance(article, dict) else (None, None)
-    if not isinstance(path, str) or not is_web_url(url):
+    if workspace is None or not isinstance(path, str) or not is_web_url(url):
         return None
     try:
         found = decode_article(workspace.read_artifact(path, MAX_ARTIFACT).decode("utf-8", "replace"))

@@ -321,6 +321,14 @@ class TestToolCalls:
     def test_a_page_that_was_read_is_a_page(self) -> None:
         read = {"reader_result": {"title": "T", "url": URL, "content": "Some text."}}
         assert "  Some text." in lines(call(read, "mcp__zai__webReader"), 100)
+        text = f"Title: Story\n\nURL Source: {URL}\n\nMarkdown Content:\n# Story\n\nSome *text*."
+        shown = lines(call(text, "mcp__jina__jina_reader"), 100)
+        assert "  Some text." in shown
+        assert "  Markdown Content:" not in shown
+        several = {
+            "results": [{"url": f"{URL}{n}", "title": f"Page {n}", "raw_content": "Text."} for n in range(2)]
+        }
+        assert "  2 articles · 2 words" in lines(call(several, "mcp__tavily__tavily_extract"), 100)
 
     def test_text_on_request_and_other_results_as_before(self) -> None:
         assert '"organic"' in "\n".join(lines(call(SERPER, as_text=True), 100))

@@ -251,7 +251,8 @@ def _result(
 
 
 def _forms(started: ToolCallStarted, text: str) -> list[Body]:
-    return reading_forms(started, text) if text.lstrip()[:1] in {"{", "["} else []
+    may_have_one = text.lstrip()[:1] in {"{", "["} or started.name.startswith("mcp__")
+    return reading_forms(started, text) if may_have_one else []
 
 
 def _picture(block: ImageContent, number: int) -> Body:

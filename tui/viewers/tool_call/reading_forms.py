@@ -1,12 +1,15 @@
-"""JSON results of tools in a form to read: search results as tables, articles as a page or as a list."""
+"""Results of tools in a form to read: search results as tables, pages that were read as a page or as a list."""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime
 from typing import Any
 
+import msgspec
+
 from core.events.types import ToolCallStarted
 from core.observation import ToolCall
+from core.toolkit.articles import Article
 from tui.viewers.articles.page import article_body, article_in
 from tui.viewers.articles.results import articles_in, articles_table, hits_in, results_table
 from tui.viewers.document import Body
@@ -18,21 +21,53 @@ _LONGEST = 256 * 1024
 
 
 def reading_forms(started: ToolCallStarted, text: str) -> list[Body]:
-    """Return the bodies to read a JSON result with; empty if it has no such form, or is too long to be searched for it.
+    """Return the bodies to read a result with; empty if it has no such form, or is too long to be searched for it.
 
     Takes as long as an observer of the result does: call it in a thread.
     """
     if len(text) > _LONGEST:
         return []
-    from observers.decoding.decode import decode_text
     from observers.search.tool_names import Policy, policy_of_call
 
-    decoded = decode_text(text)
-    forms = [form for value in decoded.values if (form := _article_form(value)) is not None]
     call = ToolCall(tool_use_id=started.tool_use_id, name=started.name, input=started.input)
-    if forms or policy_of_call(call) is Policy.NEVER:
+    forms = _page_forms(call, text)
+    if text.lstrip()[:1] not in ("{", "["):
         return forms
-    return _search_forms(call, decoded)
+    from observers.decoding.decode import decode_text
+
+    decoded = decode_text(text)
+    if not forms:
+        forms = [form for value in decoded.values if (form := _article_form(value)) is not None]
+        if forms:
+            return forms
+    return forms if policy_of_call(call) is Policy.NEVER else forms + _search_forms(call, decoded)
+
+
+def _page_forms(call: ToolCall, text: str) -> list[Body]:
+    """The pages that a tool read, as they are saved: one as a page, several as a list."""
+    from observers.pages.reading import CRAWLER, interest_in, read_pages
+
+    if call.name.endswith(f"__{CRAWLER}") or not interest_in(call):
+        return []
+    readings = read_pages(call, [text], None, None, datetime.now(UTC))
+    pages = [
+        Article(
+            title=page.title,
+            url=page.url,
+            author=page.author,
+            site=page.source,
+            date=page.date,
+            words=page.words,
+            text=page.content,
+        )
+        for reading in readings
+        for page in reading.pages
+    ]
+    if len(pages) == 1:
+        return [article_body(pages[0])]
+    found = {"articles": [{**msgspec.structs.asdict(page), "content": page.text} for page in pages]}
+    hits = articles_in(found)
+    return [articles_table(found, hits)] if hits else []
 
 
 def _article_form(value: Any) -> Body | None:
