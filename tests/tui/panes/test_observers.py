@@ -65,6 +65,8 @@ async def test_a_run_is_one_row_from_start_to_end() -> None:
         assert row.startswith("✓ search news_1.json +1")
         assert row.endswith("35 items, 2 rejected, 1 duplicate   2 ms")
         assert title(view) == "Observers · 2 files · 0 failed"
+        view.handle_events([began("s"), ended("s", artifacts=["search_results/unparsed/web_2.txt"])])
+        assert shown(view)[1].startswith("✓ search unparsed/web_2.txt")
 
 
 async def test_failed_runs_say_why_and_are_counted() -> None:

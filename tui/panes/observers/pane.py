@@ -83,7 +83,8 @@ class Run:
 def _names(paths: Sequence[str]) -> str:
     if not paths:
         return ""
-    first = clean_line(paths[0].rpartition("/")[2] or paths[0])
+    # The name of the observer says the first folder; a folder in it, such as `unparsed`, says more.
+    first = clean_line(paths[0].partition("/")[2] or paths[0])
     return first if len(paths) == 1 else f"{first} +{len(paths) - 1}"
 
 
