@@ -71,6 +71,7 @@ class Observation(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", t
     `content` is the complete output of the tool, in order. `error` is None unless the call failed; output before the
     failure stays in `content`. `truncated` is whether the agent saw less than the tool returned, `recovered` whether
     `content` is complete nevertheless. `stored_at` is the path in the workspace of a result too large for an event.
+    `files` are the pictures, sounds and other files that an MCP server returned.
     """
 
     tool_name: str
@@ -83,6 +84,7 @@ class Observation(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", t
     truncated: bool = False
     recovered: bool = False
     stored_at: str | None = None
+    files: tuple[ReturnedFile, ...] = ()
 
     @property
     def output(self) -> str:
@@ -127,11 +129,10 @@ class Observation(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", t
 
 
 class McpObservation(Observation, frozen=True, kw_only=True, tag="mcp"):
-    """A result of a tool of an MCP server; `files` are the pictures, sounds and other files in it."""
+    """A result of a tool of an MCP server."""
 
     server: str
     structured: Any = None
-    files: tuple[ReturnedFile, ...] = ()
 
 
 class NativeObservation(Observation, frozen=True, kw_only=True, tag="native"):

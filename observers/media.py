@@ -13,7 +13,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from core.errors import ObserverError, PathRefused, WorkspaceError
-from core.observation import McpObservation, ReturnedFile, ToolCall, ToolResult
+from core.observation import ReturnedFile, ToolCall, ToolResult
 from core.storage.files import AlreadyThere, Root
 from core.storage.media_types import HEAD_SIZE, media_type
 from core.storage.names import safe_name
@@ -93,11 +93,11 @@ class Media:
 
     def wants_result(self, result: ToolResult) -> bool:
         """Results with files in them, of any tool."""
-        return bool(_returned(result))
+        return bool(result.observation.files)
 
     def observe(self, result: ToolResult, context: ObserverContext) -> Outcome:
         """Report the files in a result, and copy those that the call names as its output to `work_products/media/`."""
-        outcomes = [_reported(file, context) for file in _returned(result)]
+        outcomes = [_reported(file, context) for file in result.observation.files]
         if result.observation.has_error:
             return total_of([*outcomes, Outcome(note="the tool failed")])
         claimed = list(dict.fromkeys(_claimed(result, context))) if self.wants(result.call) else []
@@ -115,11 +115,6 @@ class Media:
         if failure is not None and not total.artifacts:
             raise failure
         return total
-
-
-def _returned(result: ToolResult) -> tuple[ReturnedFile, ...]:
-    observation = result.observation
-    return observation.files if isinstance(observation, McpObservation) else ()
 
 
 def _reported(file: ReturnedFile, context: ObserverContext) -> Outcome:

@@ -22,6 +22,7 @@ from core.agent.messages.returned_files import move_to_workspace
 from core.agent.permissions.foreign_text import LOCAL_TOOLKIT
 from core.concurrency.worker import WorkerFailed, WorkerProcess, packed
 from core.errors import WorkspaceError
+from core.events.types import READ_RESOURCE
 from core.events.units import quantity, size
 from core.observation import ReturnedFile
 from core.storage.workspace import Workspace
@@ -40,7 +41,7 @@ LIMIT = 50_000
 _LARGE = 256 << 10
 _TASK = "core.agent.messages.result_files:write_in_child"
 _FOLDER = "tool-results"
-_BLOB = r"mcp-[\w.%-]+?-blob-\d+-[a-z0-9]+(?:\.[A-Za-z0-9]{1,8})?"
+_BLOB = r"mcp-(?:[\w.%-]+?-blob-\d+|resource-\d+-\d+)-[a-z0-9]+(?:\.[A-Za-z0-9]{1,8})?"
 _LONGEST_NOTICE = 16 << 10
 _ORIGIN = re.compile(
     r"\[(?P<kind>Image|Audio|Resource) from .{1,200}?(?: at (?P<uri>\S{1,2000}))?\] ", re.DOTALL
@@ -72,6 +73,9 @@ class ResultFiles:
 
     def receive(self, tool_name: str, tool_use_id: str, response: Any, transcript: str) -> Received:
         """Store the files of a result, and the text of one that is too large for the model."""
+        if tool_name == READ_RESOURCE:
+            response, files = self._move_resources(response, transcript)
+            return Received(response if files else None, response, files)
         if not tool_name.startswith("mcp__"):
             return Received(whole=response)
         response, files = self._move_files(tool_name, response, transcript)
@@ -142,6 +146,24 @@ class ResultFiles:
                     continue
             blocks.append(block)
         return (blocks, tuple(files)) if blocks != response else (response, ())
+
+    def _move_resources(self, response: Any, transcript: str) -> tuple[Any, tuple[ReturnedFile, ...]]:
+        """The response of the tool that reads resources, in its own form, with the paths of their files."""
+        contents = response.get("contents") if isinstance(response, Mapping) else None
+        changed, files = [], []
+        for each in contents if isinstance(contents, list) else ():
+            match each:
+                case {"blobSavedTo": str(path)} if Path(path).parent == _folder_of(transcript):
+                    moved = self._moved(Path(path), str(each.get("uri") or "resource"))
+                case _:
+                    moved, path = None, ""
+            if moved is None:
+                changed.append(each)
+                continue
+            files.append(moved)
+            text = str(each.get("text") or "").replace(path, moved.path)
+            changed.append({**each, "blobSavedTo": moved.path, "text": text})
+        return ({**response, "contents": changed}, tuple(files)) if files else (response, ())
 
     def _moved(self, path: Path, name: str) -> ReturnedFile | None:
         try:

@@ -124,6 +124,7 @@ class ResultAdapter:
             "duration_ms": duration_ms,
             "truncated": truncated,
             "recovered": recovered,
+            "files": msgspec.convert(raw.files, tuple[ReturnedFile, ...]),
         }
         return _typed(tool_name, tool_input, raw, common)
 
@@ -328,7 +329,6 @@ def _typed(
         return NativeObservation(**common)
     _, server, tool = [*tool_name.split("__", 2), "", ""][:3]
     common["server"] = server
-    common["files"] = msgspec.convert(raw.files, tuple[ReturnedFile, ...])
     upper = tool.upper()
     if tool == "write_local_file":
         return FileWriteObservation(

@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Iterator
+from contextlib import suppress
 from io import BufferedReader
 from pathlib import Path, PurePosixPath
 from urllib.parse import unquote, urlsplit
@@ -90,10 +91,11 @@ def _pieces(file: BufferedReader, data: bytes | None) -> Iterator[bytes]:
 
 def _stem(workspace: Workspace, name: str) -> str:
     """The name without folders and suffix; of an address, its last part without its query."""
-    try:
-        path = urlsplit(name).path if "://" in name else name
-    except ValueError:
-        path = name
+    path = name
+    if "://" in name:
+        with suppress(ValueError):
+            parts = urlsplit(name)
+            path = parts.path.strip("/") or parts.netloc.rpartition("@")[2]
     stem = PurePosixPath(unquote(path).replace("\\", "/")).stem
     return safe_name(workspace.redactor.redact(stem) or "file", _LONGEST_STEM)
 

@@ -130,6 +130,28 @@ def test_files_are_typed_by_their_bytes_named_by_their_address_and_kept_once(
     assert workspace.read(heard.path) == sound()
 
 
+def test_a_resource_that_is_a_file_is_moved_in_the_form_of_the_tool(
+    files: ResultFiles, workspace: Workspace, folder: Path, transcript: str, tmp_path: Path
+) -> None:
+    path = folder / "mcp-resource-1-0-abc.png"
+    path.write_bytes(picture())
+    other = blob(tmp_path, ".png", picture())
+    contents = [
+        {"uri": "x://chart", "mimeType": "a/b", "blobSavedTo": str(path), "text": f"saved to {path}"},
+        {"uri": "x://text", "text": "words"},
+        {"uri": "x://other", "blobSavedTo": str(other), "text": "elsewhere"},
+        None,
+    ]
+    received = files.receive("ReadMcpResourceTool", "toolu_1", {"contents": contents}, transcript)
+    kept = "work_products/media/chart.png"
+    assert received.files == (ReturnedFile(kept),)
+    first = {"uri": "x://chart", "mimeType": "a/b", "blobSavedTo": kept, "text": f"saved to {kept}"}
+    assert received.shown == {"contents": [first, *contents[1:]]}
+    assert workspace.read(kept) == picture()
+    odd = {"contents": "none"}
+    assert files.receive("ReadMcpResourceTool", "toolu_1", odd, transcript) == Received(whole=odd)
+
+
 def test_paths_elsewhere_are_neither_moved_nor_named(
     files: ResultFiles, workspace: Workspace, folder: Path, transcript: str, tmp_path: Path
 ) -> None:
