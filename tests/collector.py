@@ -38,7 +38,7 @@ class Point:
 
 @dataclass
 class Collector:
-    """Where it is, and what it was sent: spans, metrics, path and headers of each request, and what was only looked at.
+    """Where it is, and what it was sent: spans, metrics, path and headers of each request, and the paths of GET.
 
     `metrics` are the numbers of the last request by name.
     """
@@ -58,7 +58,7 @@ class Collector:
             if span.service == service and span.attributes.get("logfire.span_type") != "pending_span"
         }
 
-    def take(self, body: bytes) -> None:
+    def handle_spans(self, body: bytes) -> None:
         """Read one request."""
         for group in ExportTraceServiceRequest.FromString(body).resource_spans:
             resource = _plain(group.resource.attributes)
@@ -107,7 +107,7 @@ def collector(
     page: bytes = b"",
     takes_metrics: bool = True,
 ) -> Iterator[Collector]:
-    """Serve a collector that answers with `status`, or never; with `project` it tells of a token, as Logfire does.
+    """Serve a collector that answers with `status`, or never; with `project` it names that of a token, as Logfire does.
 
     With a `page` that is what it answers to everything, as HTML. Unless it `takes_metrics`, it has no such address.
     """
@@ -126,7 +126,7 @@ def collector(
             if self.headers.get("content-encoding") == "gzip":
                 body = gzip.decompress(body)
             if status == 200 and not page and self.path.endswith("/v1/traces"):
-                found.take(body)
+                found.handle_spans(body)
             if self.path.endswith("/v1/metrics"):
                 if takes_metrics and status == 200 and not page:
                     found.handle_metrics(body)
@@ -153,7 +153,7 @@ def collector(
             self._send(200, data)
 
         def log_message(self, format: str, *args: object) -> None:
-            """Say nothing."""
+            """Log nothing."""
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.daemon_threads = True

@@ -2,8 +2,8 @@
 
 `own_server.py TRANSPORT [PORT] [--began FILE] [--key KEY] [--folder FOLDER]`
 
-It takes a note and tells its process. `--began` writes the process into a file, so that a start leaves a trace; with
-`--key` it answers 401 to whoever does not bring it as a bearer token. The variable `OWN_MODE` is told with each note.
+It accepts a note and returns its process. `--began` writes the process into a file, so that a start can be seen; with
+`--key` it answers 401 to whoever does not send it as a bearer token. Each answer has the variable `OWN_MODE`.
 It works in the roots of its client, or in the `--folder` for one that has none.
 """
 

@@ -119,12 +119,12 @@ class Desk:
         return next((each for each in self.session.servers.known if each.name == name), None)
 
     def status(self, name: str) -> str:
-        """How a server stands."""
+        """How a server has_status."""
         server = self.server(name)
         return server.status if server is not None else ""
 
-    def stands(self, name: str, *statuses: str) -> bool:
-        """Whether a server stands in one of these ways."""
+    def has_status(self, name: str, *statuses: str) -> bool:
+        """Whether a server has_status in one of these ways."""
         return self.status(name) in statuses
 
     def reported(self, name: str, problem: str) -> bool:
@@ -271,7 +271,7 @@ async def test_a_server_of_each_transport_is_called_and_connected_again_when_it_
             assert {each.get("authorization") for each in redirected} == {None}
             assert {each["x-team"] for each in redirected} == {"blue"}
             for name in ("notes", "tickets", "chat"):
-                await until(partial(desk.stands, name, "connected"), 30)
+                await until(partial(desk.has_status, name, "connected"), 30)
                 assert (await desk.call(name)).startswith("noted milk by ")
             assert "quick" in await desk.call("notes")
             # A tool that a server adds can be called at once.
@@ -379,12 +379,12 @@ async def test_what_a_folder_names_runs_only_once_it_is_trusted_and_what_is_wron
         assert [path.exists() for path in began] == [False] * 3
         desk.session.answer_trust("changed", "not_now")
         desk.session.answer_trust("asked", "trusted")
-        await until(partial(desk.stands, "asked", "connected"), 60)
+        await until(partial(desk.has_status, "asked", "connected"), 60)
         assert "noted milk" in await desk.call("asked")
         # One that was trusted meanwhile is restarted as others are.
         assert await desk.call("asked", "crash") == "Connection closed"
-        await until(partial(desk.stands, "asked", "failed", "reconnecting"), 30)
-        await until(partial(desk.stands, "asked", "connected"), 60)
+        await until(partial(desk.has_status, "asked", "failed", "reconnecting"), 30)
+        await until(partial(desk.has_status, "asked", "connected"), 60)
         assert "noted milk" in await desk.call("asked")
         assert [path.exists() for path in began] == [True, False, False]
         # A person who wants it again is asked again.
@@ -401,7 +401,7 @@ async def test_what_a_folder_names_runs_only_once_it_is_trusted_and_what_is_wron
         desk.session.answer_trust("changed", "trusted")
         await desk.session.restart()
         await until(
-            partial(desk.stands, "changed", "connected"),
+            partial(desk.has_status, "changed", "connected"),
             60,
             reported=lambda: (desk.session.state, desk.server("changed")),
         )
@@ -432,7 +432,7 @@ async def test_a_server_that_needs_a_login_works_once_it_is_made_and_as_long_as_
     trust(folder)
     with serving("oauth_server", at, str(at)):
         async with httpx.AsyncClient(base_url=address) as admin, started(tmp_path) as desk:
-            await until(partial(desk.stands, "notes", "needs-auth"), 30)
+            await until(partial(desk.has_status, "notes", "needs-auth"), 30)
             assert desk.reported("notes", "needs a login: run `ua-tui connect notes`")
             # The command line has not tried to log in by itself.
             assert set((await admin.get("/seen")).text.split("\n")) == {"POST /mcp", "GET /seen"}
@@ -440,7 +440,7 @@ async def test_a_server_that_needs_a_login_works_once_it_is_made_and_as_long_as_
             # It is connected by itself once there is a login, from wherever.
             await log_in("notes")
             desk.session.servers.refresh()
-            await until(partial(desk.stands, "notes", "connected"), 30)
+            await until(partial(desk.has_status, "notes", "connected"), 30)
             assert await desk.call("notes") == "noted milk"
 
             # The token is revoked: it is renewed within the call.
@@ -449,11 +449,11 @@ async def test_a_server_that_needs_a_login_works_once_it_is_made_and_as_long_as_
 
             await admin.post("/revoke-all?renewal")
             assert "needs a login" in await desk.call("notes")
-            await until(partial(desk.stands, "notes", "needs-auth"), 30)
+            await until(partial(desk.has_status, "notes", "needs-auth"), 30)
             assert desk.status("notes") == "needs-auth"
         # The next session does not remember that.
         await log_in("notes")
         async with started(tmp_path) as desk:
-            await until(partial(desk.stands, "notes", "connected"), 30)
+            await until(partial(desk.has_status, "notes", "connected"), 30)
     (kept,) = files_with("access-", tmp_path)
     assert (kept.name, kept.stat().st_mode & 0o777) == ("logins.json", 0o600)

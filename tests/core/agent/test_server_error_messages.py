@@ -52,7 +52,7 @@ MINTED = "Server rejected the Authorization header minted by the configured head
         ("TypeError dialing http://REDACTED:x@a.example/", "its address cannot be used (TypeError)", "check"),
     ],
 )  # fmt: skip
-def test_what_happened_stands_before_what_to_do(error: str, reported: str, remedy: str) -> None:
+def test_an_error_names_what_happened_before_the_remedy(error: str, reported: str, remedy: str) -> None:
     front, _, back = describe_server_error(error).partition("): " if reported.endswith(")") else ": ")
     assert front.startswith(reported.removesuffix(")"))
     assert remedy in back

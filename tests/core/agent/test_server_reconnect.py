@@ -181,7 +181,7 @@ class Watched:
         self.watch.handle_event(ToolCallFinished(tool_use_id="t1", status=status, observation=observation))
 
 
-def test_it_looks_when_a_query_begins_and_ends_and_now_and_then_between() -> None:
+def test_the_status_is_polled_when_a_query_begins_and_ends_and_in_between() -> None:
     desk = Watched()
     desk.watch.handle_event(QueryReceived(query_id="q1", text="x"))
     desk.time.pass_by(25)
@@ -192,7 +192,7 @@ def test_it_looks_when_a_query_begins_and_ends_and_now_and_then_between() -> Non
     assert not desk.time.waits
 
 
-def test_it_looks_when_a_call_of_a_server_failed_and_once_more_when_that_can_be_known() -> None:
+def test_the_status_is_polled_when_a_call_failed_and_again_when_the_cause_is_known() -> None:
     desk = Watched()
     desk.call("ECONNRESET: the socket was closed")
     assert desk.looks == [0]
@@ -233,7 +233,7 @@ def test_a_remote_server_that_cannot_be_reached_is_gone(error: str, *, gone: boo
     assert desk.gone == ([("tickets", error)] if gone else [])
 
 
-def test_nothing_is_looked_at_once_it_is_closed() -> None:
+def test_nothing_is_polled_after_it_is_closed() -> None:
     desk = Watched()
     desk.watch.handle_event(QueryReceived(query_id="q1", text="x"))
     desk.call("it failed")

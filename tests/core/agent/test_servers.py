@@ -285,7 +285,7 @@ async def test_a_connection_that_could_not_be_opened_is_opened_again() -> None:
     assert desk.now("composio_mail").status == "connected"
 
 
-async def test_a_connection_that_the_agent_did_not_take_is_not_lost() -> None:
+async def test_a_connection_that_the_agent_did_not_accept_is_not_lost() -> None:
     desk = Desk()
     desk.states.exclude(McpServer(name="composio", status="failed", error="it is away"))
     await desk.watch_startup()

@@ -55,7 +55,7 @@ def server(folder: Path, **how: Any) -> UserServer:
         ({"type": "sse", "url": "https://a.example/sse"}, "sse", "https://a.example/sse", {"type": "sse"}),
     ],
 )
-def test_each_transport_becomes_what_the_agent_takes(
+def test_each_transport_becomes_a_configuration_of_the_agent(
     tmp_path: Path, how: dict[str, Any], transport: str, target: str, made: dict[str, Any]
 ) -> None:
     found = server(tmp_path, **how)
@@ -183,7 +183,7 @@ def test_a_program_is_started_in_the_folder_with_its_arguments_as_they_are(tmp_p
         ("composio", {"command": "x"}, "a built-in server"),
     ],
 )
-def test_what_is_wrong_with_one_server_is_reported_and_the_others_stand(
+def test_a_problem_of_one_server_is_reported_and_the_others_are_used(
     tmp_path: Path, name: str, how: Any, reported: str
 ) -> None:
     bad, good = written(tmp_path, {name: how, "fine": {"command": "y"}})
@@ -212,7 +212,7 @@ def test_a_file_that_cannot_be_read_is_reported(tmp_path: Path, content: bytes, 
     assert reported in found.problem
 
 
-def test_of_more_servers_than_anybody_would_look_at_the_first_are_used(tmp_path: Path) -> None:
+def test_of_too_many_servers_the_first_are_used(tmp_path: Path) -> None:
     servers = {f"s{number}": {"command": "x"} for number in range(60)}
     given = SourcedValue(servers, "file", "mcp_servers", tmp_path / "ua-tui.toml", in_folder=True)
     for found in (written(tmp_path, servers), settings_servers([given])):
@@ -309,7 +309,7 @@ def test_what_is_decided_is_kept_without_the_secrets_and_holds_for_them_alone(tm
     assert ServerTrust(state).decision(another, tmp_path) is None
 
 
-def test_a_file_of_decisions_with_whole_commands_is_understood_and_loses_the_secrets(tmp_path: Path) -> None:
+def test_a_file_of_decisions_with_full_commands_is_read_and_loses_the_secrets(tmp_path: Path) -> None:
     found = server(tmp_path, command="sh", args=["--token", SECRET, "two words"])
     remote = {"folder": "/", "name": "a", "target": f"https://u:{SECRET}@h/", "decision": "refused", "at": ""}
     # As it was written before: the hash was made of the whole command then, too.

@@ -333,7 +333,7 @@ async def test_no_half_of_a_key_is_left_where_what_composio_says_is_cut(server: 
         assert COMPOSIO_KEY[:8] not in found.found
 
 
-async def test_composio_takes_the_key_and_the_session_is_deleted_again(server: ModelServer) -> None:
+async def test_composio_accepts_the_key_and_the_session_is_deleted(server: ModelServer) -> None:
     session = {
         "session_id": "trs_1",
         "config_version": 1,

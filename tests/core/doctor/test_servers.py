@@ -181,7 +181,7 @@ async def test_a_web_page_is_no_server(tmp_path: Path, transport: str) -> None:
     assert away.found == "it does not answer: nothing is listening at its address"
 
 
-async def test_one_that_was_refused_is_said_to_be(tmp_path: Path) -> None:
+async def test_a_server_that_was_refused_is_reported(tmp_path: Path) -> None:
     server, trust = named(tmp_path, **stdio()), ServerTrust(tmp_path / "state")
     assert isinstance(server, UserServer)
     trust.decide(server, tmp_path, "refused")

@@ -59,7 +59,9 @@ def events(prompt: str = "What is in the folder?", result: str = '{"files": ["a.
             observation=found,
         )
 
-    def said(seconds: float, message: str, text: str, parent: str | None = None, stop: str = "") -> ev.Event:
+    def message_finished(
+        seconds: float, message: str, text: str, parent: str | None = None, stop: str = ""
+    ) -> ev.Event:
         return ev.MessageFinished(
             at=at(seconds), query_id="q1", message_id=message, text=text, stop_reason=stop or None,
             parent_tool_use_id=parent,
@@ -69,17 +71,17 @@ def events(prompt: str = "What is in the folder?", result: str = '{"files": ["a.
         ev.SessionStarted(at=at(0), session_id="session_x", workspace="/w", cwd="/", version="1", model="sonnet"),
         ev.QueryReceived(at=at(1), query_id="q1", text=prompt),
         call(2, "t1", "Agent", {"prompt": "Look at it.", "api_key": "letmein12"}, None),
-        said(2.1, "m1", "I ask the writer.", stop="tool_use"),
+        message_finished(2.1, "m1", "I ask the writer.", stop="tool_use"),
         spent(2.1, "m1", 5, 7),
         ev.SubagentStarted(at=at(2.2), task_id="x", tool_use_id="t1", name="writer"),
         spent(3, "s1", 1, 2, "t1"),
-        said(3, "s1.1", "I list it.", "t1"),
+        message_finished(3, "s1.1", "I list it.", "t1"),
         call(3.2, "t2", "list", {"path": ""}, "t1"),
         ended(3.5, "t2", result, fails=True),
         spent(4, "s2", 3, 4, "t1"),
-        said(4, "s2.2", "One file.", "t1"),
+        message_finished(4, "s2.2", "One file.", "t1"),
         ended(4.5, "t1", "One file."),
-        said(5, "m2", f"There is one file, {SECRET}.", stop="end_turn"),
+        message_finished(5, "m2", f"There is one file, {SECRET}.", stop="end_turn"),
         spent(5, "m2", 9, 8),
         ev.QueryFinished(
             at=at(5), query_id="q1", status="success", duration_ms=4000, cost_usd=0.75, text=f"One file, {SECRET}."

@@ -105,7 +105,7 @@ async def test_a_collector_without_metrics_is_asked_once_and_nothing_is_logged(
 
 
 @pytest.mark.parametrize("status", [None, 503])
-async def test_a_place_for_metrics_in_trouble_is_logged_once_and_delays_nothing(
+async def test_a_destination_of_metrics_in_trouble_is_logged_once_and_delays_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, status: int | None
 ) -> None:
     with collector(status=status or 200) as found:

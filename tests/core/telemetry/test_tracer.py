@@ -449,7 +449,7 @@ async def test_logfire_in_trouble_is_reported_by_its_name(
 
 
 @pytest.mark.parametrize("logfire_it_is", [False, True])
-async def test_a_web_page_is_taken_for_no_success(
+async def test_a_web_page_counts_as_a_failure(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, logfire_it_is: bool
 ) -> None:
     reported: list[tuple[str, Advice]] = []

@@ -117,7 +117,7 @@ def test_servers_are_trusted_refused_and_forgotten(capsys: Out, folder: Path) ->
     assert states(capsys)["notes"] == "not trusted yet"
 
 
-def test_what_is_trusted_is_reported_whole_with_what_it_is_given(capsys: Out, folder: Path) -> None:
+def test_a_trusted_server_is_reported_with_its_full_command_and_variables(capsys: Out, folder: Path) -> None:
     how = {
         "command": "node",
         "args": ["x" * 3_000, "end"],

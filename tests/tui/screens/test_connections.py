@@ -334,7 +334,9 @@ async def test_the_trace_is_known_by_its_id_until_its_address_is_known(tmp_path:
         await until(lambda: "https://l.example/p?q=trace_id%3D%270f3a%27" in screen_text(app))
 
 
-async def test_a_place_that_takes_no_spans_is_marked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_destination_that_rejects_spans_is_marked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://traces.example:4318")
     async with connections(tmp_path, TOOLKIT, size=(200, 40)) as (app, session, _, _):
         session.trace = Trace("0f3a")
@@ -387,7 +389,7 @@ async def test_a_doctor_that_breaks_says_so(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("key", ["escape", "q"])
-async def test_leaving_ends_the_tests_and_listens_no_more(tmp_path: Path, key: str) -> None:
+async def test_closing_the_screen_ends_the_tests(tmp_path: Path, key: str) -> None:
     doctor = Doctor(*CHECKS)
     doctor.go.clear()
     async with connections(tmp_path, TOOLKIT, doctor=doctor) as (app, session, screen, pilot):
