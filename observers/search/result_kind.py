@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from observers.decoding.urls import is_web_url
 from observers.search.flatten import is_described, is_full_row, is_group, is_row, is_titled, kind_of_word
@@ -68,48 +68,76 @@ def kind_of_list(value: list[Any], key: str, path: tuple[str, ...], scope: Scope
     """The kind of results in a list, or None when it is not a list of results."""
     if not value:
         return None
-    kind = next((found for name in reversed(path) if (found := KINDS.get(name) or _of_results(name))), None)
-    search = scope.policy is Policy.SEARCH
-    if kind in (None, "web") and search and named_kind(scope) in WORDLESS and key not in _OWN_VERTICAL:
-        kind = named_kind(scope)
-    images = kind == "images"
+    kind = _kind_of_names(key, path, scope)
     sample = value if len(value) <= 64 else [*value[:32], *value[-32:]]
+    listed = _Listed(sample, key, path, kind)
     if all(isinstance(item, str) for item in sample):
-        return _kind_of_addresses(sample, key, kind, scope) if search else None
-    if not search and key not in SURE:
-        if not _LISTS_OF_RECORDS.isdisjoint((key, *path)):
-            return None
-        full = sum(1 for item in sample if _looks_like_page(item))
-        return (
-            None if images or full == 0 or full * 2 < len(sample) else refined_kind(kind, key, value, scope)
-        )
-    if not search and key in _VAGUE and not any(map(_looks_like_page, sample)):
-        return None
-    named = kind is not None or key == "sources"
-    rows = sum(1 for item in sample if is_row(item, images=images, named=named))
-    if key in SURE and (rows or search):
-        odd = rows == 0 and any(isinstance(item, list) or has_own_query(item) for item in sample)
-        return None if odd else refined_kind(kind, key, value, scope)
-    if search and rows * 2 < len(sample):
-        titled = sum(1 for item in sample if is_titled(item))
-        promised = refined_kind(kind, key, value, scope)
-        if (rows + titled) * 2 > len(sample) and is_named(key, promised, scope):
-            return promised
-        if (
-            key in PLAIN_NAMES
-            and PANELS.isdisjoint(path)
-            and sum(map(is_described, sample)) * 2 > len(sample)
-        ):
-            return promised
-    if (rows == 0 and kind is None) or all(has_own_query(item) for item in sample):
-        return None
+        return _kind_of_addresses(listed, scope)
+    if scope.policy is not Policy.SEARCH:
+        return refined_kind(kind, key, value, scope) if _is_of_any_tool(listed) else None
+    promised = refined_kind(kind, key, value, scope)
+    return promised if _is_of_search(listed, named=is_named(key, promised, scope)) else None
+
+
+class _Listed(NamedTuple):
+    """A list that may be one of results: some of its items, its names, and the kind that they suggest."""
+
+    sample: list[Any]
+    key: str
+    path: tuple[str, ...]
+    kind: str | None
+
+    def rows(self) -> int:
+        """How many items are results by themselves."""
+        named = self.kind is not None or self.key == "sources"
+        return sum(1 for item in self.sample if is_row(item, images=self.kind == "images", named=named))
+
+
+def _kind_of_names(key: str, path: tuple[str, ...], scope: Scope) -> str | None:
+    kind = next((found for name in reversed(path) if (found := KINDS.get(name) or _of_results(name))), None)
+    if kind not in (None, "web") or scope.policy is not Policy.SEARCH or key in _OWN_VERTICAL:
+        return kind
+    promised = named_kind(scope)
+    return promised if promised in WORDLESS else kind
+
+
+def _is_of_any_tool(listed: _Listed) -> bool:
+    """Whether a list is one of results although its tool may be none that searches."""
+    pages = 0 if listed.kind == "images" else sum(map(_looks_like_page, listed.sample))
+    if listed.key not in SURE:
+        is_of_records = not _LISTS_OF_RECORDS.isdisjoint((listed.key, *listed.path))
+        return not is_of_records and 0 < len(listed.sample) <= 2 * pages
+    if listed.key in _VAGUE and pages == 0:
+        return False
+    rows = listed.rows()
+    return rows > 0 or _has_rows(listed, rows)
+
+
+def _is_of_search(listed: _Listed, *, named: bool) -> bool:
+    """Whether a list of a search is one of results; one that is `named` so may have rows without an address."""
+    sample, key = listed.sample, listed.key
+    rows = listed.rows()
+    if key in SURE:
+        return rows > 0 or not any(isinstance(item, list) or has_own_query(item) for item in sample)
+    if rows * 2 < len(sample):
+        if named and (rows + sum(map(is_titled, sample))) * 2 > len(sample):
+            return True
+        is_plain = key in PLAIN_NAMES and PANELS.isdisjoint(listed.path)
+        if is_plain and sum(map(is_described, sample)) * 2 > len(sample):
+            return True
+    return _has_rows(listed, rows)
+
+
+def _has_rows(listed: _Listed, rows: int) -> bool:
+    """Whether enough items of a list are results, or group some."""
+    sample, key = listed.sample, listed.key
+    if (rows == 0 and listed.kind is None) or all(map(has_own_query, sample)):
+        return False
     if rows < 3:
-        rows += sum(1 for item in sample if is_group(item))
+        rows += sum(map(is_group, sample))
     # A few links do not make a list of results of one that has another name than such lists have.
     is_few = rows < 3 and rows * 2 < len(sample)
-    if rows == 0 or (is_few and key not in KINDS and key not in PLAIN_NAMES):
-        return None
-    return refined_kind(kind, key, value, scope)
+    return rows > 0 and (not is_few or key in KINDS or key in PLAIN_NAMES)
 
 
 def refined_kind(kind: str | None, key: str, value: list[Any], scope: Scope) -> str:
@@ -161,11 +189,14 @@ def _of_results(name: str) -> str | None:
     return (kind_of_word(stem) or "web") if stem not in ("", name) else None
 
 
-def _kind_of_addresses(sample: list[str], key: str, kind: str | None, scope: Scope) -> str | None:
+def _kind_of_addresses(listed: _Listed, scope: Scope) -> str | None:
     """The kind of a list of bare URLs: the ones that an answer cites, or images."""
-    if key in _ANSWERED:
-        return "web_answer" if scope.answer and any(is_web_url(item) for item in sample) else None
-    return kind if key in SURE or (kind == "images" and is_web_url(sample[0])) else None
+    if scope.policy is not Policy.SEARCH:
+        return None
+    if listed.key in _ANSWERED:
+        return "web_answer" if scope.answer and any(map(is_web_url, listed.sample)) else None
+    is_shown = listed.key in SURE or (listed.kind == "images" and is_web_url(listed.sample[0]))
+    return listed.kind if is_shown else None
 
 
 def _looks_like_page(item: Any) -> bool:
