@@ -24,6 +24,11 @@ MAX_CHARACTERS = 500_000
 _MAX_PAGE_CHARACTERS = 20_000
 _FEWEST_WORDS = 4
 _FEWEST_LETTERS = 0.3
+# Shorter lines end a paragraph.
+_FULL_LINE = 0.7
+_LEADER = re.compile(r"(?:[ \t]?\.){5,}[ \t]*")
+_DIVIDED = re.compile(r"([^\W\d_]{2,40})-\n([^\W\d_]{2,40}[^\w\s]{0,3})[ \t]?")
+_GAP = re.compile(r"\n{3,}")
 _DIGITS = re.compile(r"\d+")
 
 
@@ -105,7 +110,7 @@ def article_of(parts: Sequence[dict[str, Any]], problem: str = "") -> Extracted:
     if len(parts) < 2:
         raise NotReadable("the PDF is damaged; look for another copy or a web page of it", "pdf_damaged")
     count = int(head["pages"])
-    texts = [clean(str(part["text"])).strip() for part in parts[1:]]
+    texts = [_with_paragraphs(clean(str(part["text"])).strip()) for part in parts[1:]]
     if _is_without_text(texts):
         raise NotReadable(
             f"the PDF has {count} page{'s' * (count != 1)} but hardly any text, as a scan; look for a web page or "
@@ -123,6 +128,21 @@ def article_of(parts: Sequence[dict[str, Any]], problem: str = "") -> Extracted:
         author=head.get("author"),
         date=head.get("date"),
     )
+
+
+def _with_paragraphs(text: str) -> str:
+    """The text of a page with a paragraph where a line ends early, and with words that were divided in one piece."""
+    text = _LEADER.sub(" … ", text)
+
+    def joined(found: re.Match[str]) -> str:
+        # A hyphen belongs to the word if it is written with one elsewhere, and before a capital letter.
+        is_divided = found[2][0].islower() and f"{found[1]}-{found[2]}" not in text
+        return f"{found[1]}{'' if is_divided else '-'}{found[2]}\n"
+
+    lines = [line.strip() for line in _DIVIDED.sub(joined, text).split("\n")]
+    full = _FULL_LINE * max(map(len, lines))
+    ended = (f"{line}\n" if len(line) >= full else f"{line}\n\n" for line in lines)
+    return _GAP.sub("\n\n", "".join(ended)).strip()
 
 
 def _is_without_text(texts: Sequence[str]) -> bool:

@@ -312,7 +312,8 @@ class TestToolCalls:
         body = call(crawl, "mcp__local_toolkit__crawl_parallel")
         rows = lines(body, 100)
         assert "  1 article · 3 words" in rows
-        assert "  … 1 page could not be read." in rows
+        at = rows.index("  … 1 page could not be read.")
+        assert rows[at + 1] == "  x.example: gone"
         body.cursor = 3
         opened = body.execute(BodyCommand("open"))
         assert isinstance(opened, OpenArticle)

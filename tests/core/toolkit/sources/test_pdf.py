@@ -28,6 +28,18 @@ def test_its_text_has_page_marks_and_its_properties() -> None:
     assert found.text == f"## Page 1\n\n{LINES}\n\n## Page 3\n\n{LINES}"
 
 
+def test_its_lines_are_paragraphs_without_divided_words() -> None:
+    text = (
+        "A heading\nThe well-known library has a defi-\nnition of it, and it is the well-\nknown one of the great "
+        "GNU-\nProject, in the end.\nIntroduction . . . . . . . . . . . . . . . 7"
+    )
+    found = article_of(parts_of(pdf_file([text])))
+    assert found.text == (
+        "## Page 1\n\nA heading\n\nThe well-known library has a definition\nof it, and it is the well-known\n"
+        "one of the great GNU-Project,\nin the end.\n\nIntroduction … 7"
+    )
+
+
 @pytest.mark.parametrize("title", ["", "Microsoft Word - draft 3", "final_v2.indd", "1234"])
 def test_its_first_line_is_its_title_if_the_property_is_none(title: str) -> None:
     assert article_of(parts_of(pdf_file([LINES], Title=title))).title == LINES.partition("\n")[0]
