@@ -74,7 +74,7 @@ def text_rows(rows: list[str]) -> list[str]:
 
 def call(result: object, name: str = "mcp__s__search", *, as_text: bool = False) -> SectionsBody:
     started = ToolCallStarted(query_id="q", tool_use_id="t", name=name, input={})
-    content = (TextContent(json.dumps(result)),)
+    content = (TextContent(result if isinstance(result, str) else json.dumps(result)),)
     observation = McpObservation(tool_name=name, tool_use_id="t", server="s", content=content)
     end = ToolCallFinished(tool_use_id="t", status="success", observation=observation)
     return call_body(started, end, as_text=as_text)
@@ -326,6 +326,7 @@ class TestToolCalls:
         shown = lines(call(text, "mcp__jina__jina_reader"), 100)
         assert "  Some text." in shown
         assert "  Markdown Content:" not in shown
+        assert "▸ Text" in shown
         several = {
             "results": [{"url": f"{URL}{n}", "title": f"Page {n}", "raw_content": "Text."} for n in range(2)]
         }

@@ -114,7 +114,8 @@ def call_body(
     facts = "" if observation is None or waiting else _facts(observation)
     sections.append(Section("Answer" if is_agent(started) else "Result", parts, facts))
     if written:
-        sections.append(Section("JSON", written, open=False))
+        is_json = any(isinstance(part.body, JsonTree) for part in written)
+        sections.append(Section("JSON" if is_json else "Text", written, open=False))
     return SectionsBody(sections)
 
 
@@ -213,7 +214,7 @@ def _arguments(arguments: dict[str, Any], *, as_text: bool) -> Iterator[Part]:
 def _result(
     observation: Observation, started: ToolCallStarted, written: list[Part], *, as_text: bool
 ) -> Iterator[Part]:
-    """Yield the parts of a result; JSON that is shown in a form to read is added to `written` as it is."""
+    """Yield the parts of a result; what is shown in a form to read is added to `written` as it is."""
     is_empty = True
     match observation:
         case WorkbenchObservation(stdout=stdout, stderr=stderr):
