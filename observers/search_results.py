@@ -11,12 +11,13 @@ from typing import Any, assert_never
 
 from core.observation import ToolCall, ToolResult
 from core.storage.files import Written
+from core.text import holds_unsafe
 from observers.base import Interest, ObserverContext, ObserverSpec, Outcome, moment_of, texts_of, total_of
 from observers.decoding.decode import Decoded, decode_texts
 from observers.decoding.urls import normal_forms, public_addresses
 from observers.output.saving import laid_out, save_once, unique_id, write_json, write_laid_out
 from observers.search.detect import UNREAD, Page, recognise
-from observers.search.rows import Rows, normalise
+from observers.search.rows import Rows, normalise, remove_controls, set_missing_sources
 from observers.search.sanitise import plain_text
 from observers.search.scope import Scope
 from observers.search.tool_names import Policy, is_multi_execute, policy_of, policy_of_call, short_name
@@ -133,6 +134,7 @@ def _save(
     addressed = [row for row in rows if row["url"] is not None]
     urls = [row["url"] for row in addressed]
     forms = normal_forms(urls)
+    set_missing_sources(addressed, forms)
     artifact = _artifact(page, found, decoded, result, moment) | {
         "results": rows,
         "url_count": len(set(urls)),
@@ -140,6 +142,10 @@ def _save(
         "rejected": found.rejected,
     }
     encoded = laid_out(artifact)
+    safe = encoded is not None and not holds_unsafe(encoded)
+    if not safe or (encoded is not None and b"\\u00" in encoded):
+        remove_controls(rows)
+        encoded = laid_out(artifact)
     clean = encoded is not None and context.workspace.redactor.finds_nothing(encoded)
     unique = unique_id(
         context,
@@ -166,7 +172,7 @@ def _save(
             )
         now = laid_out(artifact) if any(known) else encoded
         assert now is not None
-        return write_laid_out(context.workspace, path, now)
+        return write_laid_out(context.workspace, path, now, safe=safe)
 
     stem = scope.tool if _WORD.search(scope.tool.lower()) else "search"
     with context.ledger.saving():

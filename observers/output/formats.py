@@ -45,7 +45,7 @@ class ResultRow(TypedDict):
     """One search result, in the columns that every provider's results are brought into."""
 
     position: Annotated[int, Meta(description="The provider's rank, else the place in the list, from 1.")]
-    title: Annotated[str | None, Meta(description="One line, without HTML.")]
+    title: Annotated[str | None, Meta(description="One line, without HTML and control characters.")]
     url: Annotated[
         str | None,
         Meta(
@@ -53,7 +53,10 @@ class ResultRow(TypedDict):
             "row that has none."
         ),
     ]
-    source: Annotated[str | None, Meta(description="The publisher's or site's name.")]
+    source: Annotated[
+        str | None,
+        Meta(description="The journal's, publisher's or site's name, else the host of the URL."),
+    ]
     date: Annotated[
         _Date | None,
         Meta(
@@ -71,8 +74,8 @@ class ResultRow(TypedDict):
     extra: Annotated[
         dict[str, Any],
         Meta(
-            description="Every other field of the provider, unchanged; also the original of a date when it was "
-            "written otherwise."
+            description="Every other field of the provider, unchanged, but of long encoded data only its size; also "
+            "the original of a date when it was written otherwise."
         ),
     ]
     kind: NotRequired[

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from observers.decoding.truncated_json import CUT_OFF
 from observers.decoding.urls import are_web_urls, is_web_url
 from observers.search.dates.parse import iso_date
-from observers.search.sanitise import MAX_EXTRA_DEPTH, plain_texts, plain_value
+from observers.search.sanitise import LONGEST_DATA, MAX_EXTRA_DEPTH, is_encoded_data, plain_texts, plain_value
 
 __all__ = ["Plan", "rows_of_columns"]
 
@@ -33,7 +33,7 @@ _KNOWN = _SIMPLE | {list, dict}
 class Plan(NamedTuple):
     """The columns of objects with the same keys: the keys of each column, the best first, and the other keys.
 
-    `special` objects are clusters, or were cut off.
+    `citation` is the key of a text with authors, journal and year; `special` objects are clusters, or were cut off.
     """
 
     url: tuple[str, ...]
@@ -44,6 +44,7 @@ class Plan(NamedTuple):
     position: tuple[str, ...]
     extra: tuple[str, ...]
     special: bool
+    citation: str | None = None
 
 
 def rows_of_columns(
@@ -53,7 +54,7 @@ def rows_of_columns(
 
     `numbers` are their places in the list they come from, counted from 1.
     """
-    if plan.special or not plan.url:
+    if plan.special or plan.citation or not plan.url:
         return [None] * len(items)
     table = _Table(items, numbers, plan, now)
     rows: list[Item | None] = list(table.rows())
@@ -123,7 +124,7 @@ class _Table:
 
     def _titles(self) -> Sequence[str | None]:
         titles = self._texts(self._plan.title, one_line=True)
-        together = "\n".join(["", *map(str, titles)])
+        together = "\n".join(["", *filter(None, titles)])
         if any(f"\n{beginning}" in together for beginning in _RESOURCES):
             self.odd.update(
                 place
@@ -217,7 +218,7 @@ def _are_plain(values: list[Any]) -> bool:
     """Whether `plain_value` would not change any of `values`; checks them together, level by level."""
     for _ in range(MAX_EXTRA_DEPTH + 1):
         kinds = set(map(type, values))
-        if not kinds <= _KNOWN or (str in kinds and not _encodable(_only(values, str, kinds))):
+        if not kinds <= _KNOWN or (str in kinds and not _are_plain_texts(_only(values, str, kinds))):
             return False
         if float in kinds and not all(isfinite(value) for value in values if type(value) is float):
             return False
@@ -239,6 +240,13 @@ def _are_plain(values: list[Any]) -> bool:
 def _only(values: list[Any], kind: type, kinds: set[type]) -> list[Any]:
     """The values of one type, among values of the types `kinds`."""
     return values if len(kinds) == 1 else [value for value in values if type(value) is kind]
+
+
+def _are_plain_texts(texts: list[str]) -> bool:
+    """Whether texts encode as UTF-8, and none of them is data that somebody encoded as text."""
+    if max(map(len, texts)) > LONGEST_DATA and any(map(is_encoded_data, texts)):
+        return False
+    return _encodable(texts)
 
 
 def _encodable(texts: Iterable[str]) -> bool:

@@ -15,15 +15,29 @@ from observers.decoding.urls import is_web_url, repaired_url
 from observers.search.bulk_rows import Plan, rows_of_columns
 from observers.search.dates.parse import inferred_date, iso_date
 from observers.search.keys import DERIVED, FIELDS, IMAGE_URLS, NAME_KEYS, Field, fold
-from observers.search.sanitise import one_line, plain_text, plain_value
+from observers.search.sanitise import one_line, plain_text, plain_value, without_controls
 
-__all__ = ["Field", "Rows", "field_of", "is_resource_name", "normalise", "url_keys_of", "url_of"]
+__all__ = [
+    "Field",
+    "Rows",
+    "field_of",
+    "is_resource_name",
+    "normalise",
+    "remove_controls",
+    "set_missing_sources",
+    "url_keys_of",
+    "url_of",
+]
 
 _CACHED = 4096
 _SPECIAL = frozenset({"highlight", "stories", CUT_OFF, DERIVED})
 # The name of an entry in a service's database: `places/…`, or an entity's number in Wikidata.
 _RESOURCE = re.compile(r"(?:projects|places|folders|organizations|locations)/\S+|Q\d+")
 _MANY = 8
+_LONGEST_CITATION = 1000
+_CITATIONS = ("publicationinfo", "publication")
+_BETWEEN_PARTS = re.compile(r"\s+[-\u2013\u2014]\s+")
+_JOURNAL = re.compile(r"(?:(.+?)[,\s]+)?((?:1[5-9]|20)\d\d)")
 _TEXTS = ("rendered", "text", "#text")
 
 
@@ -151,6 +165,7 @@ def _plan_of_keys(keys: tuple[str, ...]) -> Plan:
         ranked = sorted(columns.get(column, ()), key=lambda candidate: candidate[0])
         return tuple(key for _, key in ranked)
 
+    citation = next((key for key in keys if fold(key) in _CITATIONS), None)
     return Plan(
         url=of(Field.URL),
         title=of(Field.TITLE),
@@ -160,6 +175,7 @@ def _plan_of_keys(keys: tuple[str, ...]) -> Plan:
         position=of(Field.POSITION),
         extra=tuple(extra),
         special=not _SPECIAL.isdisjoint(keys),
+        citation=citation,
     )
 
 
@@ -216,6 +232,8 @@ def _row(item: dict[str, Any], plan: Plan, url: str | None, number: int, now: da
     }
     if row["date"] is None and (day := _inferred(item, plan.date, now)):
         row |= {"date": day, "date_inferred": True}
+    if plan.citation is not None:
+        _cite(row, plan.citation, item[plan.citation])
     for key in plan.url:
         if item[key] != url:
             _keep(extra, key, item[key])
@@ -226,6 +244,34 @@ def _row(item: dict[str, Any], plan: Plan, url: str | None, number: int, now: da
     if DERIVED in item:
         row["derived"] = True
     return row
+
+
+def _cite(row: dict[str, Any], key: str, citation: Any) -> None:
+    """Take the journal and the year of a row from a line such as `A Ash, B Elm - Journal, 2019 - site.example`."""
+    line = citation.get("summary") if isinstance(citation, dict) else citation
+    parts = _BETWEEN_PARTS.split(line[:_LONGEST_CITATION]) if isinstance(line, str) else []
+    for part in parts[1:]:
+        if (found := _JOURNAL.fullmatch(part.strip())) is not None:
+            journal = found[1] or (parts[-1] if part is not parts[-1] else None)
+            row["source"] = one_line(journal) if journal else row["source"]
+            row["date"] = row["date"] or found[2]
+            _keep(row["extra"], key, citation)
+            return
+
+
+def set_missing_sources(rows: list[dict[str, Any]], forms: list[str]) -> None:
+    """Name the host of those rows that have no other source; `forms` are the normal forms of their URLs."""
+    for row, form in zip(rows, forms, strict=True):
+        if row["source"] is None:
+            host = form.split("/", 1)[0]
+            row["source"] = host.split("?", 1)[0] if "?" in host else host
+
+
+def remove_controls(rows: list[dict[str, Any]]) -> None:
+    """Remove from the texts of rows what steers a terminal or changes the direction of text."""
+    for row in rows:
+        for column in ("title", "source", "snippet"):
+            row[column] = without_controls(row[column])
 
 
 def _pick(item: dict[str, Any], keys: tuple[str, ...], extra: dict[str, Any], read: Any) -> Any:

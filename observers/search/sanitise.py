@@ -9,9 +9,20 @@ from typing import Any
 from core.toolkit.html_text import BLOCKS, separate
 from observers.decoding.truncated_json import CUT_OFF
 
-__all__ = ["one_line", "plain_text", "plain_texts", "plain_value"]
+__all__ = [
+    "LONGEST_DATA",
+    "MAX_EXTRA_DEPTH",
+    "is_encoded_data",
+    "one_line",
+    "plain_text",
+    "plain_texts",
+    "plain_value",
+    "without_controls",
+]
 
 MAX_EXTRA_DEPTH = 8
+LONGEST_DATA = 1000
+"""The most characters of base64 and the like that are kept in a value."""
 
 _ELEMENTS = (
     "a abbr address article aside b bdi bdo big blockquote br button caption center cite code col dd del "
@@ -38,6 +49,15 @@ _ENTITIES = (
     ("&#39;", "'"), ("&quot;", '"'), ("&nbsp;", "\u00a0"), ("&#x27;", "'"), ("&lt;", "<"), ("&gt;", ">")
 )  # fmt: skip
 _OTHER_ENTITY = re.compile(r"&(?!(?:lt|gt|quot|#39|#x27|nbsp|amp);)")
+_ENCODED = re.compile(r"data:[^,\s]{0,200},\S*|[A-Za-z0-9+/=_\r\n-]+")
+# Sequences that steer a terminal, other controls, and the marks that change the direction of text. Joiners stay: words
+# of some languages, and pictures, are written with them.
+_CONTROLS = re.compile(
+    r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?)"
+    r"|[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u200b\u200e\u200f\u2028-\u202e\u2060\u2066-\u2069\ufeff]"
+)
+# Hexadecimal numbers have hardly fewer.
+_FEWEST_CHARACTERS = 12
 _ASCII_BLANKS = ("\n", "\t", "\r", "\f", "\v", "  ")
 _ASCII = bytes(range(0x80))
 _OTHER_BLANKS = ("\u00a0", *map(chr, range(0x2002, 0x200B)), "\u202f", "\u205f", "\u3000")
@@ -131,9 +151,28 @@ def plain_texts(texts: list[str], *, one_line: bool) -> list[str]:
     return plain
 
 
+def without_controls(text: str | None) -> str | None:
+    """The text without sequences for terminals, controls and marks of direction; None if nothing is left."""
+    return (_CONTROLS.sub("", text).strip() if text is not None else None) or None
+
+
+def is_encoded_data(text: str) -> bool:
+    """Whether a long text is data in base64 or a like form, which says nothing to a reader."""
+    return (
+        len(text) > LONGEST_DATA
+        and len(set(text[:LONGEST_DATA])) >= _FEWEST_CHARACTERS
+        and _ENCODED.fullmatch(text) is not None
+    )
+
+
 def plain_value(value: Any, depth: int = 0) -> Any:
-    """A copy of a provider's value that any strict JSON encoder accepts: finite numbers, valid text, limited depth."""
+    """A copy of a provider's value that any strict JSON encoder accepts: finite numbers, valid text, limited depth.
+
+    Data that is encoded as a long text is replaced by its size.
+    """
     match value:
+        case str() if is_encoded_data(value):
+            return f"[{len(value):,} characters of encoded data]"
         case str():
             return value if value.isascii() else _without_surrogates(value)
         case bool() | int() | None:

@@ -68,7 +68,7 @@ SHAPES: dict[str, tuple[str, Any, dict[str, list[Row]]]] = {
     "pictures that a page holds": (
         "lens__visual_search",
         {"data": {"value": [{"name": "Pie", "thumbnailUrl": ICON, "contentUrl": ICON, "hostPageUrl": A}]}},
-        {"images": [("Pie", A, None, None)]},
+        {"images": [("Pie", A, "one.example", None)]},
     ),
     "jobs with the time they were posted": (
         "serpapi__search",
@@ -136,12 +136,17 @@ SHAPES: dict[str, tuple[str, Any, dict[str, list[Row]]]] = {
                 ]
             }
         },
-        {"scholar": [("On bread", A, "Journal of Bread", "2022-07-26"), ("On oats", B, None, "2019-03")]},
+        {
+            "scholar": [
+                ("On bread", A, "Journal of Bread", "2022-07-26"),
+                ("On oats", B, "two.example", "2019-03"),
+            ]
+        },
     ),
     "works recognised by their fields": (
         "library__search_works",
         {"results": [{"id": A, "doi": None, "title": "On rye", "publication_year": 2024, "authorships": []}]},
-        {"scholar": [("On rye", A, None, "2024")]},
+        {"scholar": [("On rye", A, "one.example", "2024")]},
     ),
     "patents": (
         "serpapi__search",
@@ -164,7 +169,7 @@ SHAPES: dict[str, tuple[str, Any, dict[str, list[Row]]]] = {
     "a product within its content": (
         "shop__search",
         {"results": [{"content": {"url": A, "title": "Mixer", "price": 8.12}, "url": A, "page": 1}]},
-        {"web": [("Mixer", A, None, None)]},
+        {"web": [("Mixer", A, "one.example", None)]},
     ),
     "products on sites": (
         "serpapi__search",
@@ -184,7 +189,7 @@ SHAPES: dict[str, tuple[str, Any, dict[str, list[Row]]]] = {
                 {"title": "Three"},
             ]
         },
-        {"local": [("One", A, None, None)]},
+        {"local": [("One", A, "one.example", None)]},
     ),
     "features of one page": (
         "dataforseo__serp_organic_live",
@@ -204,9 +209,9 @@ SHAPES: dict[str, tuple[str, Any, dict[str, list[Row]]]] = {
             ]
         },
         {
-            "web": [("Ovens", A, None, None)],
-            "videos": [("Film", C, None, None)],
-            "jobs": [("Baker", B, None, "2026-03-06")],
+            "web": [("Ovens", A, "one.example", None)],
+            "videos": [("Film", C, "three.example", None)],
+            "jobs": [("Baker", B, "two.example", "2026-03-06")],
         },
     ),
     "the menu of a page": (
@@ -216,7 +221,7 @@ SHAPES: dict[str, tuple[str, Any, dict[str, list[Row]]]] = {
             "organic": [{"title": "One", "link": A, "description": "x"}],
             "related": [{"items": [{"text": "more", "link": C}]}],
         },
-        {"web": [("One", A, None, None)]},
+        {"web": [("One", A, "one.example", None)]},
     ),
     "events with a day but no year": (
         "serpapi__search",
@@ -233,12 +238,12 @@ SHAPES: dict[str, tuple[str, Any, dict[str, list[Row]]]] = {
                 {"title": "Market", "link": B, "date": {"start_date": "Nov 22, 2025"}, "address": ["Square"]},
             ],
         },
-        {"events": [("Fair", A, "Hall", None), ("Market", B, None, "2025-11-22")]},
+        {"events": [("Fair", A, "Hall", None), ("Market", B, "two.example", "2025-11-22")]},
     ),
     "videos recognised by the server's name": (
         "youtube__search",
         {"items": [{"url": A, "duration": "PT1M", "title": "Film", "published": "3 weeks ago · 12K views"}]},
-        {"videos": [("Film", A, None, "2026-02-17")]},
+        {"videos": [("Film", A, "one.example", "2026-02-17")]},
     ),
 }
 
