@@ -12,24 +12,16 @@ from opentelemetry.trace import NonRecordingSpan, Span, SpanContext, SpanKind, T
 from core.events import types as ev
 from core.events.codec import to_json
 from core.telemetry.http import ServiceRequest
-from core.telemetry.spans.content import Content, Conversation, Part
+from core.telemetry.spans.content import Content, Conversation
 from core.telemetry.spans.conventions import SUBAGENT_CALL, Labels, facts_of_span, named
 from core.telemetry.spans.log_lines import log_line_of
 from core.telemetry.spans.maker import SpanMaker
-from core.telemetry.spans.turns import ModelTurn, SubagentTurns
+from core.telemetry.spans.turns import Agent
 
 __all__ = ["SpanTree"]
 
 _KEPT_CALLS = 1_000
 _KEPT_THINKING = 64
-
-
-@dataclass
-class _Turn:
-    """One turn of the main agent, and its open span."""
-
-    span: Span
-    model: ModelTurn
 
 
 @dataclass
@@ -77,16 +69,12 @@ class SpanTree:
         # The session's span must be the first.
         self._early: list[ServiceRequest] = []
         self._query: tuple[str, Span, int] | None = None
-        self._turn: _Turn | None = None
-        self._turns = 0
-        self._subagents = SubagentTurns(content)
-        # What the model has not read yet, as parts of messages.
-        self._unread: list[Part] = []
+        self._agent = Agent()
+        # Those that work at the same time, by the calls that started them.
+        self._subagents: dict[str, Agent] = {}
         self._model = ""
         self._has_simple_path = False
         self._conversation = Conversation(content)
-        # When the model had everything for its next turn.
-        self._ready_at = 0
         self._calls: dict[str, _Call] = {}
         self._ended: OrderedDict[str, SpanContext] = OrderedDict()
         self._thinking: OrderedDict[str, list[str]] = OrderedDict()
@@ -198,23 +186,23 @@ class SpanTree:
         span = self._spans.start("query", self._session, now, query_id=event.query_id, text=event.text)
         span.set_attributes(self._content.input(event.text))
         self._query = (event.query_id, span, now)
-        self._ready_at = now
+        self._agent.ready_at = now
         self._has_simple_path = False
-        self._unread.clear()
+        self._agent.unread.clear()
         self._add_unread(event.prompt or event.text)
         self._conversation.on_query(event.text)
         self._spans.log("query_started", span, now, query_id=event.query_id, query=event.text)
 
     def _add_unread(self, text: str) -> None:
         if self._content.included:
-            self._unread.append(self._content.text_part(text))
+            self._agent.unread.append(self._content.text_part(text))
 
     def _end_query(self, event: ev.QueryFinished) -> None:
         if self._query is None or self._query[0] != event.query_id:
             return
         _, span, began = self._query
         ended = began + int(event.duration_ms * 1_000_000)
-        self._end_turn(ended)
+        self._agent.end_turn(ended)
         self._end_subagents()
         self._query = None
         usage = event.usage
@@ -236,7 +224,7 @@ class SpanTree:
             call.span.set_attributes(named(error="cancelled"))
             call.span.end(now)
         self._calls.clear()
-        self._end_turn(now)
+        self._agent.end_turn(now)
         if self._query is not None:
             self._query[1].end(now)
             self._query = None
@@ -245,48 +233,30 @@ class SpanTree:
 
     def _turn_of(self, message_id: str | None, now: int, number: int | None = None) -> Span | None:
         """The turn of a message or a call of the main agent: the open one, or a new one."""
-        turn = self._turn
+        agent, turn = self._agent, self._agent.turn
         if turn is not None and (
-            (number is not None and number <= turn.model.number)
-            or (message_id is not None and turn.model.message_id in {None, message_id})
+            (number is not None and number <= agent.turns)
+            or (message_id is not None and turn.message_id in {None, message_id})
         ):
-            turn.model.message_id = turn.model.message_id or message_id
+            turn.message_id = turn.message_id or message_id
             return turn.span
         if self._query is None:
             return None
-        begins = min(self._ready_at or now, now)
-        self._end_turn(begins)
-        self._turns = number if number is not None else self._turns + 1
-        span = self._spans.start(
-            f"conversation_iteration_{self._turns}",
-            self._query[1],
-            begins,
-            iteration=self._turns,
-            query_id=self._query[0],
-        )
-        model = ModelTurn(
-            self._turns,
-            begins,
-            self._content,
-            self._unread,
-            requested_model="" if self._has_simple_path else self._model,
-            message_id=message_id,
-        )
-        self._unread = []
-        self._turn = _Turn(span, model)
+        query_id, query, _ = self._query
+        begins = min(agent.ready_at or now, now)
+        agent.end_turn(begins)
+        agent.turns = number if number is not None else agent.turns + 1
+        name = f"conversation_iteration_{agent.turns}"
+        span = self._spans.start(name, query, begins, iteration=agent.turns, query_id=query_id)
+        model = "" if self._has_simple_path else self._model
+        agent.begin_turn(span, begins, self._content, message_id=message_id, requested_model=model)
         return span
-
-    def _end_turn(self, now: int) -> None:
-        if self._turn is not None:
-            self._turn.span.set_attributes(self._turn.model.attributes)
-            self._turn.span.end(now)
-            self._turn = None
 
     def _count_tokens(self, event: ev.TokensSpent, now: int) -> None:
         if event.parent_tool_use_id is not None:
             self._on_subagent(event.parent_tool_use_id, event, now)
-        elif self._turn_of(event.message_id, now) is not None and self._turn is not None:
-            self._turn.model.on_event(event, now)
+        elif self._turn_of(event.message_id, now) is not None and self._agent.turn is not None:
+            self._agent.turn.on_event(event, now)
 
     def _on_thinking(self, event: ev.ThinkingDelta, now: int) -> None:
         if event.parent_tool_use_id is not None:
@@ -302,9 +272,9 @@ class SpanTree:
     def _end_message(self, event: ev.MessageFinished, now: int) -> None:
         if event.parent_tool_use_id is None:
             parent = self._turn_of(event.message_id, now)
-            self._ready_at = now
-            if self._turn is not None:
-                self._turn.model.on_event(event, now)
+            self._agent.ready_at = now
+            if self._agent.turn is not None:
+                self._agent.turn.on_event(event, now)
         else:
             parent = self._call_or_current(event.parent_tool_use_id)
             self._on_subagent(event.parent_tool_use_id, event, now)
@@ -324,13 +294,13 @@ class SpanTree:
             return found.span
         if ended := self._ended.get(tool_use_id or ""):
             return NonRecordingSpan(ended)
-        return self._turn.span if self._turn is not None else self._query_span
+        return self._agent.turn.span if self._agent.turn is not None else self._query_span
 
     def _start_call(self, event: ev.ToolCallStarted, now: int) -> None:
         if event.parent_tool_use_id is None:
             parent = self._turn_of(None, now, event.iteration) or self._query_span
-            if self._turn is not None:
-                self._turn.model.on_event(event, now)
+            if self._agent.turn is not None:
+                self._agent.turn.on_event(event, now)
         else:
             parent = self._call_or_current(event.parent_tool_use_id)
             self._on_subagent(event.parent_tool_use_id, event, now)
@@ -360,7 +330,9 @@ class SpanTree:
 
     def _begin_subagent(self, event: ev.SubagentStarted, now: int) -> None:
         call = self._calls.get(event.tool_use_id)
-        self._subagents.begin(event.tool_use_id, event.name, call.prompt if call is not None else "", now)
+        prompt = call.prompt if call is not None and self._content.included else ""
+        unread = [self._content.text_part(prompt)] if prompt else []
+        self._subagents[event.tool_use_id] = Agent(event.name, ready_at=now, unread=unread)
         if call is not None:
             call.span.set_attributes(
                 facts_of_span(SUBAGENT_CALL) | named(agent=self._content.short(event.name))
@@ -369,27 +341,38 @@ class SpanTree:
     def _on_subagent(
         self, parent: str, event: ev.MessageFinished | ev.ToolCallStarted | ev.TokensSpent, now: int
     ) -> None:
-        self._end_subagent_turn(parent, self._subagents.on_event(parent, event, now))
+        """Handle a piece of a sub-agent's message: they come with their tokens, and the next message ends the turn."""
+        agent = self._subagents.setdefault(parent, Agent(ready_at=now))
+        open_message = agent.turn.message_id if agent.turn is not None else None
+        if isinstance(event, ev.TokensSpent) and open_message != event.message_id:
+            agent.end_turn()
+            agent.turns += 1
+            begins = min(agent.ready_at, now)
+            span = self._spans.start(
+                f"subagent_iteration_{agent.turns}", self._call_or_current(parent), begins
+            )
+            agent.begin_turn(span, begins, self._content, message_id=event.message_id)
+            agent.ready_at = now
+        if agent.turn is not None:
+            agent.turn.on_event(event, now)
+            agent.ready_at = max(agent.ready_at, now)
 
     def _end_subagents(self) -> None:
-        for parent, turn in self._subagents.end_all():
-            self._end_subagent_turn(parent, turn)
+        for parent in list(self._subagents):
+            self._end_subagent(parent)
 
-    def _end_subagent_turn(self, parent: str, turn: ModelTurn | None) -> None:
-        if turn is not None:
-            name = f"subagent_iteration_{turn.number}"
-            span = self._spans.start(name, self._call_or_current(parent), turn.began)
-            span.set_attributes(turn.attributes)
-            span.end(turn.ended)
+    def _end_subagent(self, parent: str) -> None:
+        if (agent := self._subagents.pop(parent, None)) is not None:
+            agent.end_turn()
 
     def _end_call(self, event: ev.ToolCallFinished, now: int) -> None:
         call = self._calls.get(event.tool_use_id)
         if call is None:
             return
-        self._end_subagent_turn(event.tool_use_id, self._subagents.end(event.tool_use_id))
+        self._end_subagent(event.tool_use_id)
         del self._calls[event.tool_use_id]
         span, began = call.span, call.began
-        self._ready_at = max(self._ready_at, now)
+        self._agent.ready_at = max(self._agent.ready_at, now)
         found = event.observation
         self._add_result(call, event, now)
         is_error = event.status != "success"
@@ -417,9 +400,10 @@ class SpanTree:
         call.span.set_attributes(self._content.result(text))
         part = self._content.result_part(event.tool_use_id, text or event.status)
         if call.parent is None:
-            self._unread.append(part)
-        else:
-            self._subagents.on_result(call.parent, part, now)
+            self._agent.unread.append(part)
+        elif (agent := self._subagents.get(call.parent)) is not None:
+            agent.ready_at = max(agent.ready_at, now)
+            agent.unread.append(part)
 
 
 def _unpriced(event: ev.QueryFinished | ev.SessionFinished) -> dict[str, Any]:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
+
+from opentelemetry.trace import Span
 
 from core.events.types import MessageFinished, TokensSpent, ToolCallStarted, Usage
 from core.telemetry.spans.content import Content, Part
 from core.telemetry.spans.conventions import Value, facts_of_tokens, named
 
-__all__ = ["ModelTurn", "SubagentTurns"]
+__all__ = ["Agent", "ModelTurn"]
 
 
 @dataclass
@@ -17,6 +18,7 @@ class ModelTurn:
     """One turn of the main agent or of a sub-agent.
 
     Attributes:
+        span: its span.
         began: nanoseconds since the epoch, when the model had everything for the turn.
         ended: when the last piece of its message was there.
         read: what it had not read before, as parts of messages.
@@ -24,7 +26,7 @@ class ModelTurn:
         agent: the name of the sub-agent; empty for the main agent, and if it is not known.
     """
 
-    number: int
+    span: Span
     began: int
     content: Content
     read: list[Part] = field(default_factory=list)
@@ -76,70 +78,44 @@ class ModelTurn:
 
 
 @dataclass
-class _Subagent:
+class Agent:
+    """An agent that works: the main one, or a sub-agent.
+
+    Attributes:
+        name: the name of the sub-agent; empty for the main agent, and if it is not known.
+        turns: how many turns there were, also that of now.
+        ready_at: when it had everything for its next turn.
+        unread: what it has not read yet, as parts of messages.
+        turn: its open turn.
+    """
+
     name: str = ""
     turns: int = 0
     ready_at: int = 0
-    read: list[Part] = field(default_factory=list)
+    unread: list[Part] = field(default_factory=list)
     turn: ModelTurn | None = None
 
+    def begin_turn(
+        self, span: Span, began: int, content: Content, *, message_id: str | None, requested_model: str = ""
+    ) -> None:
+        """Begin a turn, with what was not read before."""
+        self.turn = ModelTurn(
+            span,
+            began,
+            content,
+            self.unread,
+            requested_model=requested_model,
+            agent=self.name,
+            message_id=message_id,
+        )
+        self.unread = []
 
-class SubagentTurns:
-    """The turns of the sub-agents that work at the same time, each by the id of the call that started it.
-
-    The pieces of a sub-agent's message come with their tokens; the next message, or the end of the sub-agent, ends the
-    turn.
-    """
-
-    def __init__(self, content: Content) -> None:
-        self._content = content
-        self._working: dict[str, _Subagent] = {}
-
-    def begin(self, parent: str, name: str, prompt: str, now: int) -> None:
-        """Handle the start of a sub-agent with its prompt."""
-        read = [self._content.text_part(prompt)] if prompt and self._content.included else []
-        self._working[parent] = _Subagent(name, ready_at=now, read=read)
-
-    def on_result(self, parent: str, part: Part, now: int) -> None:
-        """Handle the result of a call of a sub-agent."""
-        if (found := self._working.get(parent)) is not None:
-            found.ready_at = max(found.ready_at, now)
-            found.read.append(part)
-
-    def on_event(
-        self, parent: str, event: MessageFinished | ToolCallStarted | TokensSpent, now: int
-    ) -> ModelTurn | None:
-        """Handle a piece of a message; gives the turn that it ends."""
-        found = self._working.setdefault(parent, _Subagent(ready_at=now))
-        over = None
-        if isinstance(event, TokensSpent) and (
-            found.turn is None or found.turn.message_id != event.message_id
-        ):
-            over, found.turns = found.turn, found.turns + 1
-            found.turn = ModelTurn(
-                found.turns,
-                min(found.ready_at, now),
-                self._content,
-                found.read,
-                agent=found.name,
-                message_id=event.message_id,
-            )
-            found.read, found.ready_at = [], now
-        if found.turn is not None:
-            found.turn.on_event(event, now)
-            found.ready_at = max(found.ready_at, now)
-        return over
-
-    def end(self, parent: str) -> ModelTurn | None:
-        """Handle the end of a sub-agent; gives the turn that it ends."""
-        found = self._working.pop(parent, None)
-        return found.turn if found is not None else None
-
-    def end_all(self) -> Iterator[tuple[str, ModelTurn]]:
-        """Handle the end of all sub-agents; gives the turns that it ends, each with the call of the sub-agent."""
-        for parent in list(self._working):
-            if (turn := self.end(parent)) is not None:
-                yield parent, turn
+    def end_turn(self, now: int | None = None) -> None:
+        """End the open turn, now or when its last piece was there."""
+        if self.turn is not None:
+            self.turn.span.set_attributes(self.turn.attributes)
+            self.turn.span.end(self.turn.ended if now is None else now)
+            self.turn = None
 
 
 def _sum(one: Usage, other: Usage) -> Usage:
