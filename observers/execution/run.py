@@ -120,17 +120,18 @@ def planned_run(observer: Observer, result: ToolResult) -> Run | None:
 
     The run has an `error` already if the observer's `wants` raised or returned something that is no answer.
     """
-    run = Run(observer.name, result.call.name, result.call.tool_use_id)
+    interest, problem = Interest.SURE, None
     try:
         interest = _interest_of(observer, result.call)
         wants_result = getattr(observer, "wants_result", None)
         if not interest and wants_result is not None and wants_result(result):
             interest = Interest.SURE
     except ObserverError as error:
-        run.error = str(error)
-        return run
-    run.curious = interest is Interest.CURIOUS
-    return run if interest else None
+        problem = str(error)
+    if not interest:
+        return None
+    curious = interest is Interest.CURIOUS
+    return Run(observer.name, result.call.name, result.call.tool_use_id, curious, error=problem)
 
 
 def _interest_of(observer: Observer, call: ToolCall) -> Interest:
