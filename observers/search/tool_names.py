@@ -37,37 +37,42 @@ class Policy(Enum):
 
 _BOUNDARY = re.compile(r"[^A-Za-z0-9]+|(?<=[a-z0-9])(?=[A-Z])")
 _ENGINES = word_set(
-    "serp serpapi serper tavily exa brave duckduckgo ddg searxng searx perplexity kagi linkup websearch newsapi gnews "
-    "serply zenserp searchapi dataforseo bocha metaso sogou valueserp scaleserp serpstack search1api valyu newsdata "
-    "mediastack newscatcher gdelt"
+    "serp serpapi serper tavily exa brave duckduckgo ddg searxng searx perplexity kagi linkup websearch newsapi "
+    "gnews serply zenserp searchapi dataforseo bocha metaso sogou valueserp scaleserp serpstack search1api valyu "
+    "newsdata mediastack newscatcher gdelt"
 )
 _COMPANIES = word_set("google bing baidu yandex naver yahoo")
 """Search engines that are as well the names of companies with many other tools."""
 _SEARCHES = word_set("search searches searching serp websearch aisearch")
 _ASKS = word_set("query find lookup results")
 _WEB = word_set("web internet online websearch www")
+_DOCUMENTATION = word_set("documentation")
 _NATIVE_SEARCH = frozenset({"WebSearch"})
 _MAIL_AND_FILES = word_set(
-    "gmail mail mails email emails outlook imap inbox message messages thread threads slack slackbot discord "
-    "discordbot telegram teams whatsapp calendar event contact contacts gcal gcalendar googlecalendar note notes "
-    "file files folder folders filesystem directory drive dropbox box sharepoint gdrive onedrive sheets slides "
-    "spreadsheet spreadsheets googledocs googledrive googlesheets googleslides googletasks googlephotos workspace "
-    "notion confluence airtable coda evernote obsidian memory remember"
+    "gmail mail mails email emails outlook imap inbox message messages imessage thread threads chats conversation "
+    "conversations slack slackbot discord discordbot telegram teams whatsapp ms365 m365 office365 meeting "
+    "meetings granola fireflies gong calendar event contact contacts gcal gcalendar googlecalendar note notes "
+    "file files folder folders filesystem directory desktop drive dropbox box sharepoint gdrive onedrive sheets "
+    "slides spreadsheet spreadsheets googledocs googledrive googlesheets googleslides googletasks googlephotos "
+    "workspace notion confluence coda evernote obsidian memory memories mem0 openmemory graphiti nodes entities "
+    "remember"
 )
 _CODE_AND_TASKS = word_set(
-    "code repo repos repository repositories github gitlab bitbucket commit commits issue issues pull branch "
-    "jira linear asana trello todo todoist task tasks monday clickup ticket tickets figma miro"
+    "code git repo repos repository repositories github gitlab bitbucket sourcegraph grep ripgrep pattern symbol "
+    "symbols commit commits issue issues pull branch jira linear asana trello todo todoist task tasks monday "
+    "clickup wrike basecamp smartsheet ticket tickets figma miro"
 )
 _DATABASES = word_set(
     "database databases db sql soql postgres postgresql pg mysql mariadb sqlite mssql bigquery googlebigquery "
-    "snowflake redshift athena databricks clickhouse duckdb dynamodb mongo mongodb redis supabase neon firestore "
-    "neo4j cypher elasticsearch opensearch qdrant pinecone chroma weaviate milvus table tables row rows column columns "
-    "record records dataset datasets"
+    "snowflake redshift athena databricks clickhouse duckdb dynamodb mongo mongodb redis firestore neo4j cypher "
+    "airtable baserow nocodb elastic elasticsearch opensearch algolia meilisearch typesense solr qdrant pinecone "
+    "chroma weaviate milvus table tables row rows column columns record records"
 )
 _BUSINESS = word_set(
-    "crm hubspot salesforce pipedrive zoho attio apollo intercom freshdesk zendesk stripe quickbooks xero netsuite "
-    "customer customers account accounts invoice invoices sentry datadog grafana pagerduty posthog amplitude mixpanel "
-    "newrelic splunk logs errors incident incidents alerts metrics"
+    "crm hubspot salesforce dynamics365 pipedrive zoho attio apollo intercom freshdesk freshservice zendesk "
+    "gorgias helpscout servicenow workday stripe quickbooks xero netsuite mailchimp klaviyo brevo activecampaign "
+    "customer customers account accounts invoice invoices ads analytics sentry datadog grafana pagerduty posthog "
+    "amplitude mixpanel newrelic splunk logs errors incident incidents alerts metrics"
 )
 _PRIVATE = _MAIL_AND_FILES | _CODE_AND_TASKS | _DATABASES | _BUSINESS
 """What the results are no pages of the web of, in the name of a tool or its server."""
@@ -160,8 +165,8 @@ def policy_of(name: str) -> Policy:
 
 
 def _search_by_name(own: frozenset[str], server: frozenset[str]) -> Policy:
-    """Judge a tool whose own name has a word for searching."""
-    if own & _WEB:
+    """Judge a tool whose own name has a word for searching: for the web or a documentation, whatever else it has."""
+    if own & (_WEB | _DOCUMENTATION):
         return Policy.SEARCH
     private = _private(own, server)
     if own & private:
