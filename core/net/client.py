@@ -18,6 +18,7 @@ from functools import partial
 import httpx
 
 from core.errors import ConnectionFailed, FetchRefused
+from core.events import units
 from core.net.addresses import Routes, parse_endpoints
 from core.net.bodies import Inflater, content_type, declared_encoding
 from core.net.dialer import GuardedBackend, Resolver, guarded_transport, resolve_host
@@ -280,7 +281,7 @@ class Fetcher:
         limit = self._max_bytes * (_PDF_FACTOR if may_be_pdf else 1)
         if length.isascii() and length.isdecimal() and int(length[:18]) > limit:
             raise FetchRefused(
-                f"its body is larger than {limit} bytes; choose another source", code="too_large"
+                f"its body is larger than {units.size(limit)}; choose another source", code="too_large"
             )
 
     async def _read_robots(self, target: _Target, deadline: _Deadline) -> str:

@@ -38,7 +38,8 @@ def send_pages(
     """Send the properties of a PDF file, then the text of each of the first pages as soon as it is extracted.
 
     The first part has `pages`, `title`, `author` and `date`, or `error` if the file is protected by a password. The
-    others have `text`. At most `most` pages are read, and none after so many characters.
+    others have `text`, and `failed` if that only says why there is none. At most `most` pages are read, and none after
+    so many characters.
 
     Raises:
         PdfReadError: the file is damaged or is not a PDF.
@@ -57,13 +58,14 @@ def send_pages(
     count = len(reader.pages)
     send({"pages": count, **_properties(reader.metadata)})
     for number in range(min(count, most)):
+        failed = False
         try:
             text = reader.pages[number].extract_text()
         except MemoryError:
             raise
         except Exception as error:
-            text = f"(this page cannot be read: {type(error).__name__})"
-        send({"text": text[:_MAX_PAGE_CHARACTERS].encode("utf-8", "replace").decode()})
+            text, failed = f"(this page cannot be read: {type(error).__name__})", True
+        send({"text": text[:_MAX_PAGE_CHARACTERS].encode("utf-8", "replace").decode(), "failed": failed})
         characters -= len(text)
         if characters <= 0:
             return
@@ -103,6 +105,8 @@ def article_of(parts: Sequence[dict[str, Any]], problem: str = "") -> Extracted:
         raise NotReadable(
             "the PDF is protected by a password; look for another copy or a web page of it", "pdf_encrypted"
         )
+    if len(parts) > 1 and all(part.get("failed") for part in parts[1:]):
+        problem, parts = "none of its pages can be read", parts[:1]
     if len(parts) < 2 and problem:
         raise NotReadable(
             f"the PDF is too complex to be read ({problem}); choose another source", "too_complex"

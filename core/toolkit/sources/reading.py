@@ -15,12 +15,14 @@ from core.errors import UniversalAgentError
 from core.text import clean_line, middle_truncate
 from core.toolkit.articles import count_words, visible
 from core.toolkit.extract import Extracted, NotReadable
+from core.toolkit.sources.feed import is_feed, is_json_feed
 from core.toolkit.sources.obstacles import REASONS
+from core.toolkit.sources.pdf import article_of
+from core.toolkit.sources.web_page import Document, ReadPage, completed, fenced
 
 if TYPE_CHECKING:
     from core.concurrency.conversions import Conversions
     from core.net.client import Page
-    from core.toolkit.sources.web_page import ReadPage
 
 __all__ = ["read_page"]
 
@@ -50,14 +52,12 @@ async def read_page(
     kind = _kind_of(page)
     if kind in {"text", "json", "xml"} and page.encoding:
         text = page.text
-        return _checked(
-            Extracted(text if kind == "text" or not text.strip() else f"```{kind}\n{text.strip()}\n```")
-        )
+        return _checked(Extracted(text if kind == "text" else fenced(text, kind)))
     found = await in_thread(partial(_read, conversions, page, kind))
     if found.version is not None and fetch is not None:
         better = await _other_version(found, conversions, fetch)
         if better is not None:
-            return _checked(better)
+            return better
     if found.obstacle is not None:
         raise NotReadable(REASONS[found.obstacle], found.obstacle)
     return _checked(found.article)
@@ -71,9 +71,6 @@ def _checked(found: Extracted) -> Extracted:
 
 
 def _kind_of(page: Page) -> str:
-    # Its libraries are slow to import, and most sessions crawl no page.
-    from core.toolkit.sources.feed import is_feed, is_json_feed
-
     if is_feed(page.body, page.media_type):
         return "feed"
     if page.media_type in HTML_TYPES or not page.media_type:
@@ -87,25 +84,19 @@ async def _other_version(
     found: ReadPage, conversions: Conversions, fetch: Callable[[str], Awaitable[Page]]
 ) -> Extracted | None:
     """The text of another version of a page, if it can be read and has more text."""
-    from core.toolkit.sources.web_page import completed
-
     assert found.version is not None
     try:
-        page = await fetch(found.version)
-        if page.media_type not in HTML_TYPES:
-            return None
-        other = await in_thread(partial(_read, conversions, page, "html"))
+        other = await read_page(await fetch(found.version), conversions)
     except UniversalAgentError as error:
         logger.info("another version of a page was not read: %s", clean_line(str(error), 300))
         return None
-    if other.obstacle is not None or count_words(other.article.text) <= count_words(found.article.text):
+    if count_words(other.text) <= count_words(found.article.text):
         return None
-    return completed(other.article, found.article)
+    return completed(other, found.article)
 
 
 def _read(conversions: Conversions, page: Page, kind: str, stop: Stop) -> ReadPage:
     from core.concurrency.conversions import ConversionFailed, TooComplex
-    from core.toolkit.sources.web_page import Document, ReadPage
 
     argument = msgspec.to_builtins(
         Document(page.body, page.encoding, page.final_url, kind), builtin_types=(bytes,)
@@ -132,7 +123,6 @@ def _read(conversions: Conversions, page: Page, kind: str, stop: Stop) -> ReadPa
 
 def _read_pdf(conversions: Conversions, page: Page, stop: Stop) -> Extracted:
     from core.concurrency.conversions import ConversionFailed, TooComplex
-    from core.toolkit.sources.pdf import article_of
 
     parts: list[Any] = []
     problem = ""

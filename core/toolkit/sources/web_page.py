@@ -18,7 +18,7 @@ from core.toolkit.sources.versions import other_version
 if TYPE_CHECKING:
     from core.concurrency.worker_child import TaskContext
 
-__all__ = ["Document", "ReadPage", "completed", "convert_in_child", "read_html", "read_in_child"]
+__all__ = ["Document", "ReadPage", "completed", "convert_in_child", "fenced", "read_html", "read_in_child"]
 
 # Below this, a page is asked for its data and its other versions.
 _THIN = 50
@@ -65,19 +65,20 @@ def _read(document: Document) -> ReadPage:
     match document.kind:
         case "feed":
             feed = xml_feed(text, document.url)
-            return ReadPage(feed or Extracted(_fenced(text, "xml")))
+            return ReadPage(feed or Extracted(fenced(text, "xml")))
         case "feed_json":
             feed = json_feed(text, document.url)
-            return ReadPage(feed or Extracted(_fenced(text, "json")))
+            return ReadPage(feed or Extracted(fenced(text, "json")))
         case "xml" | "json":
-            return ReadPage(Extracted(_fenced(text, document.kind)))
+            return ReadPage(Extracted(fenced(text, document.kind)))
         case "text":
             return ReadPage(Extracted(text))
         case _:
             return read_html(text, document.url)
 
 
-def _fenced(text: str, language: str) -> str:
+def fenced(text: str, language: str) -> str:
+    """Return a text as a block of code; empty if it is."""
     return f"```{language}\n{text.strip()}\n```" if text.strip() else ""
 
 

@@ -267,13 +267,21 @@ async def test_another_version_of_a_page_without_text_is_read_by_the_same_rules(
         "/redirect-amp": shell("/inward"),
         "/listed-amp": shell("https://listed.example/story/1"),
         "/chain": shell("/good"),
+        "/moved": (200, "text/html", b'<meta http-equiv="refresh" content="0;url=/report">Moved'),
+        "/report": (
+            200,
+            "application/pdf",
+            pdf_file(["The text of the report is in a PDF."], Title="A report"),
+        ),
         "/picture-amp": shell("/picture"),
         "/gone-amp": shell("/gone"),
     }
     paths = sorted(path for path in site.pages if path.endswith("-amp"))
-    answer = await _crawl(context, [f"{HOST}{path}" for path in ("/good", "/chain", *paths)])
-    (article,) = answer["articles"]
-    assert (article["title"], article["url"]) == ("Chip story 4", f"{HOST}/good")
+    answer = await _crawl(context, [f"{HOST}{path}" for path in ("/good", "/moved", "/chain", *paths)])
+    assert [(article["title"], article["url"]) for article in answer["articles"]] == [
+        ("Chip story 4", f"{HOST}/good"),
+        ("A report", f"{HOST}/moved"),
+    ]
     assert [each["reason"] for each in answer["failed"]] == ["javascript"] * (len(paths) + 1)
     assert (site.hits["/private/memo"], site.hits["/latest"], site.hits["/story/1"]) == (0, 0, 0)
     # The page in the chain, whose other version it is, leads no further.

@@ -82,6 +82,9 @@ def test_a_damaged_one_and_one_that_takes_too_long_are_refused() -> None:
         parts_of(b"%PDF-1.7\n%binary")
     with pytest.raises(NotReadable, match="is damaged; look for"):
         article_of([])
+    damaged = pdf_file([LINES]).replace(b"/Length", b"/Filter /NoSuchFilter /Length")
+    with pytest.raises(NotReadable, match="none of its pages can be read"):
+        article_of(parts_of(damaged))
     with pytest.raises(NotReadable, match="too complex") as caught:
         article_of([], "it takes longer than 20 s")
     assert caught.value.reason == "too_complex"
