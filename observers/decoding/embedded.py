@@ -68,9 +68,10 @@ def find_documents(body: str) -> Documents:
             value, end, is_whole = _salvage(body, first, error)
             if value is None:
                 found.unreadable = found.unreadable or first == 0
+                failures += 1
             else:
                 found.truncated = found.truncated or not is_whole
-            cuts += 1
+                cuts += 1
         except ValueError:
             position, failures = opening.end(), failures + 1
             continue
@@ -78,10 +79,11 @@ def find_documents(body: str) -> Documents:
             if not _is_document(value):
                 position, failures = end, failures + 1
                 continue
-        prose.append(body[start:first])
+        position = end
         if value is not None:
+            prose.append(body[start:first])
             found.values.append(value)
-        start = position = end
+            start = end
     prose.append(body[start:])
     found.prose = "\n".join(part.strip() for part in prose if part.strip())
     return found

@@ -12,6 +12,8 @@ from observers.decoding.truncated_json import CUT_OFF
 __all__ = ["ToonDocument", "find_toon", "has_toon"]
 
 _DEEPEST = 32
+_MAX_TEXT = 16 << 20
+_MOST_LINES = 200_000
 _HEADER = re.compile(
     r'(?P<key>"(?:[^"\\\n]|\\.)*+"|[\w.-]*+)\[#?(?P<count>\d{1,9})(?P<marks>[\t|,:]{0,2})\]'
     r"(?:\{(?P<fields>[^\n]{1,2000}?)\})?:(?:[ \t]*(?P<inline>\S.*))?"
@@ -49,8 +51,8 @@ def has_toon(text: str) -> bool:
 
 def find_toon(text: str) -> ToonDocument | None:
     """The document that contains the first table or list of a text, or None when the text has none."""
-    found = _LIST.search(text) if "]" in text else None
-    if found is None:
+    found = _LIST.search(text) if "]" in text and len(text) <= _MAX_TEXT else None
+    if found is None or text.count("\n") > _MOST_LINES:
         return None
     lines = text.splitlines()
     header = text.count("\n", 0, found.start())
