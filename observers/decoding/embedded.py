@@ -124,6 +124,8 @@ def _salvage(body: str, start: int, error: json.JSONDecodeError) -> tuple[Any | 
         return None, end, False
     if is_whole := text.startswith(repaired):
         end = start + len(repaired)
+    elif mark := _CUT_MARK.match(body, end):
+        end = mark.end()
     try:
         return JSON.raw_decode(repaired)[0], end, is_whole
     except ValueError:

@@ -77,8 +77,13 @@ def recognise(call: ToolCall, decoded: Decoded) -> list[Page]:
     scopes = [outer]
     pages: list[Page] = []
     like: dict[tuple[str, int, str], list[Page]] = {}
+    several = sum(map(_only_asks, decoded.values[:_MAX_DOCUMENTS])) > 1
+    scope = outer
     for value in _documents(decoded.values, outer):
-        for page in _Walk(outer, inner, scopes).pages_of(value):
+        if several and _only_asks(value):
+            scope = _own(outer, scopes)
+            scope.query = query_in(value)
+        for page in _Walk(scope, inner, scopes).pages_of(value):
             # Lists that are alike to look at are few; comparing each with every other would take long.
             alike = like.setdefault((page.kind, len(page.items), _signature(page.items)), [])
             if not any(page.items == other.items for other in alike):
@@ -87,8 +92,9 @@ def recognise(call: ToolCall, decoded: Decoded) -> list[Page]:
     pages = _without_repeats(pages)
     if not pages and outer.policy is not Policy.NEVER and decoded.prose:
         pages = _in_prose(decoded.prose, outer)
-    elif decoded.prose and pages and all(page.scope is outer for page in pages) and outer.answer is None:
-        outer.answer = answer_in(decoded.prose)
+    elif decoded.prose and pages and (several or all(page.scope is outer for page in pages)):
+        last = pages[-1].scope
+        last.answer = last.answer or answer_in(decoded.prose)
     for scope in scopes:
         if scope.policy is Policy.SEARCH and not any(page.scope is scope for page in pages):
             pages += (
@@ -125,6 +131,11 @@ def _unread(scope: Scope, scopes: Sequence[Scope], decoded: Decoded) -> list[Pag
     else:
         has_text = len(scopes) == 1 and bool(decoded.prose.strip())
     return [Page(scope, UNREAD, empty=True)] if has_text else []
+
+
+def _only_asks(value: Any) -> bool:
+    """Whether a document is the arguments of a search, whose results are in the next one."""
+    return has_own_query(value) and not any(isinstance(item, dict | list) for item in value.values())
 
 
 def _only_wraps(value: Any) -> bool:

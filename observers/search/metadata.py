@@ -136,6 +136,7 @@ def _announces(line: str) -> bool:
     return (
         line.rstrip("*").endswith(":")
         or line.startswith(("REMINDER", "Web search results", "```"))
+        or "Built-in Tool: " in line
         or (len(line) > 2 and line[0] == line[-1] == "*")
     )
 

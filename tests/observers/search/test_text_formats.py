@@ -197,9 +197,15 @@ def z_ai(end: Callable[[str, str], int]) -> str:
         parts.append(
             f"**🌐 Z.ai Built-in Tool: web_search_prime**\n\n**Input:**\n```json\n"
             f'{{"search_query":"harbours {number}"}}\n```\n\n*Executing on server...*\n\n**Output:**\n'
-            f"**web_search_prime_result_summary:** {whole[: end(whole, snippet)]}...\n{' ' * 48}Let me search for more:"
+            f"**web_search_prime_result_summary:** {whole[: end(whole, snippet)]}...\n  "
+            "Once more: **🌐 Z.ai Built-in Tool: webReader**"
         )
-    return "\n".join((*parts, "\nREMINDER: You MUST include the sources above in your response."))
+    return "\n".join(
+        (
+            *parts,
+            "\nAll three are harbours.\n\nREMINDER: You MUST include the sources.",
+        )
+    )
 
 
 CUTS: dict[str, Callable[[str, str], int]] = {
@@ -220,10 +226,12 @@ def test_each_of_several_lists_that_are_cut_off(context: ObserverContext, result
         text = text.replace("...\n  ", "\\...\n  ")
     outcome = SearchResults().observe(result("WebSearch", text), context)
     artifacts = [json.loads(context.workspace.read(saved.path)) for saved in outcome.artifacts]
+    assert [artifact.get("answer") for artifact in artifacts] == [None, None, "All three are harbours."]
+    assert [artifact["query"] for artifact in artifacts] == [f"harbours {number}" for number in (1, 2, 3)]
     found = [artifact["results"][0] for artifact in artifacts]
     assert [(row["title"], row["url"]) for row in found] == [(title, url) for title, url, _ in ROWS]
     assert all(row["snippet"].startswith(snippet) for row, (*_, snippet) in zip(found, ROWS, strict=True))
-    assert not any("Let me" in row["snippet"] for row in found)
+    assert not any("Once more" in row["snippet"] for row in found)
     assert all(artifact["truncated"] for artifact in artifacts)
     assert not any(row["url"].startswith("https://other") for a in artifacts for row in a["results"])
 
