@@ -9,7 +9,7 @@ from email.message import Message
 
 from core.errors import ConnectionFailed, FetchRefused
 
-__all__ = ["Inflater", "content_type", "declared_encoding", "is_html", "text_encoding"]
+__all__ = ["Inflater", "content_type", "declared_encoding", "is_html"]
 
 _WINDOW_BITS = {"gzip": 31, "x-gzip": 31, "deflate": 15}
 _RATIO = 100
@@ -125,11 +125,6 @@ def content_type(header: str) -> tuple[str, str]:
 def is_html(start: bytes) -> bool:
     """Whether a body begins like a web page."""
     return start[:512].lstrip().lower().startswith((b"<!doctype html", b"<html", b"<head"))
-
-
-def text_encoding(body: bytes, media_type: str, charset: str) -> str:
-    """Choose the encoding of a text as `declared_encoding` does, and Windows-1252 if that finds none."""
-    return declared_encoding(body, media_type, charset) or "windows-1252"
 
 
 def declared_encoding(body: bytes, media_type: str, charset: str) -> str:

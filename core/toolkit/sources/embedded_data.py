@@ -35,23 +35,24 @@ _MOST_VALUES = 200_000
 _MOST_DEPTH = 60
 
 
-def article_in_data(tree: Any, fewest: int) -> Extracted | None:
-    """Return the text that the scripts of a page hold as data, if it has at least `fewest` words.
+def article_in_data(tree: Any, fewest: int, *, states: bool) -> Extracted | None:
+    """Return the text that a page holds as data, if it has at least `fewest` words.
 
-    `tree` is the page as lxml parsed it.
+    `tree` is the page as lxml parsed it. The state of its scripts counts if `states` is set: it also has texts that
+    belong to the site.
     """
     linked: list[Any] = []
-    states: list[Any] = []
+    built: list[Any] = []
     for script in tree.iter("script"):
         kind = (script.get("type") or "").partition(";")[0].strip().lower()
         source = (script.text or "").strip()
         if kind == "application/ld+json":
             linked += _decoded(source)
         elif kind == "application/json" or script.get("id") == "__NEXT_DATA__":
-            states += _decoded(source)
+            built += _decoded(source)
         elif begin := _STATE.match(source):
-            states += _decoded(source[begin.end() :])
-    for found in (_from_linked_data(linked), _from_states(states)):
+            built += _decoded(source[begin.end() :])
+    for found in (_from_linked_data(linked), _from_states(built) if states else None):
         if found is not None and count_words(found.text) >= fewest:
             return found
     return None

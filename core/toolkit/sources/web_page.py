@@ -20,8 +20,10 @@ if TYPE_CHECKING:
 
 __all__ = ["Document", "ReadPage", "completed", "convert_in_child", "fenced", "read_html", "read_in_child"]
 
-# Below this, a page is asked for its data and its other versions.
+# Below so many words, a text of linked data is better if it has twice as many.
 _THIN = 50
+# So few words are no text: that of scripts and of other versions is better.
+_EMPTY = 20
 # The site would not give other versions of the page either.
 _FINAL = frozenset({"bot_check", "consent", "login"})
 
@@ -94,11 +96,14 @@ def read_html(html: str, url: str) -> ReadPage:
     reason = obstacle(tree, html, article.text, url)
     if words >= _THIN:
         return ReadPage(article, reason)
-    found = article_in_data(tree, max(2 * words, 8)) if reason not in _FINAL else None
+    if reason in _FINAL:
+        return ReadPage(article, reason)
+    is_empty = words < _EMPTY
+    found = article_in_data(tree, max(2 * words, _EMPTY // 2), states=is_empty)
     if found is not None:
         return ReadPage(completed(found, article))
-    version = other_version(tree, url, frames=not words) if reason not in _FINAL else None
-    return ReadPage(article, reason, version)
+    has_version = is_empty or reason is not None
+    return ReadPage(article, reason, other_version(tree, url, frames=not words) if has_version else None)
 
 
 def completed(article: Extracted, other: Extracted) -> Extracted:

@@ -67,6 +67,11 @@ def test_the_language_decides_between_latin_alphabets(language: str, text: str, 
     )
 
 
+@pytest.mark.parametrize("body", [b"caf\xe9", b"<p>\x93Quoted\x94", b"plain"])
+def test_a_few_characters_are_western(body: bytes) -> None:
+    assert guess_encoding(body) == "cp1252"
+
+
 def test_a_damaged_character_does_not_change_the_encoding() -> None:
     body = page(JAPANESE * 5, "utf-8") + b"\xff<p>"
     assert declared_encoding(body, "text/html", "") == "utf-8"

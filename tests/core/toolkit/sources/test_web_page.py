@@ -104,6 +104,13 @@ def test_a_text_that_only_the_state_of_scripts_has_is_read(head: str) -> None:
     assert found.obstacle is None
 
 
+def test_the_state_of_scripts_is_not_the_text_of_a_short_page() -> None:
+    short = "<p>The library is closed on Mondays. On all other days it is open from nine in the morning to five.</p>"
+    found = read(page(script({"footer_note": {"a": BODY * 3}, "about": BODY}, "application/json"), short))
+    assert found.article.text.strip() == short[3:-4]
+    assert read(page('<link rel="amphtml" href="/amp/1">', short)).version is None
+
+
 def test_the_pieces_of_a_rich_text_are_joined() -> None:
     block = {
         "type": "paragraph",
