@@ -65,7 +65,6 @@ class Page:
 
 def recognise(call: ToolCall, decoded: Decoded) -> list[Page]:
     """Find every list of results; a search that found nothing or failed gives one page without items."""
-    inner = inner_calls(call)
     outer = Scope(
         short_name(call.name),
         policy_of(call.name),
@@ -75,33 +74,43 @@ def recognise(call: ToolCall, decoded: Decoded) -> list[Page]:
         arguments=call.input,
     )
     scopes = [outer]
+    several = sum(map(_only_asks, decoded.values[:_MAX_DOCUMENTS])) > 1
+    pages = _without_repeats(_lists_in(decoded.values, outer, inner_calls(call), scopes, several=several))
+    if not pages and outer.policy is not Policy.NEVER:
+        pages = _in_prose(decoded.prose, outer)
+    elif decoded.prose and pages and (several or all(page.scope is outer for page in pages)):
+        last = pages[-1].scope
+        last.answer = last.answer or answer_in(decoded.prose)
+    for scope in scopes:
+        if scope.policy is Policy.SEARCH and all(page.scope is not scope for page in pages):
+            pages += (
+                _in_prose("\n".join(scope.texts), scope)
+                or _page_without_results(scope, scopes, decoded)
+                or _unread(scope, scopes, decoded)
+            )
+    return pages
+
+
+def _lists_in(
+    values: Sequence[Any], outer: Scope, inner: Sequence[Scope], scopes: list[Scope], *, several: bool
+) -> list[Page]:
+    """Every list of results in some documents, each once; searches that ran inside the call join `scopes`.
+
+    With `several`, a document that only has a query begins another search.
+    """
     pages: list[Page] = []
     like: dict[tuple[str, int, str], list[Page]] = {}
-    several = sum(map(_only_asks, decoded.values[:_MAX_DOCUMENTS])) > 1
     scope = outer
-    for value in _documents(decoded.values, outer):
+    for value in _documents(values, outer):
         if several and _only_asks(value):
             scope = _own(outer, scopes)
             scope.query = query_in(value)
         for page in _Walk(scope, inner, scopes).pages_of(value):
             # Lists that are alike to look at are few; comparing each with every other would take long.
             alike = like.setdefault((page.kind, len(page.items), _signature(page.items)), [])
-            if not any(page.items == other.items for other in alike):
+            if all(page.items != other.items for other in alike):
                 alike.append(page)
                 pages.append(page)
-    pages = _without_repeats(pages)
-    if not pages and outer.policy is not Policy.NEVER and decoded.prose:
-        pages = _in_prose(decoded.prose, outer)
-    elif decoded.prose and pages and (several or all(page.scope is outer for page in pages)):
-        last = pages[-1].scope
-        last.answer = last.answer or answer_in(decoded.prose)
-    for scope in scopes:
-        if scope.policy is Policy.SEARCH and not any(page.scope is scope for page in pages):
-            pages += (
-                _in_prose("\n".join(scope.texts), scope)
-                or _page_without_results(scope, scopes, decoded)
-                or _unread(scope, scopes, decoded)
-            )
     return pages
 
 
@@ -166,13 +175,15 @@ def _in_prose(prose: str, scope: Scope) -> list[Page]:
 def _documents(values: Sequence[Any], scope: Scope) -> list[Any]:
     """The documents of a result; rows that came as a document each are put into one list a vertical."""
     rows = [value for value in values if is_row(value, images=False, named=False)]
-    if len(values) == len(rows) == 1 and _is_page(rows[0]):
-        own = {name: item for name, item in rows[0].items() if not isinstance(item, dict | list)}
-        # An encyclopedia's article is a result too, but not the address of the page of results.
-        return [[own], *values] if any(fold(name) == "abstracturl" for name in own) else list(values)
+    if len(values) == len(rows) == 1:
+        row = rows[0]
+        if _is_page(row):
+            own = {name: item for name, item in row.items() if not isinstance(item, dict | list)}
+            # An encyclopedia's article is a result too, but not the address of the page of results.
+            return [[own], row] if "abstracturl" in map(fold, own) else [row]
+        if not is_full_row(row):
+            return [row]
     if scope.policy is not Policy.SEARCH or not rows or len(rows) * 2 < len(values):
-        return list(values)
-    if len(values) == 1 and not is_full_row(rows[0]):
         return list(values)
     lists: dict[str, list[Any]] = {}
     for value in values:
@@ -400,20 +411,18 @@ def _without_repeats(pages: list[Page]) -> list[Page]:
         return pages
     strong = [page.scope for page in pages if not page.weak]
     pages = [page for page in pages if not page.weak or page.scope not in strong]
-    selected = []
-    for page in pages:
-        if page.repeats:
-            known = {
-                url_of(item)
-                for other in pages
-                if other.scope is page.scope and not other.repeats
-                for item in other.items
-                if isinstance(item, dict)
-            }
-            if all((url_of(item) if isinstance(item, dict) else item) in known for item in page.items):
-                continue
-        selected.append(page)
-    return selected
+    return [
+        page for page in pages if not (page.repeats and _addresses_of([page]) <= _more_in(pages, page.scope))
+    ]
+
+
+def _more_in(pages: Sequence[Page], scope: Scope) -> set[str | None]:
+    return _addresses_of([page for page in pages if page.scope is scope and not page.repeats])
+
+
+def _addresses_of(pages: Sequence[Page]) -> set[str | None]:
+    items = (item for page in pages for item in page.items if isinstance(item, dict | str))
+    return {item if isinstance(item, str) else url_of(item) for item in items}
 
 
 def _is_list_of_objects(value: list[Any]) -> bool:
