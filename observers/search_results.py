@@ -17,6 +17,7 @@ from observers.decoding.decode import Decoded, decode_texts
 from observers.decoding.urls import normal_forms, public_addresses
 from observers.output.saving import laid_out, save_once, unique_id, write_json, write_laid_out
 from observers.search.detect import UNREAD, Page, recognise
+from observers.search.panels import panel_of
 from observers.search.rows import Rows, normalise, remove_controls, set_missing_sources
 from observers.search.sanitise import plain_text
 from observers.search.scope import Scope
@@ -144,7 +145,7 @@ def _save(
     encoded = laid_out(artifact)
     safe = encoded is not None and not holds_unsafe(encoded)
     if not safe or (encoded is not None and b"\\u00" in encoded):
-        remove_controls(rows)
+        remove_controls([*rows, *([artifact["knowledge_panel"]] if "knowledge_panel" in artifact else [])])
         encoded = laid_out(artifact)
     clean = encoded is not None and context.workspace.redactor.finds_nothing(encoded)
     unique = unique_id(
@@ -215,6 +216,10 @@ def _artifact(
     }
     if scope.answer is not None and page.kind not in ("images", "videos"):
         artifact["answer"] = scope.answer
+    if page.leads and scope.panel is not None and (panel := panel_of(scope.panel, moment)) is not None:
+        artifact["knowledge_panel"] = panel
+    if page.leads and scope.related:
+        artifact["related_searches"] = scope.related
     if scope.error is not None and not found.rows:
         artifact["error"] = scope.error
     if decoded.truncated or any(map(contains, found.rows, repeat("truncated"))):

@@ -14,6 +14,7 @@ __all__ = [
     "FORMATS",
     "ArticleFile",
     "ArticleLink",
+    "KnowledgePanel",
     "ResultRow",
     "RunInput",
     "RunOutput",
@@ -97,6 +98,17 @@ class ResultRow(TypedDict):
     content: NotRequired[Annotated[str, Meta(description="The article's first 10,000 characters.")]]
 
 
+class KnowledgePanel(TypedDict):
+    """The provider's panel about the subject of a search, in columns like those of a row."""
+
+    title: Annotated[str, Meta(description="One line, without HTML and control characters.")]
+    url: Annotated[str | None, Meta(description="The subject's page, or the page that describes it.")]
+    source: Annotated[str | None, Meta(description="Who describes it, else the host of the URL.")]
+    date: _Date | None
+    snippet: Annotated[str | None, Meta(description="The description, without HTML.")]
+    extra: Annotated[dict[str, Any], Meta(description="Every other field, as in a row.")]
+
+
 class SearchResultsFile(TypedDict):
     """One list of search results: a file in search_results/."""
 
@@ -113,6 +125,10 @@ class SearchResultsFile(TypedDict):
     timestamp: _Moment
     tool_use_id: _Call
     answer: NotRequired[Annotated[str, Meta(description="The provider's own answer in words.")]]
+    knowledge_panel: NotRequired[KnowledgePanel]
+    related_searches: NotRequired[
+        Annotated[list[str], Meta(description="Further searches that the provider suggests.")]
+    ]
     error: NotRequired[Annotated[str, Meta(description="Why the search failed; only without rows.")]]
     truncated: NotRequired[
         Annotated[Literal[True], Meta(description="The answer was cut off; its complete rows are here.")]
@@ -233,7 +249,7 @@ FORMATS: Mapping[str, Any] = {
 }
 """The type of each `kind` of artifact with a documented format."""
 
-_PARTS = (ResultRow, ArticleLink, RunInput, RunOutput, UploadedFile)
+_PARTS = (ResultRow, KnowledgePanel, ArticleLink, RunInput, RunOutput, UploadedFile)
 
 
 def artifact_schema(kind: str) -> dict[str, Any]:

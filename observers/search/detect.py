@@ -32,7 +32,15 @@ from observers.search.result_kind import (
     refined_kind,
 )
 from observers.search.rows import url_of
-from observers.search.scope import Scope, executed_in, inner_calls, learn, responses_of, runs_a_tool
+from observers.search.scope import (
+    Scope,
+    executed_in,
+    inner_calls,
+    learn,
+    learn_beside,
+    responses_of,
+    runs_a_tool,
+)
 from observers.search.text.sections import sections_in_text
 from observers.search.tool_names import Policy, kind_of_server, policy_of, short_name, words_of
 
@@ -51,7 +59,8 @@ class Page:
     """One list of results of one search, not yet made into rows.
 
     `repeats` says that it may only repeat another's, `named` that it is one of results by its name, so that rows
-    without an address stay, and `weak` that it only counts if its search has no other list.
+    without an address stay, `weak` that it only counts if its search has no other list, and `leads` that
+    what the provider shows beside its results belongs to this page.
     """
 
     scope: Scope
@@ -61,6 +70,7 @@ class Page:
     repeats: bool = False
     named: bool = False
     weak: bool = False
+    leads: bool = False
 
 
 def recognise(call: ToolCall, decoded: Decoded) -> list[Page]:
@@ -88,6 +98,11 @@ def recognise(call: ToolCall, decoded: Decoded) -> list[Page]:
                 or _page_without_results(scope, scopes, decoded)
                 or _unread(scope, scopes, decoded)
             )
+        own = [page for page in pages if page.scope is scope]
+        if leading := next((page for page in own if page.kind not in WORDLESS), None) or next(
+            iter(own), None
+        ):
+            leading.leads = True
     return pages
 
 
@@ -306,7 +321,7 @@ class _Walk:
         items, others = opened(value, kind, images=kind == "images")
         items = _not_cut_in_their_address(items)
         repeats = isinstance(value[0], str)
-        for own, rows in _by_feature(items, kind) if items else ():
+        for own, rows in _by_feature(items, kind, scope) if items else ():
             named = is_named(place.key, own, scope)
             weak = not named and all(isinstance(row, dict) and url_of(row) is None for row in rows)
             yield Page(scope, own, rows, repeats=repeats, named=named, weak=weak)
@@ -347,13 +362,16 @@ def _is_cut_in_its_address(item: Any) -> bool:
     return isinstance(cut, str) and (url := url_of(item)) is not None and item.get(cut) == url
 
 
-def _by_feature(items: list[Any], kind: str) -> list[tuple[str, list[Any]]]:
+def _by_feature(items: list[Any], kind: str, scope: Scope) -> list[tuple[str, list[Any]]]:
     """The rows of a list by the part of the page that each of them names."""
     if not (items and isinstance(items[0], dict) and "rank_absolute" in items[0]):
         return [(kind, items)]
     lists: dict[str, list[Any]] = {}
     for item in items:
-        own = kind_of_word(item.get("type")) if isinstance(item, dict) else None
+        part = item.get("type") if isinstance(item, dict) else None
+        if isinstance(part, str) and learn_beside(fold(part), item, scope):
+            continue
+        own = kind_of_word(part)
         lists.setdefault(own or kind, []).append(item)
     return list(lists.items())
 
@@ -369,6 +387,7 @@ def _own(scope: Scope, scopes: list[Scope]) -> Scope:
         marked=False,
         other_lists=False,
         texts=[],
+        panel=None,
         related=[],
     )
     scopes.append(own)

@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from core.observation import ToolCall
-from observers.search.keys import EMPTY_MARKS, PAGE_MARKS, fold
+from observers.search.keys import EMPTY_MARKS, PAGE_MARKS, PANELS, RELATED, fold
 from observers.search.metadata import answer_of, details_of, error_of, query_in
+from observers.search.panels import panel_in, related_in
 from observers.search.rows import url_of
 from observers.search.tool_names import (
     Policy,
@@ -19,7 +20,7 @@ from observers.search.tool_names import (
     words_of,
 )
 
-__all__ = ["Scope", "executed_in", "inner_calls", "learn", "responses_of", "runs_a_tool"]
+__all__ = ["Scope", "executed_in", "inner_calls", "learn", "learn_beside", "responses_of", "runs_a_tool"]
 
 
 @dataclass
@@ -97,12 +98,22 @@ def responses_of(value: Mapping[str, Any]) -> list[Any]:
     ]
 
 
+def learn_beside(key: str, value: Any, scope: Scope) -> bool:
+    """Store what a provider shows beside its results under a folded key; returns whether it does."""
+    if key in PANELS:
+        scope.panel = scope.panel or panel_in(key, value)
+    elif key in RELATED:
+        scope.related = scope.related or related_in(value)
+    return key in PANELS or key in RELATED
+
+
 def learn(value: Mapping[str, Any], scope: Scope) -> None:
-    """Store what an object says about the whole search: its query, answer and error."""
+    """Store what an object says about the whole search: its query, answer, error, panel and further searches."""
     for name, item in value.items():
         folded = fold(name)
         if folded in PAGE_MARKS or (item == [] and folded in EMPTY_MARKS):
             scope.marked = True
+        learn_beside(folded, item, scope)
     scope.query = scope.query or query_in(value)
     for details in details_of(value):
         scope.query = scope.query or query_in(details)

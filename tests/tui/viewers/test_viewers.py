@@ -487,6 +487,25 @@ class TestSearchResults:
         assert table.execute(BodyCommand("answer"))
         assert isinstance(table.detail(), MarkdownBody)
 
+    def test_the_panel_and_further_searches_are_shown_with_the_answer(self, tmp_path: Path) -> None:
+        artifact = {
+            "tool": "web_search",
+            "knowledge_panel": {"title": "Rye *", "url": "https://b.example", "source": None, "date": None,
+                "snippet": "A [grass](https://c.example).", "extra": {"type": "Grass"}},
+            "related_searches": ["rye\x1b bread", 7, "oats"],
+            "results": [{"position": 1, "title": "One", "url": "https://a.example"}],
+        }  # fmt: skip
+        table = load(write(tmp_path, "panel.json", json.dumps(artifact))).rendered
+        assert isinstance(table, ResultsTable)
+        detail = table.detail()
+        assert detail is not None
+        assert [line for line in lines(detail, 80) if line.strip()] == [
+            "Rye * · Grass",
+            "A [grass](https://c.example).",
+            "https://b.example",
+            "Related searches: rye\ufffd bread · oats",
+        ]
+
     def test_results_are_sorted_filtered_found_and_opened(self, tmp_path: Path) -> None:
         table = self.full(tmp_path)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from datetime import datetime
@@ -13,7 +14,7 @@ from textual.content import Content, Span
 
 from core.events.tool_names import tool_name
 from core.events.units import quantity
-from core.text import clean
+from core.text import clean, clean_line
 from core.toolkit.articles import Article
 from tui.render.format import middle_cut, tail_cut
 from tui.render.markdown import MarkdownTheme
@@ -31,6 +32,7 @@ _TABLE_MIN_WIDTH = 56
 _MIN_ADDRESS = 16
 _ADDRESS_MIN_WIDTH = 140
 _MAX_SNIPPET = 4000
+_MARKUP = re.compile(r"[\\`*_\[\]<>#|~!]")
 _NOTE_COLUMN = 4
 _MAX_ADDRESS = 60
 _MOST_REASONS = 5
@@ -168,7 +170,7 @@ class ResultsTable(Table):
     Args:
         hits: the results or articles.
         notes: lines above the table.
-        answer: the provider's own answer, as Markdown.
+        answer: the provider's own answer, its knowledge panel and further searches, as Markdown.
         articles: whether these are articles, which Enter opens, and not results, whose links it opens.
     """
 
@@ -375,7 +377,36 @@ def results_table(value: dict[str, Any], hits: Sequence[Hit], *more: tuple[str, 
     """Return the table of a list of search results, below its query, tool, time and counts, and `more` notes."""
     answer = value.get("answer")
     answer_text = clean(answer).strip() if isinstance(answer, str) else ""
-    return ResultsTable(hits, [*_notes(value, hits), *more], answer_text)
+    parts = (answer_text, _panel(value.get("knowledge_panel")), _related(value.get("related_searches")))
+    return ResultsTable(hits, [*_notes(value, hits), *more], "\n\n".join(filter(None, parts)))
+
+
+def _panel(panel: Any) -> str:
+    """Return a provider's panel about the subject, as Markdown."""
+    if not isinstance(panel, dict) or not (title := text_in(panel, "title")):
+        return ""
+    extra = panel.get("extra")
+    kind = text_in(extra, "type", "subtitle", "category", limit=80) if isinstance(extra, dict) else ""
+    lines = [f"**{_plain(title)}**" + (f" · {_plain(kind)}" if kind else "")]
+    lines.append(_plain(text_in(panel, "snippet", limit=_MAX_SNIPPET)))
+    url, source = text_in(panel, "url", limit=2000), text_in(panel, "source")
+    lines.append(" · ".join(_plain(part) for part in (source, url) if part))
+    return "\n\n".join(filter(None, lines))
+
+
+def _related(words: Any) -> str:
+    """Return the further searches that a provider suggests, as a line of Markdown."""
+    found = (
+        [_plain(clean_line(word)) for word in words if isinstance(word, str)]
+        if isinstance(words, list)
+        else []
+    )
+    return f"Related searches: {' · '.join(found)}" if found else ""
+
+
+def _plain(text: str) -> str:
+    """Return a text in Markdown that shows it as it is."""
+    return _MARKUP.sub(r"\\\g<0>", text)
 
 
 def articles_table(value: dict[str, Any], hits: Sequence[Hit], *more: tuple[str, str]) -> ResultsTable:
