@@ -174,8 +174,12 @@ def _failed(scope: Scope) -> bool:
 
 def _in_prose(prose: str, scope: Scope) -> list[Page]:
     """The pages of a search that answers in words; a tool not known for one has to be clear about them."""
-    sections = sections_in_text(prose) if "://" in prose else []
-    if scope.policy is not Policy.SEARCH:
+    is_search = scope.policy is Policy.SEARCH
+    sections = sections_in_text(prose) if is_search or "://" in prose else []
+    if is_search:
+        for section in sections:
+            section.items = with_addresses(section.items, scope)
+    else:
         rows = [item for section in sections for item in section.items]
         if len(rows) < 2 or not all(is_full_row(item) for item in rows):
             return []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from itertools import zip_longest
 from typing import Any
 
 from observers.decoding.urls import is_web_url
@@ -71,7 +72,10 @@ class Section:
 
 
 def read_blocks(text: str) -> list[Section]:
-    """The sections of results in a text; a result ends where the next one begins."""
+    """The sections of results in a text; a result ends where the next one begins.
+
+    Without any address, results are several titles and texts with a label each.
+    """
     return _Reader(text).read()
 
 
@@ -85,6 +89,7 @@ class _Reader:
     def __init__(self, text: str) -> None:
         self._lines = text.splitlines(keepends=True)
         self._sections = [Section()]
+        self._described: list[dict[str, Any]] = []
         self._item: dict[str, Any] = {}
         self._more: dict[str, list[str]] = {}
         self._begin = self._at = 0
@@ -95,12 +100,15 @@ class _Reader:
         self._gap = self._titled_by_label = self._marked = False
 
     def read(self) -> list[Section]:
-        for line, following in zip(self._lines, [*self._lines[1:], ""], strict=True):
+        for line, following in zip_longest(self._lines, self._lines[1:], fillvalue=""):
             self._following = following
             self._read_line(line.rstrip())
             self._at += len(line)
         self._finish()
-        return [section for section in self._sections if section.items]
+        found = [section for section in self._sections if section.items]
+        if not found and len(self._described) > 1:
+            return [Section(None, self._described, bare=False)]
+        return found
 
     def _read_line(self, line: str) -> None:
         if not line:
@@ -194,6 +202,8 @@ class _Reader:
             again = column in item and (column == "url" or self._opener == "title" or "url" in item)
             if again or (column == self._opener == "title" and "url" in item):
                 self._finish()
+        elif self._gap and column in item and column == next(iter(item)):
+            self._finish()
         item = self._item
         if not item:
             self._begin = self._at
@@ -242,7 +252,8 @@ class _Reader:
             self._more.setdefault("snippet", []).append(text)
         else:
             self._finish()
-            self._waiting = plain_title(line)
+            # A line that only announces what follows is no title.
+            self._waiting = None if line.endswith((":", "：")) else plain_title(line)
 
     def _ends(self, line: str) -> bool:
         """Whether a line of text belongs to the next result."""
@@ -268,7 +279,7 @@ class _Reader:
             self._item[name] = "\n".join([self._item[name], *lines]).strip()
         item, self._item, self._label, self._waiting = cleaned(self._item), {}, None, None
         self._more = {}
-        self._titled_by_label = self._marked = False
+        is_labelled, self._titled_by_label, self._marked = self._titled_by_label, False, False
         if not is_web_url(item.get("url")) and is_web_url(item.get("source")):
             item["url"] = item.pop("source")
         if is_web_url(item.get("url")):
@@ -277,6 +288,8 @@ class _Reader:
                 section.start = self._begin
             section.bare = section.bare and item.keys() == {"url"}
             section.items.append(item)
+        elif is_labelled and "title" in item and item.get("snippet"):
+            self._described.append(item)
 
 
 def _announced_label_in(line: str) -> tuple[str, str] | None:

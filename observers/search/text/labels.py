@@ -64,6 +64,8 @@ _NAMES = {
     "favicon": "favicon",
     "image": "image, image url, thumbnail",
     "doi": "doi",
+    "pmid": "pmid, pubmed id",
+    "arxiv_id": "arxiv id, arxiv",
     "pdf": "pdf, pdf url",
     "price": "price",
     "rating": "rating",

@@ -168,6 +168,23 @@ def test_the_rows_of_each_format(name: str) -> None:
         assert snippet in " ".join(text.split())
 
 
+def test_labelled_results_without_an_address() -> None:
+    text = each("Published: 2026-01-0{n}\nTitle: {t}\nAuthors: N. Poe\nPMID: 1234567{n}\nSummary: {s}")
+    assert rows_of(text, "mcp__papers__search_pubmed") == [
+        (title, f"https://pubmed.ncbi.nlm.nih.gov/1234567{n}/", snippet)
+        for n, (title, _, snippet) in enumerate(ROWS, start=1)
+    ]
+    text = each("Title: {t}\nSummary: {s}", "\n\n---\n\n")
+    assert rows_of(text) == [(title, None, snippet) for title, _, snippet in ROWS]
+    assert rows_of(text, "mcp__x__thing") == []
+    assert rows_of("Title: Only one\nSummary: This is how a page begins.\n\nIt goes on.") == []
+
+
+def test_what_announces_an_address_is_no_title() -> None:
+    text = f"It reopened on Monday.\n\nRead more at:\n{ROWS[0][1]}\n\nSee also:\n{ROWS[1][1]}"
+    assert rows_of(text) == [(None, ROWS[0][1], None), (None, ROWS[1][1], None)]
+
+
 NO_ROWS = {
     "prose": "I looked at https://bridges.example/survey and it says so. See also https://quay.example/ for more.",
     "sentences with addresses": "Built in 1932 (https://bridges.example/a). It reopened (https://quay.example/b).",
