@@ -19,7 +19,7 @@ _BY_LANGUAGE = {
     **dict.fromkeys(("lt", "lv", "et"), ("cp1257",)),
 }
 _LANGUAGE = re.compile(rb"<html[^<>]{0,300}?\slang\s*=\s*[\"']?([A-Za-z]{2})", re.IGNORECASE)
-_HIDDEN = re.compile(rb"<(script|style)\b.*?</\1", re.IGNORECASE | re.DOTALL)
+_HIDDEN = re.compile(rb"<(?:script|style)\b", re.IGNORECASE)
 _TAG = re.compile(rb"<[^<>]{0,2000}>")
 _SAMPLE = 64 << 10
 _CHAOS = 0.3
@@ -30,7 +30,8 @@ def guess_encoding(body: bytes) -> str:
     """Guess the encoding of a text or an HTML page: the script by its letters, Windows-1252 for Western languages."""
     from charset_normalizer import from_bytes
 
-    text = _TAG.sub(b"\n", _HIDDEN.sub(b"\n", body[: _SAMPLE * 8]))
+    first, *hidden = _HIDDEN.split(body[: _SAMPLE * 8])
+    text = _TAG.sub(b"\n", b"\n".join([first, *(part.partition(b"</")[2] for part in hidden)]))
     lines = [line for line in text.splitlines() if not line.isascii()]
     sample = b"\n".join(lines)[:_SAMPLE]
     if len(sample) == _SAMPLE:

@@ -1,13 +1,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from core.concurrency.conversions import Conversions
 from core.errors import FetchRefused
 from core.net.client import Fetcher
 from core.storage.workspace import Workspace
@@ -28,10 +29,19 @@ async def site() -> AsyncIterator[Site]:
         yield running
 
 
+@pytest.fixture(scope="module")
+def conversions() -> Iterator[Conversions]:
+    """The worker processes of all tests: starting one takes longer than what it does here."""
+    made = Conversions()
+    yield made
+    made.close()
+
+
 @pytest.fixture
-async def context(tmp_path: Path, site: Site) -> AsyncIterator[ToolContext]:
+async def context(tmp_path: Path, site: Site, conversions: Conversions) -> AsyncIterator[ToolContext]:
     workspace = Workspace.open(tmp_path / "ws")
     made = ToolContext(workspace, lambda: Fetcher(routes={".example": site.address}, timeout=5.0))
+    made.conversions = conversions
     yield made
     await made.aclose()
     workspace.close()

@@ -85,7 +85,7 @@ def test_xml_declares_its_encoding_itself() -> None:
 
 
 @pytest.mark.parametrize(
-    "body", [b"", b"\xff", b"\x00" * 5_000, b"<" * 100_000 + b"\xff", bytes(range(256)) * 300]
+    "body", [b"", b"\xff", b"\x00" * 5_000, b"<script" * 50_000 + b"\xff", bytes(range(256)) * 300]
 )
 def test_any_bytes_have_an_encoding(body: bytes) -> None:
     body.decode(guess_encoding(body), "replace")

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import io
+import re
+import zlib
 from typing import Any
 
 import pytest
@@ -88,6 +90,17 @@ def test_a_damaged_one_and_one_that_takes_too_long_are_refused() -> None:
     with pytest.raises(NotReadable, match="too complex") as caught:
         article_of([], "it takes longer than 20 s")
     assert caught.value.reason == "too_complex"
+
+
+def test_one_that_swells_or_goes_in_circles_is_refused() -> None:
+    packed = zlib.compress(bytes(80 << 20), 1)
+    stream = b"/Length %d /Filter /FlateDecode >>\nstream\n%s" % (len(packed), packed)
+    swelling = re.sub(rb"/Length \d+ >>\nstream\n[^\n]*", lambda _: stream, pdf_file([LINES]), count=1)
+    with pytest.raises(NotReadable, match="none of its pages can be read"):
+        article_of(parts_of(swelling))
+    circling = pdf_file(["x", "x"]).replace(b"/Kids [5 0 R 7 0 R]", b"/Kids [2 0 R 2 0 R]")
+    with pytest.raises(PyPdfError):
+        parts_of(circling)
 
 
 def test_one_with_an_empty_password_is_read() -> None:
