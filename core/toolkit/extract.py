@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import logging
 import re
+from collections import Counter
 from dataclasses import dataclass
+from functools import partial
 from html import unescape
 from typing import Any
 
@@ -41,6 +43,15 @@ CHROME_SELECTORS = [
 _MARK = "\u241f"
 # It would escape an underscore.
 _LOW = "\u241e"
+# How much of what is found a stricter search has to find, too.
+_MOST = 0.7
+# Every word of a short page may be the reason why its text is not there.
+_SHORTEST_ARTICLE = 500
+# How sites call the part of a page that has the text of its article, and the characters from which one counts.
+_BODY = re.compile(
+    r"(?:article|post|entry|story)[-_]{0,2}(?:body|content|text)|(?<![\w-])body(?![\w-])", re.IGNORECASE
+)
+_SHORTEST_PART = 200
 _INSIDE_WORD = re.compile(r"(?<=\w)_+(?=\w)")
 # How trafilatura's tree calls indices.
 _RAISED = {"#sup": "^", "#sub": _LOW}
@@ -106,20 +117,50 @@ def _article(html: str, url: str, links: LinkCollector) -> tuple[Any, str]:
         return None, ""
     # It would resolve them against the host alone.
     tree.make_links_absolute(url or None, handle_failures="ignore")
-    document: Any = bare_extraction(
+    _join_parts(tree)
+    find = partial(
+        bare_extraction,
         tree,
         url=url,
         # Any other than the default leaves the text to us.
         output_format="markdown",
-        with_metadata=True,
         include_comments=False,
         include_links=True,
         include_formatting=True,
     )
+    document: Any = find(with_metadata=True)
     if document is None:
         return None, ""
-    _mark(document.body, links)
-    return document, xmltotxt(document.body, True)
+    body = document.body
+    length = _length(body)
+    # Without what seems to be beside the article, unless that is a large part of what was found.
+    strict: Any = find(favor_precision=True, fast=True) if length >= _SHORTEST_ARTICLE else None
+    if strict is not None and _length(strict.body) >= _MOST * length:
+        body = strict.body
+    _mark(body, links)
+    return document, xmltotxt(body, True)
+
+
+def _length(body: Any) -> int:
+    return sum(map(len, body.itertext()))
+
+
+def _join_parts(tree: Any) -> None:
+    """Join the parts of an article that advertisements stand between: trafilatura would find the first one alone."""
+    lengths: Counter[Any] = Counter()
+    for paragraph in tree.iter("p"):
+        part = paragraph.getparent()
+        if part is not None and part.tag in ("div", "section") and _BODY.search(part.get("class") or ""):
+            lengths[part] += len(paragraph.text_content())
+    parts: dict[tuple[Any, ...], list[Any]] = {}
+    for part, length in lengths.items():
+        if length >= _SHORTEST_PART:
+            article = next(part.iterancestors("article", "main"), None)
+            parts.setdefault((article, part.tag, part.get("class")), []).append(part)
+    for first, *others in parts.values():
+        for other in others:
+            if first not in other.iterancestors() and other not in first.iterancestors():
+                first.extend(list(other))
 
 
 def _mark(body: Any, links: LinkCollector) -> None:

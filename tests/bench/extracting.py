@@ -17,6 +17,7 @@ __all__ = ["extracting", "f1", "pages"]
 _PAGES = Path(__file__).with_name("article_pages")
 _URL = "https://site.example/a/1"
 _ARTICLE = re.compile(r"<!-- article -->(.*)<!-- end of article -->", re.DOTALL)
+_BETWEEN = re.compile(r"<!-- end of part -->.*?<!-- next part -->", re.DOTALL)
 _ORDERED = re.compile(r"<ol>.*?</ol>", re.DOTALL)
 _BLOCK_END = re.compile(r"</(?:p|h\d|li|td|th|tr|pre)>")
 _TAG = re.compile(r"<[^<>]*>")
@@ -57,7 +58,8 @@ def pages() -> dict[str, tuple[str, str]]:
         html = path.read_text(encoding="utf-8")
         article = _ARTICLE.search(html)
         assert article is not None, path.name
-        text = unescape(_TAG.sub("", _BLOCK_END.sub("\n", _ORDERED.sub(_numbered, article[1]))))
+        body = _ORDERED.sub(_numbered, _BETWEEN.sub("", article[1]))
+        text = unescape(_TAG.sub("", _BLOCK_END.sub("\n", body)))
         # Most of many pages is the state of their scripts.
         found[path.stem] = html.replace("/* state */", "x<b>y</b>" * (MAX_ARTICLE_HTML // 9)), text
     return found

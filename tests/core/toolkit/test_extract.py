@@ -215,3 +215,15 @@ async def test_a_page_that_would_take_minutes_is_refused(monkeypatch: pytest.Mon
 def test_the_text_of_every_layout_is_found(name: str) -> None:
     html, text = PAGES[name]
     assert f1(text, extract_html(html, URL).text) > 0.97
+
+
+def test_parts_inside_each_other_and_of_other_articles_stay_where_they_are() -> None:
+    def part(name: str, inside: str = "") -> str:
+        return f"<div class='post-content'>{inside}<p>The part {name}. {SENTENCE * 3}</p></div>"
+
+    html = (
+        f"<html><body><article><h1>T</h1>{part('one', part('two'))}{part('three')}</article>"
+        f"<article>{part('of another')}</article></body></html>"
+    )
+    text = extract_html(html, URL).text
+    assert [text.count(f"The part {name}.") for name in ("two", "one", "three", "of another")] == [1, 1, 1, 0]
