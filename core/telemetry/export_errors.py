@@ -20,7 +20,15 @@ from core.text import clean_line
 if TYPE_CHECKING:
     import requests
 
-__all__ = ["Destination", "ExportMonitor", "ExportProblem", "LibraryLog", "answer_problem", "export_advice"]
+__all__ = [
+    "NO_METRICS",
+    "Destination",
+    "ExportMonitor",
+    "ExportProblem",
+    "LibraryLog",
+    "answer_problem",
+    "export_advice",
+]
 
 Destination = Literal["collector", "logfire"]
 """Where spans are sent."""
@@ -71,6 +79,9 @@ _LIBRARIES = (
     "logfire",
 )
 _PROTOBUF = frozenset({"application/x-protobuf", "application/protobuf", "application/octet-stream"})
+
+NO_METRICS = frozenset({404, 405})
+"""The statuses with which a collector says that it accepts no metrics, as Phoenix does: that is no problem."""
 
 _log = logging.getLogger(__name__)
 
@@ -168,8 +179,7 @@ def answer_problem(destination: _Export, status: int, content_type: str, body: b
     shown = f"{status} {phrase}".strip()
     kind = content_type.partition(";")[0].strip().lower()
     match status:
-        case 404 | 405 if destination == "metrics":
-            # It takes no metrics, such as Phoenix.
+        case _ if destination == "metrics" and status in NO_METRICS:
             return None
         case 401 | 403:
             return export_advice(destination, "credentials", shown)

@@ -18,7 +18,7 @@ from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import ReadableSpan, SpanProcessor
 
 from core.events import types as ev
-from core.telemetry.export_errors import ExportMonitor
+from core.telemetry.export_errors import NO_METRICS, ExportMonitor
 from core.telemetry.export_session import ExportSession
 from core.telemetry.spans.content import Content
 from core.telemetry.spans.conventions import named
@@ -26,7 +26,6 @@ from core.text import clean_line
 
 __all__ = ["INSTRUMENTS", "Instrument", "SessionMetrics"]
 
-_NOT_TAKEN = frozenset({404, 405})
 _SHORT_S = (0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92)
 _LONG_S = (0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 6.4, 12.8, 25.6, 51.2, 102.4, 204.8, 409.6)
 _TOKENS = tuple(float(4**power) for power in range(14))
@@ -135,7 +134,7 @@ class SessionMetrics(SpanProcessor):
 
     def _on_outcome(self, status: int) -> None:
         """Handle the status of an answer, 0 if there was none; called in the thread that exports."""
-        if status in _NOT_TAKEN or (self._monitor.is_away and self._is_closing):
+        if status in NO_METRICS or (self._monitor.is_away and self._is_closing):
             # A further attempt would get the same answer, or delay the end.
             self._exporter.shutdown()
 
