@@ -121,7 +121,8 @@ class Observer(Protocol):
     def wants(self, call: ToolCall) -> bool | Interest:
         """Decide quickly whether to observe the result of `call`; runs on the event loop.
 
-        True is the same as `Interest.SURE`, False as `Interest.NONE`.
+        True is the same as `Interest.SURE`, False as `Interest.NONE`. An observer of this package may also have a
+        method `wants_result`, which is given the result of a call that `wants` does not want.
         """
         ...
 

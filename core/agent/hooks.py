@@ -255,7 +255,7 @@ class AgentHooks:
             tool_name=name,
             tool_use_id=tool_use_id,
             tool_input=effective,
-            raw=RawResult(block=copies.response, hook_copy=copies.response),
+            raw=RawResult(block=copies.response, hook_copy=copies.response, files=copies.files),
         )
         if learnt:
             await asyncio.to_thread(self._taint.learn, name, effective, observation.output)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from core.agent.messages.readable_text import ReadableText, name_of, write_readable_text
-from core.agent.messages.results import ResultAdapter, saved_path, texts_in
+from core.agent.messages.results import ResultAdapter, replaced_path, texts_in
 from core.agent.messages.returned_files import move_to_workspace
 from core.agent.permissions.foreign_text import LOCAL_TOOLKIT
 from core.concurrency.worker import WorkerFailed, WorkerProcess, packed
@@ -79,11 +79,9 @@ class ResultFiles:
         if not tool_name.startswith("mcp__"):
             return Received(whole=response)
         response, files = self._move_files(tool_name, response, transcript)
-        saved = (
-            saved_path(response)
-            if isinstance(response, str) and response.startswith("Error: result (")
-            else None
-        )
+        saved = replaced_path(response)
+        if saved is not None and saved.parent != _folder_of(transcript):
+            saved = None
         # The toolkit's own limit is higher, and the command line knows it.
         is_own = tool_name.startswith(f"mcp__{LOCAL_TOOLKIT}__")
         if saved is None and (is_own or _size(response) <= LIMIT):

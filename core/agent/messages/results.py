@@ -38,7 +38,7 @@ from core.observation import (
 )
 from core.storage.regular_file import open_regular
 
-__all__ = ["RawResult", "ResultAdapter", "is_cut_off", "saved_path", "texts_in"]
+__all__ = ["RawResult", "ResultAdapter", "is_cut_off", "replaced_path", "texts_in"]
 
 log = logging.getLogger(__name__)
 
@@ -141,15 +141,13 @@ class ResultAdapter:
             if text and not _CUT.search(text[:4096]):
                 return blocks
         # The model's text may name a file of the workspace instead.
-        for text in (shown_text, _text(_blocks(_mcp_copy(raw.hook_copy)))):
-            if (path := saved_path(text)) is not None:
-                return self.read_saved(path)
-        return None
+        path = _saved_path(shown_text) or replaced_path(raw.hook_copy)
+        return None if path is None else self.read_saved(path)
 
     def remove_saved(self, raw: RawResult) -> None:
         """Remove the file that the command line saved the result of a server to, if the model was given another one."""
-        path = saved_path(_text(_blocks(raw.hook_copy))) if isinstance(raw.hook_copy, str) else None
-        if path is None or self._resolved(path) is None or saved_path(_text(_blocks(raw.block))) == path:
+        path = replaced_path(raw.hook_copy)
+        if path is None or self._resolved(path) is None or _saved_path(_text(_blocks(raw.block))) == path:
             return
         with suppress(OSError):
             path.unlink()
@@ -200,12 +198,18 @@ class ResultAdapter:
             return None
 
 
-def saved_path(text: str) -> Path | None:
+def _saved_path(text: str) -> Path | None:
     """The file of the command line that a notice says a result was saved to."""
     if len(text) > _LONGEST_NOTICE:
         return None
     found = _SAVED_TO.search(text)
     return None if found is None else Path(found["path"].strip().rstrip("."))
+
+
+def replaced_path(response: Any) -> Path | None:
+    """The file with a server's result for which the command line gives even the hooks a notice; else None."""
+    is_notice = isinstance(response, str) and response.startswith("Error: result (")
+    return _saved_path(response) if is_notice else None
 
 
 def is_cut_off(raw: RawResult) -> bool:

@@ -65,10 +65,12 @@ def _kept(
     else:
         digest, size = hashlib.sha256(data).hexdigest(), len(data)
     for entry in workspace.list(folder) if workspace.exists(folder) else ():
-        if not entry.is_dir and entry.size == size:
-            with workspace.root.opened(f"{folder}/{entry.name}") as other:
-                if hashlib.file_digest(other, "sha256").hexdigest() == digest:
-                    return ReturnedFile(f"{folder}/{entry.name}", is_new=False)
+        # One that is gone meanwhile is none.
+        with suppress(WorkspaceError):
+            if not entry.is_dir and entry.size == size:
+                with workspace.root.opened(f"{folder}/{entry.name}") as other:
+                    if hashlib.file_digest(other, "sha256").hexdigest() == digest:
+                        return ReturnedFile(f"{folder}/{entry.name}", is_new=False)
     for path in numbered(f"{folder}/{name}"):
         if workspace.exists(path):
             continue

@@ -159,15 +159,39 @@ def test_paths_elsewhere_are_neither_moved_nor_named(
     link = folder / "mcp-notes-blob-7-abc.png"
     link.symlink_to(other)
     gone = folder / "mcp-notes-blob-8-abc.png"
+    (workspace.path / "work_products" / "media").mkdir(parents=True)
+    (workspace.path / "work_products" / "media" / "link.png").symlink_to(other)
     names = (other, link, gone, folder / ".." / "tool-results" / other.name)
     received = files.receive(
         LOOKUP, "toolu_1", [text(f"[Image: source: {name}]") for name in names], transcript
     )
     assert received.files == ()
     assert other.exists()
-    assert not workspace.exists("work_products")
+    assert workspace.list("work_products/media") == []
     # A text of a server has no limit, and says nothing about files.
     assert files.receive(LOOKUP, "toolu_1", [text(f"{other}" + "x" * 20_000)], "").shown is None
+
+
+def test_a_server_cannot_name_the_result_of_another_conversation(
+    files: ResultFiles, workspace: Workspace, folder: Path, transcript: str
+) -> None:
+    other = folder.parent.parent / "other" / "tool-results"
+    other.mkdir(parents=True)
+    for place in (other, folder):
+        (place / "x.txt").write_text("of this place")
+    notice = (
+        "Error: result (9 characters) exceeds maximum allowed tokens. Output has been saved to {}/x.txt.\n"
+    )
+    named = files.receive(LOOKUP, "toolu_1", notice.format(other), transcript)
+    assert named.shown is None
+    assert named.whole == notice.format(other)
+    assert "of this place" in shown_text(files.receive(LOOKUP, "toolu_1", notice.format(folder), transcript))
+    raw = RawResult("what the model got", hook_copy=notice.format(folder))
+    ResultAdapter(folder.parents[3]).remove_saved(raw)
+    assert [place.exists() for place in (other / "x.txt", folder / "x.txt")] == [True, False]
+    wrapped = RawResult("", hook_copy=[text(notice.format(other))])
+    ResultAdapter(folder.parents[3]).remove_saved(wrapped)
+    assert (other / "x.txt").exists()
 
 
 def test_a_file_that_is_too_large_stays_where_it_is(
