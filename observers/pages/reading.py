@@ -8,6 +8,8 @@ from datetime import datetime
 from typing import Any
 from urllib.parse import urlsplit
 
+import msgspec
+
 from core.errors import WorkspaceError
 from core.observation import ToolCall
 from core.storage.workspace import Workspace
@@ -125,14 +127,10 @@ def _of_site(tool: str, asked: Sequence[str], found: Found) -> Reading:
     if not pages and len(found.pages) == len(asked) == 1:
         # The page redirects, or gives itself another address: it is what the call asked for.
         (page,) = found.pages
-        return Reading(tool, (_at(page, asked[0]),), found.failed)
+        return Reading(tool, (msgspec.structs.replace(page, url=asked[0]),), found.failed)
     others = len(found.pages) - len(pages)
     notes = (f"pages of sites that were not asked for: {others}",) if others else ()
     return Reading(tool, tuple(pages), found.failed, notes=notes)
-
-
-def _at(page: Page, url: str) -> Page:
-    return Page(url, page.title, page.content, page.author, page.source, page.date, page.words)
 
 
 def _are_of_one_site(host: str, other: str) -> bool:
