@@ -64,7 +64,8 @@ class Corpus:
             if error is not None:
                 return error
         if result.observation.has_error:
-            return Outcome(rejected=1, note="no article: the call failed")
+            is_reader = self.wants(result.call) is Interest.SURE
+            return Outcome(rejected=int(is_reader), note="no article: the call failed")
         structured = getattr(result.observation, "structured", None)
         readings = read_pages(result.call, texts, structured, context.workspace, moment)
         left_out = sum(reading.failed + reading.missing for reading in readings)

@@ -14,13 +14,22 @@ from core.errors import WorkspaceError
 from core.observation import ToolCall
 from core.storage.workspace import Workspace
 from core.toolkit.articles import decode_article
+from core.web_reader.errors import is_web_reader
 from observers.base import Interest
 from observers.decoding.decode import decode_texts
 from observers.decoding.urls import is_web_url
 from observers.enrichment import MAX_ARTIFACT, Page, moment_in
 from observers.pages.documents import Found, pages_in
 from observers.pages.texts import pages_in_text
-from observers.search.tool_names import inner_tools, is_multi_execute, reads_pages, short_name, words_of
+from observers.search.tool_names import (
+    Policy,
+    inner_tools,
+    is_multi_execute,
+    policy_of,
+    reads_pages,
+    short_name,
+    words_of,
+)
 
 __all__ = ["CRAWLER", "Reading", "interest_in", "read_pages"]
 
@@ -32,6 +41,7 @@ _CRAWLS = frozenset({"crawl", "crawling", "crawler", "browser"})
 _SEVERAL = _CRAWLS | {"batch"}
 """Tools for several pages: a text that names none is about their work."""
 _MOST_ADDRESSES = 1_000
+_SHORTEST_PAGE = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,11 +56,16 @@ class Reading:
 
 
 def interest_in(call: ToolCall) -> Interest:
-    """The interest in a call that may read pages: a certain one if it names the address of a page."""
+    """The interest in a call that may read pages: a certain one if the tool reads pages and the call names one.
+
+    A tool whose name says nothing is worth a look at its result if the call names pages.
+    """
     if not is_multi_execute(call.name):
-        if not reads_pages(call.name):
-            return Interest.NONE
-        return Interest.SURE if _asked(call.input) else Interest.CURIOUS
+        is_reader, asked = reads_pages(call.name), bool(_asked(call.input))
+        if is_reader and asked:
+            return Interest.SURE
+        may_read = is_reader or (asked and policy_of(call.name) is Policy.UNKNOWN)
+        return Interest.CURIOUS if may_read else Interest.NONE
     inner = list(inner_tools(call))
     if not inner:
         return Interest.CURIOUS
@@ -70,7 +85,9 @@ def read_pages(
     elif name == CRAWLER or is_multi_execute(call.name):
         values = decode_texts(texts).values
     else:
-        return [_of_reader(name, call.input, texts, now)]
+        is_known = reads_pages(call.name) or is_web_reader(call.name)
+        reading = _of_reader(name, call.input, texts, now, is_known=is_known)
+        return [reading if is_known else _without_short_pages(reading)]
     if name == CRAWLER:
         return [_of_crawler(name, value, workspace) for value in values]
     if is_multi_execute(call.name):
@@ -82,8 +99,19 @@ def _is_reader(slug: str) -> bool:
     return bool(slug) and reads_pages(f"mcp__inner__{slug}")
 
 
-def _of_reader(tool: str, arguments: Mapping[str, Any], texts: Sequence[str], now: datetime) -> Reading:
-    """The pages in the text of one reader: JSON as a whole, or a text for each page."""
+def _without_short_pages(reading: Reading) -> Reading:
+    """What an unknown tool says of an address is its page only if it is long: a short text describes the page."""
+    pages = tuple(page for page in reading.pages if len(page.content) >= _SHORTEST_PAGE)
+    return Reading(reading.tool, pages)
+
+
+def _of_reader(
+    tool: str, arguments: Mapping[str, Any], texts: Sequence[str], now: datetime, *, is_known: bool = True
+) -> Reading:
+    """The pages in the text of one reader: JSON as a whole, or a text for each page.
+
+    A text that says nothing of its page is one only if the tool is known to read pages.
+    """
     if any(isinstance(arguments.get(name), int) and arguments[name] > 0 for name in _OFFSETS):
         return Reading(tool, notes=("only a later part of a page",))
     if all(text.lstrip("\ufeff \t\r\n")[:1] in ("{", "[", '"') for text in texts):
@@ -97,7 +125,7 @@ def _of_reader(tool: str, arguments: Mapping[str, Any], texts: Sequence[str], no
     asked = _asked(arguments)
     found = Found()
     for text in texts if len(asked) > 1 else ["\n".join(texts)]:
-        part = pages_in_text(text, now, asked, bare=not words_of(tool) & _SEVERAL)
+        part = pages_in_text(text, now, asked, bare=is_known and not words_of(tool) & _SEVERAL)
         found.pages += part.pages
         found.failed += part.failed
     return _of_site(tool, asked, found)

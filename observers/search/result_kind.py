@@ -59,8 +59,11 @@ _LISTS_OF_RECORDS = word_set(
 _OF_RECORDS = word_set(
     "ownerid accountid userid assigneeid customerid contactid companyid tenantid organizationid orgid createdby "
     "createdbyid updatedby lasteditedby lastmodifiedby lastmodifiedbyid lastmodifieddate systemmodstamp isdeleted "
-    "deleted archived uuid rowid culprit shortid reporter"
+    "deleted archived rowid culprit shortid reporter"
 )
+_IDS = ("id", "uuid")
+_LONGEST_TEXT = 5_000
+"""A result of a search has less text; a page that was read has more."""
 _STAMPS = word_set("createdat createdtime createddate createdon updatedat updatedtime insertedat modifiedat")
 
 
@@ -206,7 +209,9 @@ def _looks_like_page(item: Any) -> bool:
     fields = {fold(key): value for key, value in item.items()}
     if not _OF_RECORDS.isdisjoint(fields) or all(str(key).isupper() for key in item):
         return False
-    if not _STAMPS.isdisjoint(fields) and "id" in fields and not is_web_url(fields["id"]):
+    if not _STAMPS.isdisjoint(fields) and any(key in fields and not is_web_url(fields[key]) for key in _IDS):
+        return False
+    if any(isinstance(value, str) and len(value) > _LONGEST_TEXT for value in item.values()):
         return False
     # A company or a project has a name and a description; a page that has a name has words around what was asked.
     return "name" not in fields or "title" in fields or "snippet" in fields

@@ -376,3 +376,20 @@ def test_a_failed_call_has_no_page(context: ObserverContext, result: Make) -> No
         context, result("mcp__fetch__fetch", "A long error. " * 99, error="A long error.", url=ONE)
     )
     assert (articles, outcome.rejected, outcome.note) == ([], 1, "no article: the call failed")
+
+
+def test_an_unknown_tool_may_read_a_page(context: ObserverContext, result: Make) -> None:
+    long = {"data": {"url": ONE, "title": "Story 1", "text": "The text of the page. " * 300}}
+    call = result("mcp__acme__ingest", long, "a1", url=ONE)
+    assert Corpus().wants(call.call) is Interest.CURIOUS
+    assert Corpus().wants(result("mcp__acme__ingest", long).call) is Interest.NONE
+    assert Corpus().wants(result("mcp__notion__ingest", long, url=ONE).call) is Interest.NONE
+    assert [article["title"] for article in observe(context, call)[1]] == ["Story 1"]
+    assert (
+        SearchResults().observe(result("mcp__acme__ingest", {"results": [long["data"]]}), context).artifacts
+        == ()
+    )
+    for said in ({"url": ONE, "text": "A short remark."}, "A text without an address. " * 99):
+        assert observe(context, result("mcp__acme__ingest", said, "a2", url=ONE))[1] == []
+    failed = observe(context, result("mcp__acme__ingest", "It failed.", "a3", error="It failed.", url=ONE))
+    assert failed[0].rejected == 0
