@@ -25,6 +25,8 @@ __all__ = ["Section", "read_blocks"]
 
 _FOLDED, _MOST_FOLDED = 60, 2000
 _LONGEST_LINE = 4000
+_ANNOUNCES = (":", "：")
+"""The end of a line that says what follows: it is neither a title nor the text of the result before."""
 _ANNOUNCED = re.compile(r"\W{0,4}(?:web |search ){0,2}results?[^:：\n]{0,60}[:：]\s+(?=\S)", re.IGNORECASE)
 _ONLY_LINKS = frozenset(
     [
@@ -252,11 +254,12 @@ class _Reader:
             self._more.setdefault("snippet", []).append(text)
         else:
             self._finish()
-            # A line that only announces what follows is no title.
-            self._waiting = None if line.endswith((":", "：")) else plain_title(line)
+            self._waiting = None if line.endswith(_ANNOUNCES) else plain_title(line)
 
     def _ends(self, line: str) -> bool:
         """Whether a line of text belongs to the next result."""
+        if self._gap and "url" in self._item and line.endswith(_ANNOUNCES):
+            return True
         if self._gap and ("snippet" in self._item or self._label is not None):
             return not self._begins_snippet(line)
         return "url" in self._item and is_bullet(line)
