@@ -505,6 +505,7 @@ class TestSearchResults:
             "https://b.example",
             "Related searches: rye\ufffd bread · oats",
         ]
+        assert ("A", "panel") in [(hint.key, hint.label) for hint in table.keys]
 
     def test_results_are_sorted_filtered_found_and_opened(self, tmp_path: Path) -> None:
         table = self.full(tmp_path)

@@ -172,6 +172,7 @@ class ResultsTable(Table):
         notes: lines above the table.
         answer: the provider's own answer, its knowledge panel and further searches, as Markdown.
         articles: whether these are articles, which Enter opens, and not results, whose links it opens.
+        answer_label: what the key for the answer is called.
     """
 
     def __init__(
@@ -181,8 +182,10 @@ class ResultsTable(Table):
         answer: str = "",
         *,
         articles: bool = False,
+        answer_label: str = "answer",
     ) -> None:
         self.hits = hits
+        self.answer_label = answer_label
         self.answer = answer
         self.articles = articles
         marks = [self.mark(hit) for hit in hits]
@@ -223,7 +226,7 @@ class ResultsTable(Table):
         if not self.articles:
             keys.append(KeyHint("a", "read page", "article"))
         if self.answer:
-            keys.append(KeyHint("A", "answer", "answer"))
+            keys.append(KeyHint("A", self.answer_label, "answer"))
         keys += [
             KeyHint("s", "sort", "sort"),
             FILTER_KEY,
@@ -378,7 +381,9 @@ def results_table(value: dict[str, Any], hits: Sequence[Hit], *more: tuple[str, 
     answer = value.get("answer")
     answer_text = clean(answer).strip() if isinstance(answer, str) else ""
     parts = (answer_text, _panel(value.get("knowledge_panel")), _related(value.get("related_searches")))
-    return ResultsTable(hits, [*_notes(value, hits), *more], "\n\n".join(filter(None, parts)))
+    label = "answer" if answer_text else "panel" if parts[1] else "related"
+    text = "\n\n".join(filter(None, parts))
+    return ResultsTable(hits, [*_notes(value, hits), *more], text, answer_label=label)
 
 
 def _panel(panel: Any) -> str:
@@ -391,7 +396,7 @@ def _panel(panel: Any) -> str:
     lines.append(_plain(text_in(panel, "snippet", limit=_MAX_SNIPPET)))
     url, source = text_in(panel, "url", limit=2000), text_in(panel, "source")
     lines.append(" · ".join(_plain(part) for part in (source, url) if part))
-    return "\n\n".join(filter(None, lines))
+    return "  \n".join(filter(None, lines))
 
 
 def _related(words: Any) -> str:
