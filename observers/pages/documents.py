@@ -24,6 +24,9 @@ _OTHER_THINGS = word_set(
     "searchresult warnings usage"
 )
 """Fields with objects that have an address as well, or with the words of a model."""
+_VAGUE = word_set("data body result output response")
+_SHORTEST = 200
+_OPENINGS = ('{"', "[{", "<")
 _STATUSES = ("statuscode", "httpstatuscode", "httpstatus", "status", "code")
 
 
@@ -91,6 +94,11 @@ def _content_of(value: Mapping[str, Any]) -> str | None:
         if field_of(name) == CONTENT:
             inner = item.values() if isinstance(item, dict) and folded(name) == "markdown" else [item]
             texts += [text.strip() for text in inner if isinstance(text, str) and text.strip()]
+    if not texts:
+        vague = [
+            item.strip() for name, item in value.items() if isinstance(item, str) and folded(name) in _VAGUE
+        ]
+        texts = [text for text in vague if len(text) >= _SHORTEST and not text.startswith(_OPENINGS)]
     return max(texts, key=len) if texts else None
 
 

@@ -44,6 +44,10 @@ _NAMES: Mapping[str, str] = {  # the better names come first
 }
 _FIELDS = {name: (field, rank) for field, names in _NAMES.items() for rank, name in enumerate(names.split())}
 _MARKS = re.compile(r"[^a-z0-9]")
+_BY = re.compile(r"^by\s+", re.IGNORECASE)
+_HEADING = re.compile(r"^# +([^\n]{1,300})$", re.MULTILINE)
+_NO_TITLE = ("undefined", "null", "none", "(no title)", "untitled")
+_LONGEST_HEAD = 2_000
 _LONGEST_FACT = 300
 _LONGEST_NAME = 64
 
@@ -68,7 +72,9 @@ def page_of(
 ) -> Page:
     """Make a page of its text, its address, and what its fields and its own metadata say of it."""
     facts = [*_values(values, TITLE), *_values(metadata, TITLE)]
-    title = next((text for fact in facts if (text := _fact(fact))), "")
+    title = next((text for fact in facts if (text := _fact(fact)) and text.lower() not in _NO_TITLE), "")
+    if not title and (heading := _HEADING.search(content[:_LONGEST_HEAD])):
+        title = _fact(heading[1])
     authors = [*_values(values, AUTHOR), *_values(metadata, AUTHOR)]
     sites = [*_values(values, SITE), *_values(metadata, SITE)]
     dates = [*_values(values, DATE), *_values(metadata, DATE)]
@@ -76,7 +82,7 @@ def page_of(
         url,
         title,
         content,
-        next((text for fact in authors if (text := _fact(fact)) and not is_web_url(text)), None),
+        next((text for fact in authors if (text := _BY.sub("", _fact(fact))) and not is_web_url(text)), None),
         next((text for fact in sites if (text := _fact(fact))), None),
         next((day for fact in dates if (day := _day(fact, now))), None),
         count_words(content),

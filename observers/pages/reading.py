@@ -36,6 +36,8 @@ __all__ = ["CRAWLER", "Reading", "interest_in", "read_pages"]
 CRAWLER = "crawl_parallel"
 _ADDRESSES = ("url", "urls", "uri", "link", "links", "ids", "page", "pages")
 _QUESTIONS = ("prompt", "question", "schema", "instructions")
+_EXTRACTS = frozenset({"extract", "extractor"})
+_ANSWER = "an answer about a page, not the page"
 _OFFSETS = ("start_index", "startIndex", "offset")
 _CRAWLS = frozenset({"crawl", "crawling", "crawler", "browser"})
 _SEVERAL = _CRAWLS | {"batch"}
@@ -121,7 +123,7 @@ def _of_reader(
             return _of_values(tool, arguments, decoded.values, now)
         texts = [decoded.prose] if decoded.prose and not decoded.problem else texts
     if any(arguments.get(name) for name in _QUESTIONS):
-        return Reading(tool, notes=("an answer about a page, not the page",))
+        return Reading(tool, notes=(_ANSWER,))
     asked = _asked(arguments)
     found = Found()
     for text in texts if len(asked) > 1 else ["\n".join(texts)]:
@@ -133,6 +135,8 @@ def _of_reader(
 
 def _of_values(tool: str, arguments: Mapping[str, Any], values: Sequence[Any], now: datetime) -> Reading:
     asked = _asked(arguments)
+    if words_of(tool) & _EXTRACTS and any(arguments.get(name) for name in _QUESTIONS):
+        return Reading(tool, notes=(_ANSWER,))
     only = asked[0] if len(asked) == 1 else None
     found = Found()
     for value in values:

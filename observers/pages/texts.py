@@ -15,7 +15,7 @@ from typing import Any
 
 from observers.decoding.urls import is_web_url, normal_form
 from observers.pages.documents import Found
-from observers.pages.fields import ADDRESS, CONTENT, TITLE, address_in, field_of, page_of
+from observers.pages.fields import ADDRESS, CONTENT, address_in, field_of, page_of
 
 __all__ = ["pages_in_text"]
 
@@ -73,10 +73,11 @@ def _add(found: Found, fields: Mapping[str, Any], content: str, now: datetime, o
     if notice := _CUT_NOTICE.search(content[-_LONGEST_NOTICE:]):
         content = content[: len(content) - len(notice[0])]
     content = content.strip()
+    if content.startswith("<error>"):
+        found.failed += 1
+        return
     if url is None or not content or _HTML.match(content):
         return
-    if TITLE not in map(field_of, fields) and (heading := re.match(r"# ([^\n]{1,300})", content)):
-        fields = {**fields, "title": heading[1]}
     found.pages.append(page_of(fields, {}, url, content, now))
 
 

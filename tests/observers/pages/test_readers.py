@@ -66,6 +66,7 @@ FIRECRAWL: dict[str, Any] = {
 MISSING = {"markdown": "Page not found", "metadata": {"sourceURL": TWO, "statusCode": 404}}
 Facts = tuple[str, str, str | None, str | None, str | None]
 PLAIN: list[Facts] = [(ONE, "", None, None, None)]
+HEADED: list[Facts] = [(ONE, "Heading", None, None, None)]
 STORY: list[Facts] = [(ONE, "Story 1", None, None, None)]
 FULL: list[Facts] = [(ONE, "Story 1", "Ada", "2026-03-01", None)]
 READERS: list[tuple[str, dict[str, Any], Any, list[Facts], int]] = [
@@ -77,7 +78,7 @@ READERS: list[tuple[str, dict[str, Any], Any, list[Facts], int]] = [
         f"# Story 1\nURL: {ONE}\nPublished: 2026-03-01\nAuthor: Ada\n\n{text_of(1)}\n\n"
         f"# (no title)\nURL: {TWO}\n\n{TEXT}\n\n"
         f"Error fetching {THREE}: CRAWL_NOT_FOUND",
-        [*FULL, (TWO, "(no title)", None, None, None)],
+        [*FULL, (TWO, "Heading", None, None, None)],
         1,
     ),
     (
@@ -105,7 +106,7 @@ READERS: list[tuple[str, dict[str, Any], Any, list[Facts], int]] = [
             "base_url": "site1.example",
             "results": [{"url": ONE, "raw_content": TEXT}, {"url": TWO, "raw_content": TEXT}],
         },
-        [*PLAIN, (TWO, "", None, None, None)],
+        [*HEADED, (TWO, "Heading", None, None, None)],
         0,
     ),
     (
@@ -183,7 +184,7 @@ READERS: list[tuple[str, dict[str, Any], Any, list[Facts], int]] = [
     ),
     ("fetch__fetch_markdown", {"url": ONE}, "Error: 403 Forbidden", [], 1),
     ("ddg__fetch_content", {"url": ONE}, "Only a text.", PLAIN, 0),
-    ("linkup__linkup-fetch", {"url": ONE}, {"markdown": TEXT}, PLAIN, 0),
+    ("linkup__linkup-fetch", {"url": ONE}, {"markdown": TEXT}, HEADED, 0),
     (
         "crawl4ai__crawl",
         {"urls": [ONE]},
@@ -263,6 +264,23 @@ READERS: list[tuple[str, dict[str, Any], Any, list[Facts], int]] = [
         {"url": ONE},
         f"Crawl Results:\nBase URL: {ONE}\n\n[1] URL: {ONE}\nContent: The...",
         [],
+        0,
+    ),
+    (
+        "firecrawl__firecrawl_extract",
+        {"urls": [ONE], "prompt": "Who?"},
+        {"data": {"url": ONE, "content": "A model's words."}},
+        [],
+        0,
+    ),
+    ("fetch__fetch", {"url": ONE}, f"Contents of {ONE}:\n<error>Page failed to be simplified</error>", [], 1),
+    ("x__scrape_url", {"url": ONE}, {"status": "ok", "result": "The text of the page. " * 20}, PLAIN, 0),
+    ("x__scrape_url", {"url": ONE}, {"status": "ok", "result": "The job has begun."}, [], 0),
+    (
+        "x__read_article",
+        {"url": ONE},
+        {"url": ONE, "title": "undefined", "byline": "By Ada", "date": "1 March 2026", "content": TEXT},
+        [(ONE, "Heading", "Ada", "2026-03-01", None)],
         0,
     ),
     ("x__read_page", {"url": ONE, "question": "Who?"}, "It was Ada.", [], 0),
