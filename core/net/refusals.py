@@ -10,24 +10,28 @@ __all__ = ["bot_check", "status_error"]
 
 # What the services in front of sites send when they test whether a person visits.
 _CHALLENGES = (
-    ("cf-mitigated", "challenge", "Cloudflare"),
-    ("x-amzn-waf-action", "challenge", "AWS"),
-    ("x-amzn-waf-action", "captcha", "AWS"),
-    ("x-vercel-mitigated", "challenge", "Vercel"),
-    ("x-datadome", "protected", "DataDome"),
+    ("cf-mitigated", {"challenge"}, "Cloudflare"),
+    ("x-amzn-waf-action", {"challenge", "captcha"}, "AWS"),
+    ("x-vercel-mitigated", {"challenge"}, "Vercel"),
 )
+# It is sent with pages, too.
+_DATADOME = "x-datadome"
 
 
 def bot_check(status: int, headers: httpx.Headers) -> ConnectionFailed | None:
     """Return the error of an answer that only checks whether a person visits; None if it is something else."""
-    for header, value, service in _CHALLENGES:
-        if headers.get(header, "").strip().lower() == value:
-            return ConnectionFailed(
-                f"the site answers {status} and lets only browsers in that pass a check ({service}); "
-                "use a web reader if there is one, or choose another source",
-                code=f"http_{status}" if status >= 300 else "not_readable",
-                reason="bot_check",
-            )
+    services = [
+        name for header, values, name in _CHALLENGES if headers.get(header, "").strip().lower() in values
+    ]
+    if status in {403, 429} and _DATADOME in headers:
+        services.append("DataDome")
+    if services:
+        return ConnectionFailed(
+            f"the site answers {status} and lets only browsers in that pass a check ({services[0]}); "
+            "use a web reader if there is one, or choose another source",
+            code=f"http_{status}" if status >= 300 else "not_readable",
+            reason="bot_check",
+        )
     return None
 
 

@@ -35,10 +35,15 @@ _BOT_TITLES = re.compile(
 )
 _BOT_MARKS = re.compile(
     r"_cf_chl_opt|/cdn-cgi/challenge-platform/[^\"']{0,40}orchestrate|captcha-delivery\.com|px-captcha|_incapsula_resource|"
-    r"awswafcaptcha|awswafintegration|sec-if-cpt-container|/\.within\.website/|sgcaptcha|ddos-guard|"
+    r"awswafcaptcha|awswafintegration|sec-if-cpt-container|/\.within\.website/|sgcaptcha|ddos-guard",
+    re.IGNORECASE,
+)
+# Forms of other pages have them, too.
+_CAPTCHAS = re.compile(
     r"hcaptcha\.com/1/api|recaptcha/(?:api|enterprise)\.js|challenges\.cloudflare\.com/turnstile",
     re.IGNORECASE,
 )
+_ARE_YOU_HUMAN = re.compile(r"captcha|\b(?:robots?|humans?|bots?|unusual traffic|automated)\b", re.IGNORECASE)
 _CONSENT_HOSTS = ("consent.", "guce.", "cmp.", "myprivacy.", "privacywall.")
 _CONSENT = re.compile(
     r"before you continue|we value your privacy|(?:accept|reject) all|accept (?:all )?cookies|consent to cookies|"
@@ -70,7 +75,7 @@ def obstacle(tree: Any, html: str, text: str, url: str) -> str | None:
         return None
     head = html[:_LONGEST]
     title = " ".join(" ".join(tree.xpath("//title//text()"))[:500].split())
-    if _is_bot_check(title, head, words):
+    if _is_bot_check(title, head, text, words):
         return "bot_check"
     if words > _MOST_WORDS:
         return None
@@ -99,6 +104,9 @@ def obstacle(tree: Any, html: str, text: str, url: str) -> str | None:
     return "javascript" if is_script_page else "empty"
 
 
-def _is_bot_check(title: str, head: str, words: int) -> bool:
+def _is_bot_check(title: str, head: str, text: str, words: int) -> bool:
     is_named, is_marked = _BOT_TITLES.match(title) is not None, _BOT_MARKS.search(head) is not None
-    return (is_named and (is_marked or words <= _MOST_WORDS)) or (is_marked and words <= 10)
+    if is_named and (is_marked or words <= _MOST_WORDS):
+        return True
+    asks = words <= _MOST_WORDS and _ARE_YOU_HUMAN.search(f"{title} {text}") is not None
+    return (is_marked and words <= 10) or (asks and _CAPTCHAS.search(head) is not None)

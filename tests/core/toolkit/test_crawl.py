@@ -187,6 +187,8 @@ async def test_a_refusal_names_the_reason_and_what_can_be_tried(context: ToolCon
         "/login": (401, "text/html", b""),
         "/check": (403, "text/html", b"<title>Just a moment...</title>"),
         "/check-202": (202, "text/html", b""),
+        "/guarded": (403, "text/html", b""),
+        "/guarded.txt": (200, "text/plain", b"A text of a guarded site."),
         "/blank": (200, "text/html", b""),
     }
     site.headers |= {
@@ -206,11 +208,13 @@ async def test_a_refusal_names_the_reason_and_what_can_be_tried(context: ToolCon
         "/login": ("http_401", "login", "choose another source"),
         "/check": ("http_403", "bot_check", "(Cloudflare); use a web reader"),
         "/check-202": ("not_readable", "bot_check", "(AWS); use a web reader"),
+        "/guarded": ("http_403", "bot_check", "(DataDome); use a web reader"),
         "/shell": ("not_readable", "javascript", "use a web reader"),
         "/blank": ("not_readable", "empty", "check the address"),
     }
-    answer = await _crawl(context, [f"{HOST}{path}" for path in expected])
-    assert not answer["articles"]
+    site.headers |= dict.fromkeys(("/guarded", "/guarded.txt"), "x-datadome: protected\r\n")
+    answer = await _crawl(context, [f"{HOST}{path}" for path in (*expected, "/guarded.txt")])
+    assert [article["url"] for article in answer["articles"]] == [f"{HOST}/guarded.txt"]
     found = {failure["url"].removeprefix(HOST): failure for failure in answer["failed"]}
     assert {path: (each["code"], each.get("reason")) for path, each in found.items()} == {
         path: (code, reason) for path, (code, reason, _) in expected.items()

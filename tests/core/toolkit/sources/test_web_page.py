@@ -90,7 +90,7 @@ STATE = {
     "head",
     [
         script(STATE, "application/json", id="__NEXT_DATA__"),
-        script(STATE, "application/json"),
+        script(STATE, "application/json") + '<script src="https://www.google.com/recaptcha/api.js"></script>',
         f"<script>window.__INITIAL_STATE__ = {json.dumps(STATE)}; start()</script>",
     ],
 )
@@ -153,6 +153,9 @@ def test_data_that_is_none_is_skipped(source: str) -> None:
     assert found.obstacle == "javascript"
 
 
+CAPTCHA = '<script src="https://www.google.com/recaptcha/api.js"></script>'
+
+
 @pytest.mark.parametrize(
     ("html", "reason"),
     [
@@ -169,6 +172,8 @@ def test_data_that_is_none_is_skipped(source: str) -> None:
             "bot_check",
         ),
         (page(body="<div id=px-captcha></div>"), "bot_check"),
+        (page(CAPTCHA, "<p>Our systems have detected unusual traffic from your network.</p>"), "bot_check"),
+        (page(CAPTCHA, "<div id=root></div>"), "javascript"),
         (
             page(title="Attention Required! | Cloudflare", body="<p>Sorry, you have been blocked</p>"),
             "bot_check",
