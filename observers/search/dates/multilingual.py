@@ -18,8 +18,7 @@ _SCRIPTS = {
 }  # fmt: skip
 _UNSPACED = ("zh", "zh-Hant", "ja", "ko", "th")
 # "Listopad" is November in Polish and October in Croatian, where the day before it has a full stop.
-_NOT_POLISH = re.compile(r"\d\.\s*[^\W\d_]")
-_NOT_CROATIAN = re.compile(r"\d\s+[^\W\d_]+\s+\d{4}")
+_NOT = {"pl": re.compile(r"\d\.\s*[^\W\d_]"), "hr": re.compile(r"\d\s+[^\W\d_]+\s+\d{4}")}
 _ZONES = {"utc", "gmt", "cet", "cest"}
 _MOST_WORDS = 8
 _LETTERS = re.compile(r"[^\W\d_]+")
@@ -37,22 +36,23 @@ def translations(text: str) -> Iterator[tuple[str, str]]:
     from dateparser.conf import settings  # type: ignore[import-untyped]
     from dateparser.languages.loader import default_loader  # type: ignore[import-untyped]
 
-    scripts = {unicodedata.name(letter, "").partition(" ")[0] for letter in text if letter.isalpha()}
-    for language in next((names for script, names in _SCRIPTS.items() if script in scripts), _LATIN).split():
-        if language not in _UNSPACED and not words - _ZONES <= _vocabulary(language):
-            continue
-        if (language == "pl" and _NOT_POLISH.search(text)) or (
-            language == "hr" and _NOT_CROATIAN.search(text)
-        ):
-            continue
+    for language in _languages_of(text, words):
         locale = default_loader.get_locale(language)
         # The texts come from anywhere, and so may the errors they cause.
         with suppress(Exception):
             english = locale.translate(text, settings=settings)
             periods = locale.info.get("relative-type", {}).get(english, ())
             # "Last week" is a period, which the library takes for a distance.
-            if "day" in english or "second" in english or not any(one == text.lower() for one in periods):
+            if "day" in english or "second" in english or text.lower() not in periods:
                 yield english.strip().removesuffix(" year."), locale.info.get("date_order", "")
+
+
+def _languages_of(text: str, words: set[str]) -> Iterator[str]:
+    scripts = {unicodedata.name(letter, "").partition(" ")[0] for letter in text if letter.isalpha()}
+    for language in next((names for script, names in _SCRIPTS.items() if script in scripts), _LATIN).split():
+        is_odd = language in _NOT and _NOT[language].search(text)
+        if not is_odd and (language in _UNSPACED or words - _ZONES <= _vocabulary(language)):
+            yield language
 
 
 @cache

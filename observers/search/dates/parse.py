@@ -122,7 +122,7 @@ def inferred_date(value: Any, now: datetime) -> str | None:
             day = date(year, reading.month, reading.day)
             if day <= latest:
                 is_it = reading.weekday in (None, day.weekday())
-                return _iso_of(_in_calendar(year, day.month, day.day, reading.at), now) if is_it else None
+                return _iso_of(_in_calendar(year, day.month, day.day, at=reading.at), now) if is_it else None
     return None
 
 
@@ -210,7 +210,7 @@ def _iso(text: str) -> _Reading | None:
         if _ISO.match(text):
             moment = datetime.fromisoformat(text)
             at = moment.timetz() if len(text) > 10 else None
-            return _in_calendar(moment.year, moment.month, moment.day, at)
+            return _in_calendar(moment.year, moment.month, moment.day, at=at)
     return None
 
 
@@ -235,9 +235,9 @@ def _in_figures(
     order: str, at: time | None, first: str, mark: str, second: str, third: str | None
 ) -> _Reading | None:
     if len(first) == 4 and third:
-        return _in_calendar(int(first), int(second), int(third), at)
+        return _in_calendar(int(first), int(second), int(third), at=at)
     if third:
-        return _in_calendar(int(third), *_in_order(int(first), int(second), order), at)
+        return _in_calendar(int(third), *_in_order(int(first), int(second), order), at=at)
     # "2011-12" may well be a season of two years.
     is_month = mark == "-" and len(second) == 2 and (int(first) + 1 - int(second)) % 100
     return _in_calendar(int(first), int(second)) if is_month and not at else None
@@ -246,22 +246,25 @@ def _in_figures(
 def _in_words(words: list[str], weekday: int | None, at: time | None) -> _Reading | None:
     """Read a year, or a month's name with a day, a year or both, in any order."""
     months = [_MONTHS[word] for word in words if word in _MONTHS]
-    words = [word for word in words if not months or word not in ("year", "day")]  # 2026年11月5日
-    years = [int(word) for word in words if word.isdigit() and len(word) == 4]
-    days = [int(word) for word in words if word.isdigit() and len(word) < 3]
-    if at and months and len(days) == 2 and not years:  # as RFC 5322 reads it
-        years = [(2000 if days[1] < 50 else 1900) + days.pop()]
-    if len(months) + len(years) + len(days) != len(words) or (at and not days):
+    years, days = _numbers(words, 4), _numbers(words, 1, 2)
+    counters = words.count("year") + words.count("day") if months else 0  # 2026年11月5日
+    if len(months) + len(years) + len(days) + counters != len(words) or (at and not days):
         return None
     match years, months, days:
         case [], [month], [day]:
             return _Yearless(month, date(2024, month, day).day, weekday, at)
+        case [], [month], [day, year] if at:  # as RFC 5322 reads it
+            return _in_calendar(year + (2000 if year < 50 else 1900), month, day, at=at)
         case [year], [], []:
             return _in_calendar(year)
         case [year], [month], [] | [_]:
-            return _in_calendar(year, month, days[0] if days else 0, at)
+            return _in_calendar(year, month, *days, at=at)
         case _:
             return None
+
+
+def _numbers(words: list[str], *lengths: int) -> list[int]:
+    return [int(word) for word in words if word.isdigit() and len(word) in lengths]
 
 
 def _in_order(first: int, second: int, order: str) -> tuple[int, int]:
@@ -273,7 +276,7 @@ def _in_order(first: int, second: int, order: str) -> tuple[int, int]:
     raise ValueError(f"no telling which is the month: {first} or {second}")
 
 
-def _in_calendar(year: int, month: int = 0, day: int = 0, at: time | None = None) -> _Reading | None:
+def _in_calendar(year: int, month: int = 0, day: int = 0, *, at: time | None = None) -> _Reading | None:
     """A date as exact as its parts are; a month and a day of 0 are not known."""
     # Programs write the year 1 for a date they do not have, and Thailand is in its 26th century.
     if year not in _YEARS or (day and not month):
