@@ -43,7 +43,11 @@ _CAPTCHAS = re.compile(
     r"hcaptcha\.com/1/api|recaptcha/(?:api|enterprise)\.js|challenges\.cloudflare\.com/turnstile",
     re.IGNORECASE,
 )
-_ARE_YOU_HUMAN = re.compile(r"captcha|\b(?:robots?|humans?|bots?|unusual traffic|automated)\b", re.IGNORECASE)
+_ARE_YOU_HUMAN = re.compile(
+    r"(?:solve|complete|enter|pass) .{0,20}captcha|\brobot\b|\bnot a bot\b|\b(?:you are|you're) (?:a )?human\b|"
+    r"unusual traffic|automated (?:requests|queries|traffic|access)",
+    re.IGNORECASE,
+)
 _CONSENT_HOSTS = ("consent.", "guce.", "cmp.", "myprivacy.", "privacywall.")
 _CONSENT = re.compile(
     r"before you continue|we value your privacy|(?:accept|reject) all|accept (?:all )?cookies|consent to cookies|"
