@@ -24,7 +24,7 @@ REASONS = {
 # Longer pages are articles, whatever they mention.
 _MOST_WORDS = 60
 _MOST_WORDS_OF_A_CHECK = 200
-# The beginning of an article, before its paywall, is longer.
+# A text with a login or a banner beside it, and the beginning of an article before its paywall, are longer.
 _MOST_WORDS_OF_A_NOTICE = 30
 _BOT_TITLES = re.compile(
     r"^\W*(?:just a moment|attention required|access denied|are you a robot|robot check|bot verification|"
@@ -90,9 +90,13 @@ def obstacle(tree: Any, html: str, text: str, url: str) -> str | None:
     if host.startswith(_CONSENT_HOSTS) or (_CONSENT.search(title) is not None):
         return "consent"
     has_password = bool(tree.xpath("//input[translate(@type, 'PASWORD', 'pasword') = 'password']"))
-    if has_password and (not words or _LOGIN.search(title) or _LOGIN.search(text)):
+    if has_password and _LOGIN.search(title):
         return "login"
-    if words <= _MOST_WORDS_OF_A_NOTICE and _PAYWALL.search(head) and (not words or _SUBSCRIBE.search(text)):
+    if words > _MOST_WORDS_OF_A_NOTICE:
+        return None
+    if has_password and (not words or _LOGIN.search(text)):
+        return "login"
+    if _PAYWALL.search(head) and (not words or _SUBSCRIBE.search(text)):
         return "paywall"
     if text and _CONSENT.search(text) and "cookie" in text.lower():
         return "consent"

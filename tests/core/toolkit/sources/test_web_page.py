@@ -201,6 +201,10 @@ def test_a_page_without_its_text_has_a_reason(html: str, reason: str) -> None:
     "html",
     [
         page(body="<p>Closed on Mondays. Otherwise open from nine to five.</p>"),
+        page(
+            body=f"<p>{SENTENCE * 2}</p><p>Log in</p><input type=password><p>We use cookies. Accept all</p>"
+            "<p>The map needs JavaScript.</p>"
+        ),
         page(CAPTCHA, "<p>Human resources: call us.</p><p>This site is protected by reCAPTCHA.</p>"),
         page(body="<p>Sign in for more.</p><p>The library opens at nine.</p>"),
         page(title="Access denied: a history", body=f"<article><p>{BODY * 6}</p></article>"),
