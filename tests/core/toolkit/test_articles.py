@@ -79,6 +79,19 @@ def test_only_the_last_lines_are_addresses() -> None:
     )
 
 
+def test_links_with_secrets_are_still_links() -> None:
+    secret = "K7zSecretOfTheUser"
+    links = (
+        Reference(f"key {secret}", f"https://b.example/?token={secret}"),
+        Reference("1", "https://c.example/"),
+    )
+    article = Article(title="t", url="u", text=f"See [key {secret}].", links=links)
+    found = decode_article(Redactor([secret]).redact(encode_article(article)))
+    assert found is not None
+    assert found.text == "See [key [redacted]]."
+    assert [each.url for each in found.links] == ["https://b.example/?token=[redacted]", "https://c.example/"]
+
+
 def test_links_inside_an_older_text_stay() -> None:
     old = "A page with [a link](https://linked.example/deep/page) in it."
     assert decode_article(encode_article(Article(title="t", url="u", text=old))) == Article(
