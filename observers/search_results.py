@@ -11,7 +11,7 @@ from typing import Any, assert_never
 
 from core.observation import ToolCall, ToolResult
 from core.storage.files import Written
-from core.text import holds_unsafe
+from core.text import holds_unsafe, without_surrogates
 from observers.base import Interest, ObserverContext, ObserverSpec, Outcome, moment_of, texts_of, total_of
 from observers.decoding.decode import Decoded, decode_texts
 from observers.decoding.urls import normal_forms, public_addresses
@@ -28,6 +28,7 @@ __all__ = ["FOLDER", "OBSERVER", "SearchResults"]
 FOLDER = "search_results"
 _UNPARSED = f"{FOLDER}/unparsed"
 _MAX_UNPARSED = 4 << 20
+_PIECE = 1 << 20
 _MOST_NAMED = 4
 _WORD = re.compile(r"[a-z0-9]")
 
@@ -76,8 +77,11 @@ class SearchResults:
         outcomes = [_save(page, decoded, result, moment, context) for page in pages]
         if not pages and (decoded.problem is not None or decoded.truncated):
             reason = decoded.problem or "the result is cut off before its first complete row"
+            del decoded
             outcomes.append(self._keep_raw(result, texts, reason, moment, context))
         elif unread and error is None:
+            # Its text may have megabytes, as the copy to save has.
+            del decoded
             outcomes.append(self._keep_raw(result, texts, _unread(unread), moment, context))
         return total_of(outcomes) if outcomes else Outcome(note="no search results")
 
@@ -94,18 +98,29 @@ class SearchResults:
         if policy_of(call.name) is not Policy.SEARCH and not is_multi_execute(call.name):
             return Outcome(note=reason)
         # Masked before it is cut: half a secret would not be known for one.
-        text = context.workspace.redactor.redact("\n".join(texts))
-        unique = unique_id(context, call.tool_use_id, text, clean=True)
+        first: list[str] = []
+        length = 0
+        for piece in context.workspace.redactor.redact_in_pieces("\n".join(texts), _PIECE):
+            if length < _MAX_UNPARSED:
+                first.append(piece[: _MAX_UNPARSED - length])
+            length += len(piece)
+        # Of a longer text the rest only counts: it is stored elsewhere, and may be too long to be copied.
+        rest = (length,) if length > _MAX_UNPARSED else ()
+        unique = unique_id(
+            context, call.tool_use_id, *(first if rest else ["".join(first)]), *rest, clean=True
+        )
         kept = "saved as it is"
-        if len(text) > _MAX_UNPARSED:
+        if rest:
             stored = result.observation.stored_at
             kept = f"its first {_MAX_UNPARSED:,} characters are saved"
             reason = f"{reason}; all of it is in {stored}" if stored else reason
         heading = f"{reason}\ntool: {plain_text(call.name)[:200]}\ntool_use_id: {call.tool_use_id}\n"
-        content = f"{heading}\n{text[:_MAX_UNPARSED]}"
+        heading = context.workspace.redactor.redact(heading)
+        content = b"".join(without_surrogates(part).encode() for part in (heading, "\n", *first))
+        first.clear()
         saved, path = save_once(
             context,
-            lambda path: context.workspace.write_artifact(path, content),
+            lambda path: context.workspace.write_artifact(path, content, redacted=True),
             folder=_UNPARSED,
             stem=short_name(call.name),
             suffix=".txt",
