@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
+from core.text import is_encodable
 from observers.decoding.truncated_json import CUT_OFF
 from observers.decoding.urls import repaired_url
 from observers.search.flatten import all_addressed, columns_of, lift, with_inner_text
@@ -126,7 +127,7 @@ def _derived(item: Mapping[str, Any], words: frozenset[str], arguments: Mapping[
     """The address that the provider of an item documents for its identifier, or None."""
     found: dict[str, str] = {}
     for name, value in _identifiers(item):
-        if 0 < len(value) <= _LONGEST:
+        if 0 < len(value) <= _LONGEST and is_encodable(value):
             found.setdefault(name, value)
     own = [form for form in _FORMS if not form.of.isdisjoint(words)]
     others = [form for form in _FORMS if not form.of or not form.beside.isdisjoint(map(fold, item))]

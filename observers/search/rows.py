@@ -34,9 +34,9 @@ _SPECIAL = frozenset({"highlight", "stories", CUT_OFF, DERIVED})
 # The name of an entry in a service's database: `places/…`, or an entity's number in Wikidata.
 _RESOURCE = re.compile(r"(?:projects|places|folders|organizations|locations)/\S+|Q\d+")
 _MANY = 8
-_LONGEST_CITATION = 1000
+_LONGEST_CITATION = 300
 _CITATIONS = ("publicationinfo", "publication")
-_BETWEEN_PARTS = re.compile(r"\s+[-\u2013\u2014]\s+")
+_BETWEEN_PARTS = re.compile(" [-\u2013\u2014] ")
 _JOURNAL = re.compile(r"(?:(.+?)[,\s]+)?((?:1[5-9]|20)\d\d)")
 _TEXTS = ("rendered", "text", "#text")
 
@@ -249,9 +249,10 @@ def _row(item: dict[str, Any], plan: Plan, url: str | None, number: int, now: da
 def _cite(row: dict[str, Any], key: str, citation: Any) -> None:
     """Take the journal and the year of a row from a line such as `A Ash, B Elm - Journal, 2019 - site.example`."""
     line = citation.get("summary") if isinstance(citation, dict) else citation
-    parts = _BETWEEN_PARTS.split(line[:_LONGEST_CITATION]) if isinstance(line, str) else []
+    words = line[:_LONGEST_CITATION].split() if isinstance(line, str) else []
+    parts = _BETWEEN_PARTS.split(" ".join(words))
     for part in parts[1:]:
-        if (found := _JOURNAL.fullmatch(part.strip())) is not None:
+        if (found := _JOURNAL.fullmatch(part)) is not None:
             journal = found[1] or (parts[-1] if part is not parts[-1] else None)
             row["source"] = one_line(journal) if journal else row["source"]
             row["date"] = row["date"] or found[2]

@@ -261,3 +261,14 @@ def test_what_is_no_result_gets_no_address(
 ) -> None:
     found = observe(context, result(f"mcp__{tool}", json.dumps(payload)))
     assert not any(artifact["results"] for artifact in found)
+
+
+@pytest.mark.parametrize("tool", ["wikipedia__search", "x__search_papers", "x__search_places"])
+def test_a_broken_identifier_gives_no_address(tool: str, context: ObserverContext, result: Make) -> None:
+    text = (
+        '{"results": [{"title": "Rye \\ud800", "snippet": "s", "doi": "10.1000/\\udfff",'
+        ' "place_id": "ChIJ\\udc00234567"}],'
+        ' "knowledge_graph": {"title": "\\udc00", "description": "\\ud800"}, "related_searches": ["\\ud800"]}'
+    )
+    (artifact,) = observe(context, result(f"mcp__{tool}", text))
+    assert [(row["title"], row["url"]) for row in artifact["results"]] == [("Rye \ufffd", None)]
