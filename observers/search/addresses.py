@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 from core.text import is_encodable
 from observers.decoding.truncated_json import CUT_OFF
-from observers.decoding.urls import repaired_url
+from observers.decoding.urls import is_web_url, repaired_url
 from observers.search.flatten import all_addressed, columns_of, lift, with_inner_text
 from observers.search.keys import DERIVED, Field, fold, word_set
 from observers.search.rows import url_keys_of, url_of
@@ -119,8 +119,11 @@ def _addressed(item: dict[str, Any], words: frozenset[str], arguments: Mapping[s
     row = with_inner_text(item) or item
     if columns_of(row).isdisjoint((Field.TITLE, Field.SNIPPET)):
         return item
-    derived = _derived(row, words, arguments)
-    return item if derived is None else row | {DERIVED: derived}
+    if (derived := _derived(row, words, arguments)) is not None:
+        return row | {DERIVED: derived}
+    if is_web_url(item.get("source")):
+        return {key: value for key, value in item.items() if key != "source"} | {"url": item["source"]}
+    return item
 
 
 def _derived(item: Mapping[str, Any], words: frozenset[str], arguments: Mapping[str, Any]) -> str | None:

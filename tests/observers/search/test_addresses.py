@@ -169,6 +169,11 @@ SHAPES: dict[str, tuple[str, Any, list[tuple[str | None, str | None]]]] = {
         {"pages": [RYE | {"id": 1}, RYE | {"title": "Oats"}]},
         [("Rye", None), ("Oats", None)],
     ),
+    "sources that are addresses": (
+        "x__web_search",
+        {"results": [RYE | {"source": A}, RYE | {"title": "Oats", "source": "Daily"}]},
+        [("Rye", A), ("Oats", None)],
+    ),
     "a place with a text as its name": (
         "x__search_places",
         {"places": [{"name": "places/ChIJx", "displayName": {"text": "Oven"}, "websiteUri": A}]},
