@@ -205,46 +205,47 @@ def _wrapped(item: Mapping[str, Any], depth: int, *, images: bool) -> dict[str, 
     if has_text and isinstance(source, dict) and "title" in source and (page := url_of(source)):
         return _with_address(item, page)
     for key, value in item.items():
-        if not isinstance(value, dict) or CUT_OFF in value:
-            continue
         folded = fold(key)
         in_images = images and folded in _WRAPPERS_OF_IMAGES
-        if folded in SKIPPED or (folded in NO_WRAPPER and not in_images and key != "_source"):
+        if not isinstance(value, dict) or CUT_OFF in value or not (in_images or _may_wrap(key, folded)):
             continue
         if folded in _LINKS and has_text and (page := _page_of(value)) is not None:
             return _with_address(item, page)
-        inner = value if url_of(value) else lift(value, depth=depth + 1)
-        url = url_of(inner) if inner is not None else None
-        if inner is None or url is None:
+        if (inner := _addressed(value, depth)) is None:
             continue
         brings = columns_of(inner) & _TEXT_COLUMNS
         if in_images or (has_text and (titled or Field.TITLE not in brings)):
-            return _with_address(item, url)
+            return _with_address(item, str(url_of(inner)))
         if brings:
-            return {
-                other: content for other, content in item.items() if other != key and other not in inner
-            } | inner
+            return {name: one for name, one in item.items() if name != key and name not in inner} | inner
     return None
+
+
+def _may_wrap(key: str, folded: str) -> bool:
+    return folded not in SKIPPED and (folded not in NO_WRAPPER or key == "_source")
+
+
+def _addressed(value: dict[str, Any], depth: int) -> dict[str, Any] | None:
+    """An object inside an item with its address, perhaps one found in it; None without one."""
+    inner = value if url_of(value) else lift(value, depth=depth + 1)
+    return inner if inner is not None and url_of(inner) is not None else None
 
 
 def _linked(item: Mapping[str, Any], depth: int) -> dict[str, Any] | None:
     if Field.TITLE not in columns_of(item):
         return None
     for key, value in item.items():
-        if not isinstance(value, list) or not value or fold(key) in SKIPPED or fold(key) in NO_WRAPPER:
+        folded = fold(key)
+        if not isinstance(value, list) or not value or folded in SKIPPED or folded in NO_WRAPPER:
             continue
         first = value[0]
-        folded = fold(key)
         if is_web_url(first) and folded.endswith(("urls", "links", "uris")) and not _is_other(folded):
             return _with_address(item, first)
         if not isinstance(first, dict) or CUT_OFF in first:
             continue
-        inner = first if url_of(first) else lift(first, depth=depth + 1)
-        if inner is not None and (url := url_of(inner)) is not None:
-            inner_fields = {
-                name: other for name, other in inner.items() if len(value) == 1 and name not in item
-            }
-            return _with_address(inner_fields | dict(item), url)
+        if (inner := _addressed(first, depth)) is not None:
+            fields = {name: one for name, one in inner.items() if len(value) == 1 and name not in item}
+            return _with_address(fields | dict(item), str(url_of(inner)))
     return None
 
 
