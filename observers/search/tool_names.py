@@ -71,7 +71,7 @@ _DATABASES = word_set(
 _BUSINESS = word_set(
     "crm hubspot salesforce dynamics365 pipedrive zoho attio apollo intercom freshdesk freshservice zendesk "
     "gorgias helpscout servicenow workday stripe quickbooks xero netsuite mailchimp klaviyo brevo activecampaign "
-    "customer customers account accounts invoice invoices ads analytics sentry datadog grafana pagerduty posthog "
+    "customer customers account accounts invoice invoices leads ads analytics sentry datadog grafana pagerduty posthog "
     "amplitude mixpanel newrelic splunk logs errors incident incidents alerts metrics"
 )
 _PRIVATE = _MAIL_AND_FILES | _CODE_AND_TASKS | _DATABASES | _BUSINESS
@@ -111,7 +111,7 @@ _KINDS = {
     }.items()
     for word in names.split()
 }
-_LISTED = frozenset(word for word, kind in _KINDS.items() if kind != "scholar")
+_LISTED = frozenset(word for word, kind in _KINDS.items() if kind != "scholar") | {"feed", "feeds", "rss"}
 _OF_SERVERS = word_set("news videos images scholar jobs local hotels")
 _MOST_INNER = 64
 _COMPOSIO_SEARCH = re.compile(r"COMPOSIO_SEARCH_(?!TOOLS\b)(?=[A-Z])", re.IGNORECASE)
@@ -183,7 +183,7 @@ def _other_by_name(own: frozenset[str], server: frozenset[str]) -> Policy:
     private = _private(own, server)
     if own & (private | _SETUP | _MACHINES | _MOVES | _MAPS_A_SITE):
         return Policy.NEVER
-    if own & _READS and not own & _KINDS.keys():
+    if own & _READS and not own & (_KINDS.keys() | _LISTED):
         return Policy.NEVER
     if server & (private | _MACHINES) and not own & _ENGINES:
         return Policy.NEVER
@@ -191,7 +191,9 @@ def _other_by_name(own: frozenset[str], server: frozenset[str]) -> Policy:
         return Policy.UNKNOWN
     if (own | server) & _ENGINES or (own & _COMPANIES and own <= _COMPANIES | _KINDS.keys()):
         return Policy.SEARCH
-    return Policy.SEARCH if own & _ASKS and own & (_WEB | _COMPANIES | _KINDS.keys()) else Policy.UNKNOWN
+    if server & _SEARCHES or (own & _ASKS and (own | server) & (_WEB | _COMPANIES | _KINDS.keys())):
+        return Policy.SEARCH
+    return Policy.UNKNOWN
 
 
 def _private(own: frozenset[str], server: frozenset[str]) -> frozenset[str]:

@@ -40,7 +40,7 @@ SEARCH = """
     zread/search_doc ref/ref_search_documentation gitmcp/search_generic_documentation hf/dataset_search
     hf/model_search omnisearch/ai_search omnisearch/kagi_fastgpt_search web-search-prime/webSearchPrime
     minimax/web_search MCP_DOCKER/brave_web_search newsapi/get_everything tmdb/search_movies TWITTER_RECENT_SEARCH
-    SPOTIFY_SEARCH_FOR_ITEM
+    SPOTIFY_SEARCH_FOR_ITEM search/query web/find news/query google_search/run gmail/web_search db/search_web
 """
 PAGES = """
     firecrawl/firecrawl_scrape firecrawl/firecrawl_crawl firecrawl/firecrawl_check_crawl_status
@@ -58,7 +58,7 @@ PAGES = """
     gitmcp/fetch_generic_url_content hf/hf_doc_fetch apify/fetch-apify-docs x/webfetch x/browse
     COMPOSIO_SEARCH_FETCH_URL_CONTENT FIRECRAWL_SCRAPE FIRECRAWL_SCRAPE_EXTRACT_DATA_LLM FIRECRAWL_CRAWL
     FIRECRAWL_CRAWL_GET FIRECRAWL_BATCH_SCRAPE TAVILY_EXTRACT TAVILY_CRAWL EXA_GET_CONTENTS_ACTION JINA_READER
-    LINKUP_FETCH
+    LINKUP_FETCH browser/get_page_text http/fetch_json pdf/read_pdf
 """
 NEVER = """
     composio/COMPOSIO_SEARCH_TOOLS composio/COMPOSIO_MANAGE_CONNECTIONS composio/COMPOSIO_GET_TOOL_SCHEMAS
@@ -104,6 +104,7 @@ NEVER = """
     DROPBOX_SEARCH_FILE_OR_FOLDER ONE_DRIVE_SEARCH_ITEMS ASANA_SEARCH_TASKS_IN_WORKSPACE CLICKUP_GET_TASKS
     TODOIST_GET_ALL_TASKS CONFLUENCE_SEARCH_CONTENT DATADOG_SEARCH_LOGS POSTHOG_QUERY MONDAY_GET_ITEMS
     DISCORDBOT_SEARCH_GUILD_MESSAGES PIPEDRIVE_SEARCH_PERSONS FIGMA_GET_FILE_JSON SHAREPOINT_SEARCH_QUERY
+    sales/search_leads slack_search/search db/search github_docs/search
 """
 BY_RESULT = """
     composio/COMPOSIO_MULTI_EXECUTE_TOOL context7/resolve-library-id context7/query-docs context7/get-library-docs
@@ -113,7 +114,8 @@ BY_RESULT = """
     linkup/list_sources composio/trim_video deepwiki/ask_question wikipedia/get_summary weather/get_forecast
     GOOGLE_MAPS_GET_DIRECTION YOUTUBE_LIST_CHANNEL_VIDEOS HACKERNEWS_GET_FRONTPAGE REDDIT_RETRIEVE_REDDIT_POST
     TWITTER_USER_LOOKUP_ME LINKEDIN_GET_MY_INFO SPOTIFY_GET_PLAYLIST SHOPIFY_GET_PRODUCTS WEATHERMAP_WEATHER
-    ALPHA_VANTAGE_NEWS_SENTIMENT PEOPLEDATALABS_ENRICH_PERSON
+    ALPHA_VANTAGE_NEWS_SENTIMENT PEOPLEDATALABS_ENRICH_PERSON rss/fetch_feed image/fetch_image http/get
+    google_search_console/list_sites browser/navigate
 """
 
 
