@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
-from itertools import chain
+from itertools import chain, repeat
 from math import isfinite
 from operator import eq, itemgetter
 from typing import Any, NamedTuple
@@ -163,22 +163,15 @@ class _Table:
         plan = self._plan
         taken = [keys[0] for keys in (plan.url, plan.title, plan.source, plan.snippet, plan.position) if keys]
         left = [key for key in self._items[0] if key not in taken]
-        originals = {key: self._column(key) for key in left}
-        columns = {key: self._extra(key, column, urls, dates) for key, column in originals.items()}
-        if len(left) == 1 and None not in columns[left[0]]:
-            name = "date_original" if left[0] == "date" and "date" in plan.date else left[0]
-            return [{name: value} for value in columns[left[0]]]
-        extras = [item.copy() for item in self._items]
-        for key in taken:
-            for extra in extras:
-                del extra[key]
-        for key, column in columns.items():
-            if column is not originals[key] or None in column:
-                _put(extras, key, column)
-        if "date" in plan.date:
-            for extra in extras:
-                if "date" in extra:
-                    extra["date_original"] = extra.pop("date")
+        names = ["date_original" if key == "date" and "date" in plan.date else key for key in left]
+        columns = [self._extra(key, self._column(key), urls, dates) for key in left]
+        parts = zip(*columns, strict=True) if columns else repeat((), len(self._items))
+        extras = [dict(zip(names, part, strict=True)) for part in parts]
+        for name, column in zip(names, columns, strict=True):
+            if None in column:
+                for extra in extras:
+                    if extra[name] is None:
+                        del extra[name]
         return extras
 
     def _extra(
@@ -191,15 +184,6 @@ class _Table:
         elif key == "id" or key in plan.url:
             column = _without_repeats(column, urls)
         return _plain_column(column)
-
-
-def _put(objects: list[Item], key: str, column: list[Any]) -> None:
-    """Set the key of each object to the column's value, or remove it if that is None."""
-    for item, value in zip(objects, column, strict=True):
-        if value is None:
-            del item[key]
-        else:
-            item[key] = value
 
 
 def _without_repeats(column: list[Any], shown: Sequence[Any]) -> list[Any]:
