@@ -50,6 +50,7 @@ UNREAD = "unread"
 """The kind of a page that stands for the text of a search that no rule reads."""
 
 _MAX_VALUES = 2_000_000
+_PICTURES = frozenset({"images", "photos"})
 _MAX_DOCUMENTS = 10_000
 _MOST_LEARNT_FROM = 10_000
 
@@ -220,6 +221,16 @@ def _is_page(value: Any) -> bool:
     )
 
 
+def _has_pictures_of_itself(value: Mapping[str, Any], scope: Scope) -> bool:
+    """Whether the pictures in an object show what it describes, such as a hotel, and are no results."""
+    return (
+        not _PICTURES.isdisjoint(value)
+        and named_kind(scope) not in WORDLESS
+        and is_row(value, images=False, named=False)
+        and not _is_page(value)
+    )
+
+
 def _is_list_of_rows(value: list[Any], key: str, *, named: bool) -> bool:
     """Whether a list has results in it; with `named` only if that is what its name says."""
     return (
@@ -300,10 +311,11 @@ class _Walk:
         elif (rows := _numbered_rows(value, scope)) is not None:
             yield Page(scope, refined_kind(None, key, rows, scope), rows, named=True)
         else:
+            skipped = SKIPPED | _PICTURES if _has_pictures_of_itself(value, scope) else SKIPPED
             self._waiting += [
                 _Place(item, folded, (*path, folded), scope)
                 for name, item in reversed(value.items())
-                if isinstance(item, dict | list | str) and (folded := fold(name)) not in SKIPPED
+                if isinstance(item, dict | list | str) and (folded := fold(name)) not in skipped
             ]
 
     def _visit_list(self, value: list[Any], place: _Place) -> Iterator[Page]:

@@ -191,7 +191,7 @@ SKIPPED = word_set(
     "spellingsuggestions searchparameters searchmetadata searchinformation peoplealsosearchfor relatedqueries "
     "highlight stories session remotefileinfo icon refinesearchfilters categories facets topics tools "
     "toolkitconnectionstatuses searchmetadatalinks rankingresponse searchentrypoint usage messages jobhighlights "
-    "peoplealsosearch inlinepeoplealsosearchfor relatedsearchterms suggestedsearches navigation related "
+    "peoplealsosearch inlinepeoplealsosearchfor coauthors relatedsearchterms suggestedsearches navigation related "
     "contractualrules attributions"
 )
 WRAPPERS = word_set(

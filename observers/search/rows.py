@@ -34,6 +34,8 @@ _SPECIAL = frozenset({"highlight", "stories", CUT_OFF, DERIVED})
 # The name of an entry in a service's database: `places/…`, or an entity's number in Wikidata.
 _RESOURCE = re.compile(r"(?:projects|places|folders|organizations|locations)/\S+|Q\d+")
 _MANY = 8
+# Solr's fields have their type in the name, such as `title_s`.
+_TYPE_OF_FIELD = re.compile(r"_(?:s|ss|t|txt|dt|tdt)$")
 _LONGEST_CITATION = 300
 _CITATIONS = ("publicationinfo", "publication")
 _BETWEEN_PARTS = re.compile(" [-\u2013\u2014] ")
@@ -52,7 +54,7 @@ class Rows:
 @lru_cache(maxsize=_CACHED)
 def field_of(key: str) -> tuple[str, int] | None:
     """The column of a provider's field, and the rank of this name for it (0 is the best)."""
-    return FIELDS.get(fold(key))
+    return FIELDS.get(fold(_TYPE_OF_FIELD.sub("", key))) or FIELDS.get(fold(key))
 
 
 def url_of(item: Mapping[str, Any], *, images: bool = False) -> str | None:

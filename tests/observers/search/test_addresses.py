@@ -195,8 +195,17 @@ SHAPES: dict[str, tuple[str, Any, list[tuple[str | None, str | None]]]] = {
     ),
     "ads of hotels with pictures": (
         "x__search_hotels",
-        {"ads": [{"name": "Inn", "thumbnail": "https://cdn.example/i.png", "photoUrls": [f"{B}.png"]}]},
+        {
+            "ads": [
+                {"name": "Inn", "images": [f"{A}.png", f"{B}.png"], "rating": 4, "photoUrls": [f"{B}.png"]}
+            ]
+        },
         [("Inn", None)],
+    ),
+    "fields with their types": (
+        "x__site_search",
+        {"response": {"docs": [{"docid": "1", "title_s": ["Rye"], "uri_s": A, "abstract_txt": "a"}]}},
+        [("Rye", A)],
     ),
     "links by device": (
         "x__search_pages",
@@ -258,6 +267,7 @@ def test_rows_of_rarer_shapes(name: str, context: ObserverContext, result: Make)
         ("x__search_questions_of_poll", {"items": [{"question_id": 5, "note": "Rye"}]}),
         ("x__web_search", {"results": [{"title": "Error", "message": "Too fast.", "code": 429}]}),
         ("x__search_suggest", {"suggestions": [RYE]}),
+        ("x__search_hotels", {"data": {"name": "Inn", "link": A, "images": [{"thumbnail": f"{B}.png"}]}}),
         ("x__recent", {"results": [{"doi": "10.1000/a", "title": "Rye"}]}),
     ],
 )
