@@ -93,7 +93,7 @@ class Corpus:
 
 
 def _complete(result: ToolResult, context: ObserverContext) -> Outcome:
-    """Add pages of web readers to a new corpus: the tool that saves it only knows crawled pages."""
+    """Add pages of other readers to a new corpus: the tool that saves it only knows crawled pages."""
     if result.observation.has_error:
         return Outcome(note="the corpus was not saved")
     corpus, entries, note = _add_to_corpus(_read_before(context), context)
@@ -113,7 +113,7 @@ def _add_to_corpus(pages: Sequence[Page], context: ObserverContext) -> tuple[lis
 
 
 def _read_before(context: ObserverContext) -> list[Page]:
-    """The pages from web readers in this session, from their saved articles."""
+    """The pages from other readers in this session, from their saved articles."""
     pages: list[Page] = []
     for path in context.ledger.paths(FOLDER):
         try:

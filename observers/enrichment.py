@@ -45,7 +45,7 @@ _TRIES = 5
 class Page(msgspec.Struct, frozen=True):
     """An article, also as it is read back from its artifact.
 
-    `markdown` is the crawler's file, None if it came from a web reader. `date` is a day as YYYY-MM-DD. `read_at`
+    `markdown` is the crawler's file, None if it came from another reader. `date` is a day as YYYY-MM-DD. `read_at`
     is when the tool gave it, `path` the file of its own record.
     """
 
