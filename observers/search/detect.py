@@ -93,18 +93,23 @@ def recognise(call: ToolCall, decoded: Decoded) -> list[Page]:
         last = pages[-1].scope
         last.answer = last.answer or answer_in(decoded.prose)
     for scope in scopes:
-        if scope.policy is Policy.SEARCH and all(page.scope is not scope for page in pages):
-            pages += (
-                _in_prose("\n".join(scope.texts), scope)
-                or _page_without_results(scope, scopes, decoded)
-                or _unread(scope, scopes, decoded)
-            )
         own = [page for page in pages if page.scope is scope]
-        if leading := next((page for page in own if page.kind not in WORDLESS), None) or next(
-            iter(own), None
-        ):
+        if not own and scope.policy is Policy.SEARCH:
+            own = _without_lists(scope, scopes, decoded)
+            pages += own
+        leading = min(own, key=lambda page: page.kind in WORDLESS, default=None)
+        if leading is not None:
             leading.leads = True
     return pages
+
+
+def _without_lists(scope: Scope, scopes: Sequence[Scope], decoded: Decoded) -> list[Page]:
+    """The pages of a search without a list of results: those in its texts, or one that says what came instead."""
+    return (
+        _in_prose("\n".join(scope.texts), scope)
+        or _page_without_results(scope, scopes, decoded)
+        or _unread(scope, scopes, decoded)
+    )
 
 
 def _lists_in(
