@@ -71,7 +71,11 @@ def test_json_of_one_line_is_given_as_lines_that_can_be_read_and_searched(
     assert [row["n"] for row in json.loads(joined)] == list(range(80))
 
 
-@pytest.mark.parametrize("value", ["{" * 60_000, "[1, 2", '{"a": 1} and more', "\ud800", "x" * 9_000])
+@pytest.mark.parametrize(
+    "value",
+    ["{" * 60_000, "[1, 2", '{"a": 1} and more', "\ud800", "x" * 9_000],
+    ids=["deep", "cut", "more", "surrogate", "long"],
+)
 def test_what_is_no_json_is_given_as_it_is(
     files: ResultFiles, workspace: Workspace, transcript: str, value: str
 ) -> None:
