@@ -25,6 +25,7 @@ __all__ = ["Section", "read_blocks"]
 
 _FOLDED, _MOST_FOLDED = 60, 2000
 _LONGEST_LINE = 4000
+_LONGEST_PARAGRAPH = 5
 _ANNOUNCES = (":", "：")
 """The end of a line that says what follows: it is neither a title nor the text of the result before."""
 _ANNOUNCED = re.compile(r"\W{0,4}(?:web |search ){0,2}results?[^:：\n]{0,60}[:：]\s+(?=\S)", re.IGNORECASE)
@@ -85,7 +86,8 @@ class _Reader:
     """Reads lines in order.
 
     `_label` is the column of the last label of the current result, `_waiting` a line of text that is the title if an
-    address follows, `_marked` whether the current result began with a mark: a number, a heading or a link.
+    address follows, `_above` the lines of its paragraph above it, `_marked` whether the current result began with a
+    mark: a number, a heading or a link.
     """
 
     def __init__(self, text: str) -> None:
@@ -98,6 +100,7 @@ class _Reader:
         self._label: str | None = None
         self._opener: str | None = None
         self._waiting: str | None = None
+        self._above: list[str] = []
         self._following = ""
         self._gap = self._titled_by_label = self._marked = False
 
@@ -137,7 +140,7 @@ class _Reader:
         is_linked = "://" in line
         if label:
             self._labelled(*label)
-        elif self._titled_by_label and "url" in self._item:
+        elif self._titled_by_label and "url" in self._item and not self._may_begin():
             self._add_text(line)
         elif is_rule(line):
             self._finish()
@@ -153,6 +156,10 @@ class _Reader:
             self._titled(title, line)
         else:
             self._add_text(line)
+
+    def _may_begin(self) -> bool:
+        """Whether an address may begin a result here, as it began the first."""
+        return self._gap and self._opener == "address"
 
     def _lacks_address(self) -> bool:
         return "title" in self._item and "url" not in self._item
@@ -220,15 +227,20 @@ class _Reader:
         self._label = column
 
     def _address(self, url: str, line: str) -> None:
-        if self._label == "snippet" and "url" in self._item:
+        if self._label == "snippet" and "url" in self._item and not self._may_begin():
             self._add_text(line)
             return
         if "url" in self._item:
             self._finish()
         if not self._item:
             self._begin = self._at
+            self._opener = self._opener or "address"
         if "title" not in self._item and self._waiting and not self._gap:
             self._item["title"] = self._waiting
+            above = self._above if not self._following.strip() else []
+            if 0 < len(above) < _LONGEST_PARAGRAPH:
+                # An address that ends a paragraph is below the title and the text.
+                self._item |= {"title": above[0], "snippet": "\n".join([*above[1:], self._waiting])}
         self._waiting = None
         self._item["url"] = url
         self._label = None
@@ -253,7 +265,10 @@ class _Reader:
             item.setdefault("snippet", "")
             self._more.setdefault("snippet", []).append(text)
         else:
+            before = self._waiting if not self._item and not self._gap else None
+            above = [*self._above, before] if before else []
             self._finish()
+            self._above = above[-_LONGEST_PARAGRAPH:]
             self._waiting = None if line.endswith(_ANNOUNCES) else plain_title(line)
 
     def _ends(self, line: str) -> bool:

@@ -13,11 +13,11 @@ _PAGE = re.compile(r"<(?:!doctype|html|body|head|nav|form)\b", re.IGNORECASE)
 
 
 def is_html_list(text: str) -> bool:
-    """Whether a text has links in elements of HTML and is no complete page, whose links are also its menus."""
+    """Whether a text has links or tables in elements of HTML and is no page with menus."""
     return (
-        "</a" in text
+        ("</a" in text or "</td" in text)
         and len(text) <= _MAX_HTML
-        and _LINK.search(text) is not None
+        and ("</td" in text or _LINK.search(text) is not None)
         and _PAGE.search(text) is None
     )
 

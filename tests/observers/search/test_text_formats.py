@@ -152,6 +152,11 @@ FORMATS = {
         "{n}. [{t}]({u})\nDate published: Jan 2, 2026\nSource: Daily\n\n{s}"
     ),
     "other fields before the text": each("{n}. {t}\n   Citation ID: [N{n}]\n   URL: {u}\n   Snippet: {s}"),
+    "an address above the labels": each("[{n}] {u}\nTitle: {t}\nSnippet: {s}"),
+    "an address that ends a paragraph": each("📰 **{t}**\n📅 2026-01-0{n}\n📝 {s}\n🔗 {u}"),
+    "HTML, a table of addresses": "<table><tr><th>Title</th><th>URL</th><th>Snippet</th></tr>"
+    + each("<tr><td>{t}</td><td>{u}</td><td>{s}</td></tr>", "")
+    + "</table>",
     "symbols as marks": each("📄 {t}\n🔗 {u}\n📝 {s}"),
     "announced on the line of the first": each(
         "Title: {t}\nLink: {u}\nSnippet: {s}\n---", "\n", before="\nSearch results: "
