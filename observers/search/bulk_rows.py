@@ -165,8 +165,10 @@ class _Table:
         left = [key for key in self._items[0] if key not in taken]
         names = ["date_original" if key == "date" and "date" in plan.date else key for key in left]
         columns = [self._extra(key, self._column(key), urls, dates) for key in left]
+        if len(names) == 1 and None not in columns[0]:
+            return [{names[0]: value} for value in columns[0]]
         parts = zip(*columns, strict=True) if columns else repeat((), len(self._items))
-        extras = [dict(zip(names, part, strict=True)) for part in parts]
+        extras: list[Item] = list(map(dict, map(zip, repeat(names), parts)))
         for name, column in zip(names, columns, strict=True):
             if None in column:
                 for extra in extras:

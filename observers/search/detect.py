@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import repeat
+from operator import contains
 from typing import Any, NamedTuple
 
 from core.observation import ToolCall
@@ -372,7 +374,7 @@ class _Place(NamedTuple):
 
 def _not_cut_in_their_address(items: list[Any]) -> list[Any]:
     """The items that are whole as far as their address goes."""
-    if not any(CUT_OFF in item for item in items if type(item) is dict):
+    if not any(map(contains, [item for item in items if type(item) is dict], repeat(CUT_OFF))):
         return items
     return [item for item in items if not _is_cut_in_its_address(item)]
 
