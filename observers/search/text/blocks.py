@@ -200,18 +200,16 @@ class _Reader:
         self._item = link
 
     def _labelled(self, column: str, value: str) -> None:
-        item = self._item
-        value = value.strip("<>") if column == "url" else scalar(value)
-        if column == "url" and (link := linked(value)):
-            value = link[1]
-        if column == "url" and value == item.get("url"):
-            return
+        if column == "url":
+            value = value.strip("<>")
+            value = link[1] if (link := linked(value)) else value
+            if value == self._item.get("url"):
+                return
+        else:
+            value = scalar(value)
         if column in ("title", "url"):
             self._opener = self._opener or column
-            again = column in item and (column == "url" or self._opener == "title" or "url" in item)
-            if again or (column == self._opener == "title" and "url" in item):
-                self._finish()
-        elif self._gap and column in item and column == next(iter(item)):
+        if self._begins_another(column):
             self._finish()
         item = self._item
         if not item:
@@ -225,6 +223,17 @@ class _Reader:
             item[column], value = value, "\n".join(text)
         item[f"{column}_more" if column in item else column] = value
         self._label = column
+
+    def _begins_another(self, column: str) -> bool:
+        """Whether the label of a column is not one of the item that was begun, but of the next."""
+        item = self._item
+        match column:
+            case "title":
+                return ("title" in item) + ("url" in item) + (self._opener == "title") >= 2
+            case "url":
+                return "url" in item
+            case _:
+                return self._gap and column == next(iter(item), None)
 
     def _address(self, url: str, line: str) -> None:
         if self._label == "snippet" and "url" in self._item and not self._may_begin():
