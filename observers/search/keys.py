@@ -70,7 +70,7 @@ _NAMES: Mapping[str, str] = {  # the better names come first
         "doi pdfurl"
     ),
     Field.SOURCE: (
-        "source sourcename containertitle journal fulljournalname journaltitle publicationname journalname publisher "
+        "fulljournalname containertitle journaltitle journalname journal publicationname source sourcename publisher "
         "publication provider sitename site media channel domain displaylink profile "
         "metaurl companyname employername company venue channeltitle channelname newssite "
         "newssource outlet sourcedomain cleanurl hostname subreddit sellername seller merchant store uploader via "

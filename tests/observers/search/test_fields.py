@@ -32,6 +32,8 @@ def row_of(context: ObserverContext, result: ToolResult) -> dict[str, Any]:
         ({"publication": "C Elm - 2001 - Oven Press"}, "Oven Press", "2001"),
         ({"publication_info": {"summary": "C Elm - oven.example"}}, "C Elm - oven.example", None),
         ({"container-title": ["Rye"], "publisher": "Press", "issued": {"date-parts": [[2026, 1]]}}, "Rye", "2026-01"),
+        ({"source": "MED", "journalTitle": "Rye J", "pubYear": "2025"}, "Rye J", "2025"),
+        ({"source": "Rye J", "fulljournalname": "Rye Journal", "pubdate": "2025"}, "Rye Journal", "2025"),
         ({}, "one.example", None),
         ({"source": ""}, "one.example", None),
     ],
