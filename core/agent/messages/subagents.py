@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
+from core.agent.messages.usage import is_count
 from core.events.types import Event, SubagentFinished, SubagentProgress, SubagentStarted, Usage
 from core.text import clean
 
@@ -109,7 +110,7 @@ class SubagentTasks:
 
 def _task_usage(raw: Any) -> Usage | None:
     total = raw.get("total_tokens") if isinstance(raw, dict) else None
-    return Usage(output_tokens=total) if isinstance(total, int) else None
+    return Usage(output_tokens=total) if is_count(total) else None
 
 
 def _task_status(status: str) -> Literal["success", "error", "cancelled"]:

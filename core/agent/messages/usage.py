@@ -24,7 +24,7 @@ from core.text import clean
 if TYPE_CHECKING:
     import claude_agent_sdk as sdk
 
-__all__ = ["Prices", "Spending", "TokenMeter", "usage_of"]
+__all__ = ["Prices", "Spending", "TokenMeter", "is_count", "usage_of"]
 
 _LISTED = re.compile(r"\$(\d+(?:\.\d+)?)/\$\d+(?:\.\d+)? per Mtok")
 # The price of a token in input tokens: the same proportions for every model of the agent's list.
@@ -85,7 +85,7 @@ class Prices:
                 self._unknown.add(str(name))
                 continue
             usage, cost = _usage_in(spent), spent.get("costUSD")
-            if isinstance(cost, int | float) and (weight := _weight(usage)):
+            if _is_cost(cost) and (weight := _weight(usage)):
                 searches = _WEB_SEARCH_USD * _count(spent, "webSearchRequests")
                 self._measured[str(name)] = max(0.0, cost - searches) / weight
 
@@ -128,7 +128,7 @@ class Prices:
             return self._window
         usage = models.get(model) if isinstance(models, Mapping) else None
         window = usage.get("contextWindow") if isinstance(usage, Mapping) else None
-        return window if _is_count(window) and window > 0 else None
+        return window if is_count(window) and window > 0 else None
 
     def _agent_knows(self, model: str) -> bool:
         if model in self._unknown:
@@ -163,7 +163,7 @@ def _usage_in(spent: Any, earlier: Any = None) -> Usage:
 
 def _dollars(spent: Any) -> float:
     cost = spent.get("costUSD") if isinstance(spent, Mapping) else None
-    return float(cost) if isinstance(cost, int | float) else 0.0
+    return float(cost) if _is_cost(cost) else 0.0
 
 
 def _weight(usage: Usage) -> float:
@@ -177,11 +177,16 @@ def _weight(usage: Usage) -> float:
 
 def _count(spent: Any, name: str) -> int:
     value = spent.get(name) if isinstance(spent, Mapping) else None
-    return value if _is_count(value) else 0
+    return value if is_count(value) else 0
 
 
-def _is_count(value: Any) -> TypeGuard[int]:
-    return isinstance(value, int) and 0 <= value < _HIGHEST
+def is_count(value: Any) -> TypeGuard[int]:
+    """Whether a reported figure is a number of tokens: a damaged message can have any value in its place."""
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < _HIGHEST
+
+
+def _is_cost(value: Any) -> TypeGuard[int | float]:
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 _CHARACTERS_PER_TOKEN = 4
@@ -191,7 +196,7 @@ def usage_of(raw: Any) -> Usage | None:
     """Read token counts; None when there are none."""
     if not isinstance(raw, dict):
         return None
-    counts = {name: value for name in Usage.__struct_fields__ if _is_count(value := raw.get(name))}
+    counts = {name: value for name in Usage.__struct_fields__ if is_count(value := raw.get(name))}
     return Usage(**counts) if counts else None
 
 

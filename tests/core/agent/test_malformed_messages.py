@@ -6,6 +6,7 @@ import asyncio
 import copy
 import json
 import logging
+import re
 import tempfile
 from collections import Counter
 from collections.abc import AsyncIterator, Iterator
@@ -236,6 +237,18 @@ def damaged(draw: st.DrawFn) -> list[Any]:
 def test_whatever_comes_a_query_ends_once_and_each_call_once(
     sequence: list[Any], workspace: Workspace
 ) -> None:
+    run(sequence, workspace)
+
+
+@pytest.mark.parametrize("figure", [True, -1, 2**70, 1.5, "1", None])
+def test_damaged_figures_of_tokens_and_costs_are_left_out(workspace: Workspace, figure: Any) -> None:
+    sequence: list[Any] = copy.deepcopy(SEQUENCE)
+    for index, path in PLACES:
+        holder = sequence[index]
+        for key in path[:-1]:
+            holder = holder[key]
+        if re.search("(?i)tokens|cost", str(path[-1])) and isinstance(holder[path[-1]], int | float):
+            holder[path[-1]] = figure
     run(sequence, workspace)
 
 
