@@ -44,7 +44,7 @@ from observers.search.scope import (
     runs_a_tool,
 )
 from observers.search.text.sections import sections_in_text
-from observers.search.tool_names import Policy, kind_of_server, policy_of, short_name, words_of
+from observers.search.tool_names import Policy, kind_of_server, policy_of, short_name
 
 __all__ = ["UNREAD", "Page", "recognise"]
 
@@ -83,7 +83,7 @@ def recognise(call: ToolCall, decoded: Decoded) -> list[Page]:
         policy_of(call.name),
         query=query_in(call.input),
         server_kind=kind_of_server(call.name),
-        words=words_of(call.name),
+        name=call.name,
         arguments=call.input,
     )
     scopes = [outer]

@@ -17,7 +17,6 @@ from observers.search.tool_names import (
     inner_tools,
     is_multi_execute,
     short_name,
-    words_of,
 )
 
 __all__ = ["Scope", "executed_in", "inner_calls", "learn", "learn_beside", "responses_of", "runs_a_tool"]
@@ -38,7 +37,7 @@ class Scope:
     preview: bool = False
     texts: list[str] = field(default_factory=list)
     server_kind: str = "web"
-    words: frozenset[str] = frozenset()
+    name: str = ""
     arguments: Mapping[str, Any] = field(default_factory=dict)
     panel: Mapping[str, Any] | None = None
     related: list[str] = field(default_factory=list)
@@ -47,7 +46,7 @@ class Scope:
 def inner_calls(call: ToolCall) -> list[Scope]:
     """The searches that the input of a call requests, in order, if it runs several tools."""
     return [
-        Scope(name, inner_policy_of(name), query_in(arguments), words=words_of(name), arguments=arguments)
+        Scope(name, inner_policy_of(name), query_in(arguments), name=name, arguments=arguments)
         for slug, arguments in inner_tools(call)
         for name in [slug or short_name(call.name)]
     ]
@@ -75,7 +74,7 @@ def executed_in(
         place = len(scopes) - 1
         asking = inner[place] if place < len(inner) else None
     name = slug or (asking.tool if asking else scope.tool)
-    executed = Scope(name, inner_policy_of(name), words=words_of(name))
+    executed = Scope(name, inner_policy_of(name), name=name)
     if asking is not None:
         executed.query, executed.arguments = asking.query, asking.arguments
     if executed.query is None and isinstance(arguments := value.get("arguments"), dict):

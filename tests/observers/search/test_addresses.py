@@ -51,6 +51,14 @@ DERIVED: dict[str, tuple[str, Any, str]] = {
         {"search": [{"id": "Q5", "title": "Q5", "label": "Rye", "description": "d", "url": "//w.example/Q5"}]},
         "https://w.example/Q5",
     ),
+    "property of Wikidata": (
+        "wikidata__search", {"search": [{"id": "P31", "label": "Rye", "description": "d"}]},
+        "https://www.wikidata.org/entity/P31",
+    ),
+    "post": ("x__twitter_search", {"data": [{"id": "1234567890123456", "title": "Rye", "text": "t"}]},
+        "https://x.com/i/web/status/1234567890123456"),
+    "place by its data id": ("x__web_search", {"local_results": [{"title": "Oven", "address": "1 Lane",
+        "data_cid": "12345"}]}, "https://maps.google.com/?cid=12345"),
     "DOI": ("x__search_papers", paper(doi="10.1000/a(1)<2>"), "https://doi.org/10.1000/a(1)%3C2%3E"),
     "DOI as a number": ("plos__search", {"response": {"docs": [{"id": "10.1000/a", "title_display": "Rye",
         "abstract": ["a"]}]}}, "https://doi.org/10.1000/a"),
@@ -131,7 +139,15 @@ def test_an_identifier_becomes_an_address(name: str, context: ObserverContext, r
     [
         ("wikipedia__search", {"language": "de"}, "https://de.wikipedia.org/?curid=7"),
         ("wikipedia_it__search", {}, "https://it.wikipedia.org/?curid=7"),
+        ("wikipedia__search", {"language": "pt-BR"}, "https://pt.wikipedia.org/?curid=7"),
+        ("x__search_de_wikipedia", {}, "https://de.wikipedia.org/?curid=7"),
+        ("wikipedia__search_by_id", {}, f"{WIKI}/?curid=7"),
+        ("x__wikipedia_search_in_it", {}, f"{WIKI}/?curid=7"),
+        ("wikipedia_it_fr__search", {}, None),
         ("wikipedia__search", {"language": "Klingon"}, None),
+        ("wikipedia__search", {"language": "all"}, None),
+        ("wikipedia__search", {"language": "eng"}, None),
+        ("wikipedia__search", {"language": "zh-yue"}, None),
         ("wikipedia__search_wikidata", {}, None),
         ("mediawiki__search", {}, None),
     ],
@@ -141,6 +157,28 @@ def test_a_wiki_is_not_guessed(
 ) -> None:
     (artifact,) = observe(context, result(f"mcp__{tool}", json.dumps(wiki(pageid=7)), **arguments))
     assert [(row["title"], row["url"]) for row in artifact["results"]] == [("Rye", url)]
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "fields"),
+    [
+        ("x__twitter_search", {}, {"id": "1234567890123456", "name": "Rye", "description": "Bakes."}),
+        ("pubchem__search_compounds", {}, {"cid": 21_000}),
+        ("x__news_search", {}, {"cluster_id": "12345"}),
+        ("x__search_papers", {}, {"orcid": "0000-0001-0002-000X", "authors": ["Ash"]}),
+        ("shop__search_products", {}, {"isbn13": "9780000000002"}),
+        ("shop__search_books", {}, {"isbn13": "9780000000002", "price": "$4"}),
+        ("google__search_books", {}, {"industryIdentifiers": [{"type": "ISBN_13", "identifier": "9780000000002"}]}),
+        ("vimeo__search", {}, {"video_id": "showcase-42"}),
+        ("x__search_stackoverflow", {"site": "serverfault"}, {"question_id": 5}),
+    ],
+)  # fmt: skip
+def test_an_identifier_of_something_else_gives_no_address(
+    tool: str, arguments: dict[str, str], fields: dict[str, Any], context: ObserverContext, result: Make
+) -> None:
+    row = (RYE if "name" not in fields else {}) | fields
+    (artifact,) = observe(context, result(f"mcp__{tool}", json.dumps({"results": [row]}), **arguments))
+    assert [(row["title"], row["url"]) for row in artifact["results"]] == [("Rye", None)]
 
 
 @pytest.mark.parametrize(
