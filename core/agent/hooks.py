@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from core.agent.definitions.rules import Rule
 from core.agent.definitions.skills import without_mentions
-from core.agent.messages.result_files import ResultFiles
+from core.agent.messages.result_files import READERS, ResultFiles
 from core.agent.messages.results import RawResult
 from core.agent.permissions.foreign_text import LARGEST_READ, has_addresses
 from core.agent.permissions.gate import PermissionGate
@@ -68,6 +68,7 @@ class HookCopies:
     effective_input: dict[str, Any] | None = None
     response: Any = None
     files: tuple[ReturnedFile, ...] = ()
+    transcript: str = ""
     error: str | None = None
     note: str = ""
     """What the model is to know about the call, with its result."""
@@ -202,14 +203,14 @@ class AgentHooks:
             "tool.before_execute",
             BeforeTool(tool_use_id=tool_use_id, name=name, input=dict(data["tool_input"])),
         )
-        effective = await asyncio.to_thread(
-            self._result_files.redirect, name, dict(payload.input), str(data.get("transcript_path") or "")
-        )
+        effective, transcript = dict(payload.input), str(data.get("transcript_path") or "")
+        if name in READERS:
+            effective = await asyncio.to_thread(self._result_files.redirect, name, effective, transcript)
         if name in {"Agent", "Task"}:
             effective["run_in_background"] = False
         if name == "Skill" and isinstance(effective.get("args"), str):
             effective["args"] = without_mentions(effective["args"])
-        self._copies[tool_use_id] = HookCopies(effective_input=effective)
+        self._copies[tool_use_id] = HookCopies(effective_input=effective, transcript=transcript)
         self._taint.note_call(name, effective)
         if payload.denied is not None:
             self._gate.note_denied(tool_use_id, payload.denied)
@@ -233,20 +234,17 @@ class AgentHooks:
     async def _after(self, data: Any, _id: str | None, _context: Any) -> Any:
         name, tool_use_id = str(data["tool_name"]), str(data["tool_use_id"])
         copies = self._copies.setdefault(tool_use_id, HookCopies())
+        copies.transcript = str(data.get("transcript_path") or "")
         received = await asyncio.to_thread(
-            self._result_files.receive,
-            name,
-            tool_use_id,
-            data.get("tool_response"),
-            str(data.get("transcript_path") or ""),
+            self._result_files.receive, name, tool_use_id, data.get("tool_response"), copies.transcript
         )
-        copies.response, copies.files = received.whole, received.files
+        copies.response, copies.files = received.for_observers, received.files
         effective = self.effective_input(tool_use_id, dict(data["tool_input"]))
         self._taint.note_read(name, effective)
         handled = self._pipelines.has_handlers("tool.after_execute", name)
         learnt = has_addresses(name, effective)
         if not handled and not learnt:
-            return _result(received.shown, copies.note)
+            return _result(received.for_model, copies.note)
         adapter = self._result_files.adapter
         if not handled:
             adapter = replace(adapter, largest=LARGEST_READ)
@@ -255,17 +253,22 @@ class AgentHooks:
             tool_name=name,
             tool_use_id=tool_use_id,
             tool_input=effective,
-            raw=RawResult(block=copies.response, hook_copy=copies.response, files=copies.files),
+            raw=RawResult(
+                block=copies.response,
+                hook_copy=copies.response,
+                files=copies.files,
+                transcript=copies.transcript,
+            ),
         )
         if learnt:
             await asyncio.to_thread(self._taint.learn, name, effective, observation.output)
         if not handled:
-            return _result(received.shown, copies.note)
+            return _result(received.for_model, copies.note)
         payload = await self._pipelines.run(
             "tool.after_execute",
             AfterTool(tool_use_id=tool_use_id, name=name, input=effective, observation=observation),
         )
-        return _result(received.shown, copies.note, payload.additional_context)
+        return _result(received.for_model, copies.note, payload.additional_context)
 
     async def _failed(self, data: Any, _id: str | None, _context: Any) -> Any:
         name, tool_use_id = str(data["tool_name"]), str(data["tool_use_id"])

@@ -400,7 +400,13 @@ class AgentLoop:
         denied = denial is not None
         observation, shown = await asyncio.to_thread(
             self._result_store.store,
-            replace(raw.raw, hook_copy=copies.response, hook_error=copies.error, files=copies.files),
+            replace(
+                raw.raw,
+                hook_copy=copies.response,
+                hook_error=copies.error,
+                files=copies.files,
+                transcript=copies.transcript,
+            ),
             {
                 "tool_name": call.name,
                 "tool_use_id": call.tool_use_id,

@@ -1,7 +1,7 @@
 """Results that the command line stores outside of the session: the agent is given files of the workspace instead.
 
 Where a result is too large for the model, the command line writes it, unmasked, to a folder `tool-results` beside its
-transcript, and so it does with every file in a result of an MCP server. It names these paths to the model, which may
+transcript, where it also writes every file in a result of an MCP server. It names these paths to the model, which may
 not read there.
 """
 
@@ -11,13 +11,14 @@ import logging
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from core.agent.messages.readable_text import ReadableText, name_of, write_readable_text
-from core.agent.messages.results import ResultAdapter, replaced_path, texts_in
+from core.agent.messages.results import ResultAdapter, replaced_path, results_folder, texts_in
 from core.agent.messages.returned_files import move_to_workspace
 from core.agent.permissions.foreign_text import LOCAL_TOOLKIT
 from core.concurrency.worker import WorkerFailed, WorkerProcess, packed
@@ -31,7 +32,7 @@ from core.text import clean_line
 if TYPE_CHECKING:
     from core.concurrency.worker_child import TaskContext
 
-__all__ = ["LIMIT", "Received", "ResultFiles", "write_in_child"]
+__all__ = ["LIMIT", "READERS", "Received", "ResultFiles", "write_in_child"]
 
 log = logging.getLogger(__name__)
 
@@ -40,24 +41,24 @@ LIMIT = 50_000
 
 _LARGE = 256 << 10
 _TASK = "core.agent.messages.result_files:write_in_child"
-_FOLDER = "tool-results"
 _BLOB = r"mcp-(?:[\w.%-]+?-blob-\d+|resource-\d+-\d+)-[a-z0-9]+(?:\.[A-Za-z0-9]{1,8})?"
 _LONGEST_NOTICE = 16 << 10
 _ORIGIN = re.compile(
     r"\[(?P<kind>Image|Audio|Resource) from .{1,200}?(?: at (?P<uri>\S{1,2000}))?\] ", re.DOTALL
 )
-_READERS = {"Read": "file_path", "Grep": "path", f"mcp__{LOCAL_TOOLKIT}__read_local_file": "path"}
+READERS = {"Read": "file_path", "Grep": "path", f"mcp__{LOCAL_TOOLKIT}__read_local_file": "path"}
+"""The tools that read files, and the argument of each that has the path."""
 
 
 @dataclass(frozen=True)
 class Received:
-    """A result with the paths of the workspace: what the model is given, the full content, and the files in it.
+    """A result with the paths of the workspace: for the model, for observers in full, and the files in it.
 
-    `shown` is None if the model is given what it would get anyway.
+    `for_model` is None if the model is given what it would get anyway.
     """
 
-    shown: Any = None
-    whole: Any = None
+    for_model: Any = None
+    for_observers: Any = None
     files: tuple[ReturnedFile, ...] = ()
 
 
@@ -77,11 +78,9 @@ class ResultFiles:
             response, files = self._move_resources(response, transcript)
             return Received(response if files else None, response, files)
         if not tool_name.startswith("mcp__"):
-            return Received(whole=response)
+            return Received(for_observers=response)
         response, files = self._move_files(tool_name, response, transcript)
         saved = replaced_path(response)
-        if saved is not None and saved.parent != _folder_of(transcript):
-            saved = None
         # The toolkit's own limit is higher, and the command line knows it.
         is_own = tool_name.startswith(f"mcp__{LOCAL_TOOLKIT}__")
         if saved is None and (is_own or _size(response) <= LIMIT):
@@ -93,7 +92,7 @@ class ResultFiles:
         ]
         texts = texts_in([each for each in blocks if each not in lines] or response)
         try:
-            stored = self._write(tool_use_id, texts, saved)
+            stored = self._write(tool_use_id, texts, saved, transcript)
         except WorkspaceError as error:
             log.warning("a large tool result cannot be given to the agent: %s", error)
             stored = None
@@ -104,18 +103,18 @@ class ResultFiles:
 
     def redirect(self, tool_name: str, tool_input: dict[str, Any], transcript: str) -> dict[str, Any]:
         """The input of a call, which reads a file of the workspace if it would read one that holds a result."""
-        field = _READERS.get(tool_name, "")
+        field = READERS.get(tool_name, "")
         asked = tool_input.get(field)
-        if not isinstance(asked, str) or f"/{_FOLDER}/" not in asked:
+        if not isinstance(asked, str) or "/tool-results/" not in asked:
             return tool_input
         path = Path(asked)
-        if path.parent != _folder_of(transcript):
+        if path.parent != results_folder(transcript):
             return tool_input
         try:
             if re.fullmatch(_BLOB, path.name):
                 return tool_input | {field: move_to_workspace(self._workspace, path, path.stem).path}
             name = name_of(path.stem)
-            if not self._workspace.exists(name) and self._write(path.stem, [], path) is None:
+            if not self._workspace.exists(name) and self._write(path.stem, [], path, transcript) is None:
                 return tool_input
         except (OSError, ValueError, WorkspaceError) as error:
             log.warning("a stored tool result cannot be given to the agent: %s", error)
@@ -126,7 +125,7 @@ class ResultFiles:
         self, tool_name: str, response: Any, transcript: str
     ) -> tuple[Any, tuple[ReturnedFile, ...]]:
         """The response with the paths of its files in the workspace, to which they are moved."""
-        folder = _folder_of(transcript)
+        folder = results_folder(transcript)
         if folder is None or not isinstance(response, list):
             return response, ()
         wanted = re.compile(rf"{re.escape(str(folder))}/{_BLOB}")
@@ -135,11 +134,11 @@ class ResultFiles:
             text = _text(block)
             if text is not None and len(text) <= _LONGEST_NOTICE:
                 origin = _ORIGIN.match(text) or origin
-                if found := wanted.search(text):
-                    moved = self._moved(Path(found[0]), _name(tool_name, origin))
-                    files += [moved] if moved else []
-                    said = moved.path if moved else "(it could not be kept)"
-                    blocks.append({**block, "text": text.replace(found[0], said)})
+                if paths := dict.fromkeys(wanted.findall(text)):
+                    name = _name(tool_name, origin)
+                    moved = {path: self._moved(Path(path), name) for path in paths}
+                    files += [each for each in moved.values() if each]
+                    blocks.append({**block, "text": wanted.sub(partial(_new_path, moved), text)})
                     origin = None
                     continue
             blocks.append(block)
@@ -151,7 +150,7 @@ class ResultFiles:
         changed, files = [], []
         for each in contents if isinstance(contents, list) else ():
             match each:
-                case {"blobSavedTo": str(path)} if Path(path).parent == _folder_of(transcript):
+                case {"blobSavedTo": str(path)} if Path(path).parent == results_folder(transcript):
                     moved = self._moved(Path(path), str(each.get("uri") or "resource"))
                 case _:
                     moved, path = None, ""
@@ -170,35 +169,47 @@ class ResultFiles:
             log.warning("a file that a tool returned is not kept: %s", clean_line(str(error), 300))
             return None
 
-    def _write(self, key: str, texts: Sequence[str], saved: Path | None) -> ReadableText | None:
+    def _write(
+        self, key: str, texts: Sequence[str], saved: Path | None, transcript: str
+    ) -> ReadableText | None:
         """Write a text for the agent, a long one in the worker; None if there is nothing to be read at `saved`."""
         if self._worker is not None and (saved is not None or sum(map(len, texts)) >= _LARGE):
             root = self.adapter.saved_results_root
-            asked = (key, None if saved is None else str(saved), None if root is None else str(root))
+            asked = (
+                key,
+                None if saved is None else str(saved),
+                None if root is None else str(root),
+                transcript,
+            )
             try:
                 done = self._worker.call(_TASK, packed(asked), lambda _name: texts)
             except WorkerFailed as error:
                 log.warning("a large tool result is written in the main process: %s", error)
             else:
                 return msgspec.msgpack.decode(done, type=ReadableText | None)
-        return _written(self._workspace, self.adapter, key, texts, saved)
+        return _written(self._workspace, self.adapter, key, texts, saved, transcript)
 
 
 def write_in_child(desk: TaskContext, argument: bytes) -> bytes:
     """Write a text for the agent in the worker process."""
-    key, saved, root = msgspec.msgpack.decode(argument)
+    key, saved, root, transcript = msgspec.msgpack.decode(argument)
     desk.make_room()
     adapter = ResultAdapter(saved_results_root=None if root is None else Path(root))
     texts = desk.texts("raw") if saved is None else []
     path = None if saved is None else Path(saved)
-    return msgspec.msgpack.encode(_written(desk.workspace, adapter, key, texts, path))
+    return msgspec.msgpack.encode(_written(desk.workspace, adapter, key, texts, path, transcript))
 
 
 def _written(
-    workspace: Workspace, adapter: ResultAdapter, key: str, texts: Sequence[str], saved: Path | None
+    workspace: Workspace,
+    adapter: ResultAdapter,
+    key: str,
+    texts: Sequence[str],
+    saved: Path | None,
+    transcript: str,
 ) -> ReadableText | None:
     if saved is not None:
-        blocks = adapter.read_saved(saved)
+        blocks = adapter.read_saved(saved, transcript)
         if blocks is None:
             return None
         texts = texts_in(msgspec.to_builtins(blocks))
@@ -216,9 +227,9 @@ def _notice(stored: ReadableText) -> str:
     )
 
 
-def _folder_of(transcript: str) -> Path | None:
-    """Where the command line stores the results of the conversation that has this transcript."""
-    return Path(transcript).with_suffix("") / _FOLDER if transcript.endswith(".jsonl") else None
+def _new_path(moved: Mapping[str, ReturnedFile | None], found: re.Match[str]) -> str:
+    file = moved[found[0]]
+    return "(not saved)" if file is None else file.path
 
 
 def _text(block: Any) -> str | None:

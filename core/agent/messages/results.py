@@ -38,7 +38,7 @@ from core.observation import (
 )
 from core.storage.regular_file import open_regular
 
-__all__ = ["RawResult", "ResultAdapter", "is_cut_off", "replaced_path", "texts_in"]
+__all__ = ["RawResult", "ResultAdapter", "is_cut_off", "replaced_path", "results_folder", "texts_in"]
 
 log = logging.getLogger(__name__)
 
@@ -61,7 +61,10 @@ _SHORT_CHARACTERS = bytes(range(0xF0))
 
 @dataclass(frozen=True)
 class RawResult:
-    """The forms of one result: the model's block, the message's own copy and the hook's; and the files in it."""
+    """The forms of one result: the model's block, the message's own copy and the hook's; and the files in it.
+
+    `transcript` is the path of the conversation's transcript: a saved result is read only from the folder beside it.
+    """
 
     block: Any = None
     is_error: bool = False
@@ -69,6 +72,7 @@ class RawResult:
     hook_copy: Any = None
     hook_error: str | None = None
     files: Sequence[Any] = ()
+    transcript: str = ""
 
 
 @dataclass(frozen=True)
@@ -142,19 +146,21 @@ class ResultAdapter:
                 return blocks
         # The model's text may name a file of the workspace instead.
         path = _saved_path(shown_text) or replaced_path(raw.hook_copy)
-        return None if path is None else self.read_saved(path)
+        return None if path is None else self.read_saved(path, raw.transcript)
 
     def remove_saved(self, raw: RawResult) -> None:
         """Remove the file that the command line saved the result of a server to, if the model was given another one."""
         path = replaced_path(raw.hook_copy)
-        if path is None or self._resolved(path) is None or _saved_path(_text(_blocks(raw.block))) == path:
+        if path is None or _saved_path(_text(_blocks(raw.block))) == path:
+            return
+        if self._resolved(path, raw.transcript) is None:
             return
         with suppress(OSError):
             path.unlink()
 
-    def read_saved(self, path: Path) -> tuple[ContentBlock, ...] | None:
-        """The content that the command line saved to a file; None if it is not one, or cannot be read."""
-        saved = self._saved_file(path)
+    def read_saved(self, path: Path, transcript: str) -> tuple[ContentBlock, ...] | None:
+        """The content that the command line saved to a file of this conversation; None if it cannot be read."""
+        saved = self._saved_file(path, transcript)
         if saved is None:
             return None
         decoded = from_json(saved) if saved[:100].lstrip().startswith(b"[") else None
@@ -166,23 +172,25 @@ class ResultAdapter:
             return _blocks(decoded)
         return (TextContent(saved.decode("utf-8", "replace")),)
 
-    def _resolved(self, path: Path) -> Path | None:
-        """The file among the saved results of the command line; None if it is not one of them."""
-        if self.saved_results_root is None:
+    def _resolved(self, path: Path, transcript: str) -> Path | None:
+        """The file among the saved results of this conversation; None if it is not one of them."""
+        folder = results_folder(transcript)
+        if self.saved_results_root is None or folder is None:
             return None
         try:
             resolved = path.resolve(strict=True)
-            inside = resolved.is_relative_to(self.saved_results_root.resolve())
+            folder = folder.resolve()
+            inside = resolved.parent == folder and folder.is_relative_to(self.saved_results_root.resolve())
         except OSError as error:
             log.warning("a saved tool result could not be read: %s", error)
             return None
-        if not inside or resolved.parent.name != "tool-results":
-            log.warning("a saved tool result lies outside the agent's own folder and was not read")
+        if not inside:
+            log.warning("a saved tool result is not in the folder of this conversation and was not read")
             return None
         return resolved
 
-    def _saved_file(self, path: Path) -> bytes | None:
-        if (resolved := self._resolved(path)) is None:
+    def _saved_file(self, path: Path, transcript: str) -> bytes | None:
+        if (resolved := self._resolved(path, transcript)) is None:
             return None
         try:
             with os.fdopen(open_regular(resolved), "rb") as file:
@@ -196,6 +204,11 @@ class ResultAdapter:
         except OSError as error:
             log.warning("a saved tool result could not be read: %s", error)
             return None
+
+
+def results_folder(transcript: str) -> Path | None:
+    """Where the command line stores the results of the conversation that has this transcript."""
+    return Path(transcript).with_suffix("") / "tool-results" if transcript.endswith(".jsonl") else None
 
 
 def _saved_path(text: str) -> Path | None:

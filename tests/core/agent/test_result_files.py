@@ -54,7 +54,7 @@ def blob(folder: Path, suffix: str, data: bytes, number: int = 1) -> Path:
 
 
 def shown_text(received: Received) -> str:
-    return "\n".join(block.get("text", "") for block in received.shown)
+    return "\n".join(block.get("text", "") for block in received.for_model)
 
 
 def test_json_of_one_line_is_given_as_lines_that_can_be_read_and_searched(
@@ -80,7 +80,7 @@ def test_what_is_no_json_is_given_as_it_is(
     files: ResultFiles, workspace: Workspace, transcript: str, value: str
 ) -> None:
     value += "\n" + "line\n" * LIMIT
-    assert files.receive(LOOKUP, "toolu_1", value, transcript).shown
+    assert files.receive(LOOKUP, "toolu_1", value, transcript).for_model
     saved = workspace.read("tool_results/toolu_1.txt").decode()
     assert saved.replace("\n", "") == value.replace("\n", "").replace("\ud800", "\ufffd")
 
@@ -93,14 +93,14 @@ def test_small_results_and_those_of_other_tools_are_left_alone(files: ResultFile
         ("mcp__local_toolkit__crawl_parallel", "x" * (LIMIT + 1)),
         ("Bash", {"stdout": "x" * LIMIT, "persistedOutputPath": "/somewhere"}),
     ):
-        assert files.receive(tool, "toolu_1", response, transcript) == Received(whole=response)
+        assert files.receive(tool, "toolu_1", response, transcript) == Received(for_observers=response)
 
 
 def test_a_result_that_cannot_be_stored_is_left_to_the_command_line(
     files: ResultFiles, workspace: Workspace, transcript: str
 ) -> None:
     workspace.write("tool_results", b"a file where the folder belongs")
-    assert files.receive(LOOKUP, "toolu_1", "x" * (LIMIT + 1), transcript).shown is None
+    assert files.receive(LOOKUP, "toolu_1", "x" * (LIMIT + 1), transcript).for_model is None
 
 
 def test_files_are_typed_by_their_bytes_named_by_their_address_and_kept_once(
@@ -127,11 +127,20 @@ def test_files_are_typed_by_their_bytes_named_by_their_address_and_kept_once(
     assert drawing.path.startswith("downloads/settings_")
     assert drawing.path.endswith(".svg")
     assert drawing.path.isascii()
-    assert received.shown == received.whole
+    assert received.for_model == received.for_observers
     assert shown_text(received).count("work_products/media/") == 3
     assert str(folder) not in shown_text(received)
     assert list(folder.iterdir()) == []
     assert workspace.read(heard.path) == sound()
+
+
+def test_every_path_in_a_text_is_replaced(files: ResultFiles, folder: Path, transcript: str) -> None:
+    first, second = blob(folder, ".png", picture()), blob(folder, ".wav", sound(), 2)
+    gone = folder / "mcp-notes-blob-3-abc.png"
+    received = files.receive(LOOKUP, "toolu_1", [text(f"{first}, {second}, {gone}, {first}")], transcript)
+    kept = [f"work_products/media/notes_lookup.{suffix}" for suffix in ("png", "wav")]
+    assert [file.path for file in received.files] == kept
+    assert shown_text(received) == f"{kept[0]}, {kept[1]}, (not saved), {kept[0]}"
 
 
 def test_a_resource_that_is_a_file_is_moved_in_the_form_of_the_tool(
@@ -150,10 +159,10 @@ def test_a_resource_that_is_a_file_is_moved_in_the_form_of_the_tool(
     kept = "work_products/media/chart.png"
     assert received.files == (ReturnedFile(kept),)
     first = {"uri": "x://chart", "mimeType": "a/b", "blobSavedTo": kept, "text": f"saved to {kept}"}
-    assert received.shown == {"contents": [first, *contents[1:]]}
+    assert received.for_model == {"contents": [first, *contents[1:]]}
     assert workspace.read(kept) == picture()
     odd = {"contents": "none"}
-    assert files.receive("ReadMcpResourceTool", "toolu_1", odd, transcript) == Received(whole=odd)
+    assert files.receive("ReadMcpResourceTool", "toolu_1", odd, transcript) == Received(for_observers=odd)
 
 
 def test_paths_elsewhere_are_neither_moved_nor_named(
@@ -173,7 +182,7 @@ def test_paths_elsewhere_are_neither_moved_nor_named(
     assert other.exists()
     assert workspace.list("work_products/media") == []
     # A text of a server has no limit, and says nothing about files.
-    assert files.receive(LOOKUP, "toolu_1", [text(f"{other}" + "x" * 20_000)], "").shown is None
+    assert files.receive(LOOKUP, "toolu_1", [text(f"{other}" + "x" * 20_000)], "").for_model is None
 
 
 def test_a_server_cannot_name_the_result_of_another_conversation(
@@ -187,15 +196,18 @@ def test_a_server_cannot_name_the_result_of_another_conversation(
         "Error: result (9 characters) exceeds maximum allowed tokens. Output has been saved to {}/x.txt.\n"
     )
     named = files.receive(LOOKUP, "toolu_1", notice.format(other), transcript)
-    assert named.shown is None
-    assert named.whole == notice.format(other)
+    assert named.for_model is None
+    assert named.for_observers == notice.format(other)
     assert "of this place" in shown_text(files.receive(LOOKUP, "toolu_1", notice.format(folder), transcript))
-    raw = RawResult("what the model got", hook_copy=notice.format(folder))
-    ResultAdapter(folder.parents[3]).remove_saved(raw)
+    adapter = ResultAdapter(folder.parents[3])
+    for place in (other, folder):
+        said = notice.format(place)
+        raw = RawResult(said, hook_copy=said, transcript=transcript)
+        seen = adapter.observe(tool_name=LOOKUP, tool_use_id="toolu_1", tool_input={}, raw=raw)
+        assert seen.recovered is (place == folder)
+        adapter.remove_saved(RawResult("what the model got", hook_copy=said, transcript=transcript))
+        adapter.remove_saved(RawResult("", hook_copy=[text(said)], transcript=transcript))
     assert [place.exists() for place in (other / "x.txt", folder / "x.txt")] == [True, False]
-    wrapped = RawResult("", hook_copy=[text(notice.format(other))])
-    ResultAdapter(folder.parents[3]).remove_saved(wrapped)
-    assert (other / "x.txt").exists()
 
 
 def test_a_file_that_is_too_large_stays_where_it_is(
@@ -238,7 +250,7 @@ def test_the_full_result_of_a_sub_agents_call_is_observed(files: ResultFiles, tr
     whole = [text("line\n" * LIMIT)]
     received = files.receive(LOOKUP, "toolu_1", whole, transcript)
     # The message of such a call has no copy of the content.
-    raw = RawResult(received.shown, message_copy={"_meta": {"a": 1}}, hook_copy=received.whole)
+    raw = RawResult(received.for_model, message_copy={"_meta": {"a": 1}}, hook_copy=received.for_observers)
     seen = ResultAdapter().observe(tool_name=LOOKUP, tool_use_id="toolu_1", tool_input={}, raw=raw)
     assert isinstance(seen, McpObservation)
     assert seen.recovered

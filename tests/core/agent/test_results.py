@@ -94,7 +94,7 @@ def test_the_saved_file_is_read_only_inside_the_agents_own_folder(tmp_path: Path
 
     def cut_to(path: Path) -> RawResult:
         text = CUT_700K.replace("/somewhere/tool-results/x.json", str(path))
-        return RawResult(block=text, message_copy=text, hook_copy=text)
+        return RawResult(text, message_copy=text, hook_copy=text, transcript=f"{home.parent}.jsonl")
 
     inside = observe(cut_to(home / "x.json"), root=tmp_path / "home")
     assert json.loads(inside.output) == json.loads(WHOLE)
@@ -219,7 +219,7 @@ def test_the_output_of_a_command_is_read_from_its_file(tmp_path: Path, part: boo
         tool_name="Bash",
         tool_use_id="toolu_1",
         tool_input={},
-        raw=RawResult(block=block, message_copy=copy, hook_copy=copy),
+        raw=RawResult(block, message_copy=copy, hook_copy=copy, transcript=f"{folder.parent}.jsonl"),
     )
     first, *rest = seen.content
     assert isinstance(first, TextContent)

@@ -454,12 +454,14 @@ def test_a_result_is_stored_alike_with_and_without_the_child(
     shutil.rmtree(workspace.path / "tool_results", ignore_errors=True)
     # A denied call does not reach the process: one that is not started stays so.
     worker = shared if denial is None else WorkerProcess(workspace)
-    saved = tmp_path / "home" / "projects" / "tool-results" / "x.json"
+    saved = tmp_path / "home" / "projects" / "s" / "tool-results" / "x.json"
     saved.parent.mkdir(parents=True)
     saved.write_text(json.dumps([{"type": "text", "text": BIG}]))
     if isinstance(given_raw.block, str):
         given_raw = RawResult(
-            block=given_raw.block.replace("{file}", str(saved)), message_copy=given_raw.message_copy
+            block=given_raw.block.replace("{file}", str(saved)),
+            message_copy=given_raw.message_copy,
+            transcript=f"{saved.parent.parent}.jsonl",
         )
     adapter = ResultAdapter(tmp_path / "home")
     given_facts = facts(SEARCH, query="q", api_key=SECRET)
