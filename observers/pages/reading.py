@@ -82,19 +82,18 @@ def read_pages(
     Those of the toolkit's crawler are in files of the `workspace`.
     """
     name = short_name(call.name)
-    if not any(texts) and isinstance(structured, dict | list):
-        values: Sequence[Any] = [structured]
-    elif name == CRAWLER or is_multi_execute(call.name):
-        values = decode_texts(texts).values
-    else:
-        is_known = reads_pages(call.name) or is_web_reader(call.name)
-        reading = _of_reader(name, call.input, texts, now, is_known=is_known)
-        return [reading if is_known else _without_short_pages(reading)]
-    if name == CRAWLER:
-        return [_of_crawler(name, value, workspace) for value in values]
-    if is_multi_execute(call.name):
+    has_text = any(texts) or not isinstance(structured, dict | list)
+    if name == CRAWLER or is_multi_execute(call.name):
+        values: Sequence[Any] = decode_texts(texts).values if has_text else [structured]
+        if name == CRAWLER:
+            return [_of_crawler(name, value, workspace) for value in values]
         return [reading for value in values for reading in _of_several(call, value, now)]
-    return [_of_values(name, call.input, values, now)]
+    is_known = reads_pages(call.name) or is_web_reader(call.name)
+    if has_text:
+        reading = _of_reader(name, call.input, texts, now, is_known=is_known)
+    else:
+        reading = _of_values(name, call.input, [structured], now, is_known=is_known)
+    return [reading if is_known else _without_short_pages(reading)]
 
 
 def _is_reader(slug: str) -> bool:
@@ -120,7 +119,7 @@ def _of_reader(
         # JSON in the text of a page is the page's own; it says nothing of other pages.
         decoded = decode_texts(texts)
         if decoded.values:
-            return _of_values(tool, arguments, decoded.values, now)
+            return _of_values(tool, arguments, decoded.values, now, is_known=is_known)
         texts = [decoded.prose] if decoded.prose and not decoded.problem else texts
     if any(arguments.get(name) for name in _QUESTIONS):
         return Reading(tool, notes=(_ANSWER,))
@@ -130,33 +129,35 @@ def _of_reader(
         part = pages_in_text(text, now, asked, bare=is_known and not words_of(tool) & _SEVERAL)
         found.pages += part.pages
         found.failed += part.failed
-    return _of_site(tool, asked, found)
+    return _of_site(tool, asked, found, is_known=is_known)
 
 
-def _of_values(tool: str, arguments: Mapping[str, Any], values: Sequence[Any], now: datetime) -> Reading:
+def _of_values(
+    tool: str, arguments: Mapping[str, Any], values: Sequence[Any], now: datetime, *, is_known: bool = True
+) -> Reading:
     asked = _asked(arguments)
     if words_of(tool) & _EXTRACTS and any(arguments.get(name) for name in _QUESTIONS):
         return Reading(tool, notes=(_ANSWER,))
-    only = asked[0] if len(asked) == 1 else None
+    only = asked[0] if len(asked) == 1 and is_known else None
     found = Found()
     for value in values:
         part = pages_in(value, now, only)
         found.pages += part.pages
         found.failed += part.failed
-    return _of_site(tool, asked, found)
+    return _of_site(tool, asked, found, is_known=is_known)
 
 
-def _of_site(tool: str, asked: Sequence[str], found: Found) -> Reading:
+def _of_site(tool: str, asked: Sequence[str], found: Found, *, is_known: bool) -> Reading:
     """The pages of the sites that the call asked for.
 
-    What a reader passes on as it is could be a page that names another as its own: a page of another site than the call
-    asked for counts only if the tool follows links.
+    A page can contain JSON that claims another address: a page of another site than the call asked for counts only if
+    the tool follows links.
     """
     hosts = {_host(url) for url in asked}
     if not hosts or words_of(tool) & _CRAWLS:
         return Reading(tool, tuple(found.pages), found.failed)
     pages = [page for page in found.pages if any(_are_of_one_site(_host(page.url), host) for host in hosts)]
-    if not pages and len(found.pages) == len(asked) == 1:
+    if is_known and not pages and len(found.pages) == len(asked) == 1:
         # The page redirects, or gives itself another address: it is what the call asked for.
         (page,) = found.pages
         return Reading(tool, (msgspec.structs.replace(page, url=asked[0]),), found.failed)

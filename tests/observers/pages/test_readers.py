@@ -407,7 +407,13 @@ def test_an_unknown_tool_may_read_a_page(context: ObserverContext, result: Make)
         SearchResults().observe(result("mcp__acme__ingest", {"results": [long["data"]]}), context).artifacts
         == ()
     )
-    for said in ({"url": ONE, "text": "A short remark."}, "A text without an address. " * 99):
+    words = "The words of another page. " * 40
+    for said in (
+        {"url": ONE, "text": "A short remark."},
+        "A text without an address. " * 99,
+        {"results": [{"url": BANK, "title": "Related", "content": words}]},
+        {"summary_id": "77", "content": words},
+    ):
         assert observe(context, result("mcp__acme__ingest", said, "a2", url=ONE))[1] == []
     failed = observe(context, result("mcp__acme__ingest", "It failed.", "a3", error="It failed.", url=ONE))
     assert failed[0].rejected == 0
