@@ -28,7 +28,9 @@ _CODE = ("code_to_execute", "code", "command", "commands", "script")
 # The sandbox's own function, by which it hands a file to tools.
 _UPLOAD_CALL = re.compile(r"\bupload_local_file\s*\(\s*(?:[rRbB]{0,2}[\"']([^\"'\n]{1,1000})[\"'])?")
 _KEY = re.compile(r"[\"']s3_?key[\"']\s*:\s*[\"']([^\"'\n]{1,1000})[\"']", re.IGNORECASE)
-_PATHS = ("path", "file_path", "filepath", "local_path", "source_path", "file", "filename", "source")
+_PATHS = ("path", "file_path", "filepath", "local_path", "source_path", "filename")
+_OFTEN_PATHS = ("file", "source")
+_LIKE_A_PATH = re.compile(r"/|\.\w{1,8}$")
 _TARGETS = (
     "remote_path",
     "destination",
@@ -62,7 +64,8 @@ class Uploads:
         if result.observation.has_error:
             return Outcome(note="the call failed, and nothing is known to be uploaded")
         texts = texts_of(result, context.workspace)
-        value = next((each for each in decode_texts(texts).values if isinstance(each, dict)), None)
+        values = decode_texts(texts).values
+        value = next((each for each in values if isinstance(each, dict)), {"output": "\n".join(texts)})
         outcomes = []
         for index, (name, arguments) in enumerate(_runs(result.call)):
             if _hands_over(name, arguments):
@@ -106,7 +109,7 @@ def _record(
 ) -> Outcome:
     files = list(_files(name, arguments, answer, context))[:_MOST_FILES]
     # What a run has printed a key of was uploaded, whatever failed after it.
-    is_done = _is_sandbox(name) and any(file["key"] for file in files)
+    is_done = _is_sandbox(name) and bool(files)
     if (answer.get("successful") is False or answer.get("error")) and not is_done:
         return Outcome(note="the tool reports a failure, and nothing is known to be uploaded")
     if not files:
@@ -161,14 +164,9 @@ def _files(
 
 
 def _of_sandbox(paths: Sequence[str], keys: Sequence[str]) -> Iterator[UploadedFile]:
-    """The uploads of a run: their paths by the code, where they are written out, and their keys by what it printed."""
-    for number in range(max(len(paths), len(keys))):
-        path = paths[number] if number < len(paths) else ""
-        # Which key belongs to which path is certain only if there are as many.
-        key = keys[number] if number < len(keys) and (not path or len(keys) == len(paths)) else None
-        yield _file(
-            name=PurePosixPath(path or key or "").name, path=path or None, key=key, destination="composio"
-        )
+    """The uploads of a run, by the keys that it printed; the code names their paths if it has as many."""
+    for key, path in zip(keys, paths if len(paths) == len(keys) else [""] * len(keys), strict=True):
+        yield _file(name=PurePosixPath(path or key).name, path=path or None, key=key, destination="composio")
 
 
 def _local(path: str, target: str, context: ObserverContext) -> UploadedFile:
@@ -219,6 +217,9 @@ def _plain(text: str) -> str:
 def _path_in(arguments: Mapping[str, Any]) -> str | None:
     """The argument that is a path; a content is longer, or has several lines."""
     path = input_text(arguments, *_PATHS)
+    if path is None:
+        values = [input_text(arguments, name) or "" for name in _OFTEN_PATHS]
+        path = next((value for value in values if _LIKE_A_PATH.search(value)), None)
     return path if path is not None and len(path) <= _LONGEST and "\n" not in path else None
 
 

@@ -96,10 +96,28 @@ def test_a_file_that_another_servers_tool_uploads_is_measured_only_in_the_worksp
 
 
 @pytest.mark.parametrize(
+    ("code", "printed", "files"),
+    [
+        ("# never call upload_local_file('secret.txt')", "done", []),
+        ("upload_local_file('a.txt')", "error: no such file", []),
+        ("# as upload_local_file('b.txt')\nupload_local_file('a.txt')", "{'s3key': 'k/a.txt'}", ["a.txt"]),
+    ],
+)
+def test_code_has_uploaded_what_it_prints_a_key_of(
+    context: ObserverContext, result: Make, code: str, printed: str, files: list[str]
+) -> None:
+    for number, answer in enumerate(({"data": {"stdout": printed}}, printed)):
+        _, found = run(context, result(WORKBENCH, answer, f"t{number}", code_to_execute=code))
+        assert [file["name"] for file in found] == files
+
+
+@pytest.mark.parametrize(
     ("tool", "arguments"),
     [
         ("mcp__notes__get_upload_url", {"path": "a"}),
         ("mcp__notes__upload_text", {"file": "line\nline"}),
+        ("mcp__notes__upload_notes", {"source": "cli"}),
+        ("mcp__notes__upload_text", {"file": "the words of a note"}),
         ("mcp__notes__read", {"path": "a"}),
         (WORKBENCH, {"code_to_execute": "print(upload)"}),
         (MAIL, {"body": "s3key", "attachment": {"s3key": None}}),
