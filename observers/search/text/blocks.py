@@ -13,6 +13,7 @@ from observers.search.text.lines import (
     address_in,
     heading_in,
     is_bullet,
+    is_numbering,
     is_rule,
     labelled_address_in,
     link_in,
@@ -85,9 +86,9 @@ def read_blocks(text: str) -> list[Section]:
 class _Reader:
     """Reads lines in order.
 
-    `_label` is the column of the last label of the current result, `_waiting` a line of text that is the title if an
-    address follows, `_above` the lines of its paragraph above it, `_marked` whether the current result began with a
-    mark: a number, a heading or a link.
+    `_label` is the column of the last label of the current result, `_below` the next line that is not blank,
+    `_waiting` a line of text that is the title if an address follows, `_above` the lines of its paragraph above it,
+    `_marked` whether the current result began with a mark: a number, a heading or a link.
     """
 
     def __init__(self, text: str) -> None:
@@ -101,12 +102,13 @@ class _Reader:
         self._opener: str | None = None
         self._waiting: str | None = None
         self._above: list[str] = []
-        self._following = ""
+        self._following = self._below = ""
         self._gap = self._titled_by_label = self._marked = False
 
     def read(self) -> list[Section]:
+        below = self._below_each_line()
         for line, following in zip_longest(self._lines, self._lines[1:], fillvalue=""):
-            self._following = following
+            self._following, self._below = following, below.pop()
             self._read_line(line.rstrip())
             self._at += len(line)
         self._finish()
@@ -115,11 +117,18 @@ class _Reader:
             return [Section(None, self._described, bare=False)]
         return found
 
+    def _below_each_line(self) -> list[str]:
+        """The next line that is not blank below each line, from the last line to the first."""
+        below = [""]
+        for line in reversed(self._lines):
+            below.append(line.rstrip() or below[-1])
+        return below[:-1]
+
     def _read_line(self, line: str) -> None:
         if not line:
             self._gap = True
             return
-        if line.startswith("REMINDER"):
+        if line.startswith("REMINDER") or is_numbering(line):
             self._finish()
             return
         is_long = len(line) > _LONGEST_LINE
@@ -283,7 +292,7 @@ class _Reader:
     def _ends(self, line: str) -> bool:
         """Whether a line of text belongs to the next result."""
         if self._gap and "url" in self._item and line.endswith(_ANNOUNCES):
-            return True
+            return "snippet" in self._item or _begins_result(self._below)
         if self._gap and ("snippet" in self._item or self._label is not None):
             return not self._begins_snippet(line)
         return "url" in self._item and is_bullet(line)
@@ -323,6 +332,17 @@ def _announced_label_in(line: str) -> tuple[str, str] | None:
     """The label of the first result on the line that announces the results, such as `Search results: Title: …`."""
     found = _ANNOUNCED.match(line)
     return label_in(line[found.end() :]) if found else None
+
+
+def _begins_result(line: str) -> bool:
+    """Whether a line has the title or the address of a result."""
+    label = label_in(line)
+    return (
+        (label is not None and label[0] in ("title", "url"))
+        or address_in(line) is not None
+        or link_in(line) is not None
+        or title_in(line) is not None
+    )
 
 
 def _has_address(line: str) -> bool:

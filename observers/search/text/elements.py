@@ -18,6 +18,7 @@ _RESULT = re.compile(
 )
 _PART = re.compile(r"<([a-z][\w:-]{0,40})\b([^<>]{0,2000})>(?:([^<]*)</\1>)?", re.IGNORECASE)
 _ATTRIBUTE = re.compile(r"""\b([a-z][\w:-]{0,40})=(?:"([^"]*)"|'([^']*)')""", re.IGNORECASE)
+_ENTITY = re.compile(r"&#?\w{1,8};")
 _HREF = re.compile(r"\bhref=\"([^\"]+)\"")
 _AUTHOR = re.compile(r"<author>\s*<name>([^<]*)</name>.{0,2000}?</author>", re.DOTALL)
 _CDATA, _CDATA_END = "<![CDATA[", "]]>"
@@ -49,7 +50,10 @@ def _element(attributes: str, inner: str) -> dict[str, Any]:
     inner = _with_plain_sections(inner)
     for name, own, text in _PART.findall(inner):
         address = _HREF.search(own)
-        item.setdefault(column_of(name) or name, (address[1] if address else text).strip())
+        column, value = column_of(name) or name, (address[1] if address else text).strip()
+        # Snippets keep their entities here: escaped HTML is cleaned later.
+        value = _ENTITY.sub(lambda entity: unescape(entity[0]), value) if column == "url" else value
+        item.setdefault(column, value)
     for name, double, single in _ATTRIBUTE.findall(attributes):
         item.setdefault(column_of(name) or name, unescape(double or single).strip())
     if "<" not in inner and (text := inner.strip()):

@@ -13,6 +13,7 @@ __all__ = [
     "address_in",
     "heading_in",
     "is_bullet",
+    "is_numbering",
     "is_rule",
     "labelled_address_in",
     "link_in",
@@ -42,6 +43,9 @@ _FOOTNOTE = re.compile(
 )
 _BARE_URL = re.compile(r"^[^\w\[]{0,12}(?:\[?\d{1,3}[\]).:]{0,2} +)?<?(?P<url>https?://[^\s<>]+)>?$")
 _LABELLED_URL = re.compile(r"^[^\w\[<>|]{0,12}[^:：\[\]]{1,40}[:：]\**[ \t]*<?(?P<url>https?://[^\s<>]+)>?$")
+_NUMBERING = re.compile(
+    r"[#*=\s-]{0,8}(?:search )?result #?\d{1,3}(?:\*{0,2}[:：]\*{0,2}| ?[=-]{2,})$", re.IGNORECASE
+)
 _RULE = re.compile(r"^\s*([-=_*])\1{2,}\s*$")
 _SECTION = re.compile(
     r"^\W*(?P<name>[a-z]+(?: and forums)?)(?: search)?(?: results)?(?: \(\d+[^)]*\))?\s*:?\W*$", re.IGNORECASE
@@ -52,6 +56,11 @@ _BULLET = re.compile(r"^\s*(?:[-*•]|\[?\d{1,3}[\]).:]+)\s+")
 def is_rule(line: str) -> bool:
     """Whether a line only divides the text."""
     return _RULE.match(line) is not None
+
+
+def is_numbering(line: str) -> bool:
+    """Whether a line is only the number of the result below it, such as `Result 2:`."""
+    return _NUMBERING.match(line) is not None
 
 
 def is_bullet(line: str) -> bool:

@@ -96,8 +96,8 @@ FORMATS = {
         after="\n```\nDone.",
     ),
     "comma-separated values over lines": each(
-        '"{t}","{u}","{s}\nx"', "\n", before="title,url,snippet\n"
-    ).replace("\nx", ""),
+        '"{t}","{u}","Of the harbour.\n{s}"', "\n", before="title,url,snippet\n"
+    ),
     "semicolon-separated values": each('{t};{u};"{s}"', "\n", before="Titel;Link;Beschreibung\n"),
     "tab-separated values": each("{t}\t{u}\t{s}", "\n", before="title\turl\tsnippet\n"),
     "bar-separated values": each("{t}|{u}|{s}", "\n", before="title|url|snippet\n"),
@@ -183,6 +183,38 @@ def test_labelled_results_without_an_address() -> None:
     assert rows_of(text) == [(title, None, snippet) for title, _, snippet in ROWS]
     assert rows_of(text, "mcp__x__thing") == []
     assert rows_of("Title: Only one\nSummary: This is how a page begins.\n\nIt goes on.") == []
+
+
+@pytest.mark.parametrize(
+    ("text", "snippets"),
+    [
+        ("[A]({0})\n\nIn this guide you will learn:\n\nhow to bake.", ["In this guide you will learn:"]),
+        ("### [A]({0})\n\nHow it works:\n- Mix.\n- Bake.", ["How it works:"]),
+        ("[A]({0})\nIt bakes.\n\nSee also:\n\n[B]({1})\nIt mixes.", ["It bakes.", "It mixes."]),
+        ("[A]({0})\n\nSee also:\n\n[B]({1})\n\nIt mixes.", [None, "It mixes."]),
+        ("Result 1:\n[A]({0})\nIt bakes.\nResult 2:\n[B]({1})\nIt mixes.", ["It bakes.", "It mixes."]),
+        (
+            "Result 1:\nTitle: A\nURL: {0}\nContent: It bakes.\n**Result 2:**\nTitle: B\nURL: {1}\nContent: It mixes.",
+            ["It bakes.", "It mixes."],
+        ),
+    ],
+)  # fmt: skip
+def test_a_line_that_announces_something(text: str, snippets: list[str | None]) -> None:
+    found = rows_of(text.format(ROWS[0][1], ROWS[1][1]))
+    assert [snippet for _, _, snippet in found] == snippets
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        "<result><title>A</title><url>{}</url></result>",
+        "<item><title>A</title><link>{}</link></item>",
+        '<entry><title>A</title><link href="{}"/></entry>',
+    ],
+)
+def test_addresses_in_elements_have_no_entities(form: str) -> None:
+    (row,) = rows_of(form.format("https://a.example/?a=1&amp;b=2&copy=3"))
+    assert row[1] == "https://a.example/?a=1&b=2&copy=3"
 
 
 def test_what_announces_an_address_is_no_title() -> None:
