@@ -138,7 +138,13 @@ def declared_encoding(body: bytes, media_type: str, charset: str) -> str:
             return name
     sample = body[:_SAMPLE]
     is_ascii = sample.isascii()
-    declared = [known for each in (charset, *_in_text(body, media_type)) if (known := _usable(each))]
+    # A text in a wide encoding has zero bytes, at least in its spaces and line ends.
+    may_be_wide = b"\0" in sample
+    declared = [
+        known
+        for each in (charset, *_in_text(body, media_type))
+        if (known := _usable(each)) and (may_be_wide or not known.startswith(_WIDE))
+    ]
     if is_ascii:
         return declared[0] if declared else "utf-8"
     if not any(name.startswith(_WIDE) for name in declared[:1]) and _fits(sample, "utf-8", exactly=True):
@@ -172,4 +178,6 @@ def _usable(charset: str) -> str:
         b"a".decode(known, "replace")
     except (LookupError, ValueError):
         return ""
+    # Without a byte order mark, browsers take these for little-endian; Python's decoders need the mark.
+    known = {"utf-16": "utf-16-le", "utf-32": "utf-32-le"}.get(known, known)
     return "" if known.replace("_", "-") in _NO_WEB_ENCODING else known

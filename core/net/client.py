@@ -22,7 +22,7 @@ from core.events import units
 from core.net.addresses import Routes, parse_endpoints
 from core.net.bodies import Inflater, content_type, declared_encoding
 from core.net.dialer import GuardedBackend, Resolver, guarded_transport, resolve_host
-from core.net.media_types import check_type, is_unspecific, recognised_type
+from core.net.readable_types import check_type, is_unspecific, recognised_type
 from core.net.refusals import bot_check, status_error
 from core.net.retries import Retryable, retry_after, with_retries
 from core.net.robots import RobotsCache

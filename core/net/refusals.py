@@ -27,7 +27,7 @@ def bot_check(status: int, headers: httpx.Headers) -> ConnectionFailed | None:
         services.append("DataDome")
     if services:
         return ConnectionFailed(
-            f"the site answers {status} and lets only browsers in that pass a check ({services[0]}); "
+            f"the site answers {status} and only lets in browsers that pass a check ({services[0]}); "
             "use a web reader if there is one, or choose another source",
             code=f"http_{status}" if status >= 300 else "not_readable",
             reason="bot_check",

@@ -16,7 +16,7 @@ from core.toolkit.articles import Reference, canonical_url
 __all__ = ["MAX_ADDRESS", "MAX_LINKS", "LinkCollector"]
 
 MAX_LINKS = 500
-"""What is a link beyond these is text."""
+"""Further links become plain text."""
 MAX_ADDRESS = 1_000
 _MAX_LABEL = 200
 # Stands for an address while a text is made. Converters neither escape nor split it.
@@ -58,7 +58,10 @@ class LinkCollector:
         numbers: dict[str, str] = {}
 
         def write(match: re.Match[str]) -> str:
-            words, url = match[1], urls[int(match[2])]
+            words, number = match[1], int(match[2])
+            if number >= len(urls):
+                return match[0]
+            url = urls[number]
             if (
                 words
                 and _is_label(words, text[match.end() : match.end() + 1])
@@ -84,13 +87,13 @@ def _normal(label: str) -> str:
 
 
 def _web_address(address: str) -> str | None:
-    """Return an address that may stand in an article; None for scripts, mail, files, and what is none."""
+    """Return an address that may stand in an article; None if it is not a web address."""
     url = address.strip().translate(_ENCODED)
     if len(url) > MAX_ADDRESS or "\\" in url or not url.isprintable() or is_unsafe(url):
         return None
     try:
         parts = urlsplit(url)
-        parts.port  # noqa: B018 - raises an error for a port that is none
+        parts.port  # noqa: B018 - raises an error for an invalid port
     except ValueError:
         return None
     is_web = parts.scheme in ("http", "https") and bool(parts.hostname) and "@" not in parts.netloc

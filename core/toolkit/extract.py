@@ -111,8 +111,9 @@ def _article(html: str, url: str, links: LinkCollector) -> tuple[Any, str]:
     from trafilatura import bare_extraction, load_html
     from trafilatura.xml import xmltotxt
 
-    plain = links.unmarked(html.replace(_MARK, "").replace(_LOW, ""))
-    tree: Any = load_html(write_indices(without_emphasis(separate(plain, _MARK)), _LOW))
+    plain = html.replace(_MARK, "").replace(_LOW, "")
+    # The removal of tags joins what stood around them, so the marks of links are removed last.
+    tree: Any = load_html(links.unmarked(write_indices(without_emphasis(separate(plain, _MARK)), _LOW)))
     if tree is None:
         return None, ""
     # It would resolve them against the host alone.
@@ -164,9 +165,9 @@ def _join_parts(tree: Any) -> None:
 
 
 def _mark(body: Any, links: LinkCollector) -> None:
-    """Mark links, and what else of the text is to be written in another way than trafilatura does.
+    """Write marks for what trafilatura would write differently.
 
-    That is what is raised or lowered and was not written before, and a line inside a word, which it would escape.
+    These are links, raised and lowered text, and underscores inside words, which it would escape.
     """
     for element in body.iter():
         element.text = _INSIDE_WORD.sub(_lowered, element.text) if element.text else element.text
@@ -208,7 +209,7 @@ def convert_page(html: str, url: str) -> Extracted:
     links = LinkCollector(url)
     visitor: Any = _Visitor(links)
     try:
-        plain = write_indices(without_emphasis(separate(links.unmarked(html))))
+        plain = links.unmarked(write_indices(without_emphasis(separate(html))))
         text = convert(plain, options, visitor=visitor).content or ""
     except Exception as error:
         raise NotReadable("the page could not be read as HTML") from error

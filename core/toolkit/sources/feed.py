@@ -19,8 +19,11 @@ __all__ = ["is_feed", "is_json_feed", "json_feed", "xml_feed"]
 
 MAX_ENTRIES = 200
 _MAX_SUMMARY = 600
-_ROOT = re.compile(rb"<(?:rss|feed|rdf:rdf)[\s>]", re.IGNORECASE)
-_PAGE = re.compile(rb"<(?:html|body|head)[\s>]", re.IGNORECASE)
+# Before the first element: white space, the XML declaration, instructions, comments and a document type.
+_ROOT = re.compile(
+    rb"(?:\xef\xbb\xbf)?(?:\s|<\?.*?\?>|<!--.*?-->|<!DOCTYPE[^<>\[]*(?:\[.*?\]\s*)?>)*+<(?:rss|feed|rdf:rdf)[\s>]",
+    re.IGNORECASE | re.DOTALL,
+)
 _JSON_FEED = re.compile(rb"https?:\\?/\\?/jsonfeed\.org\\?/version\\?/", re.IGNORECASE)
 _LINK_TEXT = re.compile(r"!?\[([^\[\]]*)\]\([^()\s]*\)")
 _SPECIAL = str.maketrans({"[": "(", "]": ")"})
@@ -35,11 +38,9 @@ class _Entry:
 
 
 def is_feed(body: bytes, media_type: str) -> bool:
-    """Whether a body is an RSS or Atom feed, whatever type it was sent with."""
-    start = body[:2048]
+    """Whether a body begins as an RSS or Atom feed does, whatever type it was sent with."""
     may_be = "xml" in media_type or media_type in {"text/html", "text/plain", ""}
-    root = _ROOT.search(start) if may_be else None
-    return root is not None and _PAGE.search(start[: root.start()]) is None
+    return may_be and _ROOT.match(body[:4096]) is not None
 
 
 def is_json_feed(body: bytes) -> bool:

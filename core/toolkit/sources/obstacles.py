@@ -12,7 +12,7 @@ __all__ = ["REASONS", "obstacle"]
 
 _OTHER = "use a web reader if there is one, or choose another source"
 REASONS = {
-    "bot_check": f"the site lets only browsers in that pass a check; {_OTHER}",
+    "bot_check": f"the site only lets in browsers that pass a check; {_OTHER}",
     "consent": f"the site asks for consent to cookies instead of showing the page; {_OTHER}",
     "login": "the page needs a login; choose another source",
     "paywall": "the text is only for subscribers; choose another source",

@@ -24,12 +24,15 @@ MAX_CHARACTERS = 500_000
 _MAX_PAGE_CHARACTERS = 20_000
 _FEWEST_WORDS = 4
 _FEWEST_LETTERS = 0.3
+_MOST_WORDS_OF_A_STAMP = 30
 # Shorter lines end a paragraph.
 _FULL_LINE = 0.7
 _LEADER = re.compile(r"(?:[ \t]?\.){5,}[ \t]*")
 _DIVIDED = re.compile(r"([^\W\d_]{2,40})-\n([^\W\d_]{2,40}[^\w\s]{0,3})[ \t]?")
 _GAP = re.compile(r"\n{3,}")
 _DIGITS = re.compile(r"\d+")
+# What is extracted of a font that does not say which characters its shapes are.
+_SHAPES = re.compile(r"(?<!\S)(?:/\w+)+")
 
 
 def send_pages(
@@ -151,11 +154,13 @@ def _with_paragraphs(text: str) -> str:
 
 def _is_without_text(texts: Sequence[str]) -> bool:
     """Whether the pages have nothing to read: no text, numbers of pages, the same stamp on each, or only signs."""
-    joined = "".join("".join(texts).split())
-    if sum(map(str.isalpha, joined)) < _FEWEST_LETTERS * max(len(joined), 1):
+    length = sum(map(len, "".join(texts).split()))
+    if sum(map(str.isalnum, _SHAPES.sub("", "\n".join(texts)))) < _FEWEST_LETTERS * max(length, 1):
         return True
-    is_stamped = len(texts) > 2 and len({_DIGITS.sub("", text) for text in texts}) == 1
-    return is_stamped or sum(map(count_words, texts)) < _FEWEST_WORDS * len(texts)
+    words = sum(map(count_words, texts))
+    are_alike = len(texts) > 2 and len({_DIGITS.sub("", text) for text in texts}) == 1
+    is_stamped = are_alike and words <= _MOST_WORDS_OF_A_STAMP * len(texts)
+    return is_stamped or words < _FEWEST_WORDS * len(texts)
 
 
 def _is_title(title: str) -> bool:

@@ -50,10 +50,11 @@ async def read_page(
     if page.media_type == "application/pdf":
         return _checked(await in_thread(partial(_read_pdf, conversions, page)))
     kind = _kind_of(page)
-    if kind in {"text", "json", "xml"} and page.encoding:
+    may_be_feed = is_json_feed(page.body) if kind == "json" else is_feed(page.body, page.media_type)
+    if kind != "html" and not may_be_feed and page.encoding:
         text = page.text
         return _checked(Extracted(text if kind == "text" else fenced(text, kind)))
-    found = await in_thread(partial(_read, conversions, page, kind))
+    found = await in_thread(partial(_read, conversions, page, kind, may_be_feed))
     if found.version is not None and fetch is not None:
         better = await _other_version(found, conversions, fetch)
         if better is not None:
@@ -71,12 +72,10 @@ def _checked(found: Extracted) -> Extracted:
 
 
 def _kind_of(page: Page) -> str:
-    if is_feed(page.body, page.media_type):
-        return "feed"
     if page.media_type in HTML_TYPES or not page.media_type:
         return "html"
     if page.media_type.endswith(("json", "ndjson")):
-        return "feed_json" if is_json_feed(page.body) else "json"
+        return "json"
     return "xml" if page.media_type.endswith("xml") else "text"
 
 
@@ -95,11 +94,11 @@ async def _other_version(
     return completed(other, found.article)
 
 
-def _read(conversions: Conversions, page: Page, kind: str, stop: Stop) -> ReadPage:
+def _read(conversions: Conversions, page: Page, kind: str, may_be_feed: bool, stop: Stop) -> ReadPage:
     from core.concurrency.conversions import ConversionFailed, TooComplex
 
     argument = msgspec.to_builtins(
-        Document(page.body, page.encoding, page.final_url, kind), builtin_types=(bytes,)
+        Document(page.body, page.encoding, page.final_url, kind, may_be_feed), builtin_types=(bytes,)
     )
     run = partial(conversions.run, argument=argument, stop=stop)
     try:

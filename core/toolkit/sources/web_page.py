@@ -18,7 +18,16 @@ from core.toolkit.sources.versions import other_version
 if TYPE_CHECKING:
     from core.concurrency.worker_child import TaskContext
 
-__all__ = ["Document", "ReadPage", "completed", "convert_in_child", "fenced", "read_html", "read_in_child"]
+__all__ = [
+    "Document",
+    "ReadPage",
+    "completed",
+    "convert_in_child",
+    "fenced",
+    "read_document",
+    "read_html",
+    "read_in_child",
+]
 
 # Below so many words, a text of linked data is better if it has twice as many.
 _THIN = 50
@@ -29,12 +38,16 @@ _FINAL = frozenset({"bot_check", "consent", "login"})
 
 
 class Document(msgspec.Struct, frozen=True):
-    """What the worker process gets: the bytes of a page, their encoding (empty if unknown), and its address."""
+    """What the worker process gets: the bytes of a page, their encoding (empty if unknown), and its address.
+
+    `kind` is html, xml, json or text.
+    """
 
     body: bytes
     encoding: str
     url: str
     kind: str = "html"
+    may_be_feed: bool = False
 
     @property
     def text(self) -> str:
@@ -53,7 +66,7 @@ class ReadPage(msgspec.Struct, frozen=True):
 def read_in_child(_: TaskContext, argument: Any) -> Any:
     """Read a `Document` in the worker process; returns a `ReadPage`."""
     document = msgspec.convert(argument, Document)
-    return msgspec.to_builtins(_read(document))
+    return msgspec.to_builtins(read_document(document))
 
 
 def convert_in_child(_: TaskContext, argument: Any) -> Any:
@@ -62,15 +75,14 @@ def convert_in_child(_: TaskContext, argument: Any) -> Any:
     return msgspec.to_builtins(ReadPage(convert_page(document.text, document.url)))
 
 
-def _read(document: Document) -> ReadPage:
+def read_document(document: Document) -> ReadPage:
+    """Read a document as a feed if it is one, otherwise by its kind."""
     text = document.text
+    if document.may_be_feed:
+        feed = (json_feed if document.kind == "json" else xml_feed)(text, document.url)
+        if feed is not None:
+            return ReadPage(feed)
     match document.kind:
-        case "feed":
-            feed = xml_feed(text, document.url)
-            return ReadPage(feed or Extracted(fenced(text, "xml")))
-        case "feed_json":
-            feed = json_feed(text, document.url)
-            return ReadPage(feed or Extracted(fenced(text, "json")))
         case "xml" | "json":
             return ReadPage(Extracted(fenced(text, document.kind)))
         case "text":

@@ -366,9 +366,9 @@ async def test_a_page_that_never_ends_runs_into_the_deadline(site: Site) -> None
 
 async def test_only_pages_texts_and_pdfs_are_read(site: Site) -> None:
     site.page("/png", b"\x89PNG", content_type="image/png")
-    site.page("/zip", b"PK", content_type="application/octet-stream")
+    site.page("/zip", b"PK\x03\x04", content_type="application/octet-stream")
     site.page("/none-html", b" <!doctype html><p>x", content_type="")
-    site.page("/none-text", b"plain words", content_type="")
+    site.page("/none-text", b"PKI is plain words", content_type="")
     site.page("/none-binary", b"\x7fELF\0\0", content_type="")
     site.page("/pdf", b"%PDF-1.7 \xff", content_type="application/pdf")
     site.page("/json", b"{}", content_type="Application/JSON; charset=utf-8")
@@ -712,6 +712,10 @@ def test_endpoints_are_checked(text: str) -> None:
         (b'<meta charset="utf-16">abc', "text/html", "", "utf-8"),
         (b'<meta charset="koi8-r">', "text/plain", "", "utf-8"),
         (b"caf\xe9", "text/html", "", ""),
+        ("<p>Grüße aus Köln".encode("utf-16-le"), "text/html", "utf-16", "utf-16-le"),
+        ("<p>Grüße aus Köln".encode("utf-32-le"), "text/html", "utf-32", "utf-32-le"),
+        (b"<p>All of it is ASCII", "text/html", "utf-16", "utf-8"),
+        ("<p>Grüße aus Köln".encode(), "text/html", "utf-16", "utf-8"),
         (b"abc", "text/html", "base64", "utf-8"),
         (b"abc", "text/html", "punycode", "utf-8"),
         (b"abc", "text/html", "unicode_escape", "utf-8"),

@@ -149,7 +149,7 @@ def test_what_leads_to_no_other_page_is_text(address: str, whole: bool) -> None:
 
 @pytest.mark.parametrize("whole", [False, True])
 def test_brackets_of_a_page_are_no_links(whole: bool) -> None:
-    spoofs = "As said[3] [a] [real][1] ](&#x241D;0) [x](\u241d7) ](&#x241D;99)"
+    spoofs = "As said[3] [a] [real][1] ](&#x241D;0) [x](\u241d7) ](&#x241D;99) [y](&#x24<b></b>1d;0)"
     found = article(f"{spoofs} <a href='/real'>real</a>", whole=whole)
     assert found.links == (Reference("real", "https://chips.example/real"),)
     listed = article(
@@ -161,6 +161,11 @@ def test_brackets_of_a_page_are_no_links(whole: bool) -> None:
     assert kept is not None
     assert "evil.example" in kept.text
     assert kept.links == found.links
+
+
+def test_a_link_with_an_unknown_number_is_text() -> None:
+    text = "[x](\u241d7) and ](\u241d0)"
+    assert article_links.LinkCollector(URL).references(text) == (text, ())
 
 
 def test_a_page_of_links_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:

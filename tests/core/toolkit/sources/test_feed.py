@@ -5,6 +5,7 @@ import json
 import pytest
 
 from core.toolkit.sources.feed import MAX_ENTRIES, is_feed, is_json_feed, json_feed, xml_feed
+from core.toolkit.sources.web_page import Document, read_document
 
 URL = "https://chips.example/feeds/all.xml"
 RSS = """<?xml version="1.0" encoding="utf-8"?>
@@ -73,6 +74,25 @@ def test_a_feed_is_known_by_its_first_element_whatever_its_type() -> None:
     assert not is_feed(RSS.encode(), "application/pdf")
     assert not is_feed(f"<html><body><pre>{RSS}".encode(), "text/html")
     assert not is_feed(b"<svg/>", "text/xml")
+    head = '\ufeff\n<?xml version="1.0"?>\n<!-- made by <rss> -->\n<!DOCTYPE rss [<!ENTITY x "y">]>\n'
+    assert is_feed((head + RSS[RSS.index("<rss") :]).encode(), "text/plain")
+    assert not is_feed(b"How to write a feed: begin with <rss version=2.0>.", "text/plain")
+    assert not is_feed(b"<!doctype html><title>Feeds</title><p>Write <feed > first.", "text/html")
+    assert not is_feed(b"<!--" * 1_000, "text/html")
+
+
+@pytest.mark.parametrize(
+    ("kind", "body", "text"),
+    [
+        ("text", "<rss> is the first element of a feed.", "<rss> is the first element of a feed."),
+        ("html", "<feed ><p>How feeds are written.</p>", "How feeds are written."),
+        ("xml", "<rss><a/></rss>", "```xml\n<rss><a/></rss>\n```"),
+        ("json", '{"items": 3}', '```json\n{"items": 3}\n```'),
+    ],
+)
+def test_what_only_begins_like_a_feed_is_read_by_its_own_type(kind: str, body: str, text: str) -> None:
+    document = Document(body.encode(), "utf-8", URL, kind, may_be_feed=True)
+    assert read_document(document).article.text.strip() == text
 
 
 def test_a_long_feed_says_what_is_missing_and_a_damaged_one_keeps_its_entries() -> None:

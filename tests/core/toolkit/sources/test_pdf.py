@@ -79,6 +79,11 @@ def test_one_without_text_is_refused_with_the_reason(data: bytes, reason: str, m
     assert (caught.value.code, caught.value.reason) == ("not_readable", reason)
 
 
+def test_a_table_of_numbers_is_a_text() -> None:
+    rows = "\n".join(f"{year} 12,345 67,890 1,234.5 44,123 55,321" for year in range(2001, 2011))
+    assert "2010 12,345 67,890" in article_of(parts_of(pdf_file([rows] * 3))).text
+
+
 def test_a_damaged_one_and_one_that_takes_too_long_are_refused() -> None:
     with pytest.raises(PyPdfError):
         parts_of(b"%PDF-1.7\n%binary")

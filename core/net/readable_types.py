@@ -48,7 +48,7 @@ _SIGNATURES = (
     (b"\x89PNG", "image/png"),
     (b"\xff\xd8\xff", "image/jpeg"),
     (b"GIF8", "image/gif"),
-    (b"PK", "application/zip"),
+    (b"PK\x03\x04", "application/zip"),
     (b"\x1f\x8b", "application/gzip"),
     (b"7z\xbc\xaf", "application/x-7z-compressed"),
     (b"Rar!", "application/vnd.rar"),
