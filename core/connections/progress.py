@@ -60,8 +60,11 @@ class ProgressReceiver:
             message = self._socket.recv(_MOST_BYTES)
             try:
                 call, done, total, unit = msgspec.msgpack.decode(message, type=tuple[str, int, int, str])
-            except msgspec.MsgspecError as error:
+            except (msgspec.MsgspecError, UnicodeDecodeError) as error:
                 _log.warning("the progress of a call could not be read: %s", error)
+                return
+            if not 0 <= done <= total:
+                _log.warning("the progress of a call is no share of a whole: %d of %d", done, total)
                 return
             self._publish(ToolCallProgress(tool_use_id=call, done=done, total=total, unit=unit))
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["extract_pages"]
 
 _MAX_PAGES = 40
+_MAX_CHARACTERS = 800_000
 
 
 def extract_pages(desk: TaskContext, path: bytes) -> None:
@@ -25,4 +26,4 @@ def extract_pages(desk: TaskContext, path: bytes) -> None:
         PdfReadError: the file is damaged or is not a PDF.
     """
     with os.fdopen(open_regular(Path(os.fsdecode(path))), "rb") as file:
-        send_pages(file, lambda part: desk.say("part", part), most=_MAX_PAGES)
+        send_pages(file, lambda part: desk.say("part", part), most=_MAX_PAGES, characters=_MAX_CHARACTERS)

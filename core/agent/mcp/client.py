@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
+import signal
 import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
@@ -25,6 +27,8 @@ __all__ = ["ask_server"]
 
 _WITHIN, _WITHIN_AFTER_OUTPUT = 27.0, 10.0
 """Seconds that a server may take, in all and after output that is not part of the protocol."""
+
+_ENDS_WITHIN = 2.0
 
 _T = TypeVar("_T")
 
@@ -126,14 +130,20 @@ async def _login_headers(command: str | None) -> dict[str, str]:
     if command is None:
         return {}
     program = await asyncio.create_subprocess_shell(
-        command, stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE, env={}
+        command,
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE,
+        env={},
+        start_new_session=True,
     )
     try:
         output, _ = await program.communicate()
     except BaseException:
-        # Whoever waits has given up.
+        # Whoever waits has given up: the shell ends with the programs that it started.
         with suppress(ProcessLookupError):
-            program.kill()
+            os.killpg(program.pid, signal.SIGKILL)
+        with suppress(TimeoutError):
+            await asyncio.wait_for(program.wait(), _ENDS_WITHIN)
         raise
     try:
         headers: dict[str, str] = json.loads(output)

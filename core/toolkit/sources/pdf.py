@@ -36,7 +36,7 @@ _SHAPES = re.compile(r"(?<!\S)(?:/\w+)+")
 
 
 def send_pages(
-    file: IO[bytes], send: Callable[[dict[str, Any]], object], *, most: int, characters: int = MAX_CHARACTERS
+    file: IO[bytes], send: Callable[[dict[str, Any]], object], *, most: int, characters: int
 ) -> None:
     """Send the properties of a PDF file, then the text of each of the first pages as soon as it is extracted.
 
@@ -68,7 +68,8 @@ def send_pages(
             raise
         except Exception as error:
             text, failed = f"(this page cannot be read: {type(error).__name__})", True
-        send({"text": text[:_MAX_PAGE_CHARACTERS].encode("utf-8", "replace").decode(), "failed": failed})
+        text = text[:_MAX_PAGE_CHARACTERS]
+        send({"text": text.encode("utf-8", "replace").decode(), "failed": failed})
         characters -= len(text)
         if characters <= 0:
             return
@@ -76,7 +77,9 @@ def send_pages(
 
 def read_in_child(desk: TaskContext, body: bytes) -> None:
     """Send the parts of the PDF file with these bytes."""
-    send_pages(io.BytesIO(body), lambda part: desk.say("part", part), most=MAX_PAGES)
+    send_pages(
+        io.BytesIO(body), lambda part: desk.say("part", part), most=MAX_PAGES, characters=MAX_CHARACTERS
+    )
 
 
 def _properties(metadata: Any) -> dict[str, str | None]:

@@ -224,10 +224,20 @@ async def test_the_program_with_the_header_of_a_login_ends_with_whoever_waits_fo
         "type": "http",
         "url": "http://127.0.0.1:9/mcp",
         "headers": {},
-        "headersHelper": f"echo $$ > {started}; exec sleep 600",
+        "headersHelper": f"sleep 600 & echo $$ $! > {started}; wait",
     }
     probing = asyncio.ensure_future(probe_server(server, remedy=""))
     await until(lambda: started.is_file() and started.read_text().endswith("\n"))
     probing.cancel()
     await asyncio.wait([probing])
-    await until(lambda: not Path("/proc", started.read_text().strip()).exists())
+    shell, child = started.read_text().split()
+    assert has_ended(shell)
+    await until(lambda: has_ended(child))
+
+
+def has_ended(pid: str) -> bool:
+    """Whether a process is gone, or waits only for its parent to notice."""
+    try:
+        return not Path("/proc", pid, "cmdline").read_bytes()
+    except (FileNotFoundError, ProcessLookupError):
+        return True

@@ -3,6 +3,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import socket
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Mapping
@@ -20,7 +21,7 @@ from core.connections.toolkit import PROGRESS_SOCKET, SECRETS_SOCKET
 from core.events.describe import describe
 from core.events.types import Event, ToolCallProgress
 from core.redaction.redactor import Redactor
-from core.redaction.sharing import SharedSecrets
+from core.redaction.sharing import SharedSecrets, short_path
 from core.toolkit.__main__ import main
 from tests.core.toolkit_site import running_site
 
@@ -97,10 +98,14 @@ async def test_what_is_no_progress_is_ignored(tmp_path: Path, caplog: pytest.Log
     deep.mkdir()
     with closing(ProgressReceiver(deep / "p", reported.put_nowait)) as receiver:
         send_progress(receiver.path, "x" * 5_000, 1, 2, "pages")
+        for done, total in ((3, 2), (-1, 2)):
+            send_progress(receiver.path, "t", done, total, "pages")
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sending, short_path(receiver.path) as name:
+            sending.sendto(b"\x94\xa1\xff\x01\x02\xa1x", name)
         send_progress(receiver.path, "t", 1, 2, "pages\x1b[2J")
         event = await asyncio.wait_for(reported.get(), 30)
     assert describe(event).sentence == "t: 1 of 2 pages\ufffd[2J"
-    assert len(caplog.records) == 1
+    assert len(caplog.records) == 4
     send_progress(receiver.path, "t", 1, 2, "nobody receives it any more")
 
 

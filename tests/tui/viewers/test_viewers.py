@@ -490,7 +490,7 @@ class TestSearchResults:
     def test_the_panel_and_further_searches_are_shown_with_the_answer(self, tmp_path: Path) -> None:
         artifact = {
             "tool": "web_search",
-            "knowledge_panel": {"title": "Rye *", "url": "https://b.example", "source": None, "date": None,
+            "knowledge_panel": {"title": "Rye & AT&amp;T *", "url": "https://b.example", "source": None, "date": None,
                 "snippet": "A [grass](https://c.example).", "extra": {"type": "Grass"}},
             "related_searches": ["rye\x1b bread", 7, "oats"],
             "results": [{"position": 1, "title": "One", "url": "https://a.example"}],
@@ -500,7 +500,7 @@ class TestSearchResults:
         detail = table.detail()
         assert detail is not None
         assert [line for line in lines(detail, 80) if line.strip()] == [
-            "Rye * · Grass",
+            "Rye & AT&amp;T * · Grass",
             "A [grass](https://c.example).",
             "https://b.example",
             "Related searches: rye\ufffd bread · oats",

@@ -13,7 +13,7 @@ from core.toolkit.articles import Article, Reference, count_words, reference_lin
 from tui.render.format import middle_cut
 from tui.viewers.bodies.markdown import RENDERED_CHARACTERS, MarkdownBody
 
-__all__ = ["article_body", "article_in", "bare", "beginning_of", "facts_of", "host_of", "text_in"]
+__all__ = ["article_body", "article_in", "bare", "beginning_of", "facts_of", "host_of", "literal", "text_in"]
 
 _MAX_ADDRESS = 88
 _MARKS = re.compile(
@@ -28,9 +28,9 @@ _WEB = re.compile(r"https?://[^\s<>()\\]+")
 
 def article_body(article: Article) -> MarkdownBody:
     """Return the page of an article; only the beginning of a text that is too long to be rendered."""
-    title = _literal(article.title or article.url or "Untitled")
+    title = literal(article.title or article.url or "Untitled")
     head = [f"# {title}"]
-    if facts := " · ".join(map(_literal, facts_of(article))):
+    if facts := " · ".join(map(literal, facts_of(article))):
         head.append(facts)
     if article.url:
         head.append(_address(article.url))
@@ -114,11 +114,12 @@ def bare(url: str) -> str:
 
 
 def _address(url: str) -> str:
-    shown = _literal(middle_cut(bare(url), _MAX_ADDRESS))
+    shown = literal(middle_cut(bare(url), _MAX_ADDRESS))
     return f"[{shown}](<{url}>)" if _WEB.fullmatch(url) else shown
 
 
-def _literal(text: str) -> str:
+def literal(text: str) -> str:
+    """Return Markdown that shows a text as it is."""
     return _MARKUP.sub(r"\\\1", text)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from datetime import datetime
@@ -18,7 +17,7 @@ from core.text import clean, clean_line
 from core.toolkit.articles import Article
 from tui.render.format import middle_cut, tail_cut
 from tui.render.markdown import MarkdownTheme
-from tui.viewers.articles.page import article_in, bare, beginning_of, facts_of, host_of, text_in
+from tui.viewers.articles.page import article_in, bare, beginning_of, facts_of, host_of, literal, text_in
 from tui.viewers.bodies.markdown import MarkdownBody
 from tui.viewers.bodies.table import FILTER_KEY, GAP, Column, Table, TableView
 from tui.viewers.bodies.text import TextBody
@@ -32,7 +31,6 @@ _TABLE_MIN_WIDTH = 56
 _MIN_ADDRESS = 16
 _ADDRESS_MIN_WIDTH = 140
 _MAX_SNIPPET = 4000
-_MARKUP = re.compile(r"[\\`*_\[\]<>#|~!]")
 _NOTE_COLUMN = 4
 _MAX_ADDRESS = 60
 _MOST_REASONS = 5
@@ -392,26 +390,21 @@ def _panel(panel: Any) -> str:
         return ""
     extra = panel.get("extra")
     kind = text_in(extra, "type", "subtitle", "category", limit=80) if isinstance(extra, dict) else ""
-    lines = [f"**{_plain(title)}**" + (f" · {_plain(kind)}" if kind else "")]
-    lines.append(_plain(text_in(panel, "snippet", limit=_MAX_SNIPPET)))
+    lines = [f"**{literal(title)}**" + (f" · {literal(kind)}" if kind else "")]
+    lines.append(literal(text_in(panel, "snippet", limit=_MAX_SNIPPET)))
     url, source = text_in(panel, "url", limit=2000), text_in(panel, "source")
-    lines.append(" · ".join(_plain(part) for part in (source, url) if part))
+    lines.append(" · ".join(literal(part) for part in (source, url) if part))
     return "  \n".join(filter(None, lines))
 
 
 def _related(words: Any) -> str:
     """Return the further searches that a provider suggests, as a line of Markdown."""
     found = (
-        [_plain(clean_line(word)) for word in words if isinstance(word, str)]
+        [literal(clean_line(word)) for word in words if isinstance(word, str)]
         if isinstance(words, list)
         else []
     )
     return f"Related searches: {' · '.join(found)}" if found else ""
-
-
-def _plain(text: str) -> str:
-    """Return a text in Markdown that shows it as it is."""
-    return _MARKUP.sub(r"\\\g<0>", text)
 
 
 def articles_table(value: dict[str, Any], hits: Sequence[Hit], *more: tuple[str, str]) -> ResultsTable:

@@ -17,7 +17,7 @@ LINES = "A first line about memory that is long enough.\nAnd a second line about
 
 def parts_of(data: bytes, most: int = 100) -> list[dict[str, Any]]:
     parts: list[dict[str, Any]] = []
-    send_pages(io.BytesIO(data), parts.append, most=most)
+    send_pages(io.BytesIO(data), parts.append, most=most, characters=10_000)
     return parts
 
 
