@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import repeat
@@ -14,8 +16,16 @@ from observers.decoding.toon import has_toon
 from observers.decoding.truncated_json import CUT_OFF
 from observers.decoding.urls import is_web_url
 from observers.search.addresses import with_addresses
-from observers.search.flatten import is_described, is_full_row, is_group, is_row, kind_of_word, opened
-from observers.search.keys import GROUPS, KINDS, SKIPPED, WRAPPERS, fold
+from observers.search.flatten import (
+    columns_of,
+    is_described,
+    is_full_row,
+    is_group,
+    is_row,
+    kind_of_word,
+    opened,
+)
+from observers.search.keys import GROUPS, KINDS, SKIPPED, WRAPPERS, Field, fold
 from observers.search.metadata import (
     answer_before,
     answer_in,
@@ -44,7 +54,7 @@ from observers.search.scope import (
     runs_a_tool,
 )
 from observers.search.text.sections import sections_in_text
-from observers.search.tool_names import Policy, kind_of_server, policy_of, short_name
+from observers.search.tool_names import Policy, is_public, kind_of_server, policy_of, short_name
 
 __all__ = ["UNREAD", "Page", "recognise"]
 
@@ -122,25 +132,25 @@ def _lists_in(
     With `several`, a document that only has a query begins another search.
     """
     pages: list[Page] = []
-    like: dict[tuple[str, int, str], list[Page]] = {}
     scope = outer
     for value in _documents(values, outer):
         if several and _only_asks(value):
             scope = _own(outer, scopes)
             scope.query = query_in(value)
-        for page in _Walk(scope, inner, scopes).pages_of(value):
-            # Lists that are alike to look at are few; comparing each with every other would take long.
-            alike = like.setdefault((page.kind, len(page.items), _signature(page.items)), [])
-            if all(page.items != other.items for other in alike):
-                alike.append(page)
-                pages.append(page)
-    return pages
+        pages += _Walk(scope, inner, scopes).pages_of(value)
+    return _each_once(pages)
 
 
-def _signature(items: Sequence[Any]) -> str:
-    """The first of some items in short: the same for items that are the same."""
-    first = items[0] if items else None
-    return str(url_of(first) or list(first.values())[:2] if isinstance(first, dict) else first)[:200]
+def _each_once(pages: Sequence[Page]) -> list[Page]:
+    """The lists without those that are the same as one before."""
+    outlines = [(page.kind, len(page.items)) for page in pages]
+    alike = Counter(outlines)
+    found: dict[tuple[tuple[str, int], str], Page] = {}
+    for outline, page in zip(outlines, pages, strict=True):
+        # Whole lists are only written out where another has as many items.
+        content = json.dumps(page.items, sort_keys=True) if alike[outline] > 1 else ""
+        found.setdefault((outline, content), page)
+    return list(found.values())
 
 
 def _page_without_results(scope: Scope, scopes: Sequence[Scope], decoded: Decoded) -> list[Page]:
@@ -151,7 +161,7 @@ def _page_without_results(scope: Scope, scopes: Sequence[Scope], decoded: Decode
         if all(_only_wraps(value) for value in decoded.values) and decoded.problem is None:
             scope.error = scope.error or error_in(decoded.prose)
             scope.marked = scope.error is None and says_nothing_found(decoded.prose)
-    if scope.error is not None or (scope.marked and not scope.other_lists):
+    if scope.error is not None or scope.panel is not None or (scope.marked and not scope.other_lists):
         return [Page(scope, "error" if _failed(scope) else named_kind(scope) or "web", empty=True)]
     return []
 
@@ -162,7 +172,7 @@ def _unread(scope: Scope, scopes: Sequence[Scope], decoded: Decoded) -> list[Pag
         has_text = any(text.strip() for text in scope.texts)
     else:
         has_text = len(scopes) == 1 and bool(decoded.prose.strip())
-    return [Page(scope, UNREAD, empty=True)] if has_text else []
+    return [Page(scope, UNREAD, empty=True)] if has_text and is_public(scope.name) else []
 
 
 def _only_asks(value: Any) -> bool:
@@ -247,6 +257,18 @@ def _is_list_of_rows(value: list[Any], key: str, *, named: bool) -> bool:
     )
 
 
+def _is_shown_beside(item: Any, scope: Scope) -> bool:
+    """Whether an item is the panel or the answer of its search, and no result."""
+    if item is scope.panel:
+        return item is not None
+    return (
+        isinstance(item, dict)
+        and isinstance(item.get("answer"), str)
+        and item["answer"] == scope.answer
+        and Field.TITLE not in columns_of(item)
+    )
+
+
 def _of_columns(value: list[Any]) -> list[Any]:
     """The rows of a list that has the question, the titles, the texts and the addresses one after the other."""
     match value:
@@ -308,6 +330,8 @@ class _Walk:
         if executed is not None:
             self._waiting += [_Place(item, "response", path, executed) for item in responses_of(value)]
             return
+        if value is scope.panel and scope.policy is Policy.SEARCH:
+            return
         feed = value.get("feed")
         if scope.policy is not Policy.SEARCH and isinstance(feed, dict) and "title" in feed:
             return
@@ -328,6 +352,8 @@ class _Walk:
     def _visit_list(self, value: list[Any], place: _Place) -> Iterator[Page]:
         key, path, scope = place.key, place.path, place.scope
         if scope.policy is Policy.SEARCH:
+            if scope.panel is not None or scope.answer is not None:
+                value = [item for item in value if not _is_shown_beside(item, scope)]
             value = with_addresses(_of_columns(_documents_in(value) or value), scope)
         on_page = len(value) == 1 and key not in KINDS and key not in PLAIN_NAMES and _is_page(value[0])
         kind = None if on_page else kind_of_list(value, key, path, scope)
@@ -451,19 +477,17 @@ def _without_repeats(pages: list[Page]) -> list[Page]:
     """The pages without bare lists of addresses that another page of the same search says more of."""
     if not any(page.repeats or page.weak for page in pages):
         return pages
-    strong = [page.scope for page in pages if not page.weak]
-    pages = [page for page in pages if not page.weak or page.scope not in strong]
-    return [
-        page for page in pages if not (page.repeats and _addresses_of([page]) <= _more_in(pages, page.scope))
-    ]
+    strong = {id(page.scope) for page in pages if not page.weak}
+    pages = [page for page in pages if not page.weak or id(page.scope) not in strong]
+    said: dict[int, set[str | None]] = {id(page.scope): set() for page in pages}
+    for page in pages:
+        if not page.repeats:
+            said[id(page.scope)] |= _addresses_of(page)
+    return [page for page in pages if not (page.repeats and _addresses_of(page) <= said[id(page.scope)])]
 
 
-def _more_in(pages: Sequence[Page], scope: Scope) -> set[str | None]:
-    return _addresses_of([page for page in pages if page.scope is scope and not page.repeats])
-
-
-def _addresses_of(pages: Sequence[Page]) -> set[str | None]:
-    items = (item for page in pages for item in page.items if isinstance(item, dict | str))
+def _addresses_of(page: Page) -> set[str | None]:
+    items = (item for item in page.items if isinstance(item, dict | str))
     return {item if isinstance(item, str) else url_of(item) for item in items}
 
 

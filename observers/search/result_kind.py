@@ -9,7 +9,7 @@ from observers.search.flatten import is_described, is_full_row, is_group, is_row
 from observers.search.keys import KINDS, PANELS, SURE, fold, word_set
 from observers.search.metadata import has_own_query
 from observers.search.scope import Scope
-from observers.search.tool_names import Policy, kind_of_name
+from observers.search.tool_names import Policy, is_public, kind_of_name
 
 __all__ = ["PLAIN_NAMES", "WORDLESS", "is_named", "kind_of_list", "kind_of_row", "named_kind", "refined_kind"]
 
@@ -62,6 +62,7 @@ _OF_RECORDS = word_set(
     "deleted archived rowid culprit shortid reporter"
 )
 _IDS = ("id", "uuid")
+_OF_PAGES = word_set("snippet source")
 _LONGEST_TEXT = 5_000
 """A result of a search has less text; a page that was read has more."""
 _STAMPS = word_set("createdat createdtime createddate createdon updatedat updatedtime insertedat modifiedat")
@@ -79,7 +80,7 @@ def kind_of_list(value: list[Any], key: str, path: tuple[str, ...], scope: Scope
     if scope.policy is not Policy.SEARCH:
         return refined_kind(kind, key, value, scope) if _is_of_any_tool(listed) else None
     promised = refined_kind(kind, key, value, scope)
-    return promised if _is_of_search(listed, named=is_named(key, promised, scope)) else None
+    return promised if _is_of_search(listed, scope, named=is_named(key, promised, scope)) else None
 
 
 class _Listed(NamedTuple):
@@ -116,7 +117,7 @@ def _is_of_any_tool(listed: _Listed) -> bool:
     return rows > 0 or _has_rows(listed, rows)
 
 
-def _is_of_search(listed: _Listed, *, named: bool) -> bool:
+def _is_of_search(listed: _Listed, scope: Scope, *, named: bool) -> bool:
     """Whether a list of a search is one of results; one that is `named` so may have rows without an address."""
     sample, key = listed.sample, listed.key
     rows = listed.rows()
@@ -125,7 +126,7 @@ def _is_of_search(listed: _Listed, *, named: bool) -> bool:
     if rows * 2 < len(sample):
         if named and (rows + sum(map(is_titled, sample))) * 2 > len(sample):
             return True
-        is_plain = key in PLAIN_NAMES and PANELS.isdisjoint(listed.path)
+        is_plain = is_public(scope.name) and key in PLAIN_NAMES and PANELS.isdisjoint(listed.path)
         if is_plain and sum(map(is_described, sample)) * 2 > len(sample):
             return True
     return _has_rows(listed, rows)
@@ -209,7 +210,8 @@ def _looks_like_page(item: Any) -> bool:
     fields = {fold(key): value for key, value in item.items()}
     if not _OF_RECORDS.isdisjoint(fields) or all(str(key).isupper() for key in item):
         return False
-    if not _STAMPS.isdisjoint(fields) and any(key in fields and not is_web_url(fields[key]) for key in _IDS):
+    has_number = any(key in fields and not is_web_url(fields[key]) for key in _IDS)
+    if has_number and (not _STAMPS.isdisjoint(fields) or _OF_PAGES.isdisjoint(fields)):
         return False
     if any(isinstance(value, str) and len(value) > _LONGEST_TEXT for value in item.values()):
         return False

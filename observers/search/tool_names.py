@@ -17,6 +17,7 @@ __all__ = [
     "inner_policy_of",
     "inner_tools",
     "is_multi_execute",
+    "is_public",
     "kind_of_name",
     "kind_of_server",
     "policy_of",
@@ -47,6 +48,9 @@ _SEARCHES = word_set("search searches searching serp websearch aisearch")
 _ASKS = word_set("query find lookup results")
 _WEB = word_set("web internet online websearch www")
 _DOCUMENTATION = word_set("documentation")
+_LIBRARIES = word_set(
+    "wiki mediawiki wikipedia wikidata docs doc site blog stackoverflow twitter hackernews books"
+)
 _NATIVE_SEARCH = frozenset({"WebSearch"})
 _MAIL_AND_FILES = word_set(
     "gmail mail mails email emails outlook imap inbox message messages imessage thread threads chats conversation "
@@ -241,6 +245,12 @@ def policy_of_call(call: ToolCall) -> Policy:
     if Policy.SEARCH in inner:
         return Policy.SEARCH
     return Policy.NEVER if inner == {Policy.NEVER} and len(slugs) <= _MOST_INNER else Policy.UNKNOWN
+
+
+@lru_cache(maxsize=1024)
+def is_public(name: str) -> bool:
+    """Whether the name of a search shows that it is one of what anybody may read, and not of somebody's data."""
+    return bool(words_of(name) & (_WEB | _ENGINES | _COMPANIES | _DOCUMENTATION | _LIBRARIES | _KINDS.keys()))
 
 
 @lru_cache(maxsize=1024)

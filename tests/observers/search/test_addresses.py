@@ -163,7 +163,7 @@ def test_a_wiki_is_not_guessed(
     ("tool", "arguments", "fields"),
     [
         ("x__twitter_search", {}, {"id": "1234567890123456", "name": "Rye", "description": "Bakes."}),
-        ("pubchem__search_compounds", {}, {"cid": 21_000}),
+        ("pubchem__web_search", {}, {"cid": 21_000}),
         ("x__news_search", {}, {"cluster_id": "12345"}),
         ("x__search_papers", {}, {"orcid": "0000-0001-0002-000X", "authors": ["Ash"]}),
         ("shop__search_products", {}, {"isbn13": "9780000000002"}),

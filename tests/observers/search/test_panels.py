@@ -57,6 +57,7 @@ SHAPES: dict[str, tuple[Any, tuple[Any, ...] | None, list[str]]] = {
         {"organic": [ROW], "knowledgeGraph": {"title": "Rye", "description": "A grass."}},
         ("Rye", None, "A grass."), [],
     ),
+    "boxes alone": ({"infoboxes": [{"infobox": "Rye", "content": "A grass.", "id": B}]}, RYE, []),
     "a panel that says nothing": ({"organic": [ROW], "knowledgeGraph": {"title": "Rye"}}, None, []),
     "nothing": ({"organic": [ROW], "knowledgeGraph": None, "relatedSearches": []}, None, []),
 }  # fmt: skip
@@ -66,14 +67,18 @@ SHAPES: dict[str, tuple[Any, tuple[Any, ...] | None, list[str]]] = {
 def test_the_panel_and_further_searches_are_kept(name: str, context: ObserverContext, result: Make) -> None:
     payload, panel, related = SHAPES[name]
     outcome = SearchResults().observe(result("mcp__x__web_search", json.dumps(payload)), context)
-    artifacts = [json.loads(context.workspace.read(saved.path)) for saved in outcome.artifacts]
-    found = artifacts[0].get("knowledge_panel")
+    (artifact,) = [json.loads(context.workspace.read(saved.path)) for saved in outcome.artifacts]
+    found = artifact.get("knowledge_panel")
     assert (found and (found["title"], found["url"], found["snippet"])) == panel
-    assert artifacts[0].get("related_searches", []) == related
-    assert artifacts[0]["results"][0]["url"] == A
-    assert not any(
-        "knowledge_panel" in artifact or "related_searches" in artifact for artifact in artifacts[1:]
-    )
+    assert artifact.get("related_searches", []) == related
+    assert [row["url"] for row in artifact["results"]] == ([] if name == "boxes alone" else [A])
+
+
+def test_an_answer_is_no_row_as_well(context: ObserverContext, result: Make) -> None:
+    page = {"results": [ROW], "answers": [{"answer": "A grass.", "url": B, "template": "answer/legacy.html"}]}
+    (saved,) = SearchResults().observe(result("mcp__x__web_search", json.dumps(page)), context).artifacts
+    artifact = json.loads(context.workspace.read(saved.path))
+    assert (artifact["answer"], [row["url"] for row in artifact["results"]]) == ("A grass.", [A])
 
 
 def test_each_of_several_searches_has_its_own(context: ObserverContext, result: Make) -> None:

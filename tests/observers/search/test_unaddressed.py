@@ -112,6 +112,8 @@ def test_rows_without_addresses_are_never_duplicates(context: ObserverContext, r
     [
         ("web_search", {"results": [{"title": "One", "note": "no address"}]}),
         ("list_places", {"places": [PLACE]}),
+        ("search_employees", {"results": [{"name": "Ada", "description": "Bakes.", "salary": 9}]}),
+        ("search_transactions", [{"name": "Rent", "description": "May", "amount": 9}]),
         ("job_search", {"jobs": [{"name": "build", "status": "failed", "branch": "main"}]}),
         ("google_maps_search", {"local_results": [{"title": "Only a title"}]}),
         ("google_maps_search", {"place": {"name": "One", "reviews": [{"title": "Fine", "text": "Good"}]}}),
@@ -123,6 +125,14 @@ def test_what_only_resembles_such_a_row_is_none(
     assert not any(
         artifact["results"] for artifact in observe(context, result(f"mcp__p__{tool}", json.dumps(payload)))
     )
+
+
+@pytest.mark.parametrize(("tool", "saved"), [("search_alarms", 0), ("search_web", 1)])
+def test_an_unread_text_of_a_private_search_is_not_saved(
+    tool: str, saved: int, context: ObserverContext, result: Make
+) -> None:
+    outcome = SearchResults().observe(result(f"mcp__ops__{tool}", "The boiler is hot since noon."), context)
+    assert len(outcome.artifacts) == saved
 
 
 def test_an_address_that_was_cut_is_none(context: ObserverContext, result: Make) -> None:
