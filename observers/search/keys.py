@@ -88,7 +88,7 @@ _NAMES: Mapping[str, str] = {  # the better names come first
     Field.SNIPPET: (
         "snippet description excerpt excerpts snippets highlights summary abstract content body text caption desc "
         "extract trailtext citedtext bodytext selftext storytext passage passages metadescription shortdescription "
-        "leadparagraph answer tldr longdescription extrasnippets overview longdesc"
+        "leadparagraph answer tldr longdescription extrasnippets overview longdesc pagecontent"
     ),
     Field.POSITION: "position rank rankabsolute rankgroup positiononpage pos ranking globalrank index",
 }

@@ -119,6 +119,9 @@ FORMATS = {
     ),
     "YAML": each('  - title: "{t}"\n    url: {u}\n    snippet: {s}', "\n", before="results:\n"),
     "objects of Python": "[" + each("Result(title='{t}', url='{u}', snippet='{s}', score=None)", ", ") + "]",
+    "documents of LangChain": "["
+    + each("Document(metadata={{'url': '{u}', 'title': '{t}'}}, page_content='{s}')", ", ")
+    + "]",
     "objects of Python by line": each("{{'title': '{t}', 'href': '{u}', 'body': '{s}'}}", "\n"),
     "HTML, a list": "<ul>" + each('<li><a href="{u}">{t}</a><p>{s}</p></li>', "\n") + "</ul>",
     "HTML, a numbered list": "<h2>Results</h2><ol>"

@@ -554,7 +554,7 @@ class TestSearchResults:
     def test_an_empty_search_has_a_message(self, tmp_path: Path) -> None:
         document = load(write(tmp_path, "none.json", '{"query": "x", "results": []}'))
         assert document.kind == "Search results"
-        assert "No results." in shown(document)
+        assert [shown(document, width).count("No results.") for width in (80, 30)] == [1, 1]
 
     @pytest.mark.parametrize(
         "value",

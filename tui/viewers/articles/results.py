@@ -321,10 +321,12 @@ class CardRows(TableView):
     def row(self, y: int) -> Content:
         """Row `y`."""
         table = self._table
-        if y < len(table.notes) or not table.entries:
-            return super().row(min(y, len(table.notes)) if y < len(table.notes) else self.head)
+        if y < len(table.notes):
+            return super().row(y)
         if y < self.head:
             return Content("")
+        if not table.entries:
+            return super().row(self.head)
         place, part = divmod(y - self.head, 3)
         hit = table.hits[table.order[place]]
         indent = self._number + GAP
