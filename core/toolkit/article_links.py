@@ -1,4 +1,4 @@
-"""The links of a page, written as references: the text has `[words]`, and the address of the words stands beside it.
+"""The links of a page, written as references: `[words]` in the text, and their addresses after it.
 
 Each form is Markdown, so that other programs read it, too. A link is `[words][7]` if its words do not name its address:
 other links have the same words, or the words have brackets themselves. A number at every link would be one more word in

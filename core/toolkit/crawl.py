@@ -113,8 +113,8 @@ async def crawl_parallel(
     Reads HTML, PDF (with a heading "Page N" for each page), RSS, Atom and JSON feeds (as lists of entries) and text.
     Returns JSON: articles (title, url, path, words, date; fetched_at and cached if max_age saved a request), failed
     (url, error, code, reason), saved. An error says what can be tried instead. Read an article with read_local_file and
-    its path: [words] in its text are a link, whose address stands behind the text. One page that fails does not affect
-    the others.
+    its path: links are written as [words]; their addresses are listed after the text. One page that fails does not
+    affect the others.
 
     Raises:
         FetchRefused: there is no URL, or there are more than one call may have.

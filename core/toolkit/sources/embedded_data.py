@@ -10,21 +10,29 @@ from typing import Any
 from core.toolkit.articles import count_words
 from core.toolkit.extract import Extracted
 
-__all__ = ["article_in_data", "plain"]
+__all__ = ["article_in_data", "description_in_data", "to_markdown"]
 
 _STATE = re.compile(
     r"\s*(?:window|self|globalThis)\s*(?:\.\s*\w{2,60}|\[\s*[\"']\w{2,60}[\"']\s*\])\s*=\s*(?=[{\[])"
 )
 _HTML = re.compile(r"</?(?:p|br|div|li|ul|ol|h[1-6]|strong|em|b|i|a|span|table)\b[^<>]*>", re.IGNORECASE)
 _BODIES = re.compile(
-    r"^(?:article_?)?(?:body|content|text|html|markdown|paragraphs|story)(?:_?(?:html|text|raw|markdown|blocks|rich))?$",
+    r"^(?:article_?)?(?:body|content|description|text|html|markdown|paragraphs|story|transcript)"
+    r"(?:_?(?:html|text|raw|markdown|blocks|rich))?$",
     re.IGNORECASE,
 )
-# Parts of a state that are about the site and not about the page.
-_CHROME = re.compile(
-    r"i18n|translat|messages|locale|config|settings|seo|footer|header|navi|menu|cookie|consent|banner|advert|related|"
-    r"recommend|comment|script|style|css",
-    re.IGNORECASE,
+# Words in the names of those parts of a state that are about the site and not about the page.
+_SITE_PARTS = frozenset((
+    "ad", "ads", "advert", "adverts", "advertisement", "advertising", "banner", "banners", "comment", "comments",
+    "config", "configuration", "consent", "cookie", "cookies", "css", "footer", "header", "headers", "i18n",
+    "locale", "locales", "menu", "menus", "messages", "nav", "navi", "navigation", "recommended", "related",
+    "recommendations", "script", "scripts", "seo", "settings", "style", "styles", "translation", "translations",
+))  # fmt: skip
+_WORD_OF_A_NAME = re.compile(r"[A-Z]?[a-z0-9]+|[A-Z0-9]+(?![a-z])")
+# What a page of schema.org can be about; its other objects are about the site, persons and what readers wrote.
+_ABOUT_THE_PAGE = re.compile(
+    r"(?:Article|Posting|Report|Event|Product|Episode|Course|Book|Movie|Recipe|HowTo|Dataset|Question|Answer|FAQPage|"
+    r"VideoObject|AudioObject|SoftwareApplication|CreativeWork)$"
 )
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 _SENTENCE = re.compile(r"[^\W\d_][\s,;:]+[^\W\d_]|[぀-ヿ㐀-䶿一-鿿가-힣]{8}")
@@ -41,6 +49,24 @@ def article_in_data(tree: Any, fewest: int, *, states: bool) -> Extracted | None
     `tree` is the page as lxml parsed it. The state of its scripts counts if `states` is set: it also has texts that
     belong to the site.
     """
+    linked, built = _data(tree)
+    for found in (_from_linked_data(linked), _from_states(built) if states else None):
+        if found is not None and count_words(found.text) >= fewest:
+            return found
+    return None
+
+
+def description_in_data(tree: Any, fewest: int) -> Extracted | None:
+    """Return the description of what a page is about, by its JSON-LD, if it has at least `fewest` words."""
+    for found in _walk(_data(tree)[0]):
+        if _is_about_the_page(found) and isinstance(description := found.get("description"), str):
+            text = to_markdown(description)
+            return _with_properties(text, found) if count_words(text) >= fewest else None
+    return None
+
+
+def _data(tree: Any) -> tuple[list[Any], list[Any]]:
+    """The values of a page's JSON-LD, and those of the state of its scripts."""
     linked: list[Any] = []
     built: list[Any] = []
     for script in tree.iter("script"):
@@ -52,13 +78,10 @@ def article_in_data(tree: Any, fewest: int, *, states: bool) -> Extracted | None
             built += _decoded(source)
         elif begin := _STATE.match(source):
             built += _decoded(source[begin.end() :])
-    for found in (_from_linked_data(linked), _from_states(built) if states else None):
-        if found is not None and count_words(found.text) >= fewest:
-            return found
-    return None
+    return linked, built
 
 
-def plain(text: str) -> str:
+def to_markdown(text: str) -> str:
     """Return a text of data as Markdown: HTML in it is converted."""
     if not _HTML.search(text):
         return text.strip()
@@ -94,17 +117,27 @@ def _walk(value: Any) -> Iterator[Mapping[str, Any]]:
 
 
 def _from_linked_data(values: list[Any]) -> Extracted | None:
-    """The longest text or description of an object of schema.org."""
+    """The longest text of an object that is about the page."""
     best: Extracted | None = None
-    for found in _walk(values):
+    for found in filter(_is_about_the_page, _walk(values)):
         text = next(
-            (plain(v) for name in ("articleBody", "text") if isinstance(v := found.get(name), str)), ""
+            (to_markdown(v) for name in ("articleBody", "text") if isinstance(v := found.get(name), str)), ""
         )
-        if not text and isinstance(description := found.get("description"), str):
-            text = plain(description)
         if text and (best is None or len(text) > len(best.text)):
             best = _with_properties(text, found)
     return best
+
+
+def _is_about_the_page(found: Mapping[str, Any]) -> bool:
+    kinds = found.get("@type")
+    return any(
+        isinstance(kind, str) and _ABOUT_THE_PAGE.search(kind) is not None
+        for kind in (kinds if isinstance(kinds, list) else [kinds])
+    )
+
+
+def _is_site_part(name: str) -> bool:
+    return not _SITE_PARTS.isdisjoint(map(str.lower, _WORD_OF_A_NAME.findall(name)))
 
 
 def _with_properties(text: str, found: Mapping[str, Any]) -> Extracted:
@@ -153,7 +186,7 @@ def _paragraphs(value: Any) -> list[str]:
         if depth > _MOST_DEPTH:
             continue
         match each:
-            case str() if _is_prose(text := plain(each)):
+            case str() if _is_prose(text := to_markdown(each)):
                 found[text] = None
             case list():
                 stack += [(item, depth + 1) for item in reversed(each)]
@@ -162,7 +195,7 @@ def _paragraphs(value: Any) -> list[str]:
                     if line.strip():
                         found[line.strip()] = None
                     continue
-                children = [item for name, item in each.items() if not _CHROME.search(name)]
+                children = [item for name, item in each.items() if not _is_site_part(name)]
                 stack += [(item, depth + 1) for item in reversed(children)]
             case _:
                 pass
@@ -170,7 +203,7 @@ def _paragraphs(value: Any) -> list[str]:
 
 
 def _rich_text(node: Mapping[str, Any]) -> str | None:
-    """The text of a block of a rich text (ProseMirror, Slate, Portable Text, Contentful); None if it is none."""
+    """The text of a block of a rich text (ProseMirror, Slate, Portable Text, Contentful); None for other objects."""
     children = node.get("children") or node.get("content")
     if not isinstance(children, list) or not children:
         return None

@@ -13,7 +13,7 @@ from urllib.parse import quote, urljoin, urlsplit
 
 from core.text import clean_line
 from core.toolkit.extract import Extracted
-from core.toolkit.sources.embedded_data import plain
+from core.toolkit.sources.embedded_data import to_markdown
 
 __all__ = ["is_feed", "is_json_feed", "json_feed", "xml_feed"]
 
@@ -153,7 +153,7 @@ def _local(element: Any) -> str:
 
 
 def _line(text: str) -> str:
-    return clean_line(_LINK_TEXT.sub(r"\1", plain(text)), 300).translate(_SPECIAL).strip()
+    return clean_line(_LINK_TEXT.sub(r"\1", to_markdown(text)), 300).translate(_SPECIAL).strip()
 
 
 def _link(link: str, url: str) -> str:
@@ -192,5 +192,5 @@ def _article(title: str, about: str, entries: list[_Entry]) -> Extracted | None:
 
 
 def _summary(text: str) -> str:
-    line = " ".join(_LINK_TEXT.sub(r"\1", plain(text)).split())
+    line = " ".join(_LINK_TEXT.sub(r"\1", to_markdown(text)).split())
     return clean_line(line, _MAX_SUMMARY)

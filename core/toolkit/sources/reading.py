@@ -18,7 +18,7 @@ from core.toolkit.extract import Extracted, NotReadable
 from core.toolkit.sources.feed import is_feed, is_json_feed
 from core.toolkit.sources.obstacles import REASONS
 from core.toolkit.sources.pdf import article_of
-from core.toolkit.sources.web_page import Document, ReadPage, completed, fenced
+from core.toolkit.sources.web_page import Document, ReadPage, fenced, with_metadata_of
 
 if TYPE_CHECKING:
     from core.concurrency.conversions import Conversions
@@ -89,9 +89,11 @@ async def _other_version(
     except UniversalAgentError as error:
         logger.info("another version of a page was not read: %s", clean_line(str(error), 300))
         return None
-    if count_words(other.text) <= count_words(found.article.text):
+    words = count_words(other.text)
+    if words <= count_words(found.article.text) or words < found.fewest_words:
         return None
-    return completed(other, found.article)
+    # The other version may be at another site.
+    return replace(with_metadata_of(other, found.article), site=found.article.site)
 
 
 def _read(conversions: Conversions, page: Page, kind: str, may_be_feed: bool, stop: Stop) -> ReadPage:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -9,11 +10,11 @@ import msgspec
 
 from core.toolkit.articles import count_words
 from core.toolkit.extract import Extracted, convert_page, extract_html
-from core.toolkit.sources.embedded_data import article_in_data
+from core.toolkit.sources.embedded_data import article_in_data, description_in_data
 from core.toolkit.sources.encoding import guess_encoding
 from core.toolkit.sources.feed import json_feed, xml_feed
 from core.toolkit.sources.obstacles import obstacle
-from core.toolkit.sources.versions import other_version
+from core.toolkit.sources.versions import frame_of, other_version
 
 if TYPE_CHECKING:
     from core.concurrency.worker_child import TaskContext
@@ -21,20 +22,21 @@ if TYPE_CHECKING:
 __all__ = [
     "Document",
     "ReadPage",
-    "completed",
     "convert_in_child",
     "fenced",
     "read_document",
     "read_html",
     "read_in_child",
+    "with_metadata_of",
 ]
 
-# Below so many words, a text of linked data is better if it has twice as many.
+# Below so many words, a text of linked data is better if it has twice as many; that of a frame may be a widget's.
 _THIN = 50
 # So few words are no text: that of scripts and of other versions is better.
 _EMPTY = 20
 # The site would not give other versions of the page either.
 _FINAL = frozenset({"bot_check", "consent", "login"})
+_WORD = re.compile(r"\w+")
 
 
 class Document(msgspec.Struct, frozen=True):
@@ -56,11 +58,15 @@ class Document(msgspec.Struct, frozen=True):
 
 
 class ReadPage(msgspec.Struct, frozen=True):
-    """What was found in a page: its article, a reason for a missing text, the address of another version."""
+    """What was found in a page: its article, a reason for a missing text, the address of another version.
+
+    The other version is better if it has more words, and at least `fewest_words`.
+    """
 
     article: Extracted
     obstacle: str | None = None
     version: str | None = None
+    fewest_words: int = 0
 
 
 def read_in_child(_: TaskContext, argument: Any) -> Any:
@@ -111,14 +117,30 @@ def read_html(html: str, url: str) -> ReadPage:
     if reason in _FINAL:
         return ReadPage(article, reason)
     is_empty = words < _EMPTY
-    found = article_in_data(tree, max(2 * words, _EMPTY // 2), states=is_empty)
-    if found is not None:
-        return ReadPage(completed(found, article))
-    has_version = is_empty or reason is not None
-    return ReadPage(article, reason, other_version(tree, url, frames=not words) if has_version else None)
+    fewest = max(2 * words, _EMPTY // 2)
+    found = article_in_data(tree, fewest, states=is_empty)
+    if found is None and is_empty and (not words or reason is not None):
+        found = description_in_data(tree, fewest)
+    version = other_version(tree, url) if is_empty or reason is not None else None
+    if found is None:
+        frame = frame_of(tree, url) if not words and version is None else None
+        return ReadPage(article, reason, version or frame, _THIN if frame else 0)
+    found = with_metadata_of(found if is_empty else _with_text_of(found, article), article)
+    return ReadPage(found, version=version if count_words(found.text) < _THIN else None)
 
 
-def completed(article: Extracted, other: Extracted) -> Extracted:
+def _with_text_of(found: Extracted, article: Extracted) -> Extracted:
+    """Return a text of data below those paragraphs of the page that it does not have."""
+    words = _words(found.text)
+    missing = [part for part in article.text.strip().split("\n\n") if _words(part) not in words]
+    return replace(found, text="\n\n".join([*missing, found.text]), links=article.links) if missing else found
+
+
+def _words(text: str) -> str:
+    return " ".join(_WORD.findall(text))
+
+
+def with_metadata_of(article: Extracted, other: Extracted) -> Extracted:
     """Return an article with what another version of it knows and it does not."""
     return replace(
         article,

@@ -10,13 +10,15 @@ import pytest
 
 from core.concurrency.conversions import Conversions
 from core.errors import FetchRefused
-from core.net.client import Fetcher
+from core.net.client import Fetcher, Page
 from core.storage.workspace import Workspace
 from core.toolkit import crawl
 from core.toolkit.articles import Reference, decode_article
 from core.toolkit.context import ToolContext
+from core.toolkit.extract import NotReadable
+from core.toolkit.sources.reading import read_page
 from core.web_reader.blacklist import Blacklist
-from tests.core.toolkit_site import Site, running_site
+from tests.core.toolkit_site import Site, article_html, running_site
 from tests.e2e.serving import free_port
 from tests.pdf_files import pdf_file, protected
 
@@ -300,6 +302,22 @@ async def test_another_version_of_a_page_without_text_is_read_by_the_same_rules(
     assert (site.hits["/private/memo"], site.hits["/latest"], site.hits["/story/1"]) == (0, 0, 0)
     # The page in the chain, whose other version it is, leads no further.
     assert (site.hits["/good"], site.hits["/story/4"]) == (2, 1)
+
+
+async def test_the_text_of_a_widget_is_not_the_article(conversions: Conversions) -> None:
+    def page(url: str, html: str) -> Page:
+        return Page(url, url, 200, "text/html", "utf-8", html.encode())
+
+    async def fetch(url: str) -> Page:
+        return page(url, "<p>Chat with us now</p>" if "chat" in url else article_html(1))
+
+    def framed(url: str) -> Page:
+        return page(f"{HOST}/app", f"<title>Report</title><div id=root></div><iframe src='{url}'></iframe>")
+
+    with pytest.raises(NotReadable):
+        await read_page(framed("https://chat.example/widget"), conversions, fetch)
+    found = await read_page(framed("https://frames.example/text"), conversions, fetch)
+    assert (found.title, found.site) == ("Chip story 1", None)
 
 
 async def test_a_page_that_was_read_before_needs_no_request(context: ToolContext, site: Site) -> None:

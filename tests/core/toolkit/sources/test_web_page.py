@@ -68,6 +68,49 @@ def test_descriptions_of_linked_data_are_read() -> None:
     assert f"{BODY.strip()}\n\n- One thing" in read(page(script(job))).article.text
 
 
+SAID = "All of this is nonsense, as I have said here so often that I could write a longer text about it. " * 3
+SHORT = "The maker of the part says that it doubles the bandwidth of the memory at the same power."
+
+
+@pytest.mark.parametrize(
+    "kind", ["Organization", "WebSite", ["Person"], "https://schema.org/Comment", "Review"]
+)
+def test_texts_of_the_site_and_of_readers_are_not_the_text_of_the_page(kind: object) -> None:
+    other = {"@type": kind, "author": {"name": "troll42"}, "text": SAID, "description": SAID}
+    assert read(page(script(other), "<div id=root></div>")).obstacle == "javascript"
+    with_article = [{"@type": "NewsArticle", "headline": "A headline", "description": SHORT}, other]
+    found = read(page(script({"@graph": with_article}), "<div id=root></div>")).article
+    assert (found.text, found.author) == (SHORT, None)
+
+
+def test_the_text_that_a_page_shows_is_kept() -> None:
+    price = "It will be sold from May on, at the price of the part before it."
+    visible = f"<p>{SHORT}</p><p>{price}</p>"
+    product = {"@type": "Product", "description": BODY * 3}
+    assert read(page(script(product), visible)).article.text.strip() == f"{SHORT}\n\n{price}"
+    posting = {"@type": "DiscussionForumPosting", "text": f"{SHORT} {BODY}" * 2}
+    text = read(page(script(posting), visible)).article.text
+    assert text.startswith(f"{price}\n\n{SHORT} {BODY}")
+
+
+def test_another_version_is_asked_for_unless_the_data_has_the_whole_text() -> None:
+    def version(data: object) -> str | None:
+        return read(page('<link rel="amphtml" href="/amp">' + script(data), "<div id=root></div>")).version
+
+    assert version({"@type": "NewsArticle", "description": SHORT}) == "https://chips.example/amp"
+    assert version({"@type": "NewsArticle", "description": BODY * 2}) is None
+    assert version(ARTICLE) is None
+
+
+def test_parts_of_the_site_are_known_by_whole_words_of_their_names() -> None:
+    for name in ("description", "transcript", "fullDescription", "subscription"):
+        state = {
+            "props": {"product": {name: BODY, "siteFooter": SAID, "related_posts": SAID, "i18nTexts": SAID}}
+        }
+        html = page(script(state, "application/json", id="__NEXT_DATA__"), "<div id=root></div>")
+        assert read(html).article.text == BODY.strip()
+
+
 STATE = {
     "props": {
         "pageProps": {
@@ -241,6 +284,12 @@ def test_a_page_with_a_text_is_read_whatever_it_mentions(html: str) -> None:
         ("", "<iframe src=/frame></iframe>", "https://chips.example/frame"),
         ("", "<p>A short text</p><iframe src=/frame></iframe>", None),
         ("", "<iframe src=/a></iframe><iframe src=/b></iframe>", None),
+        (
+            "",
+            "<iframe src=/a></iframe><noscript><iframe src=/b></iframe></noscript>",
+            "https://chips.example/a",
+        ),
+        ("", "<noscript><iframe src=/a></iframe></noscript>", None),
         ('<link rel="amphtml" href="javascript:x">', "", None),
         ('<link rel="amphtml" href="http://[::1">', "", None),
         ('<link rel="amphtml" href="#amp"><link rel=alternate hreflang=de href=/de>', "", None),
