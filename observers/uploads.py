@@ -17,13 +17,12 @@ from observers.decoding.decode import decode_texts
 from observers.decoding.inner_answers import answer_of
 from observers.output.formats import UploadedFile, UploadFile
 from observers.output.saving import save_once, unique_id, write_json
-from observers.search.tool_names import inner_tools, is_multi_execute, short_name, words_of
+from observers.search.tool_names import is_multi_execute, is_sandbox, runs_of, words_of
 
 __all__ = ["FOLDER", "OBSERVER", "Uploads"]
 
 FOLDER = "uploads"
 _TOOLKIT = "workbench_upload"
-_SANDBOX = ("REMOTE_WORKBENCH", "REMOTE_BASH")
 _CODE = ("code_to_execute", "code", "command", "commands", "script")
 # The sandbox's own function, by which it hands a file to tools.
 _UPLOAD_CALL = re.compile(r"\bupload_local_file\s*\(\s*(?:[rRbB]{0,2}[\"']([^\"'\n]{1,1000})[\"'])?")
@@ -57,7 +56,7 @@ class Uploads:
 
     def wants(self, call: ToolCall) -> bool:
         """Calls whose arguments hand over a file, or whose code uploads one in the sandbox."""
-        return any(_hands_over(name, arguments) for name, arguments in _runs(call))
+        return any(_hands_over(name, arguments) for name, arguments in runs_of(call))
 
     def observe(self, result: ToolResult, context: ObserverContext) -> Outcome:
         """Save one record for each tool that uploaded something."""
@@ -67,7 +66,7 @@ class Uploads:
         values = decode_texts(texts).values
         value = next((each for each in values if isinstance(each, dict)), {"output": "\n".join(texts)})
         outcomes = []
-        for index, (name, arguments) in enumerate(_runs(result.call)):
+        for index, (name, arguments) in enumerate(runs_of(result.call)):
             if _hands_over(name, arguments):
                 several = is_multi_execute(result.call.name)
                 answer = answer_of(value, index) if several else value
@@ -75,23 +74,12 @@ class Uploads:
         return total_of(outcomes)
 
 
-def _runs(call: ToolCall) -> list[tuple[str, Mapping[str, Any]]]:
-    """The tools that a call runs, each with its arguments."""
-    if is_multi_execute(call.name):
-        return list(inner_tools(call))
-    return [(short_name(call.name), call.input)]
-
-
 def _hands_over(name: str, arguments: Mapping[str, Any]) -> bool:
-    if _is_sandbox(name):
+    if is_sandbox(name):
         return _UPLOAD_CALL.search(input_text(arguments, *_CODE) or "") is not None
     if next(_stored_files(arguments), None) is not None:
         return True
     return _is_upload(name) and _path_in(arguments) is not None
-
-
-def _is_sandbox(name: str) -> bool:
-    return any(tool in name.upper() for tool in _SANDBOX)
 
 
 def _is_upload(name: str) -> bool:
@@ -109,7 +97,7 @@ def _record(
 ) -> Outcome:
     files = list(_files(name, arguments, answer, context))[:_MOST_FILES]
     # What a run has printed a key of was uploaded, whatever failed after it.
-    is_done = _is_sandbox(name) and bool(files)
+    is_done = is_sandbox(name) and bool(files)
     if (answer.get("successful") is False or answer.get("error")) and not is_done:
         return Outcome(note="the tool reports a failure, and nothing is known to be uploaded")
     if not files:
@@ -148,7 +136,7 @@ def _files(
                 yield _file(path=path, size=size, sha256=_text(answer.get("sha256")), destination=target)
             case _:
                 return
-    elif _is_sandbox(name):
+    elif is_sandbox(name):
         code = input_text(arguments, *_CODE) or ""
         yield from _of_sandbox(_UPLOAD_CALL.findall(code), _keys_in(answer))
     elif stored := list(_stored_files(arguments)):

@@ -15,7 +15,7 @@ from observers.decoding.truncated_json import CUT_OFF
 from observers.output.formats import RunOutput, WorkbenchFile
 from observers.output.saving import save_once, unique_id, write_json
 from observers.search.sanitise import plain_value
-from observers.search.tool_names import inner_tools, is_multi_execute, short_name
+from observers.search.tool_names import is_multi_execute, is_sandbox, runs_of
 
 __all__ = ["FOLDER", "OBSERVER", "WorkbenchActivity"]
 
@@ -23,7 +23,6 @@ FOLDER = "workbench_activity"
 _CODE_SHOWN = 1_000
 _OUTPUT_SHOWN = 64_000
 _DEEPEST = 4
-_TOOLS = ("REMOTE_WORKBENCH", "REMOTE_BASH")
 _KNOWN = frozenset({"stdout", "stderr", "results", "successful", "error", "data"})
 # "Upload error: no such file" is one, "Mean squared error: 0.05" is a figure.
 _HELPER_ERROR = re.compile(
@@ -40,7 +39,7 @@ class WorkbenchActivity:
 
     def wants(self, call: ToolCall) -> bool:
         """The sandbox tools by name, or a call of several tools that includes one of them."""
-        return any(_is_sandbox(name) for name, _ in _runs(call))
+        return any(is_sandbox(name) for name, _ in runs_of(call))
 
     def observe(self, result: ToolResult, context: ObserverContext) -> Outcome:
         """Save one artifact for each run in `result`."""
@@ -48,8 +47,8 @@ class WorkbenchActivity:
         whole = next((value for value in decoded.values if isinstance(value, dict)), None)
         is_cut = decoded.truncated or decoded.problem is not None
         outcomes = []
-        for index, (name, arguments) in enumerate(_runs(result.call)):
-            if _is_sandbox(name):
+        for index, (name, arguments) in enumerate(runs_of(result.call)):
+            if is_sandbox(name):
                 answer = answer_of(whole, index) if is_multi_execute(result.call.name) else whole
                 # What could not be parsed into fields is stored unchanged.
                 is_read = answer is not None and not is_cut and not _fields(answer).keys().isdisjoint(_KNOWN)
@@ -67,17 +66,6 @@ class WorkbenchActivity:
                     )
                 )
         return total_of(outcomes)
-
-
-def _is_sandbox(name: str) -> bool:
-    return any(tool in name.upper() for tool in _TOOLS)
-
-
-def _runs(call: ToolCall) -> list[tuple[str, Mapping[str, Any]]]:
-    """The tools that a call runs, each with its arguments."""
-    if is_multi_execute(call.name):
-        return list(inner_tools(call))
-    return [(short_name(call.name), call.input)]
 
 
 def _levels(answer: Mapping[str, Any]) -> list[Mapping[str, Any]]:

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-__all__ = ["answer_of"]
+__all__ = ["answer_of", "answers_in"]
 
 
-def answer_of(whole: Mapping[str, Any] | None, index: int) -> Mapping[str, Any] | None:
-    """The answer of the tool at this place of the call, by its number or its position; None if there is none."""
+def answers_in(whole: Any) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    """The answers in a result, each with the place of its tool in the call: its number, else its position."""
     match whole:
-        case {"data": {"results": list() as results}}:
-            items = [item for item in results if isinstance(item, dict)]
-            numbered = [item for item in items if item.get("index") == index]
-            item = numbered[0] if numbered else results[index] if index < len(results) else None
-            response = item.get("response") if isinstance(item, dict) else None
-            return response if isinstance(response, dict) else item if isinstance(item, dict) else None
+        case {"data": {"results": [*items]}} | {"results": [*items]}:
+            for position, item in enumerate(items):
+                if isinstance(item, dict):
+                    index = item.get("index")
+                    yield index if isinstance(index, int) and index >= 0 else position, item
         case _:
-            return None
+            pass
+
+
+def answer_of(whole: Any, place: int) -> Mapping[str, Any] | None:
+    """The answer of the tool at this place of the call; None if there is none."""
+    item = next((item for at, item in answers_in(whole) if at == place), None)
+    response = item.get("response") if item else None
+    return response if isinstance(response, dict) else item

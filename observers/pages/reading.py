@@ -17,6 +17,7 @@ from core.toolkit.articles import decode_article
 from core.web_reader.errors import is_web_reader
 from observers.base import Interest
 from observers.decoding.decode import decode_texts
+from observers.decoding.inner_answers import answers_in
 from observers.decoding.urls import is_web_url
 from observers.enrichment import MAX_ARTIFACT, Page, moment_in
 from observers.pages.documents import Found, pages_in
@@ -218,9 +219,7 @@ def _crawled(article: Any, workspace: Workspace | None) -> Page | None:
 def _of_several(call: ToolCall, value: Any, now: datetime) -> Iterator[Reading]:
     """The pages of the readers among the tools that one call ran."""
     inner = list(inner_tools(call))
-    for number, item in enumerate(_items(value)):
-        index = item.get("index")
-        place = index if isinstance(index, int) and 0 <= index < len(inner) else number
+    for place, item in answers_in(value):
         slug, arguments = inner[place] if place < len(inner) else ("", {})
         named = item.get("tool_slug")
         if isinstance(named, str) and named:
@@ -235,15 +234,6 @@ def _of_several(call: ToolCall, value: Any, now: datetime) -> Iterator[Reading]:
             yield _of_reader(slug, arguments, [response], now)
         else:
             yield _of_values(slug, arguments, [response if response is not None else item], now)
-
-
-def _items(value: Any) -> list[Mapping[str, Any]]:
-    """The results of the tools that one call ran."""
-    match value:
-        case {"data": {"results": [*items]}} | {"results": [*items]}:
-            return [item for item in items if isinstance(item, dict)]
-        case _:
-            return []
 
 
 def _asked(arguments: Mapping[str, Any]) -> list[str]:

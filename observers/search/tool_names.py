@@ -18,11 +18,13 @@ __all__ = [
     "inner_tools",
     "is_multi_execute",
     "is_public",
+    "is_sandbox",
     "kind_of_name",
     "kind_of_server",
     "policy_of",
     "policy_of_call",
     "reads_pages",
+    "runs_of",
     "short_name",
     "words_of",
 ]
@@ -51,6 +53,7 @@ _DOCUMENTATION = word_set("documentation")
 _LIBRARIES = word_set(
     "wiki mediawiki wikipedia wikidata docs doc site blog stackoverflow twitter hackernews books"
 )
+_SANDBOX_TOOLS = ("REMOTE_WORKBENCH", "REMOTE_BASH")
 _NATIVE_SEARCH = frozenset({"WebSearch"})
 _MAIL_AND_FILES = word_set(
     "gmail mail mails email emails outlook imap inbox message messages imessage thread threads chats conversation "
@@ -144,6 +147,18 @@ def inner_tools(call: ToolCall) -> Iterator[tuple[str, Mapping[str, Any]]]:
         slug = tool.get("tool_slug") if isinstance(tool, dict) else None
         arguments = tool.get("arguments") if isinstance(tool, dict) else None
         yield slug if isinstance(slug, str) else "", arguments if isinstance(arguments, dict) else {}
+
+
+def runs_of(call: ToolCall) -> list[tuple[str, Mapping[str, Any]]]:
+    """The tools that a call runs, itself or those that it requests, each with its arguments."""
+    if is_multi_execute(call.name):
+        return list(inner_tools(call))
+    return [(short_name(call.name), call.input)]
+
+
+def is_sandbox(name: str) -> bool:
+    """Whether a tool runs code in Composio's remote sandbox."""
+    return any(tool in name.upper() for tool in _SANDBOX_TOOLS)
 
 
 @lru_cache(maxsize=1024)

@@ -76,6 +76,15 @@ def test_code_that_uploads_is_recorded_without_signed_addresses(
     assert "Signature" not in json.dumps(files)
 
 
+def test_an_answer_with_a_number_belongs_to_no_other_run(context: ObserverContext, result: Make) -> None:
+    done = {"index": 1, "response": {"successful": True, "data": {"stdout": "{'s3key': 'k/b.png'}"}}}
+    code = {"code_to_execute": "upload_local_file(path)"}
+    tools = [{"tool_slug": "COMPOSIO_REMOTE_WORKBENCH", "arguments": code}] * 2
+    for number, results in enumerate(([done], [None, done | {"index": None}])):
+        outcome, _ = run(context, result(SEVERAL, {"data": {"results": results}}, f"t{number}", tools=tools))
+        assert outcome.items == 1
+
+
 def test_a_file_that_another_servers_tool_uploads_is_measured_only_in_the_workspace(
     context: ObserverContext, result: Make
 ) -> None:
