@@ -59,7 +59,10 @@ def are_web_urls(values: Sequence[object]) -> bool:
 
 
 def repaired_url(value: object) -> str | None:
-    """A URL as it was meant, if it only lacks its scheme or has white space in it; None for anything else."""
+    """A URL as it was meant, if it only lacks its scheme or has white space in it; None for anything else.
+
+    Two addresses in one text are none.
+    """
     if not isinstance(value, str) or len(value) > _MAX_URL:
         return None
     url = value.strip()
@@ -67,7 +70,7 @@ def repaired_url(value: object) -> str | None:
         url = f"https://{url.removeprefix('//')}"
     host, slash, rest = url.partition("://")
     url = f"{host}{slash}{rest.replace(' ', '%20')}" if " " not in rest.split("/", 1)[0] else url
-    return url if is_web_url(url) else None
+    return url if is_web_url(url) and url.count("://") == 1 else None
 
 
 def is_public_address(url: str, redactor: Redactor) -> bool:

@@ -10,9 +10,9 @@ from urllib.parse import quote
 from core.text import is_encodable
 from observers.decoding.truncated_json import CUT_OFF
 from observers.decoding.urls import is_web_url, repaired_url
-from observers.search.flatten import all_addressed, columns_of, lift, with_inner_text
-from observers.search.keys import DERIVED, Field, fold, word_set
-from observers.search.rows import url_keys_of, url_of
+from observers.search.flatten import all_addressed, columns_of, lift, with_address, with_inner_text
+from observers.search.keys import Field, fold, word_set
+from observers.search.rows import DerivedUrl, url_keys_of, url_of
 from observers.search.sanitise import one_line
 from observers.search.scope import Scope
 from observers.search.tool_names import words_of
@@ -118,14 +118,23 @@ def with_addresses(items: list[Any], scope: Scope) -> list[Any]:
     """The items of a list of a search, each with an address if it has one in another form.
 
     An address without a scheme or with spaces is repaired. An item that has only an identifier gets the address
-    that its provider documents for it, and the mark `DERIVED`.
+    that its provider documents for it, as a `DerivedUrl`.
     """
+    words = words_of(scope.name) | words_of(scope.tool) | words_of(scope.engine)
+    if "wikidata" in words:
+        items = [_without_number_as_title(item) if isinstance(item, dict) else item for item in items]
     if all_addressed(items):
         return items
-    words = words_of(scope.name) | words_of(scope.tool) | words_of(scope.engine)
     if (scope.arguments.get("site") or _STACK_OVERFLOW[0]) not in _STACK_OVERFLOW:
         words -= {"stackoverflow", "overflow"}
     return [_addressed(item, words, scope) if isinstance(item, dict) else item for item in items]
+
+
+def _without_number_as_title(item: dict[str, Any]) -> dict[str, Any]:
+    """An item of Wikidata without its number as its title, if it has a label."""
+    if not item.get("label") or item.get("title") != item.get("id"):
+        return item
+    return {key: value for key, value in item.items() if key != "title"}
 
 
 def _addressed(item: dict[str, Any], words: frozenset[str], scope: Scope) -> dict[str, Any]:
@@ -140,7 +149,7 @@ def _addressed(item: dict[str, Any], words: frozenset[str], scope: Scope) -> dic
     if columns_of(row).isdisjoint((Field.TITLE, Field.SNIPPET)):
         return item
     if (derived := _derived(row, words, scope)) is not None:
-        return row | {DERIVED: derived}
+        return with_address(row, DerivedUrl(derived))
     if is_web_url(item.get("source")):
         return {key: value for key, value in item.items() if key != "source"} | {"url": item["source"]}
     return item

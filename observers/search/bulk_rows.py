@@ -24,7 +24,7 @@ __all__ = ["Plan", "rows_of_columns"]
 Item = dict[str, Any]
 
 # What titles that need a closer look begin with, see `rows.is_resource_name`.
-_RESOURCES = ("projects/", "places/", "folders/", "organizations/", "locations/", "Q")
+_RESOURCES = ("projects/", "places/", "folders/", "organizations/", "locations/")
 _LARGEST_POSITION = 10**9
 _SIMPLE = frozenset({str, int, bool, float, type(None)})
 _KNOWN = _SIMPLE | {list, dict}
@@ -104,8 +104,10 @@ class _Table:
 
     def _urls(self) -> list[Any]:
         urls = self._column(self._plan.url[0])
-        if not are_web_urls(urls):
-            self.odd.update(place for place, url in enumerate(urls) if not is_web_url(url))
+        if set(map(type, urls)) != {str} or not are_web_urls(urls):
+            self.odd.update(
+                place for place, url in enumerate(urls) if type(url) is not str or not is_web_url(url)
+            )
         return urls
 
     def _positions(self) -> Sequence[int]:

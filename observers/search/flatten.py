@@ -35,6 +35,7 @@ __all__ = [
     "kind_of_word",
     "lift",
     "opened",
+    "with_address",
     "with_inner_text",
 ]
 
@@ -166,7 +167,8 @@ def _address_key(item: Any) -> str | None:
     return next((key for key, value in item.items() if value == url), None)
 
 
-def _with_address(item: Mapping[str, Any], url: str) -> dict[str, Any]:
+def with_address(item: Mapping[str, Any], url: str) -> dict[str, Any]:
+    """A copy of an item that has an address under a name for it."""
     name = next((name for name in _ADDRESS_NAMES if item.get(name) is None), _ADDRESS_NAMES[0])
     return {name: url} | {key: value for key, value in item.items() if key != name}
 
@@ -179,7 +181,7 @@ def _named(item: Mapping[str, Any]) -> dict[str, Any] | None:
                 folded.endswith(_ADDRESS_ENDS) and not _is_other(folded)
             ):
                 rest = {other: content for other, content in item.items() if other != key}
-                return _with_address(rest, value)
+                return with_address(rest, value)
     return None
 
 
@@ -203,19 +205,19 @@ def _wrapped(item: Mapping[str, Any], depth: int, *, images: bool) -> dict[str, 
     titled, has_text = Field.TITLE in columns, not _TEXT_COLUMNS.isdisjoint(columns)
     source = item.get("source")
     if has_text and isinstance(source, dict) and "title" in source and (page := url_of(source)):
-        return _with_address(item, page)
+        return with_address(item, page)
     for key, value in item.items():
         folded = fold(key)
         in_images = images and folded in _WRAPPERS_OF_IMAGES
         if not isinstance(value, dict) or CUT_OFF in value or not (in_images or _may_wrap(key, folded)):
             continue
         if folded in _LINKS and has_text and (page := _page_of(value)) is not None:
-            return _with_address(item, page)
+            return with_address(item, page)
         if (inner := _addressed(value, depth)) is None:
             continue
         brings = columns_of(inner) & _TEXT_COLUMNS
         if in_images or (has_text and (titled or Field.TITLE not in brings)):
-            return _with_address(item, str(url_of(inner)))
+            return with_address(item, str(url_of(inner)))
         if brings:
             return {name: one for name, one in item.items() if name != key and name not in inner} | inner
     return None
@@ -240,12 +242,12 @@ def _linked(item: Mapping[str, Any], depth: int) -> dict[str, Any] | None:
             continue
         first = value[0]
         if is_web_url(first) and folded.endswith(("urls", "links", "uris")) and not _is_other(folded):
-            return _with_address(item, first)
+            return with_address(item, first)
         if not isinstance(first, dict) or CUT_OFF in first:
             continue
         if (inner := _addressed(first, depth)) is not None:
             fields = {name: one for name, one in inner.items() if len(value) == 1 and name not in item}
-            return _with_address(fields | dict(item), str(url_of(inner)))
+            return with_address(fields | dict(item), str(url_of(inner)))
     return None
 
 

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 
 __all__ = [
     "CLUSTERS",
-    "DERIVED",
     "DESCRIPTIVE",
     "EMPTY_MARKS",
     "ERRORS",
@@ -29,10 +28,6 @@ __all__ = [
     "fold",
     "word_set",
 ]
-
-
-DERIVED = "__derived__"
-"""The key of an address that was derived from an identifier of an item."""
 
 
 def fold(name: object) -> str:
@@ -65,7 +60,8 @@ _NAMES: Mapping[str, str] = {  # the better names come first
     Field.URL: (
         "url link href weburl pageurl articleurl firsturl productlink producturl productpageurl sharelink sharinglink "
         "permalink canonicalurl landingpageurl fullurl hostpageurl patentlink bookingurl googlemapslink website uri "
-        "sourceurl storyurl citationuri applylink applyurl externalurl targeturl finalurl originurl watchurl htmlurl "
+        "sourceurl entryid storyurl citationuri "
+        "applylink applyurl externalurl targeturl finalurl originurl watchurl htmlurl "
         "answerlink questionlink unescapedurl abstracturl absurl contenturl websiteuri googlemapsuri itemweburl page "
         "doi pdfurl"
     ),
@@ -86,7 +82,8 @@ _NAMES: Mapping[str, str] = {  # the better names come first
         "firstpublicationdate firstpublishyear pubyear publishedonline publishedprint yearpublished"
     ),
     Field.SNIPPET: (
-        "snippet description excerpt excerpts snippets highlights summary abstract content body text caption desc "
+        "snippet description excerpt excerpts snippets highlights summary abstract abstracttext content body text "
+        "caption desc "
         "extract trailtext citedtext bodytext selftext storytext passage passages metadescription shortdescription "
         "leadparagraph answer tldr longdescription extrasnippets overview longdesc pagecontent"
     ),

@@ -14,10 +14,11 @@ from observers.decoding.truncated_json import CUT_OFF
 from observers.decoding.urls import is_web_url, repaired_url
 from observers.search.bulk_rows import Plan, rows_of_columns
 from observers.search.dates.parse import inferred_date, iso_date
-from observers.search.keys import DERIVED, FIELDS, IMAGE_URLS, NAME_KEYS, Field, fold
+from observers.search.keys import FIELDS, IMAGE_URLS, NAME_KEYS, Field, fold
 from observers.search.sanitise import one_line, plain_text, plain_value, without_controls
 
 __all__ = [
+    "DerivedUrl",
     "Field",
     "Rows",
     "field_of",
@@ -30,9 +31,9 @@ __all__ = [
 ]
 
 _CACHED = 4096
-_SPECIAL = frozenset({"highlight", "stories", CUT_OFF, DERIVED})
-# The name of an entry in a service's database: `places/…`, or an entity's number in Wikidata.
-_RESOURCE = re.compile(r"(?:projects|places|folders|organizations|locations)/\S+|Q\d+")
+_SPECIAL = frozenset({"highlight", "stories", CUT_OFF})
+# The name of an entry in a service's database, such as `places/…`.
+_RESOURCE = re.compile(r"(?:projects|places|folders|organizations|locations)/\S+")
 _MANY = 8
 # Solr's fields have their type in the name, such as `title_s`.
 _TYPE_OF_FIELD = re.compile(r"_(?:s|ss|t|txt|dt|tdt)$")
@@ -41,6 +42,12 @@ _CITATIONS = ("publicationinfo", "publication")
 _BETWEEN_PARTS = re.compile(" [-\u2013\u2014] ")
 _JOURNAL = re.compile(r"(?:(.+?)[,\s]+)?((?:1[5-9]|20)\d\d)")
 _TEXTS = ("rendered", "text", "#text")
+
+
+class DerivedUrl(str):
+    """The address of an item that was derived from an identifier, and not given by the provider."""
+
+    __slots__ = ()
 
 
 @dataclass(slots=True)
@@ -154,9 +161,6 @@ def _plan_of_keys(keys: tuple[str, ...]) -> Plan:
     for key in keys:
         if key in ("highlight", "stories", CUT_OFF):
             continue
-        if key == DERIVED:
-            columns.setdefault(Field.URL, []).append((len(FIELDS), key))
-            continue
         found = field_of(key)
         if found is None:
             extra.append(key)
@@ -243,7 +247,7 @@ def _row(item: dict[str, Any], plan: Plan, url: str | None, number: int, now: da
         del extra["id"]
     if cut is not None:
         row["truncated"] = True
-    if DERIVED in item:
+    if any(isinstance(item[key], DerivedUrl) for key in plan.url):
         row["derived"] = True
     return row
 

@@ -29,12 +29,12 @@ _ELEMENTS = (
     "details dfn div dl dt em figcaption figure font footer form h1 h2 h3 h4 h5 h6 header hr i iframe img "
     "input ins kbd label li link main mark math meta nav nobr ol p picture pre q s samp script section "
     "small source span strike strong style sub summary sup svg table tbody td tfoot th thead time tr tt u "
-    "ul var video wbr"
+    "ul var video wbr jats:[a-z-]+"
 ).replace(" ", "|")
 # Texts of several rows are joined by NUL, which no tag reaches across.
 _JOINT = "\0"
 _TAG = re.compile(rf"</?(?:{_ELEMENTS})(?:[ \t\r\n\f\v][^<>\0]*)?/?>", re.IGNORECASE | re.DOTALL)
-_BREAKING = "|".join(sorted(BLOCKS - {"td", "th", "button", "caption", "option"}))
+_BREAKING = "|".join([*sorted(BLOCKS - {"td", "th", "button", "caption", "option"}), "jats:(?:p|sec|title)"])
 _BREAKING_TAG = re.compile(rf"</?(?:{_BREAKING})(?:[ \t\r\n\f\v][^<>\0]*)?/?>", re.IGNORECASE)
 _SIBLINGS = "><"
 # Those that most texts with tags have no others than, and what is left in their place.

@@ -111,6 +111,7 @@ DERIVED: dict[str, tuple[str, Any, str]] = {
         "record": {"text": "t"}}]}, "https://bsky.app/profile/did:plc:a/post/3k"),
     "film": ("x__search_films", {"Search": [{"Title": "Rye", "imdbID": "tt0000001"}]},
         "https://www.imdb.com/title/tt0000001/"),
+    "beside another's mark": ("x__search_papers", paper(doi="10.1000/a", __derived__=B), "https://doi.org/10.1000/a"),
     "place": ("x__search_places", {"places": [{"name": "Oven", "place_id": "ChIJoven1234"}]}, MAPS),
     "place by its customer id": ("x__maps_search", {"places": [{"title": "Oven", "cid": "12345"}]},
         "https://maps.google.com/?cid=12345"),
@@ -191,6 +192,8 @@ def test_an_identifier_of_something_else_gives_no_address(
         ("one.example/a", None),
         ("//local", None),
         ("https://one example/a", None),
+        ("//one.example/a https://two.example/b", None),
+        ("https://one.example/a https://two.example/b", None),
     ],
 )
 def test_an_address_in_part_is_repaired(

@@ -51,6 +51,29 @@ def test_journal_year_and_host(
     )
 
 
+@pytest.mark.parametrize(
+    ("tool", "fields", "column", "expected"),
+    [
+        ("web_search", {"title": "Q4"}, "title", "Q4"),
+        ("web_search", {"title": "Q12345"}, "title", "Q12345"),
+        ("web_search", {"__derived__": "https://other.example"}, "derived", None),
+        ("web_search", {"__derived__": "https://other.example", "link": "Rye"}, "url", None),
+        ("web_search", {"abstract": "<jats:p>A <jats:italic>grass</jats:italic>.</jats:p>"}, "snippet", "A grass."),
+        ("search_papers", {"link": None, "entry_id": "http://arxiv.example/abs/1"}, "url", "http://arxiv.example/abs/1"),
+        ("search_papers", {"abstractText": "A grass."}, "snippet", "A grass."),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("rows", [1, 20])
+def test_a_field_becomes_its_column(
+    tool: str, fields: dict[str, Any], column: str, expected: Any, rows: int,
+    context: ObserverContext, result: Make,
+) -> None:  # fmt: skip
+    row = {"title": "Rye", "link": A, "body": "s", **fields}
+    if {"abstract", "abstractText"} & fields.keys():
+        del row["body"]
+    assert row_of(context, result(f"mcp__x__{tool}", json.dumps([row] * rows))).get(column) == expected
+
+
 def test_controls_and_marks_of_direction_do_not_stay(context: ObserverContext, result: Make) -> None:
     rows = [
         {"title": "\x1b[31mR\0ye\u202e \u2067bread\u2069\x07", "link": A, "snippet": "a\x1b]0;t\x07b\nc\x9f"},
