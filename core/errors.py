@@ -113,8 +113,8 @@ class ConnectionFailed(UniversalAgentError):
     """A remote service refused or could not be reached.
 
     `code` is for programs: `unreachable`, `timeout`, `robots`, `http_NNN` for a status, or `failed`. `advice` is the
-    message, with the remedy apart from the problem where the service's table of advice has one. `reason` is that of
-    `FetchRefused`.
+    message, with the remedy apart from the problem where the service's table of advice has one. `reason` has the
+    values that it has in `FetchRefused`.
     """
 
     def __init__(self, message: str | Advice = "", *, code: str = "failed", reason: str = "") -> None:

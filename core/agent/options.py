@@ -210,8 +210,8 @@ def own_environment(settings: Settings, config_dir: Path | None, private: Path) 
         # The Task tools replace TodoWrite unless they are switched off.
         "CLAUDE_CODE_ENABLE_TASKS": "0",
         "DISABLE_AUTOUPDATER": "1",
-        # Results with more tokens reach nobody whole if there is a picture in them, else by a file. What is too large
-        # for the model is replaced long before (`core.agent.messages.result_files`).
+        # Above this, a result with a picture is cut, and another is saved to a file. What is too large for the model is
+        # replaced long before (`core.agent.messages.result_files`).
         "MAX_MCP_OUTPUT_TOKENS": "250000",
         # Removed with the session: it logs what servers say on their standard error, readable by everybody, and leaves
         # folders behind.

@@ -43,8 +43,8 @@ class ToolContext:
     """The workspace, the clock, the blacklist, the remote sandbox, the client and the conversions of one toolkit.
 
     The client is made on the first fetch, because its libraries are slow to import. All calls share it, so that its
-    limits and its cache of robots.txt apply to the whole session. `learn_secrets` has the redactor of the workspace
-    know the session's secrets. `send_progress` gets the id of a call, how many pieces of it are done and how many there
+    limits and its cache of robots.txt apply to the whole session. `learn_secrets` tells the redactor of the workspace
+    the session's secrets. `send_progress` gets the id of a call, how many pieces of it are done and how many there
     are, and what they are called.
     """
 

@@ -8,7 +8,6 @@ import mimetypes
 import tempfile
 from contextlib import suppress
 from functools import partial
-from io import BytesIO
 from pathlib import PurePosixPath
 from typing import IO, Annotated
 
@@ -16,6 +15,7 @@ import msgspec
 from pydantic import Field
 
 from core.errors import ConnectionFailed, PathRefused, WorkspaceError
+from core.redaction.files import masked_file
 from core.storage.files import AlreadyThere, Written
 from core.storage.names import numbered, safe_name
 from core.storage.paths import split_path
@@ -143,22 +143,8 @@ def _remote(path: str) -> str:
     return "/".join(split_path(name))
 
 
-def _masked(context: ToolContext, file: IO[bytes]) -> IO[bytes]:
-    """The file without the secrets of its text; anything but text, and a text too large to search, stays as it is."""
-    file.seek(0)
-    data = file.read(_IN_MEMORY + 1)
-    if len(data) > _IN_MEMORY or b"\0" in data:
-        return file
-    try:
-        text = data.decode()
-    except UnicodeDecodeError:
-        return file
-    masked = context.workspace.redactor.redact(text)
-    return file if masked == text else BytesIO(masked.encode())
-
-
 def _write(context: ToolContext, name: str, file: IO[bytes]) -> Written:
-    file = _masked(context, file)
+    file = masked_file(file, context.workspace.redactor)
     for path in numbered(f"{FOLDER}/{name}"):
         if not context.workspace.exists(path):
             file.seek(0)

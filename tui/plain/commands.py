@@ -44,7 +44,7 @@ async def run_command(session: Session, line: str) -> list[str] | None:
 
 
 def problem_of_query(session: Session, query: str) -> str:
-    """What is wrong with the only query of a session, if it looks like a command and is none; else empty."""
+    """What is wrong with the only query of a session, if it looks like a command but is not one; else empty."""
     if not session.commands or session.references.prompt_call(query) is not None:
         return ""
     return command_problem(

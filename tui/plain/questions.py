@@ -64,7 +64,7 @@ class Question:
 
     @property
     def hint(self) -> str:
-        """What can be an answer, for a line that is none."""
+        """What can be an answer, for a line that is not an answer."""
         what = f"{'numbers' if self.several else 'a number'} from 1 to {len(self.answers)}"
         return f"Please answer with {what}{', or with a text' if self.is_open else ''}."
 

@@ -7,14 +7,15 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterator
 from contextlib import suppress
-from io import BufferedReader
+from functools import partial
 from pathlib import Path, PurePosixPath
+from typing import IO
 from urllib.parse import unquote, urlsplit
 
 from core.errors import WorkspaceError
 from core.observation import ReturnedFile
+from core.redaction.files import masked_file
 from core.storage.files import AlreadyThere
 from core.storage.media_types import HEAD_SIZE, media_suffix, media_type
 from core.storage.names import numbered, safe_name
@@ -26,69 +27,61 @@ __all__ = ["LARGEST", "move_to_workspace"]
 LARGEST = 64 << 20
 _MEDIA = "work_products/media"
 _OTHERS = "downloads"
-_LONGEST_TEXT = 8 << 20
 _CHUNK = 1 << 20
 _LONGEST_STEM = 80
 
 
 def move_to_workspace(workspace: Workspace, path: Path, name: str) -> ReturnedFile:
-    """Move a file that the command line wrote to the workspace, under a name made of `name`, which nobody vouches for.
+    """Move a file that the command line wrote to the workspace; `name` is untrusted, and a safe one is made of it.
 
     Its bytes decide whether it is a media file; secrets in a text are masked. If a file with the same content exists in
     the folder, that is the result.
 
     Raises:
         WorkspaceError: it is too large, or cannot be read or written.
-        OSError: the file is none, or is gone.
+        OSError: it is not a regular file, or is gone.
     """
     with os.fdopen(open_regular(path), "rb") as file:
-        size = os.fstat(file.fileno()).st_size
-        if size > LARGEST:
+        if os.fstat(file.fileno()).st_size > LARGEST:
             raise WorkspaceError(f"the file has more than {LARGEST >> 20} MB and is not kept")
         head = file.read(HEAD_SIZE)
         file.seek(0)
         is_media = media_type(head) is not None
         folder = _MEDIA if is_media else _OTHERS
         suffix = media_suffix(head) if is_media else _suffix(head, path)
-        data = None if is_media else _masked(workspace, file, size)
-        kept = _kept(workspace, folder, _stem(workspace, name) + suffix, file, data)
+        kept_file = file if is_media else masked_file(file, workspace.redactor)
+        kept = _kept(workspace, folder, _stem(workspace, name) + suffix, kept_file)
     path.unlink(missing_ok=True)
     return kept
 
 
-def _kept(
-    workspace: Workspace, folder: str, name: str, file: BufferedReader, data: bytes | None
-) -> ReturnedFile:
-    if data is None:
-        digest = hashlib.file_digest(file, "sha256").hexdigest()
-        size = file.tell()
-    else:
-        digest, size = hashlib.sha256(data).hexdigest(), len(data)
+def _kept(workspace: Workspace, folder: str, name: str, file: IO[bytes]) -> ReturnedFile:
+    digest = _digest(file)
+    size = file.tell()
     for entry in workspace.list(folder) if workspace.exists(folder) else ():
-        # One that is gone meanwhile is none.
+        # It can be gone meanwhile.
         with suppress(WorkspaceError):
             if not entry.is_dir and entry.size == size:
                 with workspace.root.opened(f"{folder}/{entry.name}") as other:
-                    if hashlib.file_digest(other, "sha256").hexdigest() == digest:
+                    if _digest(other) == digest:
                         return ReturnedFile(f"{folder}/{entry.name}", is_new=False)
     for path in numbered(f"{folder}/{name}"):
         if workspace.exists(path):
             continue
         try:
-            written = workspace.root.write_chunks(path, _pieces(file, data), replace=False)
+            file.seek(0)
+            written = workspace.root.write_chunks(path, iter(partial(file.read, _CHUNK), b""), replace=False)
         except AlreadyThere:
             continue
         return ReturnedFile(written.path)
     raise WorkspaceError(f"there are too many files named {name} in {folder}")
 
 
-def _pieces(file: BufferedReader, data: bytes | None) -> Iterator[bytes]:
-    if data is not None:
-        yield data
-        return
-    file.seek(0)
+def _digest(file: IO[bytes]) -> str:
+    digest = hashlib.sha256()
     while piece := file.read(_CHUNK):
-        yield piece
+        digest.update(piece)
+    return digest.hexdigest()
 
 
 def _stem(workspace: Workspace, name: str) -> str:
@@ -109,16 +102,3 @@ def _suffix(head: bytes, path: Path) -> str:
     if head.startswith((b"\x7fELF", b"MZ", b"#!", b"\xca\xfe\xba\xbe", b"\xcf\xfa\xed\xfe")):
         return ".bin"
     return path.suffix.lower() if len(path.suffix) <= 8 else ".bin"
-
-
-def _masked(workspace: Workspace, file: BufferedReader, size: int) -> bytes | None:
-    """The text of a file with its secrets masked; None if it is no text, or too long to be searched."""
-    if size > _LONGEST_TEXT:
-        return None
-    data = file.read()
-    file.seek(0)
-    try:
-        text = data.decode() if b"\0" not in data else None
-    except UnicodeDecodeError:
-        return None
-    return None if text is None else workspace.redactor.redact(text).encode()

@@ -91,7 +91,7 @@ def addresses_in_text(text: str, *, base: str = "", bare: bool = False) -> list[
 
 
 def shown_host(address: str) -> str:
-    """The host of a web address for people, without `www.`; empty if it is none."""
+    """The host of a web address for people, without `www.`; empty if it is not one."""
     parts = _split(address)
     return "" if parts is None else parts[0].rpartition("]")[0] or parts[0].partition(":")[0]
 
@@ -129,7 +129,7 @@ def _trimmed(candidate: str) -> Iterator[str]:
 
 
 def _split(address: str) -> tuple[str, str, str, str] | None:
-    """Host with an unusual port, path, query and fragment of a web address; None if it is none."""
+    """Host with an unusual port, path, query and fragment of a web address; None if it is not one."""
     if len(address) > LONGEST or _FORBIDDEN.search(address) or address != address.strip():
         return None
     try:

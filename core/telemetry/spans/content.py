@@ -138,7 +138,7 @@ class Conversation:
             self._first_query = self._content.long(text)
 
     def on_answer(self, text: str) -> None:
-        """Add an answer; an empty one is none."""
+        """Add an answer, unless it is empty."""
         if text:
             self._rest.append(self._content.long(text))
 

@@ -109,7 +109,7 @@ def _description(
     argument_room = min(width_of(node.argument), rest)
     note_room = min(width_of(note), rest)
     if has_progress and note.endswith(node.argument):
-        # It says of how many already; the numbers matter most.
+        # The progress ends with the argument, such as "12 of 50 pages": there is no need to show it twice.
         argument_room = 0
         note = note if width_of(note) <= rest else note.rpartition(" ")[0]
     elif note and node.argument:
