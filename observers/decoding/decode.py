@@ -11,7 +11,7 @@ import msgspec
 
 from core.events.codec import takes_too_much_memory
 from observers.decoding.embedded import begins_as_document, find_documents
-from observers.decoding.lenient import JSON, read_literal
+from observers.decoding.lenient import JSON, STRING, read_literal
 from observers.decoding.toon import find_toon
 
 __all__ = ["MAX_DEPTH", "MAX_TEXT", "Decoded", "decode_text", "decode_texts"]
@@ -31,7 +31,6 @@ _CUT_NOTICE = re.compile(
     r"(?:was |were |is )?truncated\b[^\n]{0,120}$",
     re.IGNORECASE | re.MULTILINE,
 )
-_STRING = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +157,7 @@ def _decode_loosely(body: str, wrappings: int) -> Decoded:
 
 def _quoted(body: str) -> str | None:
     """What is left of a document that was written as a JSON string and cut off before its closing quote, or None."""
-    if body[0] != '"' or body[1:2] not in ("{", "[") or _STRING.match(body) is not None:
+    if body[0] != '"' or body[1:2] not in ("{", "[") or STRING.match(body) is not None:
         return None
     for end in range(len(body), max(1, len(body) - len(r"\u0000")), -1):
         try:

@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
-from observers.decoding.lenient import JSON, read_literal
+from observers.decoding.lenient import JSON, STRING, read_literal
 from observers.decoding.truncated_json import repair
 
 __all__ = ["Documents", "begins_as_document", "find_documents"]
@@ -24,7 +24,6 @@ _QUOTING = re.compile(
     r"^\W{0,8}(?:content|text|description|summary|snippet|highlights|abstract)\W{0,3}:\s?$(?<!\n)",
     re.IGNORECASE | re.MULTILINE,
 )
-_STRING = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
 # What a cut leaves at the end of a line; a line break within a string would else be written as an escape.
 _CUT_MARK = re.compile(r"(?:\.\.\.|…)(?:[ \[(][^\"\n]{0,40})?+(?=\r?\n)")
 
@@ -145,7 +144,7 @@ def _end_of_document(body: str, start: int, error: json.JSONDecodeError) -> int:
         end = len(body)
     else:
         end = error.pos
-        for found in _STRING.finditer(body, start, end):
+        for found in STRING.finditer(body, start, end):
             string = found.start()
     mark = _CUT_MARK.search(body, string, end)
     return mark.start() + 3 if mark and body[mark.start()] == "." else mark.end() if mark else end

@@ -7,7 +7,10 @@ import json
 import re
 from typing import Any
 
-__all__ = ["JSON", "decode_bytes", "read_literal"]
+__all__ = ["JSON", "STRING", "decode_bytes", "read_literal"]
+
+STRING = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
+"""A string of JSON in double quotes."""
 
 _MAX_LITERAL = 4 << 20
 _BAD_ESCAPE = re.compile(r"(?<!\\)(?:\\\\)*\\(?:[^\\'\"abfnrtvxuUN0-7\n]|[4-7][0-7]{2})")
