@@ -68,7 +68,7 @@ class ResultRow(TypedDict):
     date_inferred: NotRequired[
         Annotated[
             Literal[True],
-            Meta(description="The provider gave no year; `date` has the latest that is not in the future."),
+            Meta(description="The provider gave no year; `date` has the latest that is at most tomorrow."),
         ]
     ]
     snippet: Annotated[str | None, Meta(description="Without HTML.")]

@@ -67,11 +67,7 @@ def columns_of(item: Mapping[str, Any]) -> set[str]:
 
 def _says_something(item: Mapping[str, Any]) -> bool:
     """Whether an item has a title or a text."""
-    for key, value in item.items():
-        column = (field_of(key) or (None,))[0] if value else None
-        if column in _TEXT_COLUMNS and not (column is Field.SNIPPET and isinstance(value, dict)):
-            return True
-    return False
+    return not columns_of(item).isdisjoint(_TEXT_COLUMNS)
 
 
 def kind_of_word(word: object) -> str | None:

@@ -37,7 +37,7 @@ _TAG = re.compile(rf"</?(?:{_ELEMENTS})(?:[ \t\r\n\f\v][^<>\0]*)?/?>", re.IGNORE
 _BREAKING = "|".join([*sorted(BLOCKS - {"td", "th", "button", "caption", "option"}), "jats:(?:p|sec|title)"])
 _BREAKING_TAG = re.compile(rf"</?(?:{_BREAKING})(?:[ \t\r\n\f\v][^<>\0]*)?/?>", re.IGNORECASE)
 _SIBLINGS = "><"
-# Those that most texts with tags have no others than, and what is left in their place.
+# Most texts with tags have only these; the value is what takes the tag's place.
 _COMMON_TAGS = {
     f"<{slash}{name}>": "\n" if name in ("br", "p") else ""
     for name in ("b", "em", "strong", "i", "br", "p", "span", "mark")

@@ -82,7 +82,7 @@ _BUSINESS = word_set(
     "amplitude mixpanel newrelic splunk logs errors incident incidents alerts metrics"
 )
 _PRIVATE = _MAIL_AND_FILES | _CODE_AND_TASKS | _DATABASES | _BUSINESS
-"""What the results are no pages of the web of, in the name of a tool or its server."""
+"""Words in the name of a tool or server whose results are private."""
 _SETUP = word_set("connection connections schema schemas tool tools toolkit toolkits")
 _MACHINES = word_set(
     "workbench bash sandbox shell terminal python playwright puppeteer stagehand browserbase devtools snapshot "
