@@ -54,7 +54,7 @@ from observers.search.scope import (
     runs_a_tool,
 )
 from observers.search.text.sections import sections_in_text
-from observers.search.tool_names import Policy, is_public, kind_of_server, policy_of, short_name
+from observers.search.tool_names import Policy, kind_of_server, policy_of, short_name
 
 __all__ = ["UNREAD", "Page", "recognise"]
 
@@ -172,7 +172,7 @@ def _unread(scope: Scope, scopes: Sequence[Scope], decoded: Decoded) -> list[Pag
         has_text = any(text.strip() for text in scope.texts)
     else:
         has_text = len(scopes) == 1 and bool(decoded.prose.strip())
-    return [Page(scope, UNREAD, empty=True)] if has_text and is_public(scope.name) else []
+    return [Page(scope, UNREAD, empty=True)] if has_text else []
 
 
 def _only_asks(value: Any) -> bool:

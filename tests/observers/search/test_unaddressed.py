@@ -127,14 +127,6 @@ def test_what_only_resembles_such_a_row_is_none(
     )
 
 
-@pytest.mark.parametrize(("tool", "saved"), [("search_alarms", 0), ("search_web", 1)])
-def test_an_unread_text_of_a_private_search_is_not_saved(
-    tool: str, saved: int, context: ObserverContext, result: Make
-) -> None:
-    outcome = SearchResults().observe(result(f"mcp__ops__{tool}", "The boiler is hot since noon."), context)
-    assert len(outcome.artifacts) == saved
-
-
 def test_an_address_that_was_cut_is_none(context: ObserverContext, result: Make) -> None:
     text = json.dumps({"organic_results": [{"title": "One", "link": A}, {"title": "Two", "link": B}]})
     (artifact,) = observe(context, result("mcp__p__web_search", text[: text.index(B) + 14]))
