@@ -129,17 +129,22 @@ async def _login_headers(command: str | None) -> dict[str, str]:
     """The headers that a command prints, as the agent runs it for a server with a login."""
     if command is None:
         return {}
-    program = await asyncio.create_subprocess_shell(
-        command,
-        stdin=asyncio.subprocess.DEVNULL,
-        stdout=asyncio.subprocess.PIPE,
-        env={},
-        start_new_session=True,
+    starting = asyncio.ensure_future(
+        asyncio.create_subprocess_shell(
+            command,
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            env={},
+            start_new_session=True,
+        )
     )
     try:
+        # It may run before its start is complete: a start that is cancelled would end the shell alone.
+        program = await asyncio.shield(starting)
         output, _ = await program.communicate()
     except BaseException:
         # Whoever waits has given up: the shell ends with the programs that it started.
+        program = await starting
         with suppress(ProcessLookupError):
             os.killpg(program.pid, signal.SIGKILL)
         with suppress(TimeoutError):
