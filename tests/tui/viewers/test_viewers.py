@@ -9,6 +9,7 @@ import os
 import socket
 import struct
 import sys
+import tempfile
 import threading
 import wave
 from pathlib import Path
@@ -848,23 +849,26 @@ class TestRegistry:
         st.binary(max_size=300),
         st.sampled_from(["json", "jsonl", "html", "md", "csv", "tsv", "log", "py", "png", "txt", "", "xyz"]),
     )
+    @example(b"\0\0\0\0ftyp", "json")
     def test_any_bytes_under_any_name_are_shown(self, data: bytes, suffix: str) -> None:
         from tui.viewers.contract import Declined, Sample
         from tui.viewers.reader import Piece
 
-        sample = Sample(Piece(Path(f"file.{suffix}" if suffix else "file"), data, 0, len(data)))
-        for viewer in viewers():
-            if not viewer.accepts(sample):
-                continue
-            try:
-                view = viewer.view(sample)
-            except (Declined, ValueError, RecursionError):
-                continue
-            for body in (view.raw, view.rendered):
-                if body is not None:
-                    assert not is_unsafe("\n".join(lines(body, 40)))
-            return
-        raise AssertionError("no viewer took it")
+        with tempfile.TemporaryDirectory() as folder:
+            path = write(Path(folder), f"file.{suffix}" if suffix else "file", data)
+            sample = Sample(Piece(path, data, 0, len(data)))
+            for viewer in viewers():
+                if not viewer.accepts(sample):
+                    continue
+                try:
+                    view = viewer.view(sample)
+                except (Declined, ValueError, RecursionError):
+                    continue
+                for body in (view.raw, view.rendered):
+                    if body is not None:
+                        assert not is_unsafe("\n".join(lines(body, 40)))
+                return
+            raise AssertionError("no viewer took it")
 
     def test_an_empty_file_has_a_message(self, tmp_path: Path) -> None:
         for name in ("a.txt", "a.json", "a.md", "a.html", "a.csv", "a.log"):
