@@ -207,7 +207,7 @@ def _fill(entry: dict[str, Any], page: Page) -> bool:
 
 
 def moment_in(value: object) -> datetime | None:
-    """The moment that a text of ISO 8601 names; None if it is none."""
+    """The moment of an ISO 8601 text; None if it is not one."""
     try:
         moment = datetime.fromisoformat(value) if isinstance(value, str) else None
     except ValueError:

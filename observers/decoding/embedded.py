@@ -132,7 +132,7 @@ def _salvage(body: str, start: int, error: json.JSONDecodeError) -> tuple[Any | 
 
 
 def _end_of_document(body: str, start: int, error: json.JSONDecodeError) -> int:
-    """Where a document that cannot be read on ends: at the mark of a cut, or where what follows is none of it."""
+    """Where a document that cannot be read on ends: at the mark of a cut, or where other text begins."""
     if body[start : start + 40].lstrip("[{ \n\r\t").startswith("'"):
         return len(body)
     string = error.pos
