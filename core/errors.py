@@ -6,6 +6,7 @@
     ├── WorkspaceError       a session folder cannot be made, read or written
     │   └── PathRefused      a path leaves its root or names something protected
     ├── JournalError         a journal cannot be read or appended to
+    ├── KnowledgeError       the knowledge base cannot be opened, read or written
     ├── AgentError           the agent could not carry a query to its end
     │   ├── AgentUnavailable the command-line agent is missing, died or never answered
     │   └── ConversationGone a session cannot be resumed where it left off
@@ -35,6 +36,7 @@ __all__ = [
     "FetchRefused",
     "FormError",
     "JournalError",
+    "KnowledgeError",
     "ObserverError",
     "PathRefused",
     "PipelineError",
@@ -95,6 +97,10 @@ class PathRefused(WorkspaceError):
 
 class JournalError(UniversalAgentError):
     """A journal cannot be read or appended to."""
+
+
+class KnowledgeError(UniversalAgentError):
+    """The knowledge base cannot be opened, read or written."""
 
 
 class AgentError(UniversalAgentError):

@@ -98,6 +98,13 @@ class Settings:
     """The folder in which to look for a login of the Claude command line."""
     workspace_base: Annotated[Path, Spec(values.path, unset="the current folder", affects="data")] = Path()
     """The folder that holds AGENT_RUN_WORKSPACES and SAVED_REPORTS; by default the current one."""
+    knowledge: Annotated[
+        Path | Literal["on", "off"],
+        Spec(values.knowledge, user_only=True, unset="on", affects="data"),
+    ] = "on"
+    """The knowledge base, in which everything that sessions found can be found again: on, off, or the path of its file.
+
+    By default it is knowledge.db in AGENT_RUN_WORKSPACES, one for all sessions there."""
     permission_mode: Annotated[
         PermissionMode,
         Spec(values.choice(*get_args(PermissionMode)), affects="tools", stricter=values.more_careful),

@@ -10,7 +10,7 @@ import math
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from core.settings.prices import read_price
@@ -68,6 +68,16 @@ def path(value: Any) -> Path:
     if not isinstance(value, str) or "\0" in value:
         raise ValueError("a path")
     return Path(value)
+
+
+def knowledge(value: Any) -> Path | Literal["on", "off"]:
+    """Read whether there is a knowledge base, or the path of its file."""
+    if isinstance(value, bool) or (isinstance(value, str) and value.strip().lower() in _WORDS):
+        return "on" if flag(value) else "off"
+    try:
+        return path(value)
+    except ValueError:
+        raise ValueError("on, off, or the path of a file") from None
 
 
 def url(value: Any) -> str:

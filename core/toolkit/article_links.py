@@ -10,8 +10,9 @@ from __future__ import annotations
 import re
 from urllib.parse import urlsplit
 
+from core.net.urls import canonical_url
 from core.text import is_unsafe
-from core.toolkit.articles import Reference, canonical_url
+from core.toolkit.articles import Reference
 
 __all__ = ["MAX_ADDRESS", "MAX_LINKS", "LinkCollector"]
 

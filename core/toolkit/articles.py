@@ -10,10 +10,10 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterable
-from urllib.parse import urlsplit
 
 import msgspec
 
+from core.net.urls import canonical_url
 from core.redaction.redactor import Redactor
 from core.storage.names import safe_name
 from core.text import clean, clean_line, escape_unsafe
@@ -24,7 +24,6 @@ __all__ = [
     "Article",
     "Reference",
     "article_path",
-    "canonical_url",
     "count_words",
     "decode_article",
     "encode_article",
@@ -36,7 +35,6 @@ __all__ = [
 ARTICLE_FOLDER = "search_results"
 ARTICLE_PREFIX = "crawl_"
 FENCE = "---"
-DEFAULT_PORTS = {"http": 80, "https": 443}
 
 # Invisible characters that pages use for typesetting: soft hyphen, zero-width, bidi and word-joining marks, tags.
 _INVISIBLE_RANGES = (
@@ -93,25 +91,6 @@ def visible(text: str) -> str:
 def count_words(markdown: str) -> int:
     """Count the words a reader sees: link targets do not count, and each CJK character counts as one."""
     return sum(1 for _ in _WORD.finditer(_LINK_TARGET.sub("]", markdown)))
-
-
-def canonical_url(url: str) -> str:
-    """Normalise a URL, so that different spellings compare equal; other text is only stripped."""
-    stripped = url.strip()
-    try:
-        parts = urlsplit(stripped)
-        port = parts.port
-    except ValueError:
-        return stripped
-    if not parts.hostname:
-        return stripped
-    scheme = parts.scheme.lower()
-    host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
-    authority = host if port in (None, DEFAULT_PORTS.get(scheme)) else f"{host}:{port}"
-    if "@" in parts.netloc:
-        authority = f"{parts.netloc.rpartition('@')[0]}@{authority}"
-    query = f"?{parts.query}" if parts.query else ""
-    return f"{scheme}://{authority}{parts.path or '/'}{query}"
 
 
 def article_path(url: str, redactor: Redactor | None = None) -> str:

@@ -9,13 +9,13 @@ import msgspec
 from pydantic import Field
 
 from core.errors import PathRefused, WorkspaceError
+from core.net.urls import canonical_url
 from core.text import clean_line
 from core.toolkit.articles import (
     ARTICLE_FOLDER,
     ARTICLE_PREFIX,
     Article,
     article_path,
-    canonical_url,
     count_words,
     decode_article,
 )

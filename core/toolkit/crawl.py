@@ -40,11 +40,11 @@ import msgspec
 from pydantic import Field
 
 from core.errors import ConnectionFailed, FetchRefused, UniversalAgentError, WorkspaceError
+from core.net.urls import canonical_url
 from core.text import clean_line
 from core.toolkit.articles import (
     Article,
     article_path,
-    canonical_url,
     count_words,
     decode_article,
     encode_article,

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from core.net.urls import canonical_url
 from core.redaction.redactor import Redactor
 from core.toolkit.articles import (
     Article,
     Reference,
     article_path,
-    canonical_url,
     count_words,
     decode_article,
     encode_article,

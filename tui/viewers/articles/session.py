@@ -10,9 +10,9 @@ from pathlib import Path
 import msgspec
 
 from core.errors import WorkspaceError
+from core.net.urls import canonical_url
 from core.storage.paths import split_path
 from core.toolkit.articles import article_path as crawled_path
-from core.toolkit.articles import canonical_url
 from tui.viewers.reader import FileUnviewable, read_piece
 
 __all__ = ["article_path", "find_article", "session_of"]

@@ -1,0 +1,162 @@
+"""What the knowledge base stores and what it answers: sessions, calls, documents, passages and hits."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal, get_args
+
+__all__ = [
+    "KINDS",
+    "Call",
+    "Chunk",
+    "Cursor",
+    "Document",
+    "Facet",
+    "Facts",
+    "Hit",
+    "Kind",
+    "Results",
+    "Trust",
+]
+
+Kind = Literal["report", "article", "search_row", "answer", "query", "note", "workbench", "file"]
+"""What a document is. A `file` has a name and no text that can be read."""
+Trust = Literal["own", "tool", "web"]
+"""Who wrote a text: the person or the agent (own), a tool, or somebody on the web."""
+
+KINDS: tuple[Kind, ...] = get_args(Kind)
+
+
+@dataclass(frozen=True, slots=True)
+class Cursor:
+    """How far a journal was read: the `seq` of the last event, and the place after its line in bytes."""
+
+    seq: int = 0
+    place: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Facts:
+    """What is known of a session; times in seconds since the epoch."""
+
+    started: float | None = None
+    title: str = ""
+    state: Literal["open", "finished"] = "open"
+    demo: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """One tool call. `tool` is the name that the agent used, `slug` the tool that ran inside it, if there is one."""
+
+    tool_use_id: str
+    tool: str
+    slug: str = ""
+    parent: str | None = None
+    started: float = 0.0
+    ms: float | None = None
+    status: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Document:
+    """One thing that a session found or wrote; its texts are masked and clean.
+
+    Attributes:
+        path: the file in the session's folder; empty for what is only in the journal.
+        part: the number of the document within the file, such as that of a search row, or the `seq` of its event.
+        context: words that lead to it and are not in its text: the query that found it, the provider's title, the words
+            of its address.
+        made_at: seconds since the epoch; for a page the time at which it was fetched.
+        date: the day of publication as the source states it.
+        tool_use_id: the call that made it.
+        cites: the addresses that a report links to.
+        partial: whether only the beginning of the text is here.
+    """
+
+    kind: Kind
+    path: str = ""
+    part: int = 0
+    title: str = ""
+    text: str = ""
+    context: str = ""
+    made_at: float
+    trust: Trust = "tool"
+    url: str = ""
+    site: str = ""
+    author: str = ""
+    date: str = ""
+    tool_use_id: str | None = None
+    cites: tuple[str, ...] = ()
+    partial: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """A passage of 150 to 250 words: `text` is `document.text[start:end]`."""
+
+    start: int
+    end: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hit:
+    """One document that answers a query, with its best passage.
+
+    Attributes:
+        id: the number of the document, for `read_document`.
+        session: the folder of the session, relative to that of the sessions or absolute.
+        start: where the passage begins in the document's text, in characters.
+        passage: the passage, about 40 words.
+        marks: the ranges of the passage that match, in characters.
+        copies: how many other documents have the same text or nearly the same.
+        score: the rank; a higher one is better.
+    """
+
+    id: int
+    kind: Kind
+    title: str
+    url: str = ""
+    site: str = ""
+    author: str = ""
+    date: str = ""
+    made_at: float
+    trust: Trust
+    session: str
+    session_title: str = ""
+    demo: bool = False
+    tool: str = ""
+    tool_use_id: str | None = None
+    path: str = ""
+    part: int = 0
+    start: int = 0
+    passage: str = ""
+    marks: tuple[tuple[int, int], ...] = ()
+    copies: int = 0
+    score: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Facet:
+    """A value by which the hits can be narrowed, such as a site, and how many of them have it."""
+
+    value: str
+    count: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Results:
+    """The answer to a query.
+
+    `partial` says that the search was stopped before it had seen everything. `relaxed` says that some words of the
+    query were left out, because too few documents have all of them.
+    """
+
+    hits: tuple[Hit, ...] = ()
+    kinds: tuple[Facet, ...] = ()
+    sites: tuple[Facet, ...] = ()
+    sessions: tuple[Facet, ...] = ()
+    partial: bool = False
+    relaxed: bool = False
+    ms: float = field(default=0.0, compare=False)

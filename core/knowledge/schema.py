@@ -1,0 +1,101 @@
+"""The tables of the knowledge base; `docs/knowledge.md` describes them for other programs."""
+
+from __future__ import annotations
+
+__all__ = ["SCHEMA", "VERSION"]
+
+VERSION = 1
+"""The version of the tables, in `user_version`; a file of a later one is opened read-only."""
+
+# The full-text index reads its texts through a view, so that the title of a document is stored once.
+SCHEMA = """
+CREATE TABLE session(
+    id INTEGER PRIMARY KEY,
+    folder TEXT NOT NULL UNIQUE,
+    started REAL,
+    title TEXT NOT NULL DEFAULT '',
+    state TEXT NOT NULL DEFAULT 'open',
+    demo INTEGER NOT NULL DEFAULT 0,
+    seq INTEGER NOT NULL DEFAULT 0,
+    place INTEGER NOT NULL DEFAULT 0
+) STRICT;
+
+CREATE TABLE call(
+    id INTEGER PRIMARY KEY,
+    session INTEGER NOT NULL REFERENCES session ON DELETE CASCADE,
+    tool_use_id TEXT NOT NULL,
+    parent TEXT,
+    tool TEXT NOT NULL,
+    slug TEXT NOT NULL DEFAULT '',
+    started REAL NOT NULL,
+    ms REAL,
+    status TEXT NOT NULL DEFAULT '',
+    UNIQUE(session, tool_use_id)
+) STRICT;
+
+CREATE TABLE source(
+    id INTEGER PRIMARY KEY,
+    url_key TEXT NOT NULL UNIQUE,
+    url TEXT NOT NULL,
+    site TEXT NOT NULL DEFAULT '',
+    title TEXT NOT NULL DEFAULT '',
+    author TEXT NOT NULL DEFAULT '',
+    date TEXT NOT NULL DEFAULT '',
+    first_seen REAL NOT NULL,
+    last_seen REAL NOT NULL
+) STRICT;
+
+CREATE TABLE body(
+    id INTEGER PRIMARY KEY,
+    hash BLOB NOT NULL UNIQUE,
+    words INTEGER NOT NULL
+) STRICT;
+
+CREATE TABLE document(
+    id INTEGER PRIMARY KEY,
+    kind TEXT NOT NULL,
+    session INTEGER NOT NULL REFERENCES session ON DELETE CASCADE,
+    call INTEGER REFERENCES call ON DELETE SET NULL,
+    source INTEGER REFERENCES source,
+    body INTEGER NOT NULL REFERENCES body,
+    path TEXT NOT NULL DEFAULT '',
+    part INTEGER NOT NULL DEFAULT 0,
+    title TEXT NOT NULL DEFAULT '',
+    context TEXT NOT NULL DEFAULT '',
+    made_at REAL NOT NULL,
+    trust TEXT NOT NULL,
+    partial INTEGER NOT NULL DEFAULT 0,
+    UNIQUE(session, path, part)
+) STRICT;
+CREATE INDEX document_of_call ON document(call);
+CREATE INDEX document_of_source ON document(source);
+CREATE INDEX document_of_body ON document(body);
+
+CREATE TABLE chunk(
+    id INTEGER PRIMARY KEY,
+    document INTEGER NOT NULL REFERENCES document ON DELETE CASCADE,
+    start INTEGER NOT NULL,
+    "end" INTEGER NOT NULL,
+    simhash INTEGER NOT NULL,
+    text TEXT NOT NULL
+) STRICT;
+CREATE INDEX chunk_of_document ON chunk(document);
+
+CREATE TABLE citation(
+    document INTEGER NOT NULL REFERENCES document ON DELETE CASCADE,
+    source INTEGER NOT NULL REFERENCES source,
+    PRIMARY KEY(document, source)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX citation_of_source ON citation(source);
+
+CREATE VIEW passage AS
+    SELECT chunk.id AS id, indexed(document.title) AS title, indexed(chunk.text) AS text,
+        indexed(document.context) AS context
+    FROM chunk JOIN document ON document.id = chunk.document;
+
+CREATE VIRTUAL TABLE chunk_fts USING fts5(
+    title, text, context, content='passage', content_rowid='id',
+    tokenize='porter unicode61 remove_diacritics 2', prefix='2 3'
+);
+CREATE VIRTUAL TABLE chunk_terms USING fts5vocab(chunk_fts, row);
+"""

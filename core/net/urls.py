@@ -1,0 +1,28 @@
+"""Addresses of pages in one spelling, by which they are compared."""
+
+from __future__ import annotations
+
+from urllib.parse import urlsplit
+
+__all__ = ["canonical_url"]
+
+_DEFAULT_PORTS = {"http": 80, "https": 443}
+
+
+def canonical_url(url: str) -> str:
+    """Normalise a URL, so that different spellings compare equal; other text is only stripped."""
+    stripped = url.strip()
+    try:
+        parts = urlsplit(stripped)
+        port = parts.port
+    except ValueError:
+        return stripped
+    if not parts.hostname:
+        return stripped
+    scheme = parts.scheme.lower()
+    host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
+    authority = host if port in (None, _DEFAULT_PORTS.get(scheme)) else f"{host}:{port}"
+    if "@" in parts.netloc:
+        authority = f"{parts.netloc.rpartition('@')[0]}@{authority}"
+    query = f"?{parts.query}" if parts.query else ""
+    return f"{scheme}://{authority}{parts.path or '/'}{query}"
