@@ -16,6 +16,7 @@ from tui.panes.workspace.preview import PreviewPane
 
 pytestmark = pytest.mark.usefixtures("still")
 
+NEWEST = "ai-chip-news.html"
 Before = Callable[[Pilot[str]], Awaitable[None]]
 
 
@@ -28,7 +29,7 @@ def played_app(tmp_path: Path, theme: str | None = None) -> UaTuiApp:
     return app
 
 
-def steps(*keys: str, until: str = "") -> Before:
+def steps(*keys: str) -> Before:
     """Play the session to its end, then press these keys."""
 
     async def before(pilot: Pilot[str]) -> None:
@@ -49,8 +50,12 @@ def steps(*keys: str, until: str = "") -> Before:
                 break
         preview = app.query_one("#preview", PreviewPane)
         for _ in range(100):
-            # The newest artifact is read, if there is room for it.
-            if preview.size.height == 0 or preview.document is not None:
+            # The newest artifact is known, and read if there is room for it.
+            newest = files.tree_view.first_choice or ""
+            if newest.endswith(NEWEST) and (
+                preview.size.height == 0
+                or (preview.document is not None and preview.path is not None and preview.path.name == NEWEST)
+            ):
                 break
             await pilot.pause(0.05)
         for key in keys:
