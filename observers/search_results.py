@@ -16,7 +16,7 @@ from observers.base import Interest, ObserverContext, ObserverSpec, Outcome, mom
 from observers.decoding.decode import Decoded, decode_texts
 from observers.decoding.urls import normal_forms, public_addresses
 from observers.output.saving import laid_out, save_once, unique_id, write_json, write_laid_out
-from observers.search.detect import UNREAD, Page, recognise
+from observers.search.detect import UNREAD, ResultPage, recognise
 from observers.search.panels import panel_of
 from observers.search.rows import Rows, normalise, remove_controls, set_missing_sources
 from observers.search.sanitise import plain_text
@@ -73,7 +73,7 @@ class SearchResults:
         error = result.observation.error
         if not pages and error is not None and policy_of(call.name) is Policy.SEARCH:
             scope = Scope(short_name(call.name), Policy.SEARCH, error=error)
-            pages = [Page(scope, "error", empty=True)]
+            pages = [ResultPage(scope, "error", empty=True)]
         outcomes = [_save(page, decoded, result, moment, context) for page in pages]
         if not pages and (decoded.problem is not None or decoded.truncated):
             reason = decoded.problem or "the result is cut off before its first complete row"
@@ -140,7 +140,7 @@ def _unread(tools: Sequence[str]) -> str:
 
 
 def _save(
-    page: Page, decoded: Decoded, result: ToolResult, moment: datetime, context: ObserverContext
+    page: ResultPage, decoded: Decoded, result: ToolResult, moment: datetime, context: ObserverContext
 ) -> Outcome:
     scope = page.scope
     found = Rows() if page.empty else normalise(page.items, page.kind, moment, named=page.named)
@@ -220,7 +220,7 @@ def _save(
 
 
 def _artifact(
-    page: Page, found: Rows, decoded: Decoded, result: ToolResult, moment: datetime
+    page: ResultPage, found: Rows, decoded: Decoded, result: ToolResult, moment: datetime
 ) -> dict[str, Any]:
     scope = page.scope
     artifact: dict[str, Any] = {
@@ -245,7 +245,7 @@ def _artifact(
     return artifact
 
 
-def _note(page: Page, found: Rows) -> str | None:
+def _note(page: ResultPage, found: Rows) -> str | None:
     if page.kind == "error":
         return "the search failed; recorded without rows"
     if page.empty:

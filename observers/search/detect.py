@@ -56,7 +56,7 @@ from observers.search.scope import (
 from observers.search.text.sections import sections_in_text
 from observers.search.tool_names import Policy, kind_of_server, policy_of, short_name
 
-__all__ = ["UNREAD", "Page", "recognise"]
+__all__ = ["UNREAD", "ResultPage", "recognise"]
 
 UNREAD = "unread"
 """The kind of a page that stands for the text of a search that no rule reads."""
@@ -68,7 +68,7 @@ _MOST_LEARNT_FROM = 10_000
 
 
 @dataclass
-class Page:
+class ResultPage:
     """One list of results of one search, not yet made into rows.
 
     `repeats` says that it may only repeat another's, `named` that it is one of results by its name, so that rows
@@ -86,7 +86,7 @@ class Page:
     leads: bool = False
 
 
-def recognise(call: ToolCall, decoded: Decoded) -> list[Page]:
+def recognise(call: ToolCall, decoded: Decoded) -> list[ResultPage]:
     """Find every list of results; a search that found nothing or failed gives one page without items."""
     outer = Scope(
         short_name(call.name),
@@ -115,7 +115,7 @@ def recognise(call: ToolCall, decoded: Decoded) -> list[Page]:
     return pages
 
 
-def _without_lists(scope: Scope, scopes: Sequence[Scope], decoded: Decoded) -> list[Page]:
+def _without_lists(scope: Scope, scopes: Sequence[Scope], decoded: Decoded) -> list[ResultPage]:
     """The pages of a search without a list of results: those in its texts, or one that says what came instead."""
     return (
         _in_prose("\n".join(scope.texts), scope)
@@ -126,12 +126,12 @@ def _without_lists(scope: Scope, scopes: Sequence[Scope], decoded: Decoded) -> l
 
 def _lists_in(
     values: Sequence[Any], outer: Scope, inner: Sequence[Scope], scopes: list[Scope], *, several: bool
-) -> list[Page]:
+) -> list[ResultPage]:
     """Every list of results in some documents, each once; searches that ran inside the call join `scopes`.
 
     With `several`, a document that only has a query begins another search.
     """
-    pages: list[Page] = []
+    pages: list[ResultPage] = []
     scope = outer
     for value in _documents(values, outer):
         if several and _only_asks(value):
@@ -141,11 +141,11 @@ def _lists_in(
     return _each_once(pages)
 
 
-def _each_once(pages: Sequence[Page]) -> list[Page]:
+def _each_once(pages: Sequence[ResultPage]) -> list[ResultPage]:
     """The lists without those that are the same as one before."""
     outlines = [(page.kind, len(page.items)) for page in pages]
     alike = Counter(outlines)
-    found: dict[tuple[tuple[str, int], str], Page] = {}
+    found: dict[tuple[tuple[str, int], str], ResultPage] = {}
     for outline, page in zip(outlines, pages, strict=True):
         # Whole lists are only written out where another has as many items.
         content = json.dumps(page.items, sort_keys=True) if alike[outline] > 1 else ""
@@ -153,7 +153,7 @@ def _each_once(pages: Sequence[Page]) -> list[Page]:
     return list(found.values())
 
 
-def _page_without_results(scope: Scope, scopes: Sequence[Scope], decoded: Decoded) -> list[Page]:
+def _page_without_results(scope: Scope, scopes: Sequence[Scope], decoded: Decoded) -> list[ResultPage]:
     """The page of a search without results, or none when nothing says that this is one."""
     if scope is scopes[0]:
         if len(scopes) > 1:
@@ -162,17 +162,17 @@ def _page_without_results(scope: Scope, scopes: Sequence[Scope], decoded: Decode
             scope.error = scope.error or error_in(decoded.prose)
             scope.marked = scope.error is None and says_nothing_found(decoded.prose)
     if scope.error is not None or scope.panel is not None or (scope.marked and not scope.other_lists):
-        return [Page(scope, "error" if _failed(scope) else named_kind(scope) or "web", empty=True)]
+        return [ResultPage(scope, "error" if _failed(scope) else named_kind(scope) or "web", empty=True)]
     return []
 
 
-def _unread(scope: Scope, scopes: Sequence[Scope], decoded: Decoded) -> list[Page]:
+def _unread(scope: Scope, scopes: Sequence[Scope], decoded: Decoded) -> list[ResultPage]:
     """A page for the text of a search that no rule reads, or none when it has no text."""
     if scope is not scopes[0]:
         has_text = any(text.strip() for text in scope.texts)
     else:
         has_text = len(scopes) == 1 and bool(decoded.prose.strip())
-    return [Page(scope, UNREAD, empty=True)] if has_text else []
+    return [ResultPage(scope, UNREAD, empty=True)] if has_text else []
 
 
 def _only_asks(value: Any) -> bool:
@@ -190,7 +190,7 @@ def _failed(scope: Scope) -> bool:
     return scope.error is not None and not (scope.marked or says_nothing_found(scope.error))
 
 
-def _in_prose(prose: str, scope: Scope) -> list[Page]:
+def _in_prose(prose: str, scope: Scope) -> list[ResultPage]:
     """The pages of a search that answers in words; a tool not known for one has to be clear about them."""
     is_search = scope.policy is Policy.SEARCH
     sections = sections_in_text(prose) if is_search or "://" in prose else []
@@ -206,7 +206,7 @@ def _in_prose(prose: str, scope: Scope) -> list[Page]:
         head = prose[: sections[0].start]
         scope.answer = answer_in(head) if bare else answer_before(head)
     kind = "web_answer" if bare and scope.answer else named_kind(scope) or "web"
-    return [Page(scope, section.kind or kind, section.items) for section in sections]
+    return [ResultPage(scope, section.kind or kind, section.items) for section in sections]
 
 
 def _documents(values: Sequence[Any], scope: Scope) -> list[Any]:
@@ -289,7 +289,7 @@ class _Walk:
         self._waiting: list[_Place] = []
         self._visited = 0
 
-    def pages_of(self, value: Any) -> Iterator[Page]:
+    def pages_of(self, value: Any) -> Iterator[ResultPage]:
         """Every list of results in `value`."""
         self._waiting = [_Place(value, "", (), self._outer)]
         while self._waiting:
@@ -324,7 +324,7 @@ class _Walk:
             if wraps and searches and path and part.prose:
                 scope.texts.append(part.prose)
 
-    def _visit_object(self, value: dict[str, Any], place: _Place) -> Iterator[Page]:
+    def _visit_object(self, value: dict[str, Any], place: _Place) -> Iterator[ResultPage]:
         key, path, scope = place.key, place.path, place.scope
         executed = executed_in(value, scope, self._inner, self._scopes)
         if executed is not None:
@@ -338,9 +338,9 @@ class _Walk:
         if self._visited <= _MOST_LEARNT_FROM:
             learn(value, scope)
         if (rows := _keyed_rows(value, key, scope)) is not None:
-            yield Page(scope, kind_of_list(rows, key, path, scope) or "web", rows, repeats=True)
+            yield ResultPage(scope, kind_of_list(rows, key, path, scope) or "web", rows, repeats=True)
         elif (rows := _numbered_rows(value, scope)) is not None:
-            yield Page(scope, refined_kind(None, key, rows, scope), rows, named=True)
+            yield ResultPage(scope, refined_kind(None, key, rows, scope), rows, named=True)
         else:
             skipped = SKIPPED | _PICTURES if _has_pictures_of_itself(value, scope) else SKIPPED
             self._waiting += [
@@ -349,7 +349,7 @@ class _Walk:
                 if isinstance(item, dict | list | str) and (folded := fold(name)) not in skipped
             ]
 
-    def _visit_list(self, value: list[Any], place: _Place) -> Iterator[Page]:
+    def _visit_list(self, value: list[Any], place: _Place) -> Iterator[ResultPage]:
         key, path, scope = place.key, place.path, place.scope
         if scope.policy is Policy.SEARCH:
             if scope.panel is not None or scope.answer is not None:
@@ -364,7 +364,7 @@ class _Walk:
         elif not path:
             scope.marked = True
 
-    def _visit_results(self, value: list[Any], kind: str, place: _Place) -> Iterator[Page]:
+    def _visit_results(self, value: list[Any], kind: str, place: _Place) -> Iterator[ResultPage]:
         """A list of results of one kind, and the groups in it that hold further lists."""
         scope = place.scope
         items, others = opened(value, kind, images=kind == "images")
@@ -373,7 +373,7 @@ class _Walk:
         for own, rows in _by_feature(items, kind, scope) if items else ():
             named = is_named(place.key, own, scope)
             weak = not named and all(isinstance(row, dict) and url_of(row) is None for row in rows)
-            yield Page(scope, own, rows, repeats=repeats, named=named, weak=weak)
+            yield ResultPage(scope, own, rows, repeats=repeats, named=named, weak=weak)
         self._waiting += [_Place(group, name, (*place.path, name), scope) for name, group in reversed(others)]
 
     def _visit_items(self, value: list[Any], place: _Place) -> None:
@@ -473,7 +473,7 @@ def _numbered_rows(value: Mapping[str, Any], scope: Scope) -> list[Any] | None:
     return with_addresses(rows, scope) if rows and all(isinstance(row, dict) for row in rows) else None
 
 
-def _without_repeats(pages: list[Page]) -> list[Page]:
+def _without_repeats(pages: list[ResultPage]) -> list[ResultPage]:
     """The pages without bare lists of addresses that another page of the same search says more of."""
     if not any(page.repeats or page.weak for page in pages):
         return pages
@@ -486,7 +486,7 @@ def _without_repeats(pages: list[Page]) -> list[Page]:
     return [page for page in pages if not (page.repeats and _addresses_of(page) <= said[id(page.scope)])]
 
 
-def _addresses_of(page: Page) -> set[str | None]:
+def _addresses_of(page: ResultPage) -> set[str | None]:
     items = (item for item in page.items if isinstance(item, dict | str))
     return {item if isinstance(item, str) else url_of(item) for item in items}
 
