@@ -1,0 +1,19 @@
+"""Names the folder of a session in the knowledge base, so that a folder that holds both can be copied or moved."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+__all__ = ["folder_key", "folder_path"]
+
+
+def folder_key(database: Path, folder: Path) -> str:
+    """Return the name of a session's folder in the file `database`: its own if it lies beside it, else its path."""
+    folder = folder.absolute()
+    return folder.name if folder.parent == database.absolute().parent else str(folder)
+
+
+def folder_path(database: Path, key: str) -> Path:
+    """Return the folder of the session that the file `database` names `key`."""
+    # An absolute path stays as it is.
+    return database.absolute().parent / key
