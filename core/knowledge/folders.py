@@ -9,11 +9,11 @@ __all__ = ["folder_key", "folder_path"]
 
 def folder_key(database: Path, folder: Path) -> str:
     """Return the name of a session's folder in the file `database`: its own if it lies beside it, else its path."""
-    folder = folder.absolute()
-    return folder.name if folder.parent == database.absolute().parent else str(folder)
+    beside, place = database.parent.resolve(), folder.parent.resolve()
+    return folder.name if place == beside else str(place / folder.name)
 
 
 def folder_path(database: Path, key: str) -> Path:
     """Return the folder of the session that the file `database` names `key`."""
     # An absolute path stays as it is.
-    return database.absolute().parent / key
+    return database.parent.resolve() / key

@@ -55,6 +55,23 @@ class KnowledgeStore:
             rows = self._db.execute("SELECT folder, seq, place FROM session").fetchall()
         return {folder: Cursor(seq, place) for folder, seq, place in rows}
 
+    def cursor(self, folder: str) -> Cursor:
+        """How far the journal of a session was read."""
+        with self._reporting("read"):
+            row = self._db.execute("SELECT seq, place FROM session WHERE folder = ?", (folder,)).fetchone()
+        return Cursor() if row is None else Cursor(*row)
+
+    def passages_of(self, folder: str, tool_use_id: str) -> int:
+        """The number of passages that a call of a session has brought."""
+        with self._reporting("read"):
+            (count,) = self._db.execute(
+                "SELECT count(*) FROM session JOIN call ON call.session = session.id"
+                " JOIN document ON document.call = call.id JOIN chunk ON chunk.document = document.id"
+                " WHERE session.folder = ? AND call.tool_use_id = ?",
+                (folder, tool_use_id),
+            ).fetchone()
+        return int(count)
+
     def apply(
         self,
         folder: str,

@@ -17,3 +17,10 @@ def test_any_other_folder_is_named_by_its_path(tmp_path: Path) -> None:
     database = tmp_path / "elsewhere" / "knowledge.db"
     key = folder_key(database, tmp_path / "session_1")
     assert folder_path(database, key) == tmp_path / "session_1"
+
+
+def test_links_on_the_way_to_a_folder_do_not_count(tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    assert folder_key(tmp_path / "link" / "knowledge.db", tmp_path / "real" / "session_1") == "session_1"
+    assert folder_path(tmp_path / "link" / "knowledge.db", "session_1") == tmp_path / "real" / "session_1"

@@ -1,0 +1,80 @@
+"""One thread that runs tasks when they are due, and sleeps in between."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+
+__all__ = ["Schedule"]
+
+_log = logging.getLogger(__name__)
+
+Task = Callable[[], None]
+
+
+class Schedule:
+    """Runs planned tasks one at a time, the earliest first, in a daemon thread that begins with the first plan.
+
+    The methods may be called from any thread, a task's own among them. Exceptions of a task are logged.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._changed = threading.Condition()
+        self._due: dict[Task, float] = {}
+        self._stopped = False
+        self._thread: threading.Thread | None = None
+
+    @property
+    def is_stopped(self) -> bool:
+        """Whether a task that runs for long should end."""
+        return self._stopped
+
+    def plan(self, task: Task, seconds: float = 0.0, *, again: bool = False) -> None:
+        """Run a task once after so many seconds; one that is planned keeps its time, unless it is planned `again`."""
+        with self._changed:
+            if self._stopped or (task in self._due and not again):
+                return
+            self._due[task] = time.monotonic() + seconds
+            # A thread that had no memory to wait may have ended.
+            if self._thread is None or not self._thread.is_alive():
+                self._thread = threading.Thread(target=self._run, name=self._name, daemon=True)
+                self._thread.start()
+            self._changed.notify()
+
+    def cancel(self, task: Task) -> None:
+        """Do not run a task, unless it is planned later."""
+        with self._changed:
+            self._due.pop(task, None)
+
+    def stop(self, seconds: float) -> bool:
+        """Run nothing more, and wait at most so long for the running task; returns whether the thread has ended."""
+        with self._changed:
+            self._stopped = True
+            self._changed.notify()
+            thread = self._thread
+        if thread is None:
+            return True
+        thread.join(seconds)
+        return not thread.is_alive()
+
+    def _run(self) -> None:
+        while (task := self._next()) is not None:
+            try:
+                task()
+            except Exception:
+                _log.exception("a task of %s failed", self._name)
+            del task
+
+    def _next(self) -> Task | None:
+        with self._changed:
+            while not self._stopped:
+                task = min(self._due, key=self._due.__getitem__, default=None)
+                wait = None if task is None else self._due[task] - time.monotonic()
+                if task is not None and wait is not None and wait <= 0:
+                    del self._due[task]
+                    return task
+                self._changed.wait(wait)
+        return None

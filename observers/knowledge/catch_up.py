@@ -1,0 +1,144 @@
+"""Brings the knowledge base up to date with journals, in pieces that leave room for other work."""
+
+from __future__ import annotations
+
+import logging
+import os
+import stat
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from core.errors import JournalError
+from core.history.lookup import named_entries
+from core.knowledge.folders import folder_key, folder_path
+from core.knowledge.records import Cursor, Document
+from core.knowledge.store import KnowledgeStore
+from core.redaction.redactor import Redactor
+from core.storage.workspace import JOURNAL, WORKSPACES
+from observers.knowledge.journal import read_batch
+
+__all__ = ["Piece", "catch_up", "index_piece"]
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """What was stored: the calls whose results it is, and whether the journal has more to read."""
+
+    calls: frozenset[str] = frozenset()
+    more: bool = False
+
+
+def index_piece(store: KnowledgeStore, folder: Path, redactor: Redactor) -> Piece:
+    """Read the next part of a session's journal into the store; a session that is gone is removed from it.
+
+    Raises:
+        KnowledgeError: the store cannot be written.
+        JournalError: the journal cannot be read.
+    """
+    key = folder_key(store.path, folder)
+    try:
+        piece = _index(store, folder, key, redactor)
+    except JournalError:
+        if _is_folder(folder):
+            raise
+        piece = Piece()
+    # It may have been deleted while it was read.
+    if not _is_folder(folder):
+        store.remove_session(key)
+        return Piece()
+    return piece
+
+
+def catch_up(
+    store: KnowledgeStore, base: Path, redactor: Redactor, *, besides: Path | None = None
+) -> Iterator[Piece]:
+    """Index what is missing of the sessions below `base`, newest first, and remove those that are gone.
+
+    It ends when everything is there. The session `besides` is left to others.
+
+    Raises:
+        KnowledgeError: the store cannot be written.
+    """
+    try:
+        names = named_entries(base)
+    except OSError as error:
+        _log.info("the sessions below %s cannot be listed: %s", base, error.strerror or error)
+        return
+    known = store.cursors()
+    sessions = (base / WORKSPACES).resolve()
+    # A folder without sessions may be that of a disk that is not mounted.
+    for key in known if names else ():
+        folder = folder_path(store.path, key)
+        if folder.parent == sessions and not _is_folder(folder):
+            store.remove_session(key)
+            yield Piece()
+    for name in names:
+        folder = sessions / name
+        cursor = known.get(folder_key(store.path, folder), Cursor())
+        if folder == besides or _size(folder) in (0, cursor.place):
+            continue
+        yield from _index_session(store, folder, redactor)
+
+
+def _index_session(store: KnowledgeStore, folder: Path, redactor: Redactor) -> Iterator[Piece]:
+    more = True
+    while more:
+        try:
+            piece = index_piece(store, folder, redactor)
+        except JournalError as error:
+            _log.info("%s is not indexed: %s", folder, error)
+            return
+        more = piece.more
+        yield piece
+
+
+def _index(store: KnowledgeStore, folder: Path, key: str, redactor: Redactor) -> Piece:
+    before = store.cursor(key)
+    batch = read_batch(folder, before, redactor)
+    if batch.restarted:
+        store.remove_session(key)
+        return Piece(more=True)
+    if batch.after == before:
+        return Piece()
+    calls: set[str] = set()
+
+    def documents() -> Iterator[Document]:
+        for document in batch.documents:
+            if document.tool_use_id is not None:
+                calls.add(document.tool_use_id)
+            yield document
+
+    stored = store.apply(
+        key,
+        before,
+        batch.after,
+        facts=batch.facts,
+        calls=batch.calls,
+        documents=documents(),
+        replaced=batch.replaced,
+    )
+    # Another program was faster: the rest is read from where it ended.
+    return Piece(frozenset(calls), batch.more) if stored else Piece(more=True)
+
+
+def _is_folder(folder: Path) -> bool:
+    """Whether there is such a folder; a link is none."""
+    try:
+        return stat.S_ISDIR(os.lstat(folder).st_mode)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError:
+        # What cannot be examined is not known to be gone.
+        return True
+
+
+def _size(folder: Path) -> int:
+    """The bytes of a session's journal; 0 if there is none."""
+    try:
+        found = os.lstat(folder / JOURNAL)
+    except OSError:
+        return 0
+    return found.st_size if stat.S_ISREG(found.st_mode) else 0
