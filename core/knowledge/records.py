@@ -83,7 +83,6 @@ class Document:
     made_at: float
     trust: Trust = "tool"
     url: str = ""
-    site: str = ""
     author: str = ""
     date: str = ""
     tool_use_id: str | None = None

@@ -35,14 +35,8 @@ CREATE TABLE call(
 
 CREATE TABLE source(
     id INTEGER PRIMARY KEY,
-    url_key TEXT NOT NULL UNIQUE,
-    url TEXT NOT NULL,
-    site TEXT NOT NULL DEFAULT '',
-    title TEXT NOT NULL DEFAULT '',
-    author TEXT NOT NULL DEFAULT '',
-    date TEXT NOT NULL DEFAULT '',
-    first_seen REAL NOT NULL,
-    last_seen REAL NOT NULL
+    url TEXT NOT NULL UNIQUE,
+    site TEXT NOT NULL DEFAULT ''
 ) STRICT;
 
 CREATE TABLE body(
@@ -62,13 +56,15 @@ CREATE TABLE document(
     part INTEGER NOT NULL DEFAULT 0,
     title TEXT NOT NULL DEFAULT '',
     context TEXT NOT NULL DEFAULT '',
+    author TEXT NOT NULL DEFAULT '',
+    date TEXT NOT NULL DEFAULT '',
     made_at REAL NOT NULL,
     trust TEXT NOT NULL,
     partial INTEGER NOT NULL DEFAULT 0,
     UNIQUE(session, path, part)
 ) STRICT;
 CREATE INDEX document_of_call ON document(call);
-CREATE INDEX document_of_source ON document(source);
+CREATE INDEX document_of_source ON document(source, made_at);
 CREATE INDEX document_of_body ON document(body);
 
 CREATE TABLE chunk(

@@ -197,17 +197,17 @@ class _Batch:
             ),
         )
         number = db.execute(
-            "INSERT INTO document(kind, session, call, source, body, path, part, title, context, made_at, trust,"
-            " partial) VALUES (?, ?, (SELECT id FROM call WHERE session = ? AND tool_use_id = ?), ?, ?, ?, ?, ?, ?,"
-            " ?, ?, ?)",
-            (document.kind, self.session, self.session, document.tool_use_id, self._source(document),
+            "INSERT INTO document(kind, session, call, source, body, path, part, title, context, author, date,"
+            " made_at, trust, partial) VALUES (?, ?, (SELECT id FROM call WHERE session = ? AND tool_use_id = ?),"
+            " ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (document.kind, self.session, self.session, document.tool_use_id, self._source(document.url),
              self._body(document.text), document.path, document.part, document.title, document.context,
-             document.made_at, document.trust, document.partial),
+             document.author, document.date, document.made_at, document.trust, document.partial),
         ).lastrowid  # fmt: skip
         for url in document.cites:
             db.execute(
                 "INSERT OR IGNORE INTO citation(document, source) VALUES (?, ?)",
-                (number, self._source_of(url, document.made_at)),
+                (number, self._source(url)),
             )
         title, context = indexed(document.title), indexed(document.context)
         # A document without a text is found by its title.
@@ -263,26 +263,14 @@ class _Batch:
         self._db.execute("INSERT OR IGNORE INTO body(hash, words) VALUES (?, ?)", (digest, len(text.split())))
         return int(self._db.execute("SELECT id FROM body WHERE hash = ?", (digest,)).fetchone()[0])
 
-    def _source(self, document: Document) -> int | None:
-        if not document.url:
+    def _source(self, url: str) -> int | None:
+        if not url:
             return None
-        found = self._source_of(document.url, document.made_at)
-        self._db.execute(
-            "UPDATE source SET site = coalesce(nullif(?, ''), site), title = coalesce(nullif(?, ''), title),"
-            " author = coalesce(nullif(?, ''), author), date = coalesce(nullif(?, ''), date) WHERE id = ?",
-            (document.site, document.title, document.author, document.date, found),
-        )
-        return found
-
-    def _source_of(self, url: str, seen: float) -> int:
         key = canonical_url(url)
         self._db.execute(
-            "INSERT INTO source(url_key, url, site, first_seen, last_seen) VALUES (?, ?, ?, ?, ?)"
-            " ON CONFLICT(url_key) DO UPDATE SET first_seen = min(first_seen, excluded.first_seen),"
-            " last_seen = max(last_seen, excluded.last_seen)",
-            (key, url, urlsplit(key).hostname or "", seen, seen),
+            "INSERT OR IGNORE INTO source(url, site) VALUES (?, ?)", (key, urlsplit(key).hostname or "")
         )
-        return int(self._db.execute("SELECT id FROM source WHERE url_key = ?", (key,)).fetchone()[0])
+        return int(self._db.execute("SELECT id FROM source WHERE url = ?", (key,)).fetchone()[0])
 
 
 def _remove_documents(db: sqlite3.Connection, found: sqlite3.Cursor) -> None:
