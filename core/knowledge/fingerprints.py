@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import re
+import sys
+from array import array
 from functools import lru_cache
 
 __all__ = ["NEAR", "are_near", "body_hash", "simhash"]
@@ -12,8 +14,9 @@ NEAR = 3
 """Bits in which the fingerprints of nearly equal texts may differ."""
 
 _WORD = re.compile(r"\w+")
-_LANE = 16
 _BITS = 64
+_SPREAD = [array("H", (byte >> bit & 1 for bit in range(8))).tobytes() for byte in range(256)]
+"""The bits of a byte as eight numbers of 16 bits."""
 
 
 def body_hash(text: str) -> bytes:
@@ -24,11 +27,11 @@ def body_hash(text: str) -> bytes:
 def simhash(text: str) -> int:
     """Return the 64-bit fingerprint of a text, as a signed number; nearly equal texts differ in few bits.
 
-    The method is M. Charikar, "Similarity estimation techniques from rounding algorithms" (2002), over words.
+    The method is M. Charikar, "Similarity estimation techniques from rounding algorithms" (2002), over distinct words.
     """
-    words = _WORD.findall(text.lower())[:60_000]
-    counts = sum(map(_lanes, words))
-    value = sum(1 << bit for bit in range(_BITS) if 2 * (counts >> (bit * _LANE) & 0xFFFF) > len(words))
+    words = set(_WORD.findall(text.lower())[:60_000])
+    counts = array("H", sum(map(_lanes, words)).to_bytes(_BITS * 2, sys.byteorder))
+    value = sum(1 << bit for bit, count in enumerate(counts) if 2 * count > len(words))
     return value - (1 << _BITS) if value >> (_BITS - 1) else value
 
 
@@ -40,5 +43,5 @@ def are_near(one: int, other: int) -> bool:
 @lru_cache(maxsize=50_000)
 def _lanes(word: str) -> int:
     """The bits of a word's hash, each in a lane of its own, so that the words of a text can be added up."""
-    bits = int.from_bytes(hashlib.blake2b(word.encode("utf-8", "surrogatepass"), digest_size=8).digest())
-    return sum(1 << (bit * _LANE) for bit in range(_BITS) if bits >> bit & 1)
+    digest = hashlib.blake2b(word.encode("utf-8", "surrogatepass"), digest_size=_BITS // 8).digest()
+    return int.from_bytes(b"".join(map(_SPREAD.__getitem__, digest)), sys.byteorder)
