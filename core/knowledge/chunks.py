@@ -1,4 +1,7 @@
-"""Cuts a text into chunks of 150 to 250 words, at headings and paragraphs where possible."""
+"""Cuts a text into chunks of 150 to 250 words, at headings and paragraphs where possible.
+
+The text may have any size and shape: it is read in pieces of some kilobytes, so that no step blocks other threads.
+"""
 
 from __future__ import annotations
 
@@ -6,25 +9,100 @@ import re
 from collections.abc import Iterator
 
 from core.knowledge.records import Chunk
+from core.knowledge.segments import indexed
 
-__all__ = ["LEAST", "MOST", "split_chunks"]
+__all__ = ["LEAST", "LONGEST", "MOST", "count_words", "split_chunks"]
 
 LEAST, MOST = 150, 250
-"""Words of a chunk; the last one before a heading may be shorter."""
+"""Words of a chunk; the last one, and the last one before a heading, may be shorter."""
+LONGEST = 16 * MOST
+"""Characters of a chunk."""
 
-_PARAGRAPH = re.compile(r"\S.*?(?=\n[ \t]*\n|\Z)", re.DOTALL)
+_SECTION = 40
+"""A section of fewer words is in one chunk with the next one."""
+_PIECE = 16 << 10
+_STEP = 64
+_HEADING = re.compile(r"#{1,6} ")
+_BLANK = re.compile(r"\s*")
+# A unit ends before a match. Each kind of unit consists of those of the next kind.
+_PARAGRAPH = re.compile(r"\n(?=[ \t]*\n|#{1,6} )")
+_LINE = re.compile(r"\n")
+_SENTENCE = re.compile(r"(?<=[.!?…;。！？；])(?=[\s\"'”’)\]」』]|[぀-ヿ㐀-䶿一-鿿])")
+_ENDS = (_PARAGRAPH, _LINE, _SENTENCE)
 
 
 def split_chunks(text: str) -> Iterator[Chunk]:
-    """Give the chunks of a text in order; together they have all of its words."""
+    """Give the chunks of a text in order; together they have everything of it but white space between them."""
     start = end = words = 0
-    for found in _PARAGRAPH.finditer(text):
-        count = len(found[0].split())
-        if words and (words + count > MOST or found[0].startswith("#")):
+    for unit in _paragraphs(text):
+        if words >= _SECTION and _HEADING.match(text, unit[0]):
             yield Chunk(start, end, text[start:end])
             words = 0
-        if not words:
-            start = found.start()
-        end, words = found.end(), words + count
+        units = [(*unit, 0)]
+        while units:
+            first, last, level = units.pop()
+            count = _size(text[first:last])
+            if words + count > MOST:
+                if words < LEAST and level < len(_ENDS):
+                    units += reversed([(*part, level + 1) for part in _parts(text, first, last, level + 1)])
+                    continue
+                yield Chunk(start, end, text[start:end])
+                words = 0
+                if count > MOST:
+                    units.append((first, last, level))
+                    continue
+            if not words:
+                start = first
+            end, words = last, words + count
     if words:
         yield Chunk(start, end, text[start:end])
+
+
+def count_words(text: str) -> int:
+    """Count the words of a text, which may be long, as they are separated by white space."""
+    count = 0
+    inside = False
+    for at in range(0, len(text), _PIECE):
+        piece = text[at : at + _PIECE]
+        count += len(piece.split()) - (inside and not piece[0].isspace())
+        inside = not piece[-1].isspace()
+    return count
+
+
+def _size(text: str) -> int:
+    """The words of a unit; what has no spaces counts by its characters."""
+    return max(len(indexed(text).split()), -(-len(text) * MOST // LONGEST))
+
+
+def _paragraphs(text: str) -> Iterator[tuple[int, int]]:
+    return _parts(text, 0, len(text), 0)
+
+
+def _parts(text: str, start: int, end: int, level: int) -> Iterator[tuple[int, int]]:
+    """The units of a level in a part of a text, without the white space around them."""
+    limit = _PIECE if level < len(_ENDS) else _STEP
+    while (start := _skip_blank(text, start, end)) < end:
+        border = min(start + limit, end)
+        found = _ENDS[level].search(text, start + 1, border) if level < len(_ENDS) else None
+        if found is not None:
+            border = found.start()
+        elif border < end:
+            border = _last_space(text, start, border)
+        yield start, border
+        start = border
+
+
+def _skip_blank(text: str, start: int, end: int) -> int:
+    while start < end:
+        found = _BLANK.match(text, start, min(start + _PIECE, end))
+        assert found is not None
+        if found.end() < start + _PIECE:
+            return found.end()
+        start = found.end()
+    return end
+
+
+def _last_space(text: str, start: int, end: int) -> int:
+    """Where to cut what is too long: before the last space, or at its end if it has none."""
+    place = max(text.rfind(" ", start + 1, end), text.rfind("\n", start + 1, end))
+    return place if place > 0 else end

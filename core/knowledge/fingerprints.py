@@ -3,35 +3,56 @@
 from __future__ import annotations
 
 import hashlib
-import re
-import sys
-from array import array
-from functools import lru_cache
+
+from core.knowledge.segments import indexed
 
 __all__ = ["NEAR", "are_near", "body_hash", "simhash"]
 
 NEAR = 3
 """Bits in which the fingerprints of nearly equal texts may differ."""
 
-_WORD = re.compile(r"\w+")
 _BITS = 64
-_SPREAD = [array("H", (byte >> bit & 1 for bit in range(8))).tobytes() for byte in range(256)]
-"""The bits of a byte as eight numbers of 16 bits."""
+_PIECE = 64 << 10
+_MOST_WORDS = 30_000
+"""Fewer than a lane can count."""
+_LANE = 16
+_ONES = sum(1 << bit * _LANE for bit in range(_BITS))
+_LANES_OF_BYTE = tuple(sum(1 << bit * _LANE for bit in range(8) if byte >> bit & 1) for byte in range(256))
+_HALF = 1 << (_LANE - 1)
+_DIGITS = bytes(ord("1") if byte >> 7 else ord("0") for byte in range(256))
+# Everything but ASCII's letters and digits, and what is beyond ASCII, separates words.
+_WORDS = bytes(byte if byte >= 0x80 or chr(byte).isalnum() else ord(" ") for byte in range(256))
 
 
 def body_hash(text: str) -> bytes:
     """Return the hash by which equal texts are found; the amount of white space does not count."""
-    return hashlib.sha256(" ".join(text.split()).encode("utf-8", "surrogatepass")).digest()[:16]
+    found = hashlib.sha256()
+    is_empty, is_apart = True, False
+    # In pieces: a long text would block all other threads.
+    for at in range(0, len(text), _PIECE):
+        piece = text[at : at + _PIECE]
+        words = " ".join(piece.split())
+        if words:
+            if not is_empty and (is_apart or piece[0].isspace()):
+                found.update(b" ")
+            found.update(words.encode("utf-8", "surrogatepass"))
+            is_empty = False
+        is_apart = piece[-1].isspace() or not words
+    return found.digest()[:16]
 
 
 def simhash(text: str) -> int:
-    """Return the 64-bit fingerprint of a text, as a signed number; nearly equal texts differ in few bits.
+    """Return the 64-bit fingerprint of a chunk, as a signed number; nearly equal texts differ in few bits.
 
-    The method is M. Charikar, "Similarity estimation techniques from rounding algorithms" (2002), over distinct words.
+    The method is M. Charikar, "Similarity estimation techniques from rounding algorithms" (2002), over
+    words. A text without words has 0.
     """
-    words = set(_WORD.findall(text.lower())[:60_000])
-    counts = array("H", sum(map(_lanes, words)).to_bytes(_BITS * 2, sys.byteorder))
-    value = sum(1 << bit for bit, count in enumerate(counts) if 2 * count > len(words))
+    encoded = indexed(text).lower().encode("utf-8", "surrogatepass")
+    words = encoded.translate(_WORDS).split()[:_MOST_WORDS]
+    # Bit by bit, the words whose hash has it are counted; it is set if it is in more than half of them.
+    sums = sum(map(_lanes_of.__getitem__, words)) + _ONES * (_HALF - len(words) // 2 - 1)
+    upper = sums.to_bytes(_BITS * _LANE // 8, "big")[::2]
+    value = int(upper.translate(_DIGITS), 2)
     return value - (1 << _BITS) if value >> (_BITS - 1) else value
 
 
@@ -40,8 +61,20 @@ def are_near(one: int, other: int) -> bool:
     return ((one ^ other) & ((1 << _BITS) - 1)).bit_count() <= NEAR
 
 
-@lru_cache(maxsize=50_000)
-def _lanes(word: str) -> int:
-    """The bits of a word's hash, each in a lane of its own, so that the words of a text can be added up."""
-    digest = hashlib.blake2b(word.encode("utf-8", "surrogatepass"), digest_size=_BITS // 8).digest()
-    return int.from_bytes(b"".join(map(_SPREAD.__getitem__, digest)), sys.byteorder)
+class _LanesOfWords(dict[bytes, int]):
+    """The bits of the hash of each word, each in a lane of its own, so that the words of a text can be added up."""
+
+    _MOST = 50_000
+
+    def __missing__(self, word: bytes) -> int:
+        digest = hashlib.blake2b(word, digest_size=_BITS // 8).digest()
+        lanes = 0
+        for byte in digest:
+            lanes = lanes << 8 * _LANE | _LANES_OF_BYTE[byte]
+        if len(self) >= self._MOST:
+            self.clear()
+        self[word] = lanes
+        return lanes
+
+
+_lanes_of = _LanesOfWords()

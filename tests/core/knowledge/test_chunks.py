@@ -1,0 +1,100 @@
+"""Tests of the cutting of texts into chunks."""
+
+from __future__ import annotations
+
+import re
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.knowledge.chunks import LEAST, LONGEST, MOST, count_words, split_chunks
+from core.knowledge.segments import indexed
+
+_MARKS = ["\n", "\n\n", "\n \t\n", " ", "\r\n", "\u2028", "\u3000", "!? ", "。", "\0", "\ud800"]
+_TEXTS = ["word", "Sentence end. ", "# Heading\n", "\n## Part two\n", "東京は日本", "long" * 2_000]
+_LONG = ["two words " * 300, "line of five short words\n" * 60]
+_PARTS = st.sampled_from([*_MARKS, *_TEXTS, *_LONG])
+
+
+def _words(count: int, first: int = 0) -> str:
+    return " ".join(f"w{number}" for number in range(first, first + count))
+
+
+def _bare(text: str) -> str:
+    return "".join(text.split())
+
+
+@given(st.lists(_PARTS, max_size=60).map("".join) | st.text(max_size=3_000))
+def test_chunks_are_parts_of_the_text_in_order_and_have_all_of_its_words(text: str) -> None:
+    chunks = list(split_chunks(text))
+    end = 0
+    for chunk in chunks:
+        assert end <= chunk.start < chunk.end
+        assert chunk.text == text[chunk.start : chunk.end]
+        end = chunk.end
+    assert _bare("".join(chunk.text for chunk in chunks)) == _bare(text)
+
+
+@given(st.lists(_PARTS, max_size=60).map("".join))
+def test_no_chunk_is_too_long(text: str) -> None:
+    for chunk in split_chunks(text):
+        assert len(indexed(chunk.text).split()) <= MOST
+        assert len(chunk.text) <= LONGEST
+
+
+@given(st.lists(st.integers(1, 400), min_size=1, max_size=30), st.sampled_from(["\n\n", "\n", ". ", " "]))
+def test_chunks_of_a_text_without_headings_have_their_size(counts: list[int], space: str) -> None:
+    chunks = list(split_chunks(space.join(_words(count) for count in counts)))
+    for chunk in chunks[:-1]:
+        assert LEAST <= len(chunk.text.split()) <= MOST
+
+
+def test_a_chunk_ends_before_a_heading() -> None:
+    text = f"# One\n\n{_words(100)}\n\n# Two\n\n{_words(100)}\n## Three\n{_words(60)}\n"
+    heads = [chunk.text.split("\n")[0] for chunk in split_chunks(text)]
+    assert heads == ["# One", "# Two", "## Three"]
+
+
+def test_short_sections_are_in_one_chunk() -> None:
+    text = "\n\n".join(f"# Part {number}\n\n{_words(10)}" for number in range(12))
+    assert [len(chunk.text.split()) for chunk in split_chunks(text)] == [52, 52, 52]
+
+
+def test_a_hash_in_a_text_is_no_heading() -> None:
+    assert len(list(split_chunks(f"{_words(100)}\n#1 of all, #hashtag\n{_words(100)}"))) == 1
+
+
+def test_a_chunk_ends_with_a_paragraph_where_it_can() -> None:
+    paragraphs = [_words(80, 100 * number) for number in range(6)]
+    assert [chunk.text for chunk in split_chunks("\n\n".join(paragraphs))] == [
+        "\n\n".join(paragraphs[:3]),
+        "\n\n".join(paragraphs[3:]),
+    ]
+
+
+def test_a_long_paragraph_is_cut_after_a_sentence() -> None:
+    text = " ".join(f"This sentence {number} has {_words(20)} and ends here." for number in range(40))
+    for chunk in list(split_chunks(text))[:-1]:
+        assert re.search(r"here\.\Z", chunk.text)
+
+
+def test_the_characters_of_chinese_are_its_words() -> None:
+    text = "人工智能芯片的价格上涨。" * 100
+    sizes = [len(chunk.text) for chunk in split_chunks(text)]
+    assert all(LEAST <= size <= MOST for size in sizes[:-1])
+    assert all(chunk.text.endswith("。") for chunk in split_chunks(text))
+
+
+def test_a_long_text_without_a_space_is_cut() -> None:
+    chunks = list(split_chunks("x" * 1_000_000))
+    assert sum(len(chunk.text) for chunk in chunks) == 1_000_000
+    assert max(len(chunk.text) for chunk in chunks) <= LONGEST
+
+
+def test_a_text_of_white_space_has_no_chunks() -> None:
+    assert list(split_chunks(" \n\t" * 100_000)) == []
+
+
+@given(st.text(alphabet="ab \n\u3000", max_size=200).map(lambda text: text * 400))
+def test_words_are_counted_as_a_split_counts_them(text: str) -> None:
+    assert count_words(text) == len(text.split())
