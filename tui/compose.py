@@ -38,6 +38,7 @@ from core.connections.web_reader import web_reader_connection
 from core.errors import SettingsError
 from core.events.types import Event, PipelineFailed, SessionStarted
 from core.history.rebuild import clean_up_after_kills
+from core.knowledge.database import database_path
 from core.pipelines import Handler, Pipelines
 from core.plugins import PIPELINE_GROUP, PluginProblem, register_plugins
 from core.provider.request import AskModel, small_request
@@ -61,6 +62,7 @@ from observers.compliance import check_subagent
 from observers.execution.artifact_watch import ArtifactWatch
 from observers.execution.offload import ResultOffload
 from observers.execution.runner import ObserverRunner
+from observers.knowledge.feed import KnowledgeFeed
 from observers.plugins import load_failure_events
 
 if TYPE_CHECKING:
@@ -140,6 +142,7 @@ async def compose_session(
         artifacts = ArtifactWatch(workspace, bus.publish)
         bus.subscribe(artifacts.handle_event)
         artifacts.start(spawn)
+        knowledge = _feed_knowledge(settings, workspace, bus, stack)
         _clean_up_later(settings, bus, stack)
         private = PrivateFolder()
         stack.callback(private.remove)
@@ -159,6 +162,8 @@ async def compose_session(
         async def drain() -> list[str]:
             lost = await runner.drain()
             await artifacts.finish()
+            if knowledge is not None:
+                await knowledge.drain()
             await recording.flush()
             return lost
 
@@ -323,6 +328,19 @@ def _start_observers(
     runner = ObserverRunner(observers, ObserverContext(workspace), bus.publish, offload=offload)
     stack.callback(runner.abandon)
     return runner
+
+
+def _feed_knowledge(
+    settings: Settings, workspace: Workspace, bus: Bus, stack: AsyncExitStack
+) -> KnowledgeFeed | None:
+    """Have the knowledge base follow the session, unless the settings turn it off."""
+    database = database_path(settings)
+    if database is None:
+        return None
+    feed = KnowledgeFeed(database, workspace.path, settings.workspace_base, workspace.redactor, bus.publish)
+    bus.subscribe(feed.handle_event)
+    stack.push_async_callback(feed.close)
+    return feed
 
 
 def _report_at_start(bus: Bus, problems: Sequence[PluginProblem]) -> None:

@@ -35,7 +35,7 @@ class Finished:
     @property
     def session(self) -> Path:
         """The one session folder the run made."""
-        (found,) = (self.base / "AGENT_RUN_WORKSPACES").iterdir()
+        (found,) = (self.base / "AGENT_RUN_WORKSPACES").glob("session_*")
         return found
 
     @property

@@ -150,7 +150,7 @@ def opened_by_the_program(base: Path, page: str) -> str:
     env = model_environment(base, NOWHERE, BROWSER=os.fspath(program))
     with terminal(base, columns=160, rows=50, env=env) as screen:
         screen.wait_for("● ready", "run.log")
-        (session,) = (base / "AGENT_RUN_WORKSPACES").iterdir()
+        (session,) = (base / "AGENT_RUN_WORKSPACES").glob("session_*")
         (session / "the-report.html").write_text(page, encoding="utf-8")
         screen.wait_for("the-report.html")
         # By name it is the last.

@@ -26,7 +26,7 @@ def test_thousands_of_results_and_of_log_lines_leave_the_keys_alive(tmp_path: Pa
     env = model_environment(tmp_path, NOWHERE)
     with terminal(tmp_path, columns=160, rows=50, env=env) as screen:
         screen.wait_for("● ready", "run.log")
-        (session,) = (tmp_path / "AGENT_RUN_WORKSPACES").iterdir()
+        (session,) = (tmp_path / "AGENT_RUN_WORKSPACES").glob("session_*")
         folder = session / "search_results"
         folder.mkdir(exist_ok=True)
         words = '{"results": ["' + "words " * 5_000 + '"]}'

@@ -103,7 +103,7 @@ def test_hostile_text_is_shown_literally_in_every_pane(tmp_path: Path) -> None:
         assert screen.end() == 0
         assert injected(screen.written) == []
         assert b"Traceback" not in screen.written
-    (folder,) = (tmp_path / "AGENT_RUN_WORKSPACES").iterdir()
+    (folder,) = (tmp_path / "AGENT_RUN_WORKSPACES").glob("session_*")
     events = read_journal(folder / "journal.jsonl").events
     assert [e.status for e in events if isinstance(e, QueryFinished)] == ["success"]
 

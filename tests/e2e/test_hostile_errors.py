@@ -60,7 +60,7 @@ def test_what_the_agents_program_says_while_it_breaks(tmp_path: Path) -> None:
         press(screen, ESC)
         leave(screen)
         assert_harmless(screen)
-    (session,) = (tmp_path / "AGENT_RUN_WORKSPACES").iterdir()
+    (session,) = (tmp_path / "AGENT_RUN_WORKSPACES").glob("session_*")
     for name in ("run.log", "journal.jsonl"):
         text = (session / name).read_bytes().decode()
         assert name != "run.log" or "[/foo]" in text

@@ -138,7 +138,7 @@ def test_files_by_their_names_and_by_what_is_in_them(tmp_path: Path) -> None:
         terminal(tmp_path, columns=160, rows=45, env=real_server(tmp_path, url)) as screen,
     ):
         screen.wait_for("mcp 1/1")
-        (folder,) = (tmp_path / "AGENT_RUN_WORKSPACES").iterdir()
+        (folder,) = (tmp_path / "AGENT_RUN_WORKSPACES").glob("session_*")
         count = lay_hostile_files(folder)
         screen.wait_for("evil.csv", "tree.json")
         # The list of files that the prompt offers.

@@ -33,7 +33,7 @@ def commands(screen: Terminal) -> list[tuple[dict[str, str], bytes]]:
 def point_at_picture(screen: Terminal, base: Path) -> None:
     """Put a picture into the session and the cursor of the workspace on it."""
     screen.wait_for("● ready", "run.log")
-    (session,) = (base / "AGENT_RUN_WORKSPACES").iterdir()
+    (session,) = (base / "AGENT_RUN_WORKSPACES").glob("session_*")
     picture().save(session / NAME)
     screen.wait_for(NAME)
     screen.type(WORKSPACE)

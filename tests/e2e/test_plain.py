@@ -179,7 +179,7 @@ def test_ctrl_c_stops_the_query_and_twice_the_program(tmp_path: Path) -> None:
     assert_plain(written)
     assert "\a" not in written
     assert "Traceback" not in written
-    (folder,) = (tmp_path / "AGENT_RUN_WORKSPACES").iterdir()
+    (folder,) = (tmp_path / "AGENT_RUN_WORKSPACES").glob("session_*")
     events = read_journal(folder / "journal.jsonl").events
     assert [e.status for e in events if isinstance(e, QueryFinished)] == ["interrupted", "success"]
     assert isinstance(events[-1], SessionFinished)

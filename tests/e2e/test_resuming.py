@@ -252,7 +252,7 @@ def test_what_was_chosen_in_a_session_holds_when_it_is_resumed(tmp_path: Path) -
             screen.wait_for("The spending limit is now $0.25")
             screen.type("\x11")
             assert screen.end() == 0
-        (folder,) = (tmp_path / "AGENT_RUN_WORKSPACES").iterdir()
+        (folder,) = (tmp_path / "AGENT_RUN_WORKSPACES").glob("session_*")
         last = read_journal(folder / "journal.jsonl").events[-1]
         lowered = {"event": "budget_raised", "seq": last.seq + 1, "at": "2026-11-21T12:00:00Z"}
         with (folder / "journal.jsonl").open("a") as journal:

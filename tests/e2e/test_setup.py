@@ -88,7 +88,7 @@ def test_a_key_that_is_refused_leads_to_the_setup_and_the_session_continues(tmp_
             screen.type("\x11")
             assert screen.end() == 0
     assert leaks(tmp_path) == []
-    (session,) = (tmp_path / "AGENT_RUN_WORKSPACES").iterdir()
+    (session,) = (tmp_path / "AGENT_RUN_WORKSPACES").glob("session_*")
     reported = read_journal(session / "journal.jsonl").events
     assert len([event for event in reported if isinstance(event, SessionStarted)]) == 2
     assert [event.status for event in reported if isinstance(event, QueryFinished)] == ["error", "success"]

@@ -28,7 +28,7 @@ def assert_restored(screen: Terminal) -> None:
 
 
 def session_of(base: Path) -> Path:
-    (found,) = (base / "AGENT_RUN_WORKSPACES").iterdir()
+    (found,) = (base / "AGENT_RUN_WORKSPACES").glob("session_*")
     return found
 
 

@@ -121,7 +121,7 @@ class Left:
 
 def session_of(base: Path) -> Path:
     """The only session of a folder."""
-    (found,) = (base / WORKSPACES).iterdir()
+    (found,) = (base / WORKSPACES).glob("session_*")
     return found
 
 

@@ -258,7 +258,7 @@ def test_two_programs(tmp_path: Path, report: Report) -> None:
     model = Held(0)
     with scripted_model(model) as url, running(tmp_path, url) as first, running(tmp_path, url) as second:
         assert wait_until(lambda: len(list(tmp_path.glob(f"{WORKSPACES}/*/journal.jsonl"))) == 2, PATIENCE)
-        folder = next((tmp_path / WORKSPACES).iterdir())
+        folder = next((tmp_path / WORKSPACES).glob("session_*"))
         env = model_environment(tmp_path, url)
         began = time.monotonic()
         refused = run(tmp_path, "run", "--resume", str(folder), "Go on", env=env)
@@ -273,7 +273,7 @@ def test_two_programs(tmp_path: Path, report: Report) -> None:
             _, messages = process.communicate(timeout=PATIENCE)
             assert process.returncode == 0, messages
     report("a session that runs in another program", refused.stderr.strip()[:80], took)
-    for session in (tmp_path / WORKSPACES).iterdir():
+    for session in (tmp_path / WORKSPACES).glob("session_*"):
         left = Left(session)
         assert not left.problems()
         assert len(left.written()) == CALLS

@@ -1,0 +1,324 @@
+"""Keeps the knowledge base up to date while a session runs: a subscriber of the bus with a thread of its own.
+
+Events only wake it. What is stored it reads from the journals: of the running session, and now and then of all other
+sessions below the same folder.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import sqlite3
+import time
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TypeVar
+
+from core.concurrency.schedule import Schedule
+from core.concurrency.threads import in_loop
+from core.errors import JournalError, KnowledgeError
+from core.events.types import (
+    ArtifactChanged,
+    ArtifactSaved,
+    Event,
+    ObserverFinished,
+    ObserverStarted,
+    QueryFinished,
+    QueryReceived,
+    SessionStarted,
+    ToolCallFinished,
+    ToolCallStarted,
+)
+from core.events.units import quantity
+from core.knowledge.folders import folder_key
+from core.knowledge.store import KnowledgeStore
+from core.redaction.redactor import Redactor, error_raised
+from core.storage.names import short_id
+from core.text import clean_line
+from observers.knowledge.catch_up import Piece, catch_up, index_piece
+
+__all__ = ["NAME", "KnowledgeFeed", "Pace"]
+
+T = TypeVar("T")
+
+_log = logging.getLogger(__name__)
+
+NAME = "knowledge"
+"""The feed's name in the events of observers."""
+_WAKING = (ArtifactChanged, ArtifactSaved, QueryFinished, QueryReceived, ToolCallFinished)
+_QUIETLY_BUSY = 3
+"""Attempts that may fail, because other programs write to the file, before the person is informed."""
+
+_LATER = "the session continues, and what it finds is indexed when that works again"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pace:
+    """How long the feed waits, in seconds.
+
+    Attributes:
+        wake: from an event to the reading of the journal.
+        report: until what a call has brought is reported, if nothing follows.
+        start: from the connection of the agent until the other sessions are checked.
+        check: until they are checked again; also the longest time until a failed attempt is repeated.
+        pause: between two pieces; a piece that took longer is followed by a pause as long as itself.
+        retry: until the first repetition of a failed attempt; each further one takes twice as long.
+    """
+
+    wake: float = 0.1
+    report: float = 1.0
+    start: float = 5.0
+    check: float = 60.0
+    pause: float = 0.02
+    retry: float = 2.0
+
+
+@dataclass(slots=True)
+class _Brought:
+    """What a call has brought and was not reported yet: the time it took, and the time of the last of it."""
+
+    milliseconds: float = 0.0
+    at: float = 0.0
+
+
+class KnowledgeFeed:
+    """Indexes the running session as it goes, and the other sessions below `base` in pieces between that.
+
+    Make it in the event loop in which `publish` is called; subscribe `handle_event` to the bus.
+
+    A failure is published once, and everything is tried again later.
+    """
+
+    def __init__(
+        self,
+        database: Path,
+        folder: Path,
+        base: Path,
+        redactor: Redactor,
+        publish: Callable[[Event], object],
+        pace: Pace = Pace(),
+    ) -> None:
+        self._database = database
+        self._folder = folder
+        self._base = base
+        self._redactor = redactor
+        self._publish_event = publish
+        self._publish = in_loop(self._publish_all)
+        self._pace = pace
+        self._schedule = Schedule("knowledge")
+        self._store: KnowledgeStore | None = None
+        self._inode = 0
+        self._others: Iterator[Piece] | None = None
+        self._failing: dict[Callable[[], None], int] = {}
+        self._failure_is_known = False
+        self._running: set[str] = set()
+        self._brought: dict[str, _Brought] = {}
+        self._has_started = self._is_connected = self._was_woken = self._is_over = False
+
+    # -- in the event loop --------------------------------------------------------------------------
+
+    def handle_event(self, event: Event) -> None:
+        """Wake the thread if there may be something to index."""
+        if self._has_started and not self._is_connected:
+            # The event after the first one says that the agent is connected, or why it is not.
+            self._is_connected = True
+            self._schedule.plan(self._catch_up, self._pace.start)
+        if isinstance(event, SessionStarted):
+            self._has_started = True
+        elif isinstance(event, ToolCallStarted):
+            self._running.add(event.tool_use_id)
+        elif isinstance(event, _WAKING):
+            self._was_woken = True
+            self._schedule.plan(self._index, self._pace.wake)
+
+    async def drain(self, seconds: float = 2.0) -> None:
+        """Index the rest of the session, if that takes no longer; nothing is published afterwards."""
+        if self._was_woken:
+            until = time.monotonic() + seconds
+            await self._finish(lambda: self._index_rest(until), seconds)
+        self._is_over = True
+
+    async def close(self, seconds: float = 1.0) -> None:
+        """Index the end of the session and close the file, if that takes no longer; the next start does the rest."""
+        self._is_over = True
+        if self._was_woken:
+            until = time.monotonic() + seconds
+            await self._finish(lambda: self._end(until), seconds)
+        self._schedule.stop(0.0)
+
+    async def _finish(self, work: Callable[[], None], seconds: float) -> None:
+        done = asyncio.Event()
+        set_done = in_loop(done.set)
+
+        def task() -> None:
+            try:
+                work()
+            finally:
+                set_done()
+
+        for other in (self._index, self._report, self._catch_up):
+            self._schedule.cancel(other)
+        self._schedule.plan(task)
+        try:
+            async with asyncio.timeout(seconds):
+                await done.wait()
+        except TimeoutError:
+            _log.info("the rest of the session is indexed at the next start")
+
+    def _publish_all(self, events: Iterable[Event]) -> None:
+        # No event may follow the end of a session.
+        if not self._is_over:
+            for event in events:
+                self._publish_event(event)
+
+    # -- in the thread ------------------------------------------------------------------------------
+
+    def _index(self) -> None:
+        piece = self._try(self._index_piece, self._index)
+        if piece is not None and piece.more:
+            self._schedule.plan(self._index, self._pace.pause)
+
+    def _index_piece(self, store: KnowledgeStore) -> Piece:
+        begun = time.monotonic()
+        piece = index_piece(store, self._folder, self._redactor)
+        now = time.monotonic()
+        # Of a resumed session the earlier calls may be indexed only now: they are not reported.
+        for call in piece.calls & self._running:
+            brought = self._brought.setdefault(call, _Brought())
+            brought.milliseconds += (now - begun) * 1_000
+            brought.at = now
+        if self._brought:
+            self._schedule.plan(self._report, self._pace.report)
+        return piece
+
+    def _index_rest(self, until: float) -> None:
+        more = True
+        while more and time.monotonic() < until:
+            piece = self._try(self._index_piece)
+            more = piece is not None and piece.more
+        self._report_before(time.monotonic())
+
+    def _end(self, until: float) -> None:
+        if not self._failing:
+            self._index_rest(until)
+        self._close_store()
+
+    def _catch_up(self) -> None:
+        begun = time.monotonic()
+        piece = self._try(self._next_of_others, self._catch_up)
+        took = time.monotonic() - begun
+        if piece is not None:
+            self._schedule.plan(self._catch_up, max(self._pace.pause, took))
+        else:
+            # A check of very many sessions takes time, and is made less often.
+            self._schedule.plan(self._catch_up, max(self._pace.check, 500 * took))
+
+    def _next_of_others(self, store: KnowledgeStore) -> Piece | None:
+        if self._others is None:
+            self._others = catch_up(store, self._base, self._redactor, besides=self._folder)
+        piece = next(self._others, None)
+        if piece is None:
+            self._others = None
+        return piece
+
+    def _report(self) -> None:
+        self._report_before(time.monotonic() - self._pace.report)
+        if self._brought:
+            self._schedule.plan(self._report, self._pace.report)
+
+    def _report_before(self, moment: float) -> None:
+        """Report the calls that brought nothing more since then, each with one run of an observer."""
+        for call, brought in list(self._brought.items()):
+            if brought.at <= moment:
+                del self._brought[call]
+                self._running.discard(call)
+                passages = self._try(partial(self._passages_of, call))
+                if passages:
+                    self._publish(_run(call, passages, brought.milliseconds))
+
+    def _passages_of(self, call: str, store: KnowledgeStore) -> int:
+        return store.passages_of(folder_key(self._database, self._folder), call)
+
+    def _try(self, work: Callable[[KnowledgeStore], T], again: Callable[[], None] | None = None) -> T | None:
+        """Do some work; None if that failed: then the task `again` repeats it later."""
+        try:
+            result = work(self._open_store())
+        except Exception as error:
+            self._fail(error, again)
+            return None
+        if again is not None:
+            self._failing.pop(again, None)
+            self._failure_is_known = self._failure_is_known and bool(self._failing)
+        return result
+
+    def _fail(self, error: Exception, again: Callable[[], None] | None) -> None:
+        """Report what failed, unless that is known, and try it again later."""
+        # It is opened again, which may repair it.
+        self._close_store()
+        tries = 1
+        if again is not None:
+            tries = self._failing[again] = self._failing.get(again, 0) + 1
+            wait = self._pace.retry * 2 ** min(tries - 1, 10)
+            self._schedule.plan(again, min(wait, self._pace.check), again=True)
+        if isinstance(error, KnowledgeError | JournalError):
+            _log.info("not indexed: %s", error)
+        else:
+            _log.error("not indexed", exc_info=error)
+        if self._failure_is_known or isinstance(error, JournalError):
+            # What is wrong with the journal is reported by those who write it.
+            return
+        if again is not None and _is_busy(error) and tries < _QUIETLY_BUSY:
+            return
+        self._failure_is_known = True
+        if not isinstance(error, KnowledgeError):
+            reason = clean_line(str(error), 300) or type(error).__name__
+            error = KnowledgeError(f"the knowledge base {self._database} could not be updated: {reason}")
+        self._publish([error_raised(NAME, KnowledgeError(f"{error}; {_LATER}"), self._redactor)])
+
+    def _open_store(self) -> KnowledgeStore:
+        """The open file; one that was removed or replaced meanwhile is opened again."""
+        if self._store is not None and self._inode != _inode_of(self._database):
+            self._close_store()
+        if self._store is None:
+            self._store = KnowledgeStore(self._database)
+            self._inode = _inode_of(self._database)
+        return self._store
+
+    def _close_store(self) -> None:
+        store, self._store, self._others = self._store, None, None
+        if store is not None:
+            store.close()
+
+
+def _is_busy(error: Exception) -> bool:
+    """Whether other programs wrote to the file for too long."""
+    cause = error.__cause__
+    return isinstance(cause, sqlite3.Error) and getattr(cause, "sqlite_errorcode", 0) & 0xFF in (
+        sqlite3.SQLITE_BUSY,
+        sqlite3.SQLITE_LOCKED,
+    )
+
+
+def _inode_of(path: Path) -> int:
+    try:
+        return os.lstat(path).st_ino
+    except OSError:
+        return 0
+
+
+def _run(call: str, passages: int, milliseconds: float) -> list[Event]:
+    run = short_id()
+    return [
+        ObserverStarted(run_id=run, observer=NAME, tool_use_id=call),
+        ObserverFinished(
+            run_id=run,
+            observer=NAME,
+            tool_use_id=call,
+            status="saved",
+            note=quantity(passages, "passage"),
+            duration_ms=milliseconds,
+        ),
+    ]
