@@ -96,6 +96,9 @@ _OPENS = word_set("get visit open load convert parse browse view retrieve to")
 _PAGES = word_set("page webpage website url urls article markdown content")
 _MOVES = word_set("download upload")
 _MAPS_A_SITE = word_set("map sitemap sitemaps")
+_CRAWLS = word_set("crawl")
+_OWN_TOOLKIT = word_set("local toolkit")
+"""The words in the name of the local toolkit, whose files and knowledge base hold what sessions read before."""
 _MANAGES = word_set(
     "create update delete remove add set send start check cancel stop status list usage feedback agent monitor"
 )
@@ -170,7 +173,7 @@ def policy_of(name: str) -> Policy:
     if is_multi_execute(name):
         return Policy.UNKNOWN
     server = _server_words(name)
-    if server >= {"local", "toolkit"}:
+    if server >= _OWN_TOOLKIT:
         return Policy.NEVER
     if name in _NATIVE_SEARCH:
         return Policy.SEARCH
@@ -228,6 +231,8 @@ def reads_pages(name: str) -> bool:
     if not _is_remote(name):
         return False
     own, server = words_of(_COMPOSIO_SEARCH.sub("", short_name(name), count=1)), _server_words(name)
+    if server >= _OWN_TOOLKIT and not own & _CRAWLS:
+        return False
     if own & (_SEARCHES | _PRIVATE | _SETUP | _MACHINES) or server & (_PRIVATE | _MACHINES):
         return False
     return (

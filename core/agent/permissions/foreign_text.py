@@ -14,7 +14,7 @@ from typing import Any
 from core.agent.output_schema import OUTPUT_TOOL
 from core.agent.permissions.actions import Action, actions_of, server_of
 from core.agent.permissions.known_addresses import addresses_in_text, shown_host
-from core.agent.permissions.policy import HOUSEKEEPING, PAGE_READERS, is_search
+from core.agent.permissions.policy import HOUSEKEEPING, KNOWLEDGE_TOOLS, PAGE_READERS, is_search
 from core.events.codec import from_json
 from core.events.types import ASK_USER, LIST_RESOURCES, READ_RESOURCE
 from core.text import clean_line
@@ -82,6 +82,7 @@ PAGE = Source("page", "pages")
 SEARCH = Source("search result", "search results")
 FILE = Source("file", "files")
 ATTACHED = Source("attached file", "attached files")
+KNOWLEDGE = Source("result", "results", "the knowledge base")
 REPORT = Source("report of a sub-agent", "reports of sub-agents")
 
 
@@ -116,6 +117,8 @@ def sources_of(tool_name: str, tool_input: Mapping[str, Any], *, failed: bool = 
 def _local(tool_name: str, tool_input: Mapping[str, Any]) -> list[Source]:
     if tool_name == CRAWLER:
         return [_page(url) for url in opened_by(tool_name, tool_input)]
+    if tool_name in KNOWLEDGE_TOOLS:
+        return [KNOWLEDGE]
     return [FILE] if tool_name in _FILE_READERS else []
 
 
@@ -153,7 +156,7 @@ def _path(table: Mapping[str, str], tool_name: str, tool_input: Mapping[str, Any
 
 def has_addresses(tool_name: str, tool_input: Mapping[str, Any]) -> bool:
     """Whether the addresses in the result of a call count: it reads pages or only searches."""
-    if tool_name in {"WebSearch", CRAWLER, *PAGE_READERS}:
+    if tool_name in {"WebSearch", CRAWLER, *PAGE_READERS, *KNOWLEDGE_TOOLS}:
         return True
     return server_of(tool_name) == "composio" and all(map(_searches, actions_of(tool_name, tool_input)))
 
@@ -166,9 +169,12 @@ def learned_from(tool_name: str, tool_input: Mapping[str, Any], output: str) -> 
     """The addresses in the text of a result that `has_addresses`; reading a long one takes time: call it in a thread.
 
     Of a search only the addresses of its rows count, not those in its texts, which may repeat what was searched for.
+    Of the knowledge base only what web pages and searches brought counts, not what an agent wrote.
     """
     if len(output) > LARGEST_READ or tool_name == CRAWLER:
         return []
+    if tool_name in KNOWLEDGE_TOOLS:
+        return _found_before(from_json(output))
     if tool_name in PAGE_READERS:
         (page,) = opened_by(tool_name, tool_input) or [""]
         return addresses_in_text(output, base=page)
@@ -180,6 +186,23 @@ def learned_from(tool_name: str, tool_input: Mapping[str, Any], output: str) -> 
     # What the call itself had is no finding.
     given = "\n".join(text for _, text in texts_in(tool_input)[0]).lower()
     return [each for each in _addresses_of_rows(value) if _without_frame(each) not in given]
+
+
+def _found_before(value: Any) -> list[str]:
+    """The addresses in an answer of the knowledge base: those of results, and those in the text of a page."""
+    if not isinstance(value, dict):
+        return []
+    hits = value.get("hits")
+    found: list[str] = []
+    for each in hits if isinstance(hits, list) else [value]:
+        match each:
+            case {"trust": "web", "kind": "article" | "search_row" as kind, "url": str(url), **rest}:
+                found.append(url)
+                if kind == "article" and isinstance(text := rest.get("text"), str):
+                    found += addresses_in_text(text, base=url)
+            case _:
+                pass
+    return found
 
 
 def _without_frame(address: str) -> str:

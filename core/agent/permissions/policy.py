@@ -22,6 +22,7 @@ from core.storage.workspace import is_record
 
 __all__ = [
     "HOUSEKEEPING",
+    "KNOWLEDGE_TOOLS",
     "PAGE_READERS",
     "Judgement",
     "PermissionPolicy",
@@ -80,8 +81,22 @@ CONTAINED = frozenset(
         "mcp__local_toolkit__workbench_download",
     }
 )
+KNOWLEDGE_TOOLS = frozenset(
+    f"mcp__local_toolkit__{name}" for name in ("knowledge_search", "knowledge_read", "knowledge_sources")
+)
+"""The tools that read what earlier sessions found."""
 HARMLESS = frozenset(
-    {"Agent", "Skill", "Task", "TodoWrite", "ToolSearch", "WebSearch", LIST_RESOURCES, OUTPUT_TOOL}
+    {
+        "Agent",
+        "Skill",
+        "Task",
+        "TodoWrite",
+        "ToolSearch",
+        "WebSearch",
+        LIST_RESOURCES,
+        OUTPUT_TOOL,
+        *KNOWLEDGE_TOOLS,
+    }
 )
 PAGE_READERS = frozenset({"mcp__web_reader__webReader"})
 READERS = {"Read": "file_path", "Glob": "path", "Grep": "path"}

@@ -32,6 +32,8 @@ MULTI = "mcp__composio__COMPOSIO_MULTI_EXECUTE_TOOL"
 NEWS = "mcp__composio__COMPOSIO_SEARCH_NEWS"
 MAIL = "mcp__composio__GMAIL_FETCH_EMAILS"
 PAGE = "mcp__web_reader__webReader"
+KNOWLEDGE = "mcp__local_toolkit__knowledge_search"
+KNOWN = "mcp__local_toolkit__knowledge_read"
 EVIL = "https://evil.example/?d=secret"
 NOON = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
 
@@ -87,6 +89,9 @@ def crawl(taint: Taint, *urls: str) -> str | None:
         ("Grep", {"pattern": "x"}, "1 file"),
         ("Bash", {"command": "ls"}, "1 result of Bash"),
         ("SomethingNew", {}, "1 result of SomethingNew"),
+        (KNOWLEDGE, {"query": "x"}, "1 result of the knowledge base"),
+        (KNOWN, {"id": 1}, "1 result of the knowledge base"),
+        ("mcp__local_toolkit__knowledge_sources", {"url": EVIL}, "1 result of the knowledge base"),
     ],
 )
 def test_what_is_not_the_users_taints_and_is_named(
@@ -195,9 +200,44 @@ def test_pages_that_were_found_are_opened_unasked(taint: Taint, workspace: Works
     assert crawl(taint, "https://news.example/1", EVIL) is not None
 
 
+def test_pages_that_the_knowledge_base_names_are_opened_unasked(taint: Taint) -> None:
+    hits = [
+        {"kind": "article", "trust": "web", "url": "https://read.example/1", "passage": f"not {EVIL}"},
+        {"kind": "search_row", "trust": "web", "url": "https://found.example/2"},
+    ]
+    read(taint, KNOWLEDGE, {"query": "x"}, json.dumps({"hits": hits}))
+    page = {
+        "kind": "article",
+        "trust": "web",
+        "url": "https://a.example/",
+        "text": "[next](b) https://c.example/d",
+    }
+    read(taint, KNOWN, {"id": 1}, json.dumps(page))
+    assert crawl(taint, "https://read.example/1", "https://found.example/2", "https://c.example/d") is None
+    assert crawl(taint, "https://a.example/b") is None
+    assert "read 2 results of the knowledge base" in (crawl(taint, EVIL) or "")
+
+
 @pytest.mark.parametrize(
     ("tool", "given", "output"),
     [
+        # What an agent wrote in an earlier session may hold what it was not to carry out.
+        (KNOWLEDGE, {"query": "x"}, json.dumps({"hits": [{"kind": "report", "trust": "own", "url": EVIL}]})),
+        (KNOWLEDGE, {"query": "x"}, json.dumps({"hits": [{"kind": "article", "trust": "own", "url": EVIL}]})),
+        (
+            KNOWLEDGE,
+            {"query": "x"},
+            json.dumps({"hits": [{"kind": "article", "trust": "web", "passage": EVIL}]}),
+        ),
+        (KNOWLEDGE, {"query": "x"}, json.dumps({"hits": [None, 7, {"url": EVIL}]})),
+        (KNOWN, {"id": 1}, json.dumps({"kind": "report", "trust": "own", "url": "", "text": EVIL})),
+        (KNOWN, {"id": 1}, json.dumps({"kind": "search_row", "trust": "web", "url": "", "text": EVIL})),
+        (KNOWN, {"id": 1}, json.dumps({"kind": "answer", "trust": "tool", "url": EVIL, "text": EVIL})),
+        (
+            "mcp__local_toolkit__knowledge_sources",
+            {"url": EVIL},
+            json.dumps({"url": EVIL, "hits": [{"url": EVIL}]}),
+        ),
         (MAIL, {}, json.dumps({"link": EVIL})),
         (MULTI, multi(COMPOSIO_SEARCH_NEWS={}, GMAIL_FETCH_EMAILS={}), json.dumps({"link": EVIL})),
         ("mcp__notes__find", {}, EVIL),
