@@ -16,6 +16,7 @@ __all__ = [
     "CrawlObservation",
     "FileWriteObservation",
     "ImageContent",
+    "KnowledgeObservation",
     "McpObservation",
     "NativeObservation",
     "Observation",
@@ -163,10 +164,17 @@ class WorkbenchObservation(McpObservation, frozen=True, kw_only=True, tag="workb
 
 
 class CrawlObservation(McpObservation, frozen=True, kw_only=True, tag="crawl"):
-    """Pages were fetched and extracted."""
+    """Pages were fetched and extracted; `known` of them were taken from the knowledge base instead."""
 
     pages: int = 0
     failed: int = 0
+    known: int = 0
+
+
+class KnowledgeObservation(McpObservation, frozen=True, kw_only=True, tag="knowledge"):
+    """The knowledge base was asked; `hits` are the documents or versions of a page that it named."""
+
+    hits: int = 0
 
 
 class SubagentObservation(NativeObservation, frozen=True, kw_only=True, tag="subagent"):
@@ -184,6 +192,7 @@ AnyObservation = (
     | SearchObservation
     | WorkbenchObservation
     | CrawlObservation
+    | KnowledgeObservation
     | SubagentObservation
 )
 

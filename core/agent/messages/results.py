@@ -26,6 +26,7 @@ from core.observation import (
     AnyObservation,
     ContentBlock,
     CrawlObservation,
+    KnowledgeObservation,
     FileWriteObservation,
     ImageContent,
     McpObservation,
@@ -353,6 +354,9 @@ def _typed(
         )
     if tool == "crawl_parallel":
         return _crawl(common)
+    if server == "local_toolkit" and tool in ("knowledge_search", "knowledge_sources"):
+        hits = _json_object(_text(common["content"])).get("hits")
+        return KnowledgeObservation(**common, hits=len(hits) if isinstance(hits, list) else 0)
     if "REMOTE_WORKBENCH" in upper or "REMOTE_BASH" in upper:
         return _workbench(common)
     if "SEARCH" in upper and not upper.endswith("SEARCH_TOOLS"):
@@ -375,6 +379,9 @@ def _crawl(common: dict[str, Any]) -> CrawlObservation:
         **common,
         pages=len(articles) if isinstance(articles, list) else 0,
         failed=len(failed) if isinstance(failed, list) else 0,
+        known=sum(isinstance(each, dict) and each.get("from_knowledge") is True for each in articles)
+        if isinstance(articles, list)
+        else 0,
     )
 
 

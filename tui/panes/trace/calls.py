@@ -19,7 +19,8 @@ from core.events.types import (
     ToolCallFinished,
     ToolCallStarted,
 )
-from core.observation import CrawlObservation, SubagentObservation
+from core.events.units import quantity
+from core.observation import CrawlObservation, KnowledgeObservation, SubagentObservation
 from core.text import clean, clean_line
 from tui.render.format import Mark
 from tui.render.subagent_progress import Progress
@@ -339,7 +340,10 @@ def _outcome(finished: ToolCallFinished) -> str:
         return finished.status
     if isinstance(observation, CrawlObservation):
         wanted = observation.pages + observation.failed
-        return f"{observation.pages}/{wanted} pages" if observation.failed else f"{wanted} pages"
+        pages = f"{observation.pages}/{wanted} pages" if observation.failed else f"{wanted} pages"
+        return f"{pages}, {observation.known} known" if observation.known else pages
+    if isinstance(observation, KnowledgeObservation) and finished.status == "success":
+        return quantity(observation.hits, "hit")
     return ""
 
 

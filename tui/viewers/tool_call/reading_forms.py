@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from core.events.codec import from_json
 from core.events.types import ToolCallStarted
 from core.observation import ToolCall
 from core.toolkit.articles import Article
@@ -16,6 +17,7 @@ from tui.viewers.document import Body
 
 __all__ = ["reading_forms"]
 
+_KNOWLEDGE = "mcp__local_toolkit__knowledge_"
 _LONGEST = 256 * 1024
 """Longer results are parsed by the observers' process only; their files are shown as tables."""
 
@@ -27,6 +29,8 @@ def reading_forms(started: ToolCallStarted, text: str) -> list[Body]:
     """
     if len(text) > _LONGEST:
         return []
+    if started.name.startswith(_KNOWLEDGE):
+        return _knowledge_forms(started, from_json(text))
     from observers.search.tool_names import Policy, policy_of_call
 
     call = ToolCall(tool_use_id=started.tool_use_id, name=started.name, input=started.input)
@@ -41,6 +45,27 @@ def reading_forms(started: ToolCallStarted, text: str) -> list[Body]:
         if forms:
             return forms
     return forms if policy_of_call(call) is Policy.NEVER else forms + _search_forms(call, decoded)
+
+
+def _knowledge_forms(started: ToolCallStarted, value: Any) -> list[Body]:
+    """What the knowledge base answered: documents as a table, the text of one as a page."""
+    match value:
+        case {"hits": [_, *_] as hits}:
+            rows = [
+                {**each, "snippet": each.get("passage"), "date": each.get("date") or each.get("fetched_at")}
+                for each in hits
+                if isinstance(each, dict)
+            ]
+            found = {"type": "knowledge", "query": started.input.get("query"), "results": rows}
+            listed = hits_in(found)
+            return [results_table(found, listed)] if listed else []
+        case {"text": str(text), "title": str(title), **rest}:
+            address = rest.get("url")
+            return [
+                article_body(Article(title=title, url=address if isinstance(address, str) else "", text=text))
+            ]
+        case _:
+            return []
 
 
 def _page_forms(call: ToolCall, text: str) -> list[Body]:
