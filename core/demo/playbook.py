@@ -32,16 +32,18 @@ class Value(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A value that a step takes from the conversation, so that its text and calls use real data.
 
     `source` ("from" in the file) names a tool, or a slug inside a MULTI_EXECUTE input: its newest result is
-    read. "prompt" reads the first message of the conversation, "workspace" is the session's folder.
+    read. "prompt" reads the first message of the conversation, "workspace" is the session's folder, "tools" are
+    the names of the tools that the session offers.
     `path` walks the result as JSON (`data.results[0].items[*].url`); `regex` finds its first group in the
-    text instead and so works on a result that was cut. Found rows pass `limit` and `plus` (more
-    values, appended); `each` formats every row with its own fields; the rows become one string when `join`
-    is set. `default` stands in when nothing is found.
+    text instead and so works on a result that was cut. Found rows pass `where` (fields that they must have, null
+    for those that they must not have), `limit` and `plus` (more values, appended); `each` formats every row with
+    its own fields; the rows become one string when `join` is set. `default` stands in when nothing is found.
     """
 
     source: str = msgspec.field(name="from", default="")
     path: str = ""
     regex: str = ""
+    where: dict[str, Any] = {}
     limit: int | None = None
     plus: tuple[Value, ...] = ()
     each: str = ""

@@ -184,15 +184,23 @@ def _rows(value: Value, conversation: Conversation) -> list[Any]:
     rows: list[Any] = []
     if value.source == "workspace":
         rows = [conversation.workspace] if conversation.workspace else []
+    elif value.source == "tools":
+        rows = sorted(conversation.tools)
     elif value.source == "prompt":
         rows = _read(value, conversation.opening, None)
     elif value.source:
         outcome = next((o for o in reversed(conversation.outcomes) if o.is_of(value.source)), None)
         rows = _read(value, outcome.text, outcome.data) if outcome is not None else []
+    if value.where:
+        rows = [row for row in rows if isinstance(row, dict) and _has(row, value.where)]
     rows = rows[: value.limit]
     for more in value.plus:
         rows = rows + [row for row in _rows(more, conversation) if row not in rows]
     return rows
+
+
+def _has(row: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
+    return all(row.get(field) == value for field, value in wanted.items())
 
 
 def _read(value: Value, text: str, data: Any) -> list[Any]:
