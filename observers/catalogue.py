@@ -9,6 +9,7 @@ from importlib import import_module
 
 import observers
 from core.agent.definitions.rules import Rule
+from core.events.types import KNOWLEDGE
 from core.plugins import PluginProblem
 from observers.base import Observer, ObserverSpec
 from observers.plugins import load_plugins
@@ -44,5 +45,5 @@ def default_observers(
     """
     found = [spec.make(rules) for spec in _specs()]
     if plugins:
-        found += load_plugins([observer.name for observer in found], report)
+        found += load_plugins([*(observer.name for observer in found), KNOWLEDGE], report)
     return found

@@ -21,6 +21,7 @@ from core.observation import AnyObservation
 __all__ = [
     "ASK_USER",
     "EXIT_PLAN",
+    "KNOWLEDGE",
     "LIST_RESOURCES",
     "READ_RESOURCE",
     "AgentSilent",
@@ -88,6 +89,10 @@ ASK_USER = "AskUserQuestion"
 """The tool with which the agent presents a plan; its approval ends the mode `plan`."""
 LIST_RESOURCES, READ_RESOURCE = "ListMcpResourcesTool", "ReadMcpResourceTool"
 """The tools with which the agent lists the resources of MCP servers, and reads one."""
+
+
+KNOWLEDGE = "knowledge"
+"""The observer that indexes what a call brought; its items are passages, which other observers have saved."""
 
 
 class Event(msgspec.Struct, frozen=True, kw_only=True, tag_field="event", tag=_snake):

@@ -21,6 +21,7 @@ from core.concurrency.schedule import Schedule
 from core.concurrency.threads import in_loop
 from core.errors import JournalError, KnowledgeError
 from core.events.types import (
+    KNOWLEDGE,
     ArtifactChanged,
     ArtifactSaved,
     Event,
@@ -40,14 +41,12 @@ from core.storage.names import short_id
 from core.text import clean_line
 from observers.knowledge.catch_up import Piece, catch_up, index_piece
 
-__all__ = ["NAME", "KnowledgeFeed", "Pace"]
+__all__ = ["KnowledgeFeed", "Pace"]
 
 T = TypeVar("T")
 
 _log = logging.getLogger(__name__)
 
-NAME = "knowledge"
-"""The feed's name in the events of observers."""
 _WAKING = (ArtifactChanged, ArtifactSaved, QueryFinished, QueryReceived, ToolCallFinished)
 _QUIETLY_BUSY = 3
 """Attempts that may fail, because other programs write to the file, before the person is informed."""
@@ -276,7 +275,7 @@ class KnowledgeFeed:
         if not isinstance(error, KnowledgeError):
             reason = clean_line(str(error), 300) or type(error).__name__
             error = KnowledgeError(f"the knowledge base {self._database} could not be updated: {reason}")
-        self._publish([error_raised(NAME, KnowledgeError(f"{error}; {_LATER}"), self._redactor)])
+        self._publish([error_raised(KNOWLEDGE, KnowledgeError(f"{error}; {_LATER}"), self._redactor)])
 
     def _open_store(self) -> KnowledgeStore:
         """The open file; one that was removed or replaced meanwhile is opened again."""
@@ -312,12 +311,13 @@ def _inode_of(path: Path) -> int:
 def _run(call: str, passages: int, milliseconds: float) -> list[Event]:
     run = short_id()
     return [
-        ObserverStarted(run_id=run, observer=NAME, tool_use_id=call),
+        ObserverStarted(run_id=run, observer=KNOWLEDGE, tool_use_id=call),
         ObserverFinished(
             run_id=run,
-            observer=NAME,
+            observer=KNOWLEDGE,
             tool_use_id=call,
             status="saved",
+            items=passages,
             note=quantity(passages, "passage"),
             duration_ms=milliseconds,
         ),

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from core.events.types import (
+    KNOWLEDGE,
     ArtifactSaved,
     Event,
     MessageFinished,
@@ -73,6 +74,8 @@ class Narrator:
                 self._end_query(event)
             case ToolCallFinished(status="success"):
                 self._delay(event)
+            case ObserverStarted(observer=name) | ObserverFinished(observer=name) if name == KNOWLEDGE:
+                pass
             case ObserverStarted() if event.tool_use_id in self._delayed:
                 self._delayed[event.tool_use_id].observers += 1
             case ArtifactSaved(tool_use_id=str(call)) if call in self._delayed:

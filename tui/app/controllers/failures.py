@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from core.errors import CredentialsError, causes_of
-from core.events.types import AgentSilent, ErrorRaised, Event, QueryFinished, QueryReceived
+from core.events.types import KNOWLEDGE, AgentSilent, ErrorRaised, Event, QueryFinished, QueryReceived
 
 if TYPE_CHECKING:
     from tui.app.controllers.queries import Queries
@@ -50,7 +50,8 @@ class Failures:
                 case QueryFinished(status="error", error=error) if self._is_news(error):
                     self._notice(error or "The query failed.")
                 case ErrorRaised():
-                    self._last = event
+                    if event.where != KNOWLEDGE:
+                        self._last = event
                     # A failed session gets a dialog.
                     if self._app.state != "failed" and self._is_news(event.message):
                         self._notice(event.message)

@@ -14,6 +14,7 @@ from textual.message import Message
 
 from core.events.tool_names import tool_label
 from core.events.types import (
+    KNOWLEDGE,
     ArtifactChanged,
     ArtifactSaved,
     ComplianceEnforced,
@@ -89,7 +90,8 @@ def _names(paths: Sequence[str]) -> str:
 
 
 def _counts(event: ObserverFinished) -> str:
-    parts = [quantity(event.items, "item")] if event.items else []
+    # The note of the knowledge base has the number of its passages.
+    parts = [quantity(event.items, "item")] if event.items and event.observer != KNOWLEDGE else []
     if event.rejected:
         parts.append(f"{event.rejected} rejected")
     if event.duplicates:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 
 from core.events.types import (
+    KNOWLEDGE,
     ApiRetry,
     ArtifactSaved,
     ComplianceEnforced,
@@ -299,7 +300,7 @@ class CallTree:
 
     def on_observer_finished(self, event: ObserverFinished) -> None:
         """Show on a call's row how many items were saved from its result."""
-        node = self.by_key.get(event.tool_use_id)
+        node = self.by_key.get(event.tool_use_id) if event.observer != KNOWLEDGE else None
         if node is not None and event.items and not node.note and node.mark is Mark.SUCCESS:
             node.note = quantity(event.items, "item")
             self._rows.changed(node)
