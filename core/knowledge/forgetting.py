@@ -17,6 +17,7 @@ class Forgotten:
     Attributes:
         documents: how many documents.
         passages: how many of their passages.
+        titles: the titles of the first hundred documents, each once.
         sessions: the folders of the sessions from which they are, as the file names them.
         files: the paths of the artifacts, with `files`.
         kept: what still has the texts, and problems: sentences for a person.
@@ -24,6 +25,7 @@ class Forgotten:
 
     documents: int = 0
     passages: int = 0
+    titles: tuple[str, ...] = ()
     sessions: tuple[str, ...] = ()
     files: tuple[Path, ...] = ()
     kept: tuple[str, ...] = ()
