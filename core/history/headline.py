@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Literal
 
@@ -31,6 +31,7 @@ __all__ = [
     "Summary",
     "beginning_of",
     "ends_in_order",
+    "read_heading",
     "read_summary",
     "stamp_of",
     "texts_of",
@@ -116,6 +117,16 @@ def read_summary(folder: Path, stamp: Stamp, before: Summary | None = None) -> S
 
     If the session has an end, only both ends of its journal are read, otherwise all of it, or the part after `before`.
     """
+    return _read(folder, stamp, lambda file, summary: _added_up(file, summary, before))
+
+
+def read_heading(folder: Path) -> Summary:
+    """Read what both ends of a session's journal state, as `read_summary` does, without adding up the rest."""
+    return _read(folder, stamp_of(folder), lambda _file, summary: summary)
+
+
+def _read(folder: Path, stamp: Stamp, add_up: Callable[[int, Summary], Summary]) -> Summary:
+    """The summary of a session; `add_up` completes that of a journal without an end."""
     name = folder.name
     title = _read_title(folder) if stamp[2] else ""
     corrupt = Summary(name=name, stamp=stamp, title=title, state="corrupt")
@@ -141,7 +152,7 @@ def read_summary(folder: Path, stamp: Stamp, before: Summary | None = None) -> S
         )
         end = _end(file, stamp[1])
         if end is None:
-            return _added_up(file, summary, before)
+            return add_up(file, summary)
         return msgspec.structs.replace(
             summary,
             state="finished",

@@ -40,6 +40,7 @@ LARGEST = 512 << 20
 """Bytes; of a longer journal only this much of its end is shown."""
 LONGEST_LINE = 4 << 20
 """Bytes; no session writes a longer line."""
+_USUAL_LINE = 4 << 10
 """The reason for a journal that can be opened but is no regular file."""
 
 
@@ -186,6 +187,23 @@ class PastJournal:
             return _with_zone(decode_event(line.partition(b"\n")[0]))
         except ValueError as error:
             raise JournalError(f"The journal {self.path} was changed: the line is gone.") from error
+
+    def line_before(self, place: int) -> bytes:
+        """Return the line that ends at `place`, without its break; empty if no line ends there.
+
+        Of a line that is too long there is only the end.
+
+        Raises:
+            JournalError: the file can no longer be read.
+        """
+        data = b""
+        start = place
+        while start > 0 and b"\n" not in data[:-1] and len(data) <= LONGEST_LINE:
+            length = min(_USUAL_LINE if not data else BLOCK, start)
+            data = self._read(start - length, length) + data
+            start -= length
+        line = data[:-1].rpartition(b"\n")[2]
+        return line if data.endswith(b"\n") and len(data) == place - start else b""
 
     def _events(self, place: int, lines: Sequence[bytes]) -> list[Event]:
         events: list[Event] = []

@@ -2,16 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from core.history.journal_reader import PastJournal
-from core.knowledge.records import Call, Cursor, Document, Facts
-from core.redaction.redactor import Redactor
-from core.storage.workspace import JOURNAL
+import msgspec
 
-__all__ = ["Batch", "read_batch"]
+from core.errors import JournalError
+from core.events.types import (
+    ArtifactChanged,
+    ArtifactSaved,
+    Event,
+    FilesAttached,
+    QueryFinished,
+    QueryReceived,
+    QuerySteered,
+    ToolCallFinished,
+    ToolCallStarted,
+)
+from core.history.headline import read_heading
+from core.history.journal_reader import PastArtifactSaved, PastCallFinished, PastJournal
+from core.knowledge.records import Call, Cursor, Document, Facts
+from core.observation import FileWriteObservation, ToolCall
+from core.redaction.redactor import Redactor
+from core.storage.workspace import JOURNAL, is_record
+from core.text import clean_line
+from observers.knowledge.artifacts import SavedFile
+from observers.knowledge.cleaning import Cleaner
+from observers.knowledge.documents import documents_of, event_document
+from observers.search.tool_names import inner_tools
+
+__all__ = ["MOST_FILES", "Batch", "read_batch"]
+
+MOST_FILES = 10
+"""Files of a batch; a few more if many change at once."""
+
+_LONGEST_NAME = 200
+_MOST_INNER = 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,8 +68,154 @@ def read_batch(folder: Path, cursor: Cursor, redactor: Redactor) -> Batch:
     """Read the next part of a session's journal, at most some hundred events and some ten files; blocks.
 
     Raises:
-        JournalError: there is no journal, or it cannot be read.
+        JournalError: there is no journal, it cannot be read, or the folder is a link.
     """
+    if folder.is_symlink():
+        raise JournalError(f"The session in {folder} cannot be opened: it is a link, which is not followed.")
     journal = PastJournal(folder / JOURNAL)
-    journal.close()
-    return Batch(after=cursor)
+    try:
+        if cursor != Cursor() and _seq_before(journal, cursor.place) != cursor.seq:
+            return Batch(after=Cursor(), restarted=True)
+        end, events = journal.more(cursor.place)
+        if end == cursor.place:
+            return Batch(after=cursor)
+        found = _Found(Cleaner(redactor))
+        cut = found.add(events)
+        place = end if cut is None else cut
+        after = Cursor(_seq_before(journal, place), place)
+        return Batch(
+            after=after,
+            facts=_facts(folder, redactor),
+            calls=tuple(found.calls.values()),
+            documents=_Documents(folder, tuple(found.texts), tuple(found.files.values()), redactor),
+            replaced=tuple(found.files),
+            more=place < journal.size,
+        )
+    finally:
+        journal.close()
+
+
+class _Line(msgspec.Struct):
+    seq: int = 0
+
+
+def _seq_before(journal: PastJournal, place: int) -> int:
+    """The `seq` of the line that ends at a place; 0 if it is no event, -1 if there is no such place."""
+    if place > journal.size:
+        return -1
+    try:
+        return msgspec.json.decode(journal.line_before(place), type=_Line).seq
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Documents:
+    """The documents of a batch: those of events, and then those of files, which are read one by one."""
+
+    folder: Path
+    texts: Sequence[Document]
+    files: Sequence[SavedFile]
+    redactor: Redactor
+
+    def __iter__(self) -> Iterator[Document]:
+        yield from self.texts
+        for file in self.files:
+            yield from documents_of(self.folder, file, self.redactor)
+
+
+@dataclass(slots=True)
+class _Found:
+    """What the events of a batch are about."""
+
+    cleaner: Cleaner
+    calls: dict[str, Call] = field(default_factory=dict)
+    texts: list[Document] = field(default_factory=list)
+    files: dict[str, SavedFile] = field(default_factory=dict)
+
+    def add(self, events: Iterable[Event]) -> int | None:
+        """Add events, up to the first one with too many files; returns the place of that one's line."""
+        for event in events:
+            files = list(_files_of(event))
+            is_full = len(self.files) >= MOST_FILES and any(file.path not in self.files for file in files)
+            if is_full and isinstance(event, PastArtifactSaved | PastCallFinished):
+                return event.place
+            for file in files:
+                self._add_file(file)
+            match event:
+                case ToolCallStarted():
+                    self._add_call(_started(event, self.cleaner))
+                case ToolCallFinished():
+                    self._add_call(_finished(event, self.cleaner))
+                case QueryReceived() | QuerySteered() | QueryFinished():
+                    document = event_document(event, self.cleaner)
+                    self.texts += [document] if document is not None else []
+                case _:
+                    pass
+        return None
+
+    def _add_file(self, file: SavedFile) -> None:
+        before = self.files.pop(file.path, None)
+        if before is not None and file.tool_use_id is None:
+            file = replace(file, tool_use_id=before.tool_use_id)
+        self.files[file.path] = file
+
+    def _add_call(self, call: Call) -> None:
+        begun = self.calls.get(call.tool_use_id)
+        self.calls[call.tool_use_id] = (
+            call if begun is None else replace(begun, ms=call.ms, status=call.status)
+        )
+
+
+def _files_of(event: Event) -> Iterator[SavedFile]:
+    """The files that an event names."""
+    at = event.at.timestamp()
+    match event:
+        case ArtifactSaved():
+            yield SavedFile(path=event.path, kind=event.kind, at=at, tool_use_id=event.tool_use_id)
+        case ArtifactChanged():
+            yield SavedFile(path=event.path, kind=event.kind, at=at)
+        case FilesAttached():
+            for each in event.files:
+                yield SavedFile(path=each.path, kind="attachment", at=at)
+        case ToolCallFinished(status="success", observation=FileWriteObservation(path=str(path))):
+            if path and not is_record(path):
+                yield SavedFile(path=path, kind="written", at=at, tool_use_id=event.tool_use_id)
+        case _:
+            pass
+
+
+def _started(event: ToolCallStarted, cleaner: Cleaner) -> Call:
+    call = ToolCall(tool_use_id=event.tool_use_id, name=event.name, input=event.input)
+    slugs = dict.fromkeys(cleaner.line(slug, _LONGEST_NAME) for slug, _ in inner_tools(call) if slug)
+    return Call(
+        tool_use_id=cleaner.line(event.tool_use_id),
+        tool=cleaner.line(event.name, _LONGEST_NAME),
+        slug=", ".join(list(slugs)[:_MOST_INNER]),
+        parent=cleaner.line(event.parent_tool_use_id) or None,
+        started=event.at.timestamp(),
+    )
+
+
+def _finished(event: ToolCallFinished, cleaner: Cleaner) -> Call:
+    observation = event.observation
+    return Call(
+        tool_use_id=cleaner.line(event.tool_use_id),
+        tool=cleaner.line(observation.tool_name, _LONGEST_NAME) if observation is not None else "",
+        started=event.at.timestamp() - event.duration_ms / 1000,
+        ms=event.duration_ms,
+        status=event.status,
+    )
+
+
+def _facts(folder: Path, redactor: Redactor) -> Facts | None:
+    """What both ends of the journal say of the session as it is."""
+    summary = read_heading(folder)
+    if summary.state == "corrupt":
+        return None
+    return Facts(
+        started=summary.started,
+        title=clean_line(redactor.redact(summary.heading)),
+        state="finished" if summary.state == "finished" else "open",
+        demo=summary.demo,
+    )

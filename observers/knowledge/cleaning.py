@@ -1,0 +1,109 @@
+"""Makes texts of files fit for the knowledge base: without secrets and control characters, and of bounded length."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+from core.redaction.redactor import Redactor
+from core.text import clean, clean_line
+from observers.decoding.urls import is_public_address, is_web_url
+
+__all__ = ["LONGEST_TEXT", "Cleaner", "address_words", "heading_of", "seconds_of", "texts_in"]
+
+LONGEST_TEXT = 2_000_000
+"""Characters of a document; the rest of a longer text is left out."""
+
+_PIECE = 64 << 10
+_LONGEST_TITLE = 300
+_LONGEST_ADDRESS = 2_000
+_MOST_ADDRESS_WORDS = 30
+_MOST_TEXTS = 100
+_WORD = re.compile(r"[^\W_]+")
+_NO_WORD = frozenset({"www", "com", "net", "org", "index", "html", "htm", "php", "aspx", "amp"})
+_MARK = re.compile(r"^[#>*\-\s|]+")
+
+
+class Cleaner:
+    """Masks secrets and replaces control characters; what another program wrote may have both."""
+
+    def __init__(self, redactor: Redactor) -> None:
+        self._redactor = redactor
+
+    def text(self, text: str) -> str:
+        """Return a text without the white space around it, and at most `LONGEST_TEXT` characters of it."""
+        masked = self._redactor.redact(text)[:LONGEST_TEXT]
+        # One search through a long text would block all other threads.
+        return "".join(map(clean, _pieces(masked))).strip()
+
+    def line(self, text: object, limit: int = _LONGEST_TITLE) -> str:
+        """Return a text on one line; empty if it is no text."""
+        if not isinstance(text, str):
+            return ""
+        return clean_line(" ".join(self._redactor.redact(text[: 8 * limit]).split()), limit)
+
+    def address(self, url: object) -> str:
+        """Return a web address; empty if it is none. The signature of a public page is no secret."""
+        if not isinstance(url, str) or len(url) > _LONGEST_ADDRESS or not is_web_url(url):
+            return ""
+        try:
+            urlsplit(url).port  # noqa: B018 - raises an error for an invalid port
+        except ValueError:
+            return ""
+        return clean(url if is_public_address(url, self._redactor) else self._redactor.redact(url))
+
+    def value(self, value: Any) -> Any:
+        """Return a value of JSON without secrets; one that is named as such loses its value."""
+        return self._redactor.redact_value(value)
+
+
+def address_words(url: str) -> str:
+    """Return the words of an address or of a path, without those that most addresses have."""
+    _, _, rest = url.rpartition("://")
+    words = (word for word in _WORD.findall(unquote(rest)[:_LONGEST_ADDRESS]) if word.lower() not in _NO_WORD)
+    return clean(" ".join(list(dict.fromkeys(words))[:_MOST_ADDRESS_WORDS]))
+
+
+def heading_of(text: str) -> str:
+    """Return the first line of a text that has words, without the marks of Markdown; empty if there is none."""
+    lines = (_MARK.sub("", line).strip() for line in text[: 4 * _LONGEST_TITLE].split("\n"))
+    return clean_line(next((line for line in lines if _WORD.search(line)), ""), _LONGEST_TITLE)
+
+
+def seconds_of(value: object, latest: float) -> float | None:
+    """Return the seconds since the epoch of an ISO 8601 time; None if it is none, or later than `latest`."""
+    if not isinstance(value, str):
+        return None
+    try:
+        moment = datetime.fromisoformat(value)
+        seconds = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+    except (ValueError, OverflowError, OSError):
+        return None
+    return seconds if 0 < seconds <= latest else None
+
+
+def texts_in(value: Any) -> Iterator[str]:
+    """Give the sentences in a value of JSON: texts of four words and more, at most a hundred."""
+    found = 0
+    waiting = [value]
+    while waiting and found < _MOST_TEXTS:
+        item = waiting.pop()
+        if isinstance(item, str) and item.count(" ") >= 3:
+            found += 1
+            yield item
+        elif isinstance(item, dict):
+            waiting += reversed(item.values())
+        elif isinstance(item, list):
+            waiting += reversed(item)
+
+
+def _pieces(text: str) -> Iterator[str]:
+    at = 0
+    while at < len(text):
+        # The two characters of a line break stay together.
+        end = at + _PIECE + (text[at + _PIECE - 1 : at + _PIECE] == "\r")
+        yield text[at:end]
+        at = end
