@@ -1,0 +1,17 @@
+"""A program of its own that indexes all sessions below a folder, and prints a line after each piece."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from core.knowledge.store import KnowledgeStore
+from core.redaction.redactor import Redactor
+from observers.knowledge.catch_up import catch_up
+from tests.observers.knowledge.recorded import database_of
+
+if __name__ == "__main__":
+    base = Path(sys.argv[1])
+    with KnowledgeStore(database_of(base)) as store:
+        for piece in catch_up(store, base, Redactor()):
+            print(piece, flush=True)

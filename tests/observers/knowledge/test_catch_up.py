@@ -1,0 +1,168 @@
+"""Sessions are brought up to date from their journals, whatever happened to their folders."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from core.knowledge.store import KnowledgeStore
+from core.redaction.redactor import Redactor
+from core.storage.workspace import JOURNAL, WORKSPACES
+from observers.knowledge.catch_up import catch_up, index_piece
+from tests.observers.knowledge.recorded import Recorded, database_of, passages, sessions
+
+OLD, MIDDLE, NEW = "session_20260310_120000", "session_20260311_120000", "session_20260312_120000"
+
+
+def index(base: Path, database: Path | None = None) -> list[str]:
+    """Catch up with everything below `base`; returns the sessions in the order in which they were indexed."""
+    order: list[str] = []
+    with KnowledgeStore(database or database_of(base)) as store:
+        for _ in catch_up(store, base, Redactor()):
+            order += [folder for folder in store.cursors() if folder not in order]
+    return order
+
+
+def three_sessions(base: Path) -> None:
+    for name in (MIDDLE, NEW, OLD):
+        Recorded(base, name).write_report("quokka", f"The quokka of {name} smiles.")
+
+
+def test_the_newest_session_is_indexed_first_and_each_once(tmp_path: Path) -> None:
+    three_sessions(tmp_path)
+    assert index(tmp_path) == [NEW, MIDDLE, OLD]
+    found = passages(database_of(tmp_path), "quokka smiles")
+    assert [folder for folder, _, _ in found] == [OLD, MIDDLE, NEW]
+    before = passages(database_of(tmp_path))
+    assert index(tmp_path) == []
+    assert passages(database_of(tmp_path)) == before
+
+
+def test_what_was_added_is_indexed_from_where_the_reading_ended(tmp_path: Path) -> None:
+    recorded = Recorded(tmp_path)
+    recorded.write_report("quokka", "A quokka smiles.")
+    index(tmp_path)
+    recorded.write_report("numbat", "A numbat eats termites.")
+    index(tmp_path)
+    found = [path for _, path, _ in passages(database_of(tmp_path), "numbat OR quokka")]
+    assert found == ["work_products/numbat.md", "work_products/quokka.md"]
+
+
+def test_a_session_that_is_gone_is_removed(tmp_path: Path) -> None:
+    three_sessions(tmp_path)
+    index(tmp_path)
+    shutil.rmtree(tmp_path / WORKSPACES / MIDDLE)
+    index(tmp_path)
+    assert sessions(database_of(tmp_path)) == {OLD, NEW}
+    assert len(passages(database_of(tmp_path), "quokka")) == 2
+
+
+@pytest.mark.parametrize("empty", [True, False])
+def test_nothing_is_removed_if_the_sessions_cannot_be_listed(tmp_path: Path, empty: bool) -> None:
+    three_sessions(tmp_path)
+    database = tmp_path / "elsewhere" / "knowledge.db"
+    index(tmp_path, database)
+    (tmp_path / WORKSPACES).rename(tmp_path / "unmounted")
+    if empty:
+        (tmp_path / WORKSPACES).mkdir()
+    index(tmp_path, database)
+    assert len(sessions(database)) == 3
+
+
+def test_sessions_below_another_folder_are_left_alone(tmp_path: Path) -> None:
+    database = tmp_path / "knowledge.db"
+    for name in ("here", "there"):
+        three_sessions(tmp_path / name)
+        index(tmp_path / name, database)
+    shutil.rmtree(tmp_path / "there")
+    index(tmp_path / "here", database)
+    assert len(sessions(database)) == 6
+
+
+def test_links_are_not_followed(tmp_path: Path) -> None:
+    recorded = Recorded(tmp_path / "other", MIDDLE)
+    recorded.write_report("quokka", "A quokka smiles.")
+    Recorded(tmp_path, OLD)
+    (tmp_path / WORKSPACES / MIDDLE).symlink_to(recorded.folder)
+    index(tmp_path)
+    assert sessions(database_of(tmp_path)) == {OLD}
+
+
+def test_a_folder_that_was_replaced_by_a_link_is_removed(tmp_path: Path) -> None:
+    three_sessions(tmp_path)
+    index(tmp_path)
+    (tmp_path / WORKSPACES / MIDDLE).rename(tmp_path / "away")
+    (tmp_path / WORKSPACES / MIDDLE).symlink_to(tmp_path / "away")
+    index(tmp_path)
+    assert sessions(database_of(tmp_path)) == {OLD, NEW}
+
+
+def test_a_copy_and_a_move_of_everything_need_no_second_reading(tmp_path: Path) -> None:
+    three_sessions(tmp_path / "one")
+    index(tmp_path / "one")
+    before = passages(database_of(tmp_path / "one"))
+    shutil.copytree(tmp_path / "one", tmp_path / "two")
+    (tmp_path / "one").rename(tmp_path / "three")
+    for name in ("two", "three"):
+        with KnowledgeStore(database_of(tmp_path / name)) as store:
+            assert list(catch_up(store, tmp_path / name, Redactor())) == []
+        assert passages(database_of(tmp_path / name)) == before
+
+
+def test_a_session_that_was_renamed_is_found_under_its_new_name_only(tmp_path: Path) -> None:
+    three_sessions(tmp_path)
+    index(tmp_path)
+    renamed = "session_20260313_120000"
+    (tmp_path / WORKSPACES / OLD).rename(tmp_path / WORKSPACES / renamed)
+    index(tmp_path)
+    assert sessions(database_of(tmp_path)) == {MIDDLE, NEW, renamed}
+    assert renamed in {folder for folder, _, _ in passages(database_of(tmp_path), "quokka")}
+
+
+def test_a_folder_with_the_name_of_another_session_replaces_it(tmp_path: Path) -> None:
+    recorded = Recorded(tmp_path)
+    for number in range(20):
+        recorded.write_report(f"quokka{number}", "A quokka smiles.")
+    index(tmp_path)
+    shutil.rmtree(recorded.folder)
+    Recorded(tmp_path).write_report("numbat", "A numbat eats termites.")
+    index(tmp_path)
+    found = [path for _, path, _ in passages(database_of(tmp_path), "numbat OR quokka")]
+    assert found == ["work_products/numbat.md"]
+
+
+def test_a_session_that_is_deleted_while_it_is_indexed_leaves_nothing(tmp_path: Path) -> None:
+    recorded = Recorded(tmp_path)
+    for number in range(100):
+        recorded.write_report(f"quokka{number}", f"Quokka {number} smiles.")
+    with KnowledgeStore(database_of(tmp_path)) as store:
+        assert index_piece(store, recorded.folder, Redactor()).more
+        shutil.rmtree(recorded.folder)
+        assert not index_piece(store, recorded.folder, Redactor()).more
+    assert sessions(database_of(tmp_path)) == set()
+    assert passages(database_of(tmp_path)) == []
+
+
+def test_a_journal_that_cannot_be_read_does_not_keep_others_from_being_indexed(tmp_path: Path) -> None:
+    three_sessions(tmp_path)
+    journal = tmp_path / WORKSPACES / NEW / JOURNAL
+    journal.unlink()
+    os.mkfifo(journal)
+    (tmp_path / WORKSPACES / MIDDLE / JOURNAL).write_bytes(b"\0no event\n" * 100)
+    index(tmp_path)
+    assert [folder for folder, _, _ in passages(database_of(tmp_path), "quokka")] == [OLD]
+
+
+def test_several_programs_index_the_same_sessions_together(tmp_path: Path) -> None:
+    for day in range(1, 9):
+        recorded = Recorded(tmp_path, f"session_202603{day:02}_120000")
+        for number in range(30):
+            recorded.write_report(f"report{number}", f"Report {number} of day {day}. " * 60)
+    index(tmp_path, alone := tmp_path / WORKSPACES / "alone.db")
+    with ThreadPoolExecutor(4) as programs:
+        list(programs.map(index, [tmp_path] * 4))
+    assert passages(database_of(tmp_path)) == passages(alone)

@@ -1,0 +1,81 @@
+"""Programs that index the same folder: several at once, and such as are killed."""
+
+from __future__ import annotations
+
+import random
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.observers.knowledge.recorded import Recorded, database_of, passages
+
+KILLS = 6
+
+
+def start(base: Path) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "tests.observers.knowledge.indexer", str(base)],
+        cwd=Path(__file__).parents[3],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+@pytest.fixture
+def undisturbed(tmp_path: Path) -> list[tuple[str, str, str]]:
+    """Record sessions, and give the passages that one program indexes of them."""
+    for day in range(1, 5):
+        recorded = Recorded(tmp_path, f"session_202603{day:02}_120000")
+        for number in range(40):
+            words = " ".join(f"word{number * each % 997}" for each in range(400))
+            recorded.write_report(f"report{number}", f"Report {number} of day {day}.\n\n{words}")
+        recorded.answer(f"The reports of day {day} are written.")
+    _, errors = start(tmp_path).communicate()
+    assert not errors
+    found = passages(database_of(tmp_path))
+    for file in database_of(tmp_path).parent.glob("knowledge.db*"):
+        file.unlink()
+    return found
+
+
+def test_four_programs_at_once(tmp_path: Path, undisturbed: list[tuple[str, str, str]]) -> None:
+    programs = [start(tmp_path) for _ in range(4)]
+    for program in programs:
+        _, errors = program.communicate()
+        assert not errors
+        assert program.returncode == 0
+    assert len(undisturbed) > 4 * 40 * 2
+    assert passages(database_of(tmp_path)) == undisturbed
+
+
+def test_programs_that_are_killed(tmp_path: Path, undisturbed: list[tuple[str, str, str]]) -> None:
+    generator = random.Random(17)
+    for _ in range(KILLS):
+        program = start(tmp_path)
+        assert program.stdout is not None
+        program.stdout.readline()
+        time.sleep(generator.uniform(0, 0.05))
+        program.kill()
+        program.communicate()
+    _, errors = start(tmp_path).communicate()
+    assert not errors
+    assert passages(database_of(tmp_path)) == undisturbed
+
+
+def test_the_folder_disappears_while_it_is_indexed(
+    tmp_path: Path, undisturbed: list[tuple[str, str, str]]
+) -> None:
+    program = start(tmp_path)
+    assert program.stdout is not None
+    program.stdout.readline()
+    for folder in database_of(tmp_path).parent.glob("session_*"):
+        shutil.rmtree(folder)
+    _, errors = program.communicate()
+    assert not errors
+    found = {folder for folder, _, _ in passages(database_of(tmp_path))}
+    assert len(found) <= 1
