@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from core.events.codec import to_json
-from core.knowledge.records import Document
+from core.knowledge.records import Document, Trust
 from core.text import clean_line
 from core.toolkit.articles import decode_article
 from observers.knowledge.cleaning import (
@@ -44,12 +44,16 @@ _LONGEST_HEADING = 100
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SavedFile:
-    """A file as its event describes it; `path` is relative to the session's folder, `at` seconds since the epoch."""
+    """A file as its event describes it; `path` is relative to the session's folder, `at` seconds since the epoch.
+
+    `sha256` is the digest of what the observer saved; empty if it was changed afterwards, or somebody else wrote it.
+    """
 
     path: str
     kind: str
     at: float
     tool_use_id: str | None = None
+    sha256: str = ""
 
 
 def search_documents(file: SavedFile, source: str, cleaner: Cleaner) -> Iterator[Document]:
@@ -113,7 +117,9 @@ class _Found:
         )
 
 
-def page_documents(file: SavedFile, source: str, cleaner: Cleaner) -> Iterator[Document]:
+def page_documents(
+    file: SavedFile, source: str, cleaner: Cleaner, *, trust: Trust = "web"
+) -> Iterator[Document]:
     """Give the document of a page that was read: of an observer's JSON file, or of the crawler's Markdown."""
     if file.path.endswith(".md"):
         article = decode_article(source)
@@ -143,7 +149,7 @@ def page_documents(file: SavedFile, source: str, cleaner: Cleaner) -> Iterator[D
         text=text,
         context=_joined(cleaner.line(page.get("source")), address_words(url)),
         made_at=_made_at(page, file),
-        trust="web",
+        trust=trust,
         url=url,
         author=cleaner.line(page.get("author")),
         date=cleaner.line(page.get("date"), 40),

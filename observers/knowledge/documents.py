@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import hashlib
 import posixpath
 import re
 from collections.abc import Callable, Iterator
@@ -34,7 +35,6 @@ _HEAD = 8 << 10
 _MOST_CITES = 500
 _FORMATS: dict[str, Callable[[SavedFile, str, Cleaner], Iterator[Document]]] = {
     "search_results": search_documents,
-    "article": page_documents,
     "workbench_activity": workbench_documents,
     "upload": upload_documents,
 }
@@ -75,8 +75,9 @@ def documents_of(folder: Path, file: SavedFile, redactor: Redactor) -> Iterator[
     source = None if file.kind in _NAMED_ONLY or data is None else _decoded(data)
     if source is None:
         yield _named(file, cleaner)
-    elif _is_page(file.path):
-        yield from page_documents(file, source, cleaner)
+    elif file.kind == "article" or _is_page(file.path):
+        trust: Trust = "web" if _is_as_saved(folder, file) else "own"
+        yield from page_documents(file, source, cleaner, trust=trust)
     elif (read := _FORMATS.get(file.kind)) is not None:
         yield from read(file, source, cleaner)
     else:
@@ -114,6 +115,16 @@ def _read(folder: Path, file: SavedFile, redactor: Redactor) -> bytes | None:
         data = workspace.read_artifact(file.path, LARGEST + 1)
         return None if _is_binary(data[:_HEAD]) else data
     return None
+
+
+def _is_as_saved(folder: Path, file: SavedFile) -> bool:
+    """Whether a file has what the observer saved: an agent could put other addresses into it."""
+    workspace = Workspace(folder, folder)
+    try:
+        with workspace.root.opened(workspace.artifact_path(file.path)) as opened:
+            return hashlib.file_digest(opened, "sha256").hexdigest() == file.sha256
+    except (UniversalAgentError, OSError):
+        return False
 
 
 def _is_binary(head: bytes) -> bool:

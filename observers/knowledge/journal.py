@@ -172,7 +172,9 @@ def _files_of(event: Event) -> Iterator[SavedFile]:
     at = event.at.timestamp()
     match event:
         case ArtifactSaved():
-            yield SavedFile(path=event.path, kind=event.kind, at=at, tool_use_id=event.tool_use_id)
+            yield SavedFile(
+                path=event.path, kind=event.kind, at=at, tool_use_id=event.tool_use_id, sha256=event.sha256
+            )
         case ArtifactChanged():
             yield SavedFile(path=event.path, kind=event.kind, at=at)
         case FilesAttached():
