@@ -275,7 +275,10 @@ class _Batch:
 
 def _remove_documents(db: sqlite3.Connection, found: sqlite3.Cursor) -> None:
     """Remove the documents whose ids a query found, with their chunks; the index needs the texts that it was given."""
-    ids = (msgspec.json.encode([number for (number,) in found]).decode(),)
+    numbers = [number for (number,) in found]
+    if not numbers:
+        return
+    ids = (msgspec.json.encode(numbers).decode(),)
     db.execute(
         "INSERT INTO chunk_fts(chunk_fts, rowid, title, text, context)"
         " SELECT 'delete', passage.* FROM chunk JOIN passage ON passage.id = chunk.id"
