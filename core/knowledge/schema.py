@@ -9,6 +9,8 @@ VERSION = 1
 
 # The full-text index reads its texts through a view, so that the title of a document is stored once. It has no index of
 # prefixes, which would double its size and save little: most of such a query's time goes to ranking its many hits.
+# The id of a document is not used a second time: a program that still adds chunks to a document that another program
+# replaced gets an error.
 SCHEMA = """
 CREATE TABLE session(
     id INTEGER PRIMARY KEY,
@@ -47,7 +49,7 @@ CREATE TABLE body(
 ) STRICT;
 
 CREATE TABLE document(
-    id INTEGER PRIMARY KEY,
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
     kind TEXT NOT NULL,
     session INTEGER NOT NULL REFERENCES session ON DELETE CASCADE,
     call INTEGER REFERENCES call ON DELETE SET NULL,

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import fcntl
 import logging
 import os
 import stat
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -25,10 +27,14 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """What was stored: the calls whose results it is, and whether the journal has more to read."""
+    """What was stored: the calls whose results it is, and whether the journal has more to read.
+
+    If another program indexes the session at that moment, it is `busy`, and nothing was done.
+    """
 
     calls: frozenset[str] = frozenset()
     more: bool = False
+    busy: bool = False
 
 
 def index_piece(store: KnowledgeStore, folder: Path, redactor: Redactor) -> Piece:
@@ -39,17 +45,20 @@ def index_piece(store: KnowledgeStore, folder: Path, redactor: Redactor) -> Piec
         JournalError: the journal cannot be read.
     """
     key = folder_key(store.path, folder)
-    try:
-        piece = _index(store, folder, key, redactor)
-    except JournalError:
-        if _is_folder(folder):
-            raise
-        piece = Piece()
-    # It may have been deleted while it was read.
-    if not _is_folder(folder):
-        store.remove_session(key)
-        return Piece()
-    return piece
+    with _claimed(folder) as is_ours:
+        if not is_ours:
+            return Piece(busy=True)
+        try:
+            piece = _index(store, folder, key, redactor)
+        except JournalError:
+            if _is_folder(folder):
+                raise
+            piece = Piece()
+        # It may have been deleted while it was read.
+        if not _is_folder(folder):
+            store.remove_session(key)
+            return Piece()
+        return piece
 
 
 def catch_up(
@@ -57,7 +66,8 @@ def catch_up(
 ) -> Iterator[Piece]:
     """Index what is missing of the sessions below `base`, newest first, and remove those that are gone.
 
-    It ends when everything is there. The session `besides` is left to others.
+    It ends when everything is there, except for the sessions that other programs index at that moment. The session
+    `besides` is left out.
 
     Raises:
         KnowledgeError: the store cannot be written.
@@ -122,6 +132,32 @@ def _index(store: KnowledgeStore, folder: Path, key: str, redactor: Redactor) ->
     )
     # Another program was faster: the rest is read from where it ended.
     return Piece(frozenset(calls), batch.more) if stored else Piece(more=True)
+
+
+@contextmanager
+def _claimed(folder: Path) -> Iterator[bool]:
+    """Keep other programs from indexing a session meanwhile; gives False if one does."""
+    try:
+        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except OSError:
+        # What is wrong with it is found when it is read.
+        yield True
+        return
+    try:
+        yield _lock(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _lock(descriptor: int) -> bool:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError as error:
+        # Without locks the store sees that another program was faster.
+        _log.debug("a folder cannot be locked: %s", error)
+    return True
 
 
 def _is_folder(folder: Path) -> bool:

@@ -177,8 +177,8 @@ class KnowledgeFeed:
 
     def _index(self) -> None:
         piece = self._try(self._index_piece, self._index)
-        if piece is not None and piece.more:
-            self._schedule.plan(self._index, self._pace.pause)
+        if piece is not None and (piece.more or piece.busy):
+            self._schedule.plan(self._index, self._pace.wake if piece.busy else self._pace.pause)
 
     def _index_piece(self, store: KnowledgeStore) -> Piece:
         begun = time.monotonic()
@@ -197,7 +197,9 @@ class KnowledgeFeed:
         more = True
         while more and time.monotonic() < until:
             piece = self._try(self._index_piece)
-            more = piece is not None and piece.more
+            more = piece is not None and (piece.more or piece.busy)
+            if piece is not None and piece.busy:
+                time.sleep(self._pace.pause)
         self._report_before(time.monotonic())
 
     def _end(self, until: float) -> None:
