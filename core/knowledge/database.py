@@ -4,21 +4,48 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from core.errors import KnowledgeError
-from core.knowledge.schema import SCHEMA, VERSION
+from core.knowledge.database_file import (
+    identity,
+    is_on_network,
+    make_private,
+    opening,
+    protected_log,
+    set_aside,
+    sidecars,
+)
+from core.knowledge.problems import DAMAGED, KnowledgeDamaged, primary_code, reporting
+from core.knowledge.schema import APPLICATION, MIGRATIONS, SCHEMA, VERSION
 from core.knowledge.segments import indexed
 from core.settings.model import Settings
 from core.storage.workspace import WORKSPACES
+from core.text import clean_line
 
-__all__ = ["FILE", "database_path", "open_reader", "open_writer", "transaction"]
+__all__ = [
+    "FILE",
+    "close_writer",
+    "connect",
+    "database_path",
+    "open_reader",
+    "open_writer",
+    "remove_damaged",
+    "transaction",
+    "update_tables",
+]
 
 FILE = "knowledge.db"
 BUSY_SECONDS = 5.0
 """How long a statement waits for another program."""
+OLDEST = (3, 37, 0)
+"""The oldest version of SQLite that has what the tables need."""
+_PAGE = 8192
+"""Bytes of a page, in a file that is made: three or four passages fill a page of 4096 bytes badly."""
+_LARGEST_LOG = 16 << 20
+_CACHE_KIB = 16 << 10
 
 
 def database_path(settings: Settings) -> Path | None:
@@ -33,41 +60,76 @@ def database_path(settings: Settings) -> Path | None:
 
 
 def open_writer(path: Path) -> sqlite3.Connection:
-    """Open the file for writing, and make it if it is missing.
+    """Open the file for writing, and make it if it is missing; close it with `close_writer`.
 
     The connection may be used in any one thread at a time; it has no open transaction.
 
     Raises:
-        KnowledgeError: it cannot be opened.
+        KnowledgeDamaged: the file was damaged, and was set aside; the next call makes a new one.
+        KnowledgeError: it cannot be opened for writing.
     """
-    try:
+    _check_sqlite()
+    with reporting(path, "opened"):
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
-        os.close(os.open(path, flags, 0o600))
-        connection = _connect(path, "rw")
-        # Three or four passages fill a page of 4096 bytes badly; this has an effect on a file that is made.
-        connection.execute("PRAGMA page_size = 8192")
-        connection.execute("PRAGMA journal_mode = WAL")
-        connection.execute("PRAGMA synchronous = NORMAL")
-        connection.execute("PRAGMA foreign_keys = ON")
-        connection.execute("PRAGMA secure_delete = ON")
-        _make_tables(connection)
-    except (OSError, sqlite3.Error) as error:
-        raise KnowledgeError(f"the knowledge base {path} cannot be opened: {error}") from error
+        with opening(path):
+            make_private(path)
+            connection = connect(path, "rw")
+            try:
+                _check_version(connection, path, VERSION)
+                _configure(connection, path)
+                update_tables(connection, path)
+            except sqlite3.DatabaseError as error:
+                connection.close()
+                if primary_code(error) not in DAMAGED or not _is_ours(path, error):
+                    raise
+                raise _damaged(path, set_aside(path), error) from error
+            except BaseException:
+                connection.close()
+                raise
     return connection
 
 
+def close_writer(path: Path, connection: sqlite3.Connection, opened: tuple[int, int] | None) -> None:
+    """Close a connection of `open_writer`; `opened` is the identity of the file that it opened."""
+    with suppress(OSError, sqlite3.Error), opening(path):
+        if identity(path) == opened:
+            connection.close()
+        else:
+            with protected_log(path):
+                connection.close()
+    connection.close()
+
+
+def remove_damaged(
+    path: Path, connection: sqlite3.Connection, opened: tuple[int, int] | None, error: sqlite3.Error
+) -> KnowledgeError:
+    """Close a connection that met damage and set its file aside, unless another program did; returns what to raise."""
+    close_writer(path, connection, opened)
+    with reporting(path, "set aside"), opening(path):
+        if opened is None or identity(path) != opened:
+            return KnowledgeError(f"the knowledge base {_shown(path)} was damaged, and is made again")
+        return _damaged(path, set_aside(path), error)
+
+
 def open_reader(path: Path) -> sqlite3.Connection:
-    """Open the file for reading only.
+    """Open the file for reading only; also one of a later version, whose tables may differ.
 
     Raises:
         KnowledgeError: it is missing or cannot be opened.
     """
-    try:
-        connection = _connect(path, "ro")
-        connection.execute("SELECT 1 FROM session LIMIT 1")
-    except sqlite3.Error as error:
-        raise KnowledgeError(f"the knowledge base {path} cannot be opened: {error}") from error
+    _check_sqlite()
+    if identity(path) is None:
+        raise KnowledgeError(f"there is no knowledge base {_shown(path)}: it is made when a session runs")
+    with reporting(path, "opened"):
+        try:
+            connection = connect(path, "ro")
+            _check_tables(connection, path)
+        except sqlite3.OperationalError:
+            # Without a file for shared memory, which cannot be made here, only a file without a log can be read.
+            if os.access(path.parent, os.W_OK) or not _is_complete(path):
+                raise
+            connection = connect(path, "ro&immutable=1")
+            _check_tables(connection, path)
     return connection
 
 
@@ -77,14 +139,15 @@ def transaction(connection: sqlite3.Connection) -> Iterator[None]:
     connection.execute("BEGIN IMMEDIATE")
     try:
         yield
+        connection.execute("COMMIT")
     except BaseException:
         if connection.in_transaction:
             connection.execute("ROLLBACK")
         raise
-    connection.execute("COMMIT")
 
 
-def _connect(path: Path, mode: str) -> sqlite3.Connection:
+def connect(path: Path, mode: str) -> sqlite3.Connection:
+    """Open a connection as it is, in a mode of SQLite: `rw` or `ro`."""
     address = f"{path.absolute().as_uri()}?mode={mode}"
     connection = sqlite3.connect(
         address, uri=True, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
@@ -93,15 +156,119 @@ def _connect(path: Path, mode: str) -> sqlite3.Connection:
     return connection
 
 
-def _make_tables(connection: sqlite3.Connection) -> None:
-    def version() -> int:
-        return int(connection.execute("PRAGMA user_version").fetchone()[0])
+def update_tables(
+    connection: sqlite3.Connection,
+    path: Path,
+    version: int = VERSION,
+    migrations: Mapping[int, Sequence[str]] = MIGRATIONS,
+) -> None:
+    """Make the tables in an empty file, or bring those of an earlier version up to date, in one transaction.
 
-    if version():
+    Raises:
+        KnowledgeError: the file is not one of ours, of a later version, or of one that must be made again.
+        sqlite3.Error: the file cannot be read or written.
+    """
+    if _version(connection) == version and _application(connection) == APPLICATION:
         return
     with transaction(connection):
-        # Another program may have made them meanwhile.
-        if not version():
+        # Another program may have done it meanwhile.
+        found = _version(connection)
+        _check_version(connection, path, version)
+        if not found:
             for statement in filter(str.strip, SCHEMA.split(";\n")):
                 connection.execute(statement)
-            connection.execute(f"PRAGMA user_version = {VERSION}")
+            connection.execute(f"PRAGMA application_id = {APPLICATION}")
+            found = version
+        while found < version:
+            if found not in migrations:
+                raise KnowledgeError(
+                    f"the knowledge base {_shown(path)} is of an earlier version: run `ua-tui knowledge rebuild`"
+                )
+            for statement in migrations[found]:
+                connection.execute(statement)
+            found += 1
+        connection.execute(f"PRAGMA user_version = {version}")
+
+
+def _check_sqlite() -> None:
+    if sqlite3.sqlite_version_info < OLDEST:
+        needed = ".".join(map(str, OLDEST))
+        raise KnowledgeError(
+            f"SQLite {sqlite3.sqlite_version} is too old for the knowledge base, which needs {needed}: use a Python "
+            "with a later one, or set `knowledge = off`"
+        )
+
+
+def _configure(connection: sqlite3.Connection, path: Path) -> None:
+    connection.execute(f"PRAGMA page_size = {_PAGE}")
+    wanted = "DELETE" if is_on_network(path) else "WAL"
+    (mode,) = connection.execute(f"PRAGMA journal_mode = {wanted}").fetchone()
+    if mode != "wal" and wanted == "WAL":
+        (mode,) = connection.execute("PRAGMA journal_mode = DELETE").fetchone()
+    # Without a write-ahead log less would not be safe when the power fails.
+    connection.execute(f"PRAGMA synchronous = {'NORMAL' if mode == 'wal' else 'FULL'}")
+    connection.execute(f"PRAGMA journal_size_limit = {_LARGEST_LOG}")
+    connection.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
+    connection.execute("PRAGMA foreign_keys = ON")
+    connection.execute("PRAGMA secure_delete = ON")
+
+
+def _check_tables(connection: sqlite3.Connection, path: Path) -> None:
+    try:
+        _check_version(connection, path, None)
+        if not _version(connection):
+            raise KnowledgeError(
+                f"the knowledge base {_shown(path)} is empty: it is filled when a session runs"
+            )
+    except BaseException:
+        connection.close()
+        raise
+
+
+def _check_version(connection: sqlite3.Connection, path: Path, newest: int | None) -> None:
+    version, application = _version(connection), _application(connection)
+    is_empty = not connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+    if application != APPLICATION and not is_empty:
+        raise KnowledgeError(
+            f"{_shown(path)} is a database of another program: set `knowledge` to another path"
+        )
+    if newest is not None and version > newest:
+        raise KnowledgeError(
+            f"the knowledge base {_shown(path)} is of a later version of ua-tui (its tables are {version}, not "
+            f"{newest}): it can be searched but not changed; install that version, or set `knowledge` to another path"
+        )
+
+
+def _version(connection: sqlite3.Connection) -> int:
+    return int(connection.execute("PRAGMA user_version").fetchone()[0])
+
+
+def _application(connection: sqlite3.Connection) -> int:
+    return int(connection.execute("PRAGMA application_id").fetchone()[0])
+
+
+def _is_ours(path: Path, error: sqlite3.Error) -> bool:
+    """Whether a damaged file may be renamed: the path that a person chose may be that of a file of another kind."""
+    is_database = primary_code(error) != sqlite3.SQLITE_NOTADB
+    return is_database or path.name == FILE or any(map(os.path.lexists, sidecars(path)[:2]))
+
+
+def _is_complete(path: Path) -> bool:
+    """Whether there is no log with changes that are not in the file."""
+    for log in (sidecars(path)[0], sidecars(path)[2]):
+        with suppress(FileNotFoundError):
+            if os.lstat(log).st_size:
+                return False
+    return True
+
+
+def _damaged(path: Path, aside: Path, error: sqlite3.Error) -> KnowledgeDamaged:
+    return KnowledgeDamaged(
+        f"the knowledge base {_shown(path)} was damaged ({error}): it was set aside as {aside.name}, and is made again "
+        "from the sessions",
+        aside,
+    )
+
+
+def _shown(path: Path) -> str:
+    return clean_line(str(path), 700)

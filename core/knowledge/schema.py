@@ -2,16 +2,30 @@
 
 from __future__ import annotations
 
-__all__ = ["SCHEMA", "VERSION"]
+from collections.abc import Mapping, Sequence
 
+from core.knowledge.segments import UNSPACED
+
+__all__ = ["APPLICATION", "MIGRATIONS", "SCHEMA", "VERSION"]
+
+APPLICATION = 0x75614B42
+"""The `application_id` of the file, which tells it from databases of other programs: "uaKB"."""
 VERSION = 1
 """The version of the tables, in `user_version`; a file of a later one is opened read-only."""
+MIGRATIONS: Mapping[int, Sequence[str]] = {}
+"""The statements that make of a version the next one; a version that is not here is made again from the sessions."""
+
+
+def _indexed(column: str) -> str:
+    return f"iif({column} GLOB '*[{UNSPACED}]*', indexed({column}), {column})"
+
 
 # The full-text index reads its texts through a view, so that the title of a document is stored once. It has no index of
 # prefixes, which would double its size and save little: most of such a query's time goes to ranking its many hits.
 # The id of a document is not used a second time: a program that still adds chunks to a document that another program
 # replaced gets an error.
-SCHEMA = """
+# Only texts with characters that are words call the function: the others are indexed without Python.
+SCHEMA = f"""
 CREATE TABLE session(
     id INTEGER PRIMARY KEY,
     folder TEXT NOT NULL UNIQUE,
@@ -88,8 +102,8 @@ CREATE TABLE citation(
 CREATE INDEX citation_of_source ON citation(source);
 
 CREATE VIEW passage AS
-    SELECT chunk.id AS id, indexed(document.title) AS title, indexed(chunk.text) AS text,
-        indexed(document.context) AS context
+    SELECT chunk.id AS id, {_indexed("document.title")} AS title, {_indexed("chunk.text")} AS text,
+        {_indexed("document.context")} AS context
     FROM chunk JOIN document ON document.id = chunk.document;
 
 CREATE VIRTUAL TABLE chunk_fts USING fts5(
@@ -97,4 +111,4 @@ CREATE VIRTUAL TABLE chunk_fts USING fts5(
     tokenize='porter unicode61 remove_diacritics 2'
 );
 CREATE VIRTUAL TABLE chunk_terms USING fts5vocab(chunk_fts, row);
-"""
+"""  # noqa: S608 -- made of constants

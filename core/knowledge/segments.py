@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["indexed"]
+__all__ = ["UNSPACED", "indexed"]
 
-_UNSPACED = re.compile(r"[぀-ヿ㐀-䶿一-鿿]")
+UNSPACED = "぀-ヿ㐀-䶿一-鿿"
+"""The characters that are words, as ranges. When they change, the index of existing files must be made again."""
+
+_UNSPACED = re.compile(f"[{UNSPACED}]")
 
 
 def indexed(text: str) -> str:

@@ -6,9 +6,12 @@ is still where it began to read; otherwise another program was faster, and it re
 
 from __future__ import annotations
 
+import logging
 import sqlite3
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 from urllib.parse import urlsplit
@@ -16,28 +19,53 @@ from urllib.parse import urlsplit
 import msgspec
 
 from core.errors import KnowledgeError
-from core.knowledge.chunks import split_chunks
-from core.knowledge.database import open_writer, transaction
+from core.knowledge.chunks import count_words, split_chunks
+from core.knowledge.database import close_writer, open_writer, remove_damaged, transaction
+from core.knowledge.database_file import identity
+from core.knowledge.erasing import erase, remove_some, scrub
 from core.knowledge.fingerprints import body_hash, simhash
+from core.knowledge.forgotten import Entry, ForgottenList, Traces, traces_of
+from core.knowledge.problems import DAMAGED, explain, primary_code
 from core.knowledge.records import Call, Chunk, Cursor, Document, Facts
-from core.knowledge.segments import indexed
 from core.net.urls import canonical_url
 
 __all__ = ["KnowledgeStore"]
 
-BATCH_SECONDS = 0.2
-"""The longest time that a transaction keeps other programs from writing."""
+BATCH_SECONDS = 0.15
+"""After this time a transaction ends as soon as it can: other programs shall wait for at most 0.2 s."""
+_GROUP = 200_000
+"""Characters of the documents that are prepared and stored together."""
+_ROWS = 200
+"""Chunks that are stored by one statement, during which other threads run."""
+_PAUSE_SECONDS = 0.005
+"""Between two transactions of one document, so that other programs can begin one."""
+
+_log = logging.getLogger(__name__)
+
+Row = tuple[int, int, int, int, str]
+"""A row of the table `chunk`: its document, its start and end, its fingerprint, and its text."""
 
 
 class KnowledgeStore:
     """The one writer of a program; all methods block, so call them in a thread, one at a time.
 
-    Every method raises `KnowledgeError` if the file cannot be read or written.
+    What is on the list of what was forgotten, that of `forgotten` or the one beside the file, is not stored.
+
+    Every method raises `KnowledgeError` if the file cannot be read or written. If it is `KnowledgeDamaged`, the file
+    was set aside: close the store, and open it again, which makes a new file.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, forgotten: ForgottenList | None = None) -> None:
         self.path = path
+        self._forgotten = ForgottenList(path) if forgotten is None else forgotten
         self._db = open_writer(path)
+        self._identity = identity(path)
+        try:
+            self._forgotten.refresh()
+            self.finish_forgetting()
+        except BaseException:
+            self.close()
+            raise
 
     def __enter__(self) -> Self:
         return self
@@ -47,7 +75,7 @@ class KnowledgeStore:
 
     def close(self) -> None:
         """Close the file."""
-        self._db.close()
+        close_writer(self.path, self._db, self._identity)
 
     def cursors(self) -> dict[str, Cursor]:
         """The sessions by their folders, and how far the journal of each was read."""
@@ -86,7 +114,8 @@ class KnowledgeStore:
         """Store what was read from a session's journal between two cursors.
 
         It may take several transactions; the cursor moves with the last one, and what a killed program stored before
-        is replaced by the next try.
+        is replaced by the next try. Documents are asked for outside of transactions. Of a forgotten session only the
+        cursor is stored.
 
         Args:
             folder: the session's folder, relative to that of the sessions or absolute.
@@ -101,197 +130,335 @@ class KnowledgeStore:
             Whether it was stored; False if another program moved the cursor.
         """
         with self._reporting("written"):
-            batch = _Batch(self._db, folder, before)
+            batch = _Batch(self._db, self._forgotten, self._check_file, folder, before)
+            groups = _groups(folder, documents)
+            group: list[_Prepared] | None = next(groups, [])
+            is_first = True
             try:
-                with batch:
-                    if facts is not None:
-                        batch.put_facts(facts)
-                    for call in calls:
-                        batch.put_call(call)
-                    for path in replaced:
-                        batch.remove_file(path)
-                    for document in documents:
-                        batch.put_document(document)
-                    batch.move_cursor(after)
+                while group is not None:
+                    following = next(groups, None)
+                    with batch:
+                        if is_first:
+                            batch.start(facts, calls, replaced)
+                        batch.put(group)
+                        if following is None:
+                            batch.move_cursor(after)
+                    group, is_first = following, False
             except _Overtaken:
                 return False
         return True
 
     def remove_session(self, folder: str) -> None:
-        """Remove everything of a session."""
-        with self._reporting("written"), transaction(self._db):
-            row = self._db.execute("SELECT id FROM session WHERE folder = ?", (folder,)).fetchone()
-            if row is not None:
-                _remove_documents(
-                    self._db, self._db.execute("SELECT id FROM document WHERE session = ?", row)
-                )
-                self._db.execute("DELETE FROM session WHERE id = ?", row)
-                _remove_orphans(self._db)
+        """Remove everything of a session; a program that is killed meanwhile leaves it to be indexed again."""
+        condition = "session IN (SELECT id FROM session WHERE folder = ?)"
+        with self._reporting("written"):
+            self._check_file()
+            with transaction(self._db):
+                self._db.execute("UPDATE session SET seq = 0, place = 0 WHERE folder = ?", (folder,))
+            is_left = True
+            while is_left:
+                erase(self._db, condition, (folder,))
+                with transaction(self._db):
+                    # Another program may have added something meanwhile.
+                    is_left = remove_some(self._db, condition, (folder,))
+                    if not is_left:
+                        self._db.execute("DELETE FROM session WHERE folder = ?", (folder,))
 
-    def _reporting(self, action: str) -> _Reporting:
-        return _Reporting(self.path, action)
+    def forget(self, entry: Entry) -> bool:
+        """Put something on the list of what was forgotten, and remove it; returns whether no byte of it is left."""
+        self._forgotten.append(entry)
+        return self.finish_forgetting()
+
+    def finish_forgetting(self) -> bool:
+        """Remove what is on the list of what was forgotten and may be in the file; returns whether no byte is left."""
+        self._forgotten.refresh()
+        pending = self._forgotten.pending
+        if not pending:
+            return True
+        with self._reporting("written"):
+            self._check_file()
+            found = self._forgotten_documents()
+            for at in range(0, len(found), 500):
+                ids = _json(found[at : at + 500])
+                erase(self._db, "id IN (SELECT value FROM json_each(?))", (ids,))
+            self._remove_forgotten_names()
+            if not scrub(self._db):
+                return False
+        for entry in pending:
+            self._forgotten.append(Entry(id=entry.id, done=True))
+        return True
+
+    def _forgotten_documents(self) -> list[int]:
+        rows = self._db.execute(
+            "SELECT document.id, session.folder, document.path, document.part, coalesce(source.url, ''), body.hash"
+            " FROM document JOIN session ON session.id = document.session JOIN body ON body.id = document.body"
+            " LEFT JOIN source ON source.id = document.source"
+        )
+        return [
+            number
+            for number, folder, path, part, url, digest in rows
+            if self._forgotten.has(traces_of(folder, path, part, url, digest))
+        ]
+
+    def _remove_forgotten_names(self) -> None:
+        """Remove the titles and calls of forgotten sessions, and forgotten addresses to which reports link."""
+        sessions = [
+            number
+            for number, folder in self._db.execute("SELECT id, folder FROM session").fetchall()
+            if self._forgotten.has_session(folder)
+        ]
+        sources = [
+            number
+            for number, url in self._db.execute("SELECT id, url FROM source").fetchall()
+            if self._forgotten.has_source(url)
+        ]
+        with transaction(self._db):
+            self._db.execute(
+                "UPDATE session SET title = '', started = NULL WHERE id IN (SELECT value FROM json_each(?))",
+                (_json(sessions),),
+            )
+            for statement, ids in (
+                ("DELETE FROM call WHERE session IN (SELECT value FROM json_each(?))", sessions),
+                ("DELETE FROM citation WHERE source IN (SELECT value FROM json_each(?))", sources),
+                ("DELETE FROM source WHERE id IN (SELECT value FROM json_each(?))", sources),
+            ):
+                self._db.execute(statement, (_json(ids),))
+
+    def _check_file(self) -> None:
+        """Check that the open file is still the one of its name, within a transaction or before."""
+        if identity(self.path) != self._identity:
+            raise KnowledgeError(f"the knowledge base {self.path} was replaced by another program")
+
+    @contextmanager
+    def _reporting(self, action: str) -> Iterator[None]:
+        try:
+            yield
+        except (OSError, sqlite3.Error) as error:
+            if isinstance(error, sqlite3.Error) and primary_code(error) in DAMAGED:
+                raise remove_damaged(self.path, self._db, self._identity, error) from error
+            raise explain(self.path, action, error) from error
 
 
 class _Overtaken(Exception):
     """Another program moved the cursor of the session, or removed it."""
 
 
-class _Reporting:
-    """Turns errors of the database into those of the project."""
+@dataclass(frozen=True, slots=True)
+class _Prepared:
+    """A document with everything that can be computed before it is stored."""
 
-    def __init__(self, path: Path, action: str) -> None:
-        self._path = path
-        self._action = action
+    document: Document
+    digest: bytes
+    words: int
+    traces: Traces
+    chunks: list[tuple[int, int, int, str]]
 
-    def __enter__(self) -> None:
-        return None
 
-    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
-        if isinstance(error, sqlite3.Error):
-            raise KnowledgeError(
-                f"the knowledge base {self._path} cannot be {self._action}: {error}"
-            ) from error
+def _groups(folder: str, documents: Iterable[Document]) -> Iterator[list[_Prepared]]:
+    """Prepare documents, and give those together that are stored in one transaction."""
+    group: list[_Prepared] = []
+    size = 0
+    for document in documents:
+        prepared = _prepare(folder, document)
+        group.append(prepared)
+        size += len(document.text) + 500
+        if size > _GROUP:
+            yield group
+            group, size = [], 0
+    if group:
+        yield group
+
+
+def _prepare(folder: str, document: Document) -> _Prepared:
+    # A document without a text is found by its title.
+    chunks = [*split_chunks(document.text)] or [Chunk(0, 0, "")]
+    digest = body_hash(document.text)
+    return _Prepared(
+        document,
+        digest,
+        count_words(document.text),
+        traces_of(folder, document.path, document.part, document.url, digest),
+        [(chunk.start, chunk.end, simhash(chunk.text), _storable(chunk.text)) for chunk in chunks],
+    )
 
 
 class _Batch:
-    """Everything of one `apply`, in transactions that take at most `BATCH_SECONDS` each."""
+    """Everything of one `apply`, in transactions that end after `BATCH_SECONDS`; each `with` is at least one."""
 
-    def __init__(self, db: sqlite3.Connection, folder: str, before: Cursor) -> None:
+    def __init__(
+        self,
+        db: sqlite3.Connection,
+        forgotten: ForgottenList,
+        check_file: Callable[[], None],
+        folder: str,
+        before: Cursor,
+    ) -> None:
         self._db = db
+        self._forgotten = forgotten
+        self._check_file = check_file
         self._folder = folder
         self._before = before
-        self.session = 0
+        self._session = 0
+        self._is_forgotten = False
         self._begun = 0.0
 
     def __enter__(self) -> None:
-        self._begin()
-
-    def __exit__(self, kind: type[BaseException] | None, *_error: object) -> None:
-        if kind is None:
-            self._db.execute("COMMIT")
-        elif self._db.in_transaction:
-            self._db.execute("ROLLBACK")
-
-    def put_facts(self, facts: Facts) -> None:
-        self._db.execute(
-            "UPDATE session SET started = ?, title = ?, state = ?, demo = ? WHERE id = ?",
-            (facts.started, facts.title, facts.state, facts.demo, self.session),
-        )
-
-    def put_call(self, call: Call) -> None:
-        self._db.execute(
-            "INSERT INTO call(session, tool_use_id, parent, tool, slug, started, ms, status)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
-            " ON CONFLICT(session, tool_use_id) DO UPDATE SET ms = excluded.ms, status = excluded.status",
-            (self.session, call.tool_use_id, call.parent, call.tool, call.slug, call.started, call.ms,
-             call.status),
-        )  # fmt: skip
-
-    def put_document(self, document: Document) -> None:
-        db = self._db
-        _remove_documents(
-            db,
-            db.execute(
-                "SELECT id FROM document WHERE session = ? AND path = ? AND part = ?",
-                (self.session, document.path, document.part),
-            ),
-        )
-        number = db.execute(
-            "INSERT INTO document(kind, session, call, source, body, path, part, title, context, author, date,"
-            " made_at, trust, partial) VALUES (?, ?, (SELECT id FROM call WHERE session = ? AND tool_use_id = ?),"
-            " ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            (document.kind, self.session, self.session, document.tool_use_id, self._source(document.url),
-             self._body(document.text), document.path, document.part, document.title, document.context,
-             document.author, document.date, document.made_at, document.trust, document.partial),
-        ).lastrowid  # fmt: skip
-        for url in document.cites:
-            db.execute(
-                "INSERT OR IGNORE INTO citation(document, source) VALUES (?, ?)",
-                (number, self._source(url)),
-            )
-        title, context = indexed(document.title), indexed(document.context)
-        # A document without a text is found by its title.
-        for chunk in [*split_chunks(document.text)] or [Chunk(0, 0, "")]:
-            if time.monotonic() - self._begun > BATCH_SECONDS:
-                db.execute("COMMIT")
-                self._begin()
-            try:
-                rowid = db.execute(
-                    'INSERT INTO chunk(document, start, "end", simhash, text) VALUES (?, ?, ?, ?, ?)',
-                    (number, chunk.start, chunk.end, simhash(chunk.text), chunk.text),
-                ).lastrowid
-            except sqlite3.IntegrityError as error:
-                # Between two transactions another program replaced the document.
-                raise _Overtaken from error
-            db.execute(
-                "INSERT INTO chunk_fts(rowid, title, text, context) VALUES (?, ?, ?, ?)",
-                (rowid, title, indexed(chunk.text), context),
-            )
-
-    def move_cursor(self, after: Cursor) -> None:
-        self._db.execute(
-            "UPDATE session SET seq = ?, place = ? WHERE id = ?", (after.seq, after.place, self.session)
-        )
-
-    def remove_file(self, path: str) -> None:
-        found = self._db.execute(
-            "SELECT id FROM document WHERE session = ? AND path = ?", (self.session, path)
-        )
-        _remove_documents(self._db, found)
-
-    def _begin(self) -> None:
         self._db.execute("BEGIN IMMEDIATE")
         self._begun = time.monotonic()
         try:
-            self.session = self._find_session()
+            self._check_file()
+            # Whoever forgets something adds it to the list first, and removes it in a transaction.
+            self._forgotten.refresh()
+            self._is_forgotten = self._forgotten.has_session(self._folder)
+            self._session = self._find_session()
         except BaseException:
             self._db.execute("ROLLBACK")
             raise
+
+    def __exit__(self, kind: type[BaseException] | None, *_error: object) -> None:
+        try:
+            if kind is None:
+                self._db.execute("COMMIT")
+        finally:
+            if self._db.in_transaction:
+                self._db.execute("ROLLBACK")
+
+    def start(self, facts: Facts | None, calls: Sequence[Call], replaced: Iterable[str]) -> None:
+        """Store what is known of the session and of calls, and remove the documents of files."""
+        if self._is_forgotten:
+            return
+        if facts is not None:
+            self._db.execute(
+                "UPDATE session SET started = ?, title = ?, state = ?, demo = ? WHERE id = ?",
+                (facts.started, _storable(facts.title), facts.state, facts.demo, self._session),
+            )
+        for call in calls:
+            self._put_call(call)
+        for path in replaced:
+            self._remove("session = ? AND path = ?", (self._session, _storable(path)))
+
+    def put(self, group: Sequence[_Prepared]) -> None:
+        """Store documents; those that are there already are replaced, and forgotten ones skipped."""
+        rows: list[Row] = []
+        for prepared in group:
+            if self._is_forgotten or self._forgotten.has(prepared.traces):
+                continue
+            number = self._put_document(prepared)
+            for chunk in prepared.chunks:
+                rows.append((number, *chunk))
+                if len(rows) >= _ROWS:
+                    self._put_chunks(rows)
+                    rows.clear()
+                    self._breathe()
+        self._put_chunks(rows)
+
+    def move_cursor(self, after: Cursor) -> None:
+        """Store how far the journal was read."""
+        self._db.execute(
+            "UPDATE session SET seq = ?, place = ? WHERE id = ?", (after.seq, after.place, self._session)
+        )
+
+    def _breathe(self) -> None:
+        """Let other programs write, if they have waited."""
+        if time.monotonic() - self._begun > BATCH_SECONDS:
+            self.__exit__(None)
+            time.sleep(_PAUSE_SECONDS)
+            self.__enter__()
 
     def _find_session(self) -> int:
         row = self._db.execute(
             "SELECT id, seq, place FROM session WHERE folder = ?", (self._folder,)
         ).fetchone()
-        if row is None and self._before == Cursor():
+        if row is None and self._before == Cursor() and not self._session:
             return self._db.execute("INSERT INTO session(folder) VALUES (?)", (self._folder,)).lastrowid or 0
         if row is None or Cursor(row[1], row[2]) != self._before:
             raise _Overtaken
         return int(row[0])
 
-    def _body(self, text: str) -> int:
-        digest = body_hash(text)
-        self._db.execute("INSERT OR IGNORE INTO body(hash, words) VALUES (?, ?)", (digest, len(text.split())))
-        return int(self._db.execute("SELECT id FROM body WHERE hash = ?", (digest,)).fetchone()[0])
+    def _put_call(self, call: Call) -> None:
+        self._db.execute(
+            "INSERT INTO call(session, tool_use_id, parent, tool, slug, started, ms, status)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+            " ON CONFLICT(session, tool_use_id) DO UPDATE SET ms = excluded.ms, status = excluded.status",
+            (self._session, call.tool_use_id, call.parent, call.tool, call.slug, call.started, call.ms,
+             call.status),
+        )  # fmt: skip
+
+    def _put_document(self, prepared: _Prepared) -> int:
+        document = prepared.document
+        path = _storable(document.path)
+        self._remove(
+            "session = ? AND path = ? AND part = ?",
+            (self._session, path, document.part),
+        )
+        number = self._db.execute(
+            "INSERT INTO document(kind, session, call, source, body, path, part, title, context, author, date,"
+            " made_at, trust, partial) VALUES (?, ?, (SELECT id FROM call WHERE session = ? AND tool_use_id = ?),"
+            " ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (document.kind, self._session, self._session, document.tool_use_id, self._source(document.url),
+             self._body(prepared), path, document.part, _storable(document.title), _storable(document.context),
+             _storable(document.author), _storable(document.date), document.made_at, document.trust,
+             document.partial),
+        ).lastrowid  # fmt: skip
+        assert number is not None
+        for url in document.cites:
+            source = self._source(url)
+            if source is not None:
+                self._db.execute(
+                    "INSERT OR IGNORE INTO citation(document, source) VALUES (?, ?)", (number, source)
+                )
+        return number
+
+    def _put_chunks(self, rows: Sequence[Row]) -> None:
+        if not rows:
+            return
+        (last,) = self._db.execute("SELECT coalesce(max(id), 0) FROM chunk").fetchone()
+        try:
+            # One statement for all: between two, this thread would wait for others that run.
+            self._db.execute(
+                """INSERT INTO chunk(document, start, "end", simhash, text)
+                SELECT json_extract(value, '$[0]'), json_extract(value, '$[1]'), json_extract(value, '$[2]'),
+                    json_extract(value, '$[3]'), json_extract(value, '$[4]') FROM json_each(?)""",
+                (_json(rows),),
+            )
+        except sqlite3.IntegrityError as error:
+            # Between two transactions another program replaced the document.
+            raise _Overtaken from error
+        self._db.execute(
+            "INSERT INTO chunk_fts(rowid, title, text, context) SELECT * FROM passage WHERE id > ?", (last,)
+        )
+
+    def _remove(self, condition: str, values: Sequence[object]) -> None:
+        while remove_some(self._db, condition, values):
+            self._breathe()
+
+    def _body(self, prepared: _Prepared) -> int:
+        self._db.execute(
+            "INSERT OR IGNORE INTO body(hash, words) VALUES (?, ?)", (prepared.digest, prepared.words)
+        )
+        found = self._db.execute("SELECT id FROM body WHERE hash = ?", (prepared.digest,))
+        return int(found.fetchone()[0])
 
     def _source(self, url: str) -> int | None:
-        if not url:
+        """The number of an address; None for none, and for a forgotten one."""
+        if not url or self._forgotten.has_source(url):
             return None
-        key = canonical_url(url)
-        self._db.execute(
-            "INSERT OR IGNORE INTO source(url, site) VALUES (?, ?)", (key, urlsplit(key).hostname or "")
-        )
+        key = _storable(canonical_url(url))
+        self._db.execute("INSERT OR IGNORE INTO source(url, site) VALUES (?, ?)", (key, _host(key)))
         return int(self._db.execute("SELECT id FROM source WHERE url = ?", (key,)).fetchone()[0])
 
 
-def _remove_documents(db: sqlite3.Connection, found: sqlite3.Cursor) -> None:
-    """Remove the documents whose ids a query found, with their chunks; the index needs the texts that it was given."""
-    numbers = [number for (number,) in found]
-    if not numbers:
-        return
-    ids = (msgspec.json.encode(numbers).decode(),)
-    db.execute(
-        "INSERT INTO chunk_fts(chunk_fts, rowid, title, text, context)"
-        " SELECT 'delete', passage.* FROM chunk JOIN passage ON passage.id = chunk.id"
-        " WHERE chunk.document IN (SELECT value FROM json_each(?))",
-        ids,
-    )
-    db.execute("DELETE FROM document WHERE id IN (SELECT value FROM json_each(?))", ids)
+def _host(url: str) -> str:
+    try:
+        return urlsplit(url).hostname or ""
+    except ValueError:
+        return ""
 
 
-def _remove_orphans(db: sqlite3.Connection) -> None:
-    """Remove texts and sources that no document has any more."""
-    db.execute("DELETE FROM body WHERE id NOT IN (SELECT body FROM document)")
-    db.execute(
-        "DELETE FROM source WHERE id NOT IN (SELECT source FROM document WHERE source IS NOT NULL)"
-        " AND id NOT IN (SELECT source FROM citation)"
-    )
+def _storable(text: str) -> str:
+    """A text as the database can hold it; its length does not change."""
+    return text.encode("utf-8", "replace").decode().replace("\0", "?")
+
+
+def _json(value: Sequence[object]) -> str:
+    return msgspec.json.encode(value).decode()
