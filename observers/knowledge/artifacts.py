@@ -5,19 +5,20 @@ Each function is given the text of a file; a wrong format gives fewer documents,
 
 from __future__ import annotations
 
-import posixpath
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 from core.events.codec import to_json
 from core.knowledge.records import Document, Trust
-from core.text import clean_line
 from core.toolkit.articles import decode_article
 from observers.knowledge.cleaning import (
     LONGEST_TEXT,
     Cleaner,
     address_words,
+    clean_text,
+    clean_title,
     heading_of,
     seconds_of,
     texts_in,
@@ -37,9 +38,14 @@ __all__ = [
 ANSWER_PART, PANEL_PART = 0, -1
 """The parts of a file of search results that are no rows; the rows are numbered from 1."""
 
+_ROW_FIELDS = ("url", "title", "source", "date", "snippet", "extra")
+_PAGE_FIELDS = ("url", "title", "author", "source", "date", "timestamp", "tool_use_id", "content")
 _DAY = 86_400.0
 _LONGEST_ROW = 20_000
 _LONGEST_HEADING = 100
+_LONGEST_DATE = 40
+_ROWS = 50
+_MOST_UPLOADS = 1_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,46 +64,47 @@ class SavedFile:
 
 def search_documents(file: SavedFile, source: str, cleaner: Cleaner) -> Iterator[Document]:
     """Give a document for each row of search results, one for the provider's answer, and one for its panel."""
-    members, rows = read_object(source, "results")
+    members, items = read_object(source, "results")
     top = cleaner.value(members)
-    query = cleaner.line(top.get("query"))
-    found = _Found(cleaner, file, top, query)
-    answer = top.get("answer")
-    if isinstance(answer, str) and answer.strip():
-        yield found.document(ANSWER_PART, title=query, text=answer)
-    if isinstance(panel := members.get("knowledge_panel"), dict):
-        yield from found.row(PANEL_PART, panel)
-    for part, row in enumerate(rows, start=1):
-        if isinstance(row, dict):
-            yield from found.row(part, row)
+    found = _Found(cleaner, file, top)
+    answer = clean_text(top.get("answer"))
+    if answer:
+        yield found.document(ANSWER_PART, title=found.query, text=answer)
+    yield from found.rows(PANEL_PART, [members.get("knowledge_panel")])
+    part = 1
+    # Masking many rows together is faster than one by one.
+    while rows := list(islice(items, _ROWS)):
+        yield from found.rows(part, rows)
+        part += len(rows)
 
 
 class _Found:
     """What all rows of a file have in common."""
 
-    def __init__(self, cleaner: Cleaner, file: SavedFile, top: dict[str, Any], query: str) -> None:
+    def __init__(self, cleaner: Cleaner, file: SavedFile, top: dict[str, Any]) -> None:
         self._cleaner = cleaner
         self._file = file
-        self._query = query
-        self._tool_use_id = _call_of(top, file, cleaner)
+        self._tool_use_id = _call_of(top, file)
         self._made_at = _made_at(top, file)
+        self.query = clean_title(top.get("query"))
 
-    def row(self, part: int, raw: dict[str, Any]) -> Iterator[Document]:
-        row = self._cleaner.value(raw)
-        url = self._cleaner.address(raw.get("url"))
-        title = self._cleaner.line(row.get("title"))
+    def rows(self, first: int, rows: list[Any]) -> Iterator[Document]:
         # The text of the page is a document of its own, once it was read.
-        texts = [row.get("snippet"), *texts_in(row.get("extra"))]
-        text = "\n\n".join(dict.fromkeys(text for text in texts if isinstance(text, str) and text.strip()))
-        if title or text.strip():
-            yield self.document(
-                part,
-                title=title or clean_line(heading_of(text), _LONGEST_HEADING),
-                text=text[:_LONGEST_ROW],
-                url=url,
-                source=self._cleaner.line(row.get("source")),
-                date=self._cleaner.line(row.get("date"), 40),
-            )
+        rows = [_only(row, _ROW_FIELDS) for row in rows]
+        for part, (raw, row) in enumerate(zip(rows, self._cleaner.value(rows), strict=True), start=first):
+            url = self._cleaner.address(raw.get("url"), row.get("url"))
+            texts = [clean_text(row.get("snippet")), *map(clean_text, texts_in(row.get("extra")))]
+            text = "\n\n".join(filter(None, dict.fromkeys(texts)))
+            title = clean_title(row.get("title")) or clean_title(heading_of(text), _LONGEST_HEADING)
+            if title:
+                yield self.document(
+                    part,
+                    title=title,
+                    text=text[:_LONGEST_ROW],
+                    url=url,
+                    source=clean_title(row.get("source")),
+                    date=clean_title(row.get("date"), _LONGEST_DATE),
+                )
 
     def document(
         self, part: int, *, title: str, text: str, url: str = "", source: str = "", date: str = ""
@@ -107,8 +114,8 @@ class _Found:
             path=self._file.path,
             part=part,
             title=title,
-            text=self._cleaner.text(text),
-            context=_joined(self._query, source, address_words(url)),
+            text=text,
+            context=_joined(self.query, source, address_words(url)),
             made_at=self._made_at,
             trust="web",
             url=url,
@@ -121,84 +128,87 @@ def page_documents(
     file: SavedFile, source: str, cleaner: Cleaner, *, trust: Trust = "web"
 ) -> Iterator[Document]:
     """Give the document of a page that was read: of an observer's JSON file, or of the crawler's Markdown."""
-    if file.path.endswith(".md"):
-        article = decode_article(source)
-        if article is None:
-            return
-        page: dict[str, Any] = {
-            "url": article.url,
-            "title": article.title,
-            "author": article.author,
-            "source": article.site,
-            "date": article.date,
-            "timestamp": article.fetched_at,
-            "content": article.text,
-        }
-    else:
-        page, _ = read_object(source)
-    raw = page.get("content")
-    text = cleaner.text(raw) if isinstance(raw, str) else ""
-    url = cleaner.address(page.get("url"))
-    title = cleaner.line(page.get("title")) or heading_of(text)
-    if not text and not title:
+    raw = _crawled(source) if file.path.endswith(".md") else read_object(source)[0]
+    page = cleaner.value(_only(raw, _PAGE_FIELDS))
+    text = clean_text(page.get("content"))
+    title = clean_title(page.get("title")) or heading_of(text)
+    if not title:
         return
+    url = cleaner.address(raw.get("url"), page.get("url"))
     yield Document(
         kind="article",
         path=file.path,
         title=title,
         text=text,
-        context=_joined(cleaner.line(page.get("source")), address_words(url)),
+        context=_joined(clean_title(page.get("source")), address_words(url)),
         made_at=_made_at(page, file),
         trust=trust,
         url=url,
-        author=cleaner.line(page.get("author")),
-        date=cleaner.line(page.get("date"), 40),
-        tool_use_id=_call_of(page, file, cleaner),
-        partial=isinstance(raw, str) and len(raw) > LONGEST_TEXT,
+        author=clean_title(page.get("author")),
+        date=clean_title(page.get("date"), _LONGEST_DATE),
+        tool_use_id=_call_of(page, file),
+        partial=len(str(page.get("content"))) > LONGEST_TEXT,
     )
+
+
+def _crawled(source: str) -> dict[str, Any]:
+    """The page in a file of the crawler, in the form of an observer's file."""
+    article = decode_article(source)
+    if article is None:
+        return {}
+    return {
+        "url": article.url,
+        "title": article.title,
+        "author": article.author,
+        "source": article.site,
+        "date": article.date,
+        "timestamp": article.fetched_at,
+        "content": article.text,
+    }
 
 
 def workbench_documents(file: SavedFile, source: str, cleaner: Cleaner) -> Iterator[Document]:
     """Give the document of a run in the remote sandbox: its code and what it returned."""
-    members, _ = read_object(source)
-    run = cleaner.value(members)
-    given, output = run.get("input"), run.get("output")
-    given = given if isinstance(given, dict) else {}
-    output = output if isinstance(output, dict) else {}
+    run = cleaner.value(read_object(source)[0])
+    given, output = (each if isinstance(each, dict) else {} for each in map(run.get, ("input", "output")))
     names = ("stdout", "results", "error", "stderr", "raw", "extra")
-    parts = [given.get("code"), *map(output.get, names)]
-    text = cleaner.text("\n\n".join(filter(str.strip, map(_as_text, parts))))
-    title = next(filter(None, (cleaner.line(given.get(name)) for name in ("thought", "current_step"))), "")
-    tool = cleaner.line(run.get("tool"))
-    if text or title:
+    parts = map(_as_text, [given.get("code"), *map(output.get, names)])
+    text = clean_text("\n\n".join(filter(str.strip, parts)))
+    purpose = clean_title(given.get("thought")) or clean_title(given.get("current_step"))
+    if title := purpose or heading_of(text):
         yield Document(
             kind="workbench",
             path=file.path,
-            title=title or heading_of(text) or tool,
+            title=title,
             text=text,
             made_at=_made_at(run, file),
             trust="tool",
-            tool_use_id=_call_of(run, file, cleaner),
+            tool_use_id=_call_of(run, file),
         )
 
 
 def upload_documents(file: SavedFile, source: str, cleaner: Cleaner) -> Iterator[Document]:
     """Give a document for each file that was uploaded: its name, and where it went."""
     members, files = read_object(source, "files")
-    for part, each in enumerate(files):
-        name = cleaner.line(each.get("name")) if isinstance(each, dict) else ""
+    for part, each in enumerate(cleaner.value(list(islice(files, _MOST_UPLOADS)))):
+        name = clean_title(each.get("name")) if isinstance(each, dict) else ""
         if name:
-            where = _joined(cleaner.line(each.get("destination")), cleaner.line(each.get("path")))
+            places = (clean_title(each.get(key)) for key in ("destination", "path"))
             yield Document(
                 kind="file",
                 path=file.path,
                 part=part,
                 title=name,
-                context=_joined(address_words(posixpath.splitext(name)[0]), address_words(where)),
+                context=_joined(address_words(name), *map(address_words, places)),
                 made_at=_made_at(members, file),
                 trust="tool",
-                tool_use_id=_call_of(members, file, cleaner),
+                tool_use_id=_call_of(members, file),
             )
+
+
+def _only(value: Any, names: tuple[str, ...]) -> dict[str, Any]:
+    """The members of an object with these names; none of what is no object."""
+    return {name: value[name] for name in names if name in value} if isinstance(value, dict) else {}
 
 
 def _as_text(value: Any) -> str:
@@ -214,5 +224,5 @@ def _made_at(value: dict[str, Any], file: SavedFile) -> float:
     return file.at if seconds is None else seconds
 
 
-def _call_of(value: dict[str, Any], file: SavedFile, cleaner: Cleaner) -> str | None:
-    return cleaner.line(value.get("tool_use_id")) or file.tool_use_id
+def _call_of(value: dict[str, Any], file: SavedFile) -> str | None:
+    return clean_title(value.get("tool_use_id")) or file.tool_use_id

@@ -12,7 +12,16 @@ from core.redaction.redactor import Redactor
 from core.text import clean, clean_line
 from observers.decoding.urls import is_public_address, is_web_url
 
-__all__ = ["LONGEST_TEXT", "Cleaner", "address_words", "heading_of", "seconds_of", "texts_in"]
+__all__ = [
+    "LONGEST_TEXT",
+    "Cleaner",
+    "address_words",
+    "clean_text",
+    "clean_title",
+    "heading_of",
+    "seconds_of",
+    "texts_in",
+]
 
 LONGEST_TEXT = 2_000_000
 """Characters of a document; the rest of a longer text is left out."""
@@ -28,36 +37,42 @@ _MARK = re.compile(r"^[#>*\-\s|]+")
 
 
 class Cleaner:
-    """Masks secrets and replaces control characters; what another program wrote may have both."""
+    """Masks secrets: what another program wrote may have them. Mask a text before it is cut, and then clean it."""
 
     def __init__(self, redactor: Redactor) -> None:
         self._redactor = redactor
 
-    def text(self, text: str) -> str:
-        """Return a text without the white space around it, and at most `LONGEST_TEXT` characters of it."""
-        masked = self._redactor.redact(text)[:LONGEST_TEXT]
-        # One search through a long text would block all other threads.
-        return "".join(map(clean, _pieces(masked))).strip()
+    def masked(self, text: str) -> str:
+        """Return a text without secrets."""
+        return self._redactor.redact(text)
 
-    def line(self, text: object, limit: int = _LONGEST_TITLE) -> str:
-        """Return a text on one line; empty if it is no text."""
-        if not isinstance(text, str):
-            return ""
-        return clean_line(" ".join(self._redactor.redact(text[: 8 * limit]).split()), limit)
+    def value(self, value: Any) -> Any:
+        """Return a value of JSON without secrets; one that is named as such loses its value."""
+        return self._redactor.redact_value(value)
 
-    def address(self, url: object) -> str:
-        """Return a web address; empty if it is none. The signature of a public page is no secret."""
+    def address(self, url: object, masked: object) -> str:
+        """Return a clean web address, given also as it is without secrets; empty if it is none.
+
+        The signature of a public page is no secret.
+        """
         if not isinstance(url, str) or len(url) > _LONGEST_ADDRESS or not is_web_url(url):
             return ""
         try:
             urlsplit(url).port  # noqa: B018 - raises an error for an invalid port
         except ValueError:
             return ""
-        return clean(url if is_public_address(url, self._redactor) else self._redactor.redact(url))
+        return clean(url if masked == url or is_public_address(url, self._redactor) else str(masked))
 
-    def value(self, value: Any) -> Any:
-        """Return a value of JSON without secrets; one that is named as such loses its value."""
-        return self._redactor.redact_value(value)
+
+def clean_text(text: object) -> str:
+    """Return at most `LONGEST_TEXT` characters of a text without the white space around it; empty if it is none."""
+    # One search through a long text would block all other threads.
+    return "".join(map(clean, _pieces(text[:LONGEST_TEXT]))).strip() if isinstance(text, str) else ""
+
+
+def clean_title(text: object, limit: int = _LONGEST_TITLE) -> str:
+    """Return a text on one line; empty if it is none."""
+    return clean_line(" ".join(text[: 8 * limit].split()), limit) if isinstance(text, str) else ""
 
 
 def address_words(url: str) -> str:

@@ -7,14 +7,15 @@ import hashlib
 import posixpath
 import re
 from collections.abc import Callable, Iterator
-from pathlib import Path
+from contextlib import contextmanager
+from dataclasses import dataclass
+from io import BufferedReader
 
 from core.errors import UniversalAgentError
 from core.events.types import QueryFinished, QueryReceived, QuerySteered
 from core.knowledge.records import Document, Kind, Trust
-from core.redaction.redactor import Redactor
-from core.storage.compression import SUFFIX
-from core.storage.workspace import Workspace
+from core.storage.compression import SUFFIX, Unpacked
+from core.storage.files import Root
 from core.toolkit.articles import ARTICLE_FOLDER, ARTICLE_PREFIX
 from observers.knowledge.artifacts import (
     SavedFile,
@@ -23,7 +24,14 @@ from observers.knowledge.artifacts import (
     upload_documents,
     workbench_documents,
 )
-from observers.knowledge.cleaning import LONGEST_TEXT, Cleaner, address_words, heading_of
+from observers.knowledge.cleaning import (
+    LONGEST_TEXT,
+    Cleaner,
+    address_words,
+    clean_text,
+    clean_title,
+    heading_of,
+)
 from observers.knowledge.html_reading import read_html
 
 __all__ = ["LARGEST", "documents_of", "event_document"]
@@ -60,33 +68,35 @@ _MARKS = (
 )
 
 
-def documents_of(folder: Path, file: SavedFile, redactor: Redactor) -> Iterator[Document]:
-    """Read the documents of a file in a session's folder.
+def documents_of(root: Root, file: SavedFile, cleaner: Cleaner) -> Iterator[Document]:
+    """Read the documents of a file in the folder of a session.
 
     A file that is missing or damaged gives fewer documents, and never an error. Links are not followed.
     """
     if file.kind in _SKIPPED:
         return
-    cleaner = Cleaner(redactor)
     try:
-        data = _read(folder, file, redactor)
+        content = _read(root, file)
     except (UniversalAgentError, OSError, ValueError):
         return
-    source = None if file.kind in _NAMED_ONLY or data is None else _decoded(data)
-    if source is None:
+    if content is None:
         yield _named(file, cleaner)
-    elif file.kind == "article" or _is_page(file.path):
-        trust: Trust = "web" if _is_as_saved(folder, file) else "own"
+        return
+    source = _decoded(content.data)
+    if file.kind == "article" or _is_page(file.path):
+        # An agent could put other addresses into it.
+        trust: Trust = "web" if content.sha256 == file.sha256 else "own"
         yield from page_documents(file, source, cleaner, trust=trust)
     elif (read := _FORMATS.get(file.kind)) is not None:
         yield from read(file, source, cleaner)
     else:
-        yield _text(file, source, cleaner, is_cut=len(data or b"") > LARGEST)
+        yield _text(file, source, cleaner, is_cut=len(content.data) > LARGEST)
 
 
 def event_document(event: QueryReceived | QuerySteered | QueryFinished, cleaner: Cleaner) -> Document | None:
     """Return the document of a query or of a final answer; None if it has no text."""
-    text = cleaner.text(event.text)
+    masked = cleaner.masked(event.text)
+    text = clean_text(masked)
     if not text:
         return None
     is_answer = isinstance(event, QueryFinished)
@@ -97,34 +107,49 @@ def event_document(event: QueryReceived | QuerySteered | QueryFinished, cleaner:
         text=text,
         made_at=event.at.timestamp(),
         trust="own",
-        cites=_addresses(event.text, cleaner) if is_answer else (),
-        partial=len(event.text) > LONGEST_TEXT,
+        cites=_addresses(masked, cleaner) if is_answer else (),
+        partial=len(masked) > LONGEST_TEXT,
     )
 
 
-def _read(folder: Path, file: SavedFile, redactor: Redactor) -> bytes | None:
-    """The beginning of a file, also of a compressed one; None if only its name is of interest."""
-    workspace = Workspace(folder, folder, redactor)
-    if file.kind in _NAMED_ONLY:
-        # Whether it is there, and no link.
-        workspace.root.read(workspace.artifact_path(file.path), 0)
-        return None
-    if workspace.artifact_path(file.path).endswith(SUFFIX) or not _is_binary(
-        workspace.root.read(file.path, _HEAD)
-    ):
-        data = workspace.read_artifact(file.path, LARGEST + 1)
-        return None if _is_binary(data[:_HEAD]) else data
-    return None
+@dataclass(frozen=True, slots=True)
+class _Content:
+    """The beginning of a file of text, and the digest of the file of an article on the disk."""
+
+    data: bytes
+    sha256: str | None
 
 
-def _is_as_saved(folder: Path, file: SavedFile) -> bool:
-    """Whether a file has what the observer saved: an agent could put other addresses into it."""
-    workspace = Workspace(folder, folder)
-    try:
-        with workspace.root.opened(workspace.artifact_path(file.path)) as opened:
-            return hashlib.file_digest(opened, "sha256").hexdigest() == file.sha256
-    except (UniversalAgentError, OSError):
-        return False
+def _read(root: Root, file: SavedFile) -> _Content | None:
+    """The beginning of a file, also of a compressed one; None if it is no text, or only its name is of interest."""
+    with _opened(root, file.path) as (content, is_packed):
+        if file.kind in _NAMED_ONLY:
+            return None
+        if is_packed:
+            data = Unpacked(content).read(LARGEST + 1)
+        else:
+            data = content.read(_HEAD)
+            data += b"" if _is_binary(data) else content.read(LARGEST + 1 - len(data))
+        if _is_binary(data[:_HEAD]):
+            return None
+        digest = None
+        if file.kind == "article":
+            content.seek(0)
+            digest = hashlib.file_digest(content, "sha256").hexdigest()
+    return _Content(data, digest)
+
+
+@contextmanager
+def _opened(root: Root, path: str) -> Iterator[tuple[BufferedReader, bool]]:
+    """Open an artifact, whichever form it has, and say whether it is compressed."""
+    plain = path.removesuffix(SUFFIX)
+    # Of the two forms there is only one, and a compressed one is rare.
+    for form in (plain, plain + SUFFIX):
+        if form == plain and not root.exists(plain):
+            continue
+        with root.opened(form) as file:
+            yield file, form != plain
+            return
 
 
 def _is_binary(head: bytes) -> bool:
@@ -146,14 +171,15 @@ def _is_page(path: str) -> bool:
 
 def _named(file: SavedFile, cleaner: Cleaner) -> Document:
     """The document of a file whose text is not read: its name."""
-    kind: Kind = "report" if file.path.startswith(_REPORTS) and file.kind not in _NAMED_ONLY else "file"
+    is_report = file.path.startswith(_REPORTS) and file.kind not in _NAMED_ONLY
+    path = cleaner.masked(file.path.removesuffix(SUFFIX))
     return Document(
-        kind=kind,
+        kind="report" if is_report else "file",
         path=file.path,
-        title=cleaner.line(posixpath.basename(file.path)),
-        context=cleaner.line(address_words(file.path.removesuffix(SUFFIX))),
+        title=clean_title(posixpath.basename(path)),
+        context=address_words(path),
         made_at=file.at,
-        trust="own" if kind == "report" else "tool",
+        trust="own" if is_report else "tool",
         tool_use_id=file.tool_use_id,
     )
 
@@ -163,21 +189,23 @@ def _text(file: SavedFile, source: str, cleaner: Cleaner, *, is_cut: bool) -> Do
     kind, trust = _TEXT_KINDS.get(file.kind, ("note", "tool"))
     if file.kind == "written" and file.path.startswith(_REPORTS):
         kind = "report"
+    path = cleaner.masked(file.path.removesuffix(SUFFIX))
     title, read = "", source
     links: tuple[str, ...] = ()
-    if file.path.lower().removesuffix(SUFFIX).endswith(_HTML):
+    if path.lower().endswith(_HTML):
         page = read_html(source)
-        title, read, links = page.title, page.text, page.links
-    text = cleaner.text(read)
-    name = posixpath.basename(file.path)
+        title, read, links = cleaner.masked(page.title), page.text, page.links
+    read = cleaner.masked(read)
+    text = clean_text(read)
+    name = posixpath.basename(path)
+    if kind in ("report", "note"):
+        title = title or heading_of(text)
     return Document(
         kind=kind,
         path=file.path,
-        title=cleaner.line(title)
-        or (heading_of(text) if kind in ("report", "note") else "")
-        or cleaner.line(name),
+        title=clean_title(title) or clean_title(name),
         text=text,
-        context=cleaner.line(address_words(posixpath.splitext(name.removesuffix(SUFFIX))[0])),
+        context=address_words(posixpath.splitext(name)[0]),
         made_at=file.at,
         trust=trust,
         tool_use_id=file.tool_use_id,
@@ -194,5 +222,5 @@ def _addresses(text: str, cleaner: Cleaner, first: tuple[str, ...] = ()) -> tupl
             found[match[0].rstrip(".,;:!?*_")] = None
             if len(found) > _MOST_CITES:
                 break
-    addresses = (cleaner.address(url) for url in list(found)[:_MOST_CITES])
+    addresses = (cleaner.address(url, cleaner.masked(url)) for url in list(found)[:_MOST_CITES])
     return tuple(filter(None, dict.fromkeys(addresses)))

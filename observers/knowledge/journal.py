@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 
-from core.errors import JournalError
+from core.errors import JournalError, WorkspaceError
 from core.events.types import (
     ArtifactChanged,
     ArtifactSaved,
@@ -25,16 +25,17 @@ from core.history.journal_reader import PastArtifactSaved, PastCallFinished, Pas
 from core.knowledge.records import Call, Cursor, Document, Facts
 from core.observation import FileWriteObservation, ToolCall
 from core.redaction.redactor import Redactor
+from core.storage.files import Root
 from core.storage.workspace import JOURNAL, is_record
 from core.text import clean_line
 from observers.knowledge.artifacts import SavedFile
-from observers.knowledge.cleaning import Cleaner
+from observers.knowledge.cleaning import Cleaner, clean_title
 from observers.knowledge.documents import documents_of, event_document
 from observers.search.tool_names import inner_tools
 
 __all__ = ["MOST_FILES", "Batch", "read_batch"]
 
-MOST_FILES = 10
+MOST_FILES = 32
 """Files of a batch; a few more if many change at once."""
 
 _LONGEST_NAME = 200
@@ -65,7 +66,7 @@ class Batch:
 
 
 def read_batch(folder: Path, cursor: Cursor, redactor: Redactor) -> Batch:
-    """Read the next part of a session's journal, at most some hundred events and some ten files; blocks.
+    """Read the next part of a session's journal, at most some hundred events and some thirty files; blocks.
 
     Raises:
         JournalError: there is no journal, it cannot be read, or the folder is a link.
@@ -79,7 +80,8 @@ def read_batch(folder: Path, cursor: Cursor, redactor: Redactor) -> Batch:
         end, events = journal.more(cursor.place)
         if end == cursor.place:
             return Batch(after=cursor)
-        found = _Found(Cleaner(redactor))
+        cleaner = Cleaner(redactor)
+        found = _Found(cleaner)
         cut = found.add(events)
         place = end if cut is None else cut
         after = Cursor(_seq_before(journal, place), place)
@@ -87,7 +89,7 @@ def read_batch(folder: Path, cursor: Cursor, redactor: Redactor) -> Batch:
             after=after,
             facts=_facts(folder, redactor),
             calls=tuple(found.calls.values()),
-            documents=_Documents(folder, tuple(found.texts), tuple(found.files.values()), redactor),
+            documents=_Documents(folder, tuple(found.texts), tuple(found.files.values()), cleaner),
             replaced=tuple(found.files),
             more=place < journal.size,
         )
@@ -116,12 +118,17 @@ class _Documents:
     folder: Path
     texts: Sequence[Document]
     files: Sequence[SavedFile]
-    redactor: Redactor
+    cleaner: Cleaner
 
     def __iter__(self) -> Iterator[Document]:
         yield from self.texts
+        try:
+            root = Root(self.folder)
+        except WorkspaceError:
+            # The session was deleted.
+            return
         for file in self.files:
-            yield from documents_of(self.folder, file, self.redactor)
+            yield from documents_of(root, file, self.cleaner)
 
 
 @dataclass(slots=True)
@@ -146,7 +153,7 @@ class _Found:
                 case ToolCallStarted():
                     self._add_call(_started(event, self.cleaner))
                 case ToolCallFinished():
-                    self._add_call(_finished(event, self.cleaner))
+                    self._add_call(_finished(event))
                 case QueryReceived() | QuerySteered() | QueryFinished():
                     document = event_document(event, self.cleaner)
                     self.texts += [document] if document is not None else []
@@ -189,21 +196,21 @@ def _files_of(event: Event) -> Iterator[SavedFile]:
 
 def _started(event: ToolCallStarted, cleaner: Cleaner) -> Call:
     call = ToolCall(tool_use_id=event.tool_use_id, name=event.name, input=event.input)
-    slugs = dict.fromkeys(cleaner.line(slug, _LONGEST_NAME) for slug, _ in inner_tools(call) if slug)
+    slugs = dict.fromkeys(clean_title(slug, _LONGEST_NAME) for slug, _ in inner_tools(call) if slug)
     return Call(
-        tool_use_id=cleaner.line(event.tool_use_id),
-        tool=cleaner.line(event.name, _LONGEST_NAME),
-        slug=", ".join(list(slugs)[:_MOST_INNER]),
-        parent=cleaner.line(event.parent_tool_use_id) or None,
+        tool_use_id=clean_title(event.tool_use_id),
+        tool=clean_title(event.name, _LONGEST_NAME),
+        slug=cleaner.masked(", ".join(list(slugs)[:_MOST_INNER])),
+        parent=clean_title(event.parent_tool_use_id) or None,
         started=event.at.timestamp(),
     )
 
 
-def _finished(event: ToolCallFinished, cleaner: Cleaner) -> Call:
+def _finished(event: ToolCallFinished) -> Call:
     observation = event.observation
     return Call(
-        tool_use_id=cleaner.line(event.tool_use_id),
-        tool=cleaner.line(observation.tool_name, _LONGEST_NAME) if observation is not None else "",
+        tool_use_id=clean_title(event.tool_use_id),
+        tool=clean_title(observation.tool_name, _LONGEST_NAME) if observation is not None else "",
         started=event.at.timestamp() - event.duration_ms / 1000,
         ms=event.duration_ms,
         status=event.status,

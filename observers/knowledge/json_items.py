@@ -10,9 +10,13 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from core.events.codec import from_json
+
 __all__ = ["read_object"]
 
 _SPACE = re.compile(r"[ \t\r\n]*")
+_SHORT = 1 << 20
+"""Characters that are decoded at once, in some milliseconds."""
 _DECODER = json.JSONDecoder(strict=False)
 _ERRORS = (ValueError, RecursionError, IndexError)
 
@@ -20,9 +24,12 @@ _ERRORS = (ValueError, RecursionError, IndexError)
 def read_object(text: str, items: str = "") -> tuple[dict[str, Any], Iterator[Any]]:
     """Return the members before the list named `items`, and the items of this list.
 
-    If there is no such list, these are all members and no items.
+    If there is no such list, these are all members and no items. Those after the list are left out of a long text.
     """
     members: dict[str, Any] = {}
+    if len(text) <= _SHORT and isinstance(value := from_json(text), dict):
+        listed = value.pop(items, ()) if isinstance(value.get(items), list) else ()
+        return value, iter(listed)
     try:
         at = _after(text, 0, "{")
         while True:

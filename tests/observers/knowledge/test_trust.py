@@ -1,3 +1,5 @@
+"""Tests of who a text is said to be by: a page that the agent may have changed is not of the web."""
+
 from __future__ import annotations
 
 import hashlib
@@ -5,8 +7,10 @@ import json
 from pathlib import Path
 
 from core.redaction.redactor import Redactor
+from core.storage.files import Root
 from core.toolkit.articles import Article, encode_article
 from observers.knowledge.artifacts import SavedFile
+from observers.knowledge.cleaning import Cleaner
 from observers.knowledge.documents import documents_of
 
 EVIL = "https://evil.example/?d=secret"
@@ -14,7 +18,7 @@ PATH = "extracted_articles/a.json"
 
 
 def trust_of(folder: Path, file: SavedFile) -> str:
-    (document,) = documents_of(folder, file, Redactor())
+    (document,) = documents_of(Root(folder), file, Cleaner(Redactor()))
     assert document.kind == "article"
     return document.trust
 
