@@ -47,12 +47,12 @@ class Recorded:
         with open(self.folder / JOURNAL, "ab") as file:
             file.write(lines)
 
-    def write_report(self, name: str, text: str) -> ArtifactSaved:
-        """Write a report by a call that is named after it, and give the event by which it was saved."""
+    def write_file(self, name: str, text: str) -> ArtifactSaved:
+        """Write the file of a report, and give the event by which the call of that name saved it."""
         data = text.encode()
         path = f"work_products/{name}.md"
         (self.folder / path).write_bytes(data)
-        saved = ArtifactSaved(
+        return ArtifactSaved(
             path=path,
             kind="work_product",
             size=len(data),
@@ -60,13 +60,16 @@ class Recorded:
             observer="work_products",
             tool_use_id=name,
         )
+
+    def write_report(self, name: str, text: str) -> None:
+        """Write a report by a call that is named after it."""
+        saved = self.write_file(name, text)
         tool = "mcp__local_toolkit__write_local_file"
         self.add(
-            ToolCallStarted(query_id="q1", tool_use_id=name, name=tool, input={"path": path}),
+            ToolCallStarted(query_id="q1", tool_use_id=name, name=tool, input={"path": saved.path}),
             ToolCallFinished(tool_use_id=name, status="success"),
             saved,
         )
-        return saved
 
     def answer(self, text: str) -> None:
         """Answer the query."""

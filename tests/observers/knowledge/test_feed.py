@@ -1,0 +1,215 @@
+"""The knowledge base follows a running session."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from core.bus import Bus
+from core.events.types import (
+    ErrorRaised,
+    Event,
+    McpStatus,
+    ObserverFinished,
+    ObserverStarted,
+    QueryFinished,
+    QueryReceived,
+    SessionFinished,
+    SessionStarted,
+    ToolCallFinished,
+    ToolCallStarted,
+)
+from core.knowledge.database import open_writer, transaction
+from core.records.journal import Journal
+from core.redaction.redactor import Redactor
+from core.storage.workspace import JOURNAL
+from observers.knowledge.feed import KnowledgeFeed, Pace
+from tests.core.limits import file_size_limit
+from tests.observers.knowledge.recorded import Recorded, database_of, passages, sessions
+
+PACE = Pace(wake=0.01, report=0.05, start=0.01, check=0.1, pause=0.001, retry=0.02)
+PATIENCE = 20.0
+
+
+class Live:
+    """A running session below `base`: what is published goes to its journal, and wakes the feed."""
+
+    def __init__(
+        self, base: Path, database: Path | None = None, name: str = "session_20260310_120000"
+    ) -> None:
+        self.recorded = Recorded(base, name)
+        self.database = database or database_of(base)
+        self.events: list[Event] = []
+        self.bus = Bus(self.recorded.seq)
+        self.journal = Journal(self.recorded.folder / JOURNAL, Redactor())
+        self.feed = KnowledgeFeed(
+            self.database, self.recorded.folder, base, Redactor(), self.bus.publish, PACE
+        )
+        for subscriber in (self.events.append, self.journal.append, self.feed.handle_event):
+            self.bus.subscribe(subscriber)
+
+    def start(self) -> None:
+        """Publish the beginning of a session whose agent is connected."""
+        folder = self.recorded.folder
+        self.bus.publish(SessionStarted(session_id=folder.name, workspace=str(folder), cwd="/", version="1"))
+        self.bus.publish(McpStatus())
+
+    def save_report(self, name: str, text: str) -> None:
+        """Publish a call that writes a report."""
+        self.bus.publish(ToolCallStarted(query_id="q1", tool_use_id=name, name="write"))
+        self.bus.publish(ToolCallFinished(tool_use_id=name, status="success"))
+        self.bus.publish(self.recorded.write_file(name, text))
+
+    def of(self, *kinds: type[Event]) -> list[Event]:
+        """The published events of these kinds."""
+        return [event for event in self.events if isinstance(event, kinds)]
+
+    async def end(self) -> None:
+        """End the session as the program does, unless it has ended."""
+        if self.of(SessionFinished):
+            return
+        await self.feed.drain()
+        self.bus.publish(SessionFinished(reason="finished"))
+        await self.feed.close()
+        self.journal.close()
+
+    def found(self, words: str) -> list[str]:
+        """The paths of the documents with passages that match."""
+        return [path for _, path, _ in passages(self.database, words)] if self.database.exists() else []
+
+
+@pytest.fixture
+async def live(tmp_path: Path) -> AsyncIterator[Live]:
+    live = Live(tmp_path)
+    yield live
+    await live.end()
+
+
+async def until(holds: Callable[[], object]) -> None:
+    deadline = time.monotonic() + PATIENCE
+    while not await asyncio.to_thread(holds):
+        assert time.monotonic() < deadline, "it did not happen"
+        await asyncio.sleep(0.01)
+
+
+async def test_a_saved_report_is_found_and_reported_once_for_its_call(live: Live) -> None:
+    live.save_report("quokka", "A quokka smiles. " * 100)
+    live.bus.publish(QueryFinished(query_id="q1", status="success", text="The quokka smiles."))
+    await until(lambda: set(live.found("quokka smiles")) == {"", "work_products/quokka.md"})
+    await until(lambda: live.of(ObserverFinished))
+    await live.end()
+    (started,), (finished,) = live.of(ObserverStarted), live.of(ObserverFinished)
+    assert isinstance(started, ObserverStarted)
+    assert isinstance(finished, ObserverFinished)
+    assert started.run_id == finished.run_id
+    assert (finished.observer, finished.tool_use_id, finished.status) == ("knowledge", "quokka", "saved")
+    assert finished.note == "2 passages"
+    assert finished.items == 2
+
+
+async def test_what_is_left_at_the_end_is_indexed_and_reported_before_the_last_event(live: Live) -> None:
+    for number in range(30):
+        live.save_report(f"report{number}", f"Report {number} about quokkas.")
+    await live.end()
+    assert len(live.found("quokkas")) == 30
+    assert len(live.of(ObserverFinished)) == 30
+    assert isinstance(live.events[-1], SessionFinished)
+    # Nothing is left for the next start.
+    with closing(open_writer(live.database)) as db:
+        (place,) = db.execute("SELECT place FROM session").fetchone()
+    assert place == (live.recorded.folder / JOURNAL).stat().st_size
+
+
+async def test_earlier_calls_of_a_resumed_session_are_indexed_and_not_reported(live: Live) -> None:
+    for number in range(15):
+        live.recorded.write_report(f"report{number}", f"Report {number} about quokkas.")
+    live.bus.publish(QueryReceived(query_id="q2", text="And numbats?"))
+    live.save_report("numbat", "A numbat eats termites.")
+    await live.end()
+    assert len(live.found("quokkas")) == 15
+    assert [event.tool_use_id for event in live.of(ObserverFinished)] == ["numbat"]  # type: ignore[attr-defined]
+
+
+async def test_other_sessions_are_indexed_while_this_one_runs(live: Live, tmp_path: Path) -> None:
+    first = Recorded(tmp_path, "session_20260309_120000")
+    first.write_report("quokka", "A quokka smiles.")
+    live.start()
+    await until(lambda: live.found("quokka") == ["work_products/quokka.md"])
+    first.write_report("numbat", "A numbat eats termites.")
+    await until(lambda: live.found("numbat") == ["work_products/numbat.md"])
+    shutil.rmtree(first.folder)
+    await until(lambda: first.folder.name not in sessions(live.database))
+    assert not live.of(ObserverFinished)
+    assert not live.of(ErrorRaised)
+
+
+async def test_a_session_whose_folder_is_deleted_while_it_runs_leaves_nothing(live: Live) -> None:
+    live.save_report("quokka", "A quokka smiles.")
+    await until(lambda: live.found("quokka"))
+    shutil.rmtree(live.recorded.folder)
+    live.bus.publish(QueryReceived(query_id="q2", text="And numbats?"))
+    await live.end()
+    assert not sessions(live.database)
+    assert not live.of(ErrorRaised)
+
+
+async def test_a_failure_is_reported_once_and_indexing_resumes(tmp_path: Path) -> None:
+    (tmp_path / "place").write_text("a file where the folder should be")
+    live = Live(tmp_path, tmp_path / "place" / "knowledge.db")
+    live.start()
+    for number in range(3):
+        live.save_report(f"report{number}", "About quokkas.")
+        await asyncio.sleep(0.05)
+    await until(lambda: live.of(ErrorRaised))
+    (tmp_path / "place").unlink()
+    await until(lambda: len(live.found("quokkas")) == 3)
+    await live.end()
+    (error,) = live.of(ErrorRaised)
+    assert isinstance(error, ErrorRaised)
+    assert error.where == "knowledge"
+    assert str(live.database) in error.message
+    assert "indexed" in error.message
+
+
+async def test_a_full_disk_is_reported_once_and_indexing_resumes(live: Live) -> None:
+    live.save_report("quokka", "A quokka smiles.")
+    await until(lambda: live.found("quokka"))
+    text = " ".join(f"word{number}" for number in range(60_000))
+    live.save_report("long", text)
+    with file_size_limit(200_000):
+        await until(lambda: live.of(ErrorRaised))
+    await until(lambda: live.found("word7"))
+    await live.end()
+    (error,) = live.of(ErrorRaised)
+    assert isinstance(error, ErrorRaised)
+    assert error.where == "knowledge"
+
+
+async def test_a_file_that_is_locked_for_a_while_is_no_failure(live: Live) -> None:
+    with closing(open_writer(live.database)) as other:
+        with transaction(other):
+            live.save_report("quokka", "A quokka smiles.")
+            await asyncio.sleep(0.2)
+        await until(lambda: live.found("quokka"))
+    assert not live.of(ErrorRaised)
+
+
+async def test_a_file_that_was_removed_is_made_again(live: Live) -> None:
+    live.save_report("quokka", "A quokka smiles.")
+    await until(lambda: live.found("quokka"))
+    for file in live.database.parent.glob("knowledge.db*"):
+        file.unlink()
+    live.save_report("numbat", "A numbat eats termites.")
+    await until(lambda: len(live.found("quokka OR numbat")) == 2)
+    assert not live.of(ErrorRaised)
+
+
+async def test_a_session_without_a_query_leaves_no_file(live: Live) -> None:
+    await live.end()
+    assert not live.database.exists()
