@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from core.errors import JournalError
+from core.errors import JournalError, KnowledgeError
 from core.history.lookup import named_entries
 from core.knowledge.folders import folder_key, folder_path
 from core.knowledge.records import Cursor, Document
@@ -100,6 +100,12 @@ def _index_session(store: KnowledgeStore, folder: Path, redactor: Redactor) -> I
             piece = index_piece(store, folder, redactor)
         except JournalError as error:
             _log.info("%s is not indexed: %s", folder, error)
+            return
+        except KnowledgeError:
+            raise
+        except Exception:
+            # What is in one session must not keep the others from being indexed.
+            _log.exception("%s is not indexed", folder)
             return
         more = piece.more
         yield piece

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
-import sqlite3
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -34,7 +32,9 @@ from core.events.types import (
     ToolCallStarted,
 )
 from core.events.units import quantity
+from core.knowledge.database_file import identity
 from core.knowledge.folders import folder_key
+from core.knowledge.problems import KnowledgeDamaged
 from core.knowledge.store import KnowledgeStore
 from core.redaction.redactor import Redactor, error_raised
 from core.storage.names import short_id
@@ -48,10 +48,7 @@ T = TypeVar("T")
 _log = logging.getLogger(__name__)
 
 _WAKING = (ArtifactChanged, ArtifactSaved, QueryFinished, QueryReceived, ToolCallFinished)
-_QUIETLY_BUSY = 3
-"""Attempts that may fail, because other programs write to the file, before the person is informed."""
-
-_LATER = "the session continues, and what it finds is indexed when that works again"
+_LATER = "the session continues, and indexing is tried again"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,9 +106,10 @@ class KnowledgeFeed:
         self._pace = pace
         self._schedule = Schedule("knowledge")
         self._store: KnowledgeStore | None = None
-        self._inode = 0
+        self._file: tuple[int, int] | None = None
         self._others: Iterator[Piece] | None = None
         self._failing: dict[Callable[[], None], int] = {}
+        self._failures = 0
         self._failure_is_known = False
         self._running: set[str] = set()
         self._brought: dict[str, _Brought] = {}
@@ -252,62 +250,51 @@ class KnowledgeFeed:
             return None
         if again is not None:
             self._failing.pop(again, None)
-            self._failure_is_known = self._failure_is_known and bool(self._failing)
+        if not self._failing:
+            self._failures, self._failure_is_known = 0, False
         return result
 
     def _fail(self, error: Exception, again: Callable[[], None] | None) -> None:
-        """Report what failed, unless that is known, and try it again later."""
+        """Try it again later, and report what failed, unless that is known."""
         # It is opened again, which may repair it.
         self._close_store()
-        tries = 1
+        self._failures += 1
         if again is not None:
             tries = self._failing[again] = self._failing.get(again, 0) + 1
             wait = self._pace.retry * 2 ** min(tries - 1, 10)
             self._schedule.plan(again, min(wait, self._pace.check), again=True)
-        if isinstance(error, KnowledgeError | JournalError):
-            _log.info("not indexed: %s", error)
-        else:
-            _log.error("not indexed", exc_info=error)
-        if self._failure_is_known or isinstance(error, JournalError):
+        if isinstance(error, KnowledgeDamaged):
+            self._schedule.plan(self._catch_up, self._pace.retry, again=True)
+        self._report_failure(error)
+
+    def _report_failure(self, error: Exception) -> None:
+        if isinstance(error, JournalError):
             # What is wrong with the journal is reported by those who write it.
+            _log.info("not indexed: %s", error)
             return
-        if again is not None and _is_busy(error) and tries < _QUIETLY_BUSY:
-            return
-        self._failure_is_known = True
         if not isinstance(error, KnowledgeError):
+            _log.error("not indexed", exc_info=error)
             reason = clean_line(str(error), 300) or type(error).__name__
             error = KnowledgeError(f"the knowledge base {self._database} could not be updated: {reason}")
-        self._publish([error_raised(KNOWLEDGE, KnowledgeError(f"{error}; {_LATER}"), self._redactor)])
+        _log.info("not indexed: %s", error)
+        # What another program does to the file may fail once.
+        if not self._failure_is_known and (self._failures > 1 or isinstance(error, KnowledgeDamaged)):
+            self._failure_is_known = True
+            self._publish([error_raised(KNOWLEDGE, KnowledgeError(f"{error}; {_LATER}"), self._redactor)])
 
     def _open_store(self) -> KnowledgeStore:
         """The open file; one that was removed or replaced meanwhile is opened again."""
-        if self._store is not None and self._inode != _inode_of(self._database):
+        if self._store is not None and self._file != identity(self._database):
             self._close_store()
         if self._store is None:
             self._store = KnowledgeStore(self._database)
-            self._inode = _inode_of(self._database)
+            self._file = identity(self._database)
         return self._store
 
     def _close_store(self) -> None:
         store, self._store, self._others = self._store, None, None
         if store is not None:
             store.close()
-
-
-def _is_busy(error: Exception) -> bool:
-    """Whether other programs wrote to the file for too long."""
-    cause = error.__cause__
-    return isinstance(cause, sqlite3.Error) and getattr(cause, "sqlite_errorcode", 0) & 0xFF in (
-        sqlite3.SQLITE_BUSY,
-        sqlite3.SQLITE_LOCKED,
-    )
-
-
-def _inode_of(path: Path) -> int:
-    try:
-        return os.lstat(path).st_ino
-    except OSError:
-        return 0
 
 
 def _run(call: str, passages: int, milliseconds: float) -> list[Event]:

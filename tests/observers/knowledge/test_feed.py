@@ -174,7 +174,7 @@ async def test_a_failure_is_reported_once_and_indexing_resumes(tmp_path: Path) -
     assert isinstance(error, ErrorRaised)
     assert error.where == "knowledge"
     assert str(live.database) in error.message
-    assert "indexed" in error.message
+    assert "indexing is tried again" in error.message
 
 
 async def test_a_full_disk_is_reported_once_and_indexing_resumes(live: Live) -> None:
@@ -213,3 +213,15 @@ async def test_a_file_that_was_removed_is_made_again(live: Live) -> None:
 async def test_a_session_without_a_query_leaves_no_file(live: Live) -> None:
     await live.end()
     assert not live.database.exists()
+
+
+async def test_a_damaged_file_is_reported_and_made_again_with_all_sessions(live: Live, tmp_path: Path) -> None:
+    Recorded(tmp_path, "session_20260309_120000").write_report("quokka", "A quokka smiles.")
+    live.database.write_bytes(b"no database " * 1_000)
+    live.start()
+    live.save_report("numbat", "A numbat eats termites.")
+    await until(lambda: live.of(ErrorRaised))
+    await until(lambda: len(live.found("quokka OR numbat")) == 2)
+    (error,) = live.of(ErrorRaised)
+    assert isinstance(error, ErrorRaised)
+    assert "set aside" in error.message
