@@ -1,0 +1,106 @@
+"""One hundred thousand seeded passages in a real file, by a path that is quicker than the store's."""
+
+from __future__ import annotations
+
+import random
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+
+from core.knowledge.chunks import split_chunks
+from core.knowledge.database import open_writer, transaction
+from core.knowledge.fingerprints import body_hash, simhash
+from tests.bench.knowledge.prose import Prose
+
+__all__ = ["CHUNKS", "SITES", "TOPICS", "build_corpus", "corpus_prose"]
+
+CHUNKS = 100_000
+TOPICS = 200
+SITES = 300
+SEED = 17
+PER_SESSION = 500
+"""Chunks of one session."""
+ARTICLE_WORDS = (150, 1_600)
+ROW_WORDS = (25, 60)
+ROWS_PER_ARTICLE = 5
+NOW = 1_790_000_000.0
+DAY = 86_400.0
+
+_SESSION = "INSERT INTO session(id, folder, started, title, state) VALUES (?, ?, ?, ?, 'finished')"
+_CALL = "INSERT INTO call(id, session, tool_use_id, tool, started, ms, status) VALUES (?, ?, ?, ?, ?, 800, 'success')"
+_SOURCE = "INSERT INTO source(id, url, site) VALUES (?, ?, ?)"
+_BODY = "INSERT OR IGNORE INTO body(id, hash, words) VALUES (?, ?, ?)"
+_DOCUMENT = (
+    "INSERT INTO document(id, kind, session, call, source, body, path, part, title, context, made_at, trust)"
+    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'web')"
+)
+_CHUNK = 'INSERT INTO chunk(id, document, start, "end", simhash, text) VALUES (?, ?, ?, ?, ?, ?)'
+
+
+def corpus_prose() -> Prose:
+    """The writer of the texts; its words and topics are those that queries can be made of."""
+    return Prose(SEED, TOPICS)
+
+
+def build_corpus(path: Path, chunks: int = CHUNKS) -> int:
+    """Write a file with at least this many chunks, and index them at once; gives the bytes of the texts in it."""
+    db = open_writer(path)
+    corpus = _Corpus(db)
+    with transaction(db):
+        while corpus.chunks < chunks:
+            corpus.add_session()
+        db.execute("INSERT INTO chunk_fts(chunk_fts) VALUES ('rebuild')")
+    db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    db.close()
+    return corpus.text_bytes
+
+
+class _Corpus:
+    def __init__(self, db: sqlite3.Connection) -> None:
+        self._db = db
+        self._prose = corpus_prose()
+        self._random = random.Random(SEED)
+        self._documents = 0
+        self._sessions = 0
+        self.chunks = 0
+        self.text_bytes = 0
+
+    def add_session(self) -> None:
+        """Add a session on one topic: searches, and articles that they found."""
+        self._sessions += 1
+        number, topic = self._sessions, self._random.randrange(TOPICS)
+        made = NOW - self._random.random() * 700 * DAY
+        query = self._prose.title(topic, 5)
+        self._db.execute(_SESSION, (number, f"session_{number:06}", made, query))
+        self._db.execute(
+            _CALL, (number, number, f"toolu_{number}", "mcp__composio__COMPOSIO_SEARCH_WEB", made)
+        )
+        until = self.chunks + PER_SESSION
+        while self.chunks < until:
+            kind = "article" if self._documents % (ROWS_PER_ARTICLE + 1) == ROWS_PER_ARTICLE else "search_row"
+            words = self._random.randint(*(ARTICLE_WORDS if kind == "article" else ROW_WORDS))
+            self._add_document(kind, topic, self._prose.text(topic, words), query, made)
+
+    def _add_document(self, kind: str, topic: int, text: str, query: str, made: float) -> None:
+        self._documents += 1
+        number, title = self._documents, self._prose.title(topic, 7)
+        site = f"site-{self._random.randrange(SITES)}.example"
+        url = f"https://{site}/{topic}/{title[:30].replace(' ', '-')}-{number}"
+        path, source = f"search_results/found_{number // 20}.json", number
+        if kind == "article":
+            # A row that was found before led to it.
+            path, source = f"extracted_articles/page_{number}.json", number - 1
+        if source == number:
+            self._db.execute(_SOURCE, (number, url, site))
+        self._db.execute(_BODY, (number, body_hash(text), len(text.split())))
+        self._db.execute(
+            _DOCUMENT,
+            (number, kind, self._sessions, self._sessions, source, number, path, number, title, query, made),
+        )
+        self._db.executemany(_CHUNK, self._chunks(number, text))
+        self.text_bytes += sum(len(part.encode()) for part in (text, title, query))
+
+    def _chunks(self, document: int, text: str) -> Iterator[tuple[int, int, int, int, int, str]]:
+        for chunk in split_chunks(text):
+            self.chunks += 1
+            yield self.chunks, document, chunk.start, chunk.end, simhash(chunk.text), chunk.text
