@@ -244,6 +244,11 @@ COMMANDS: dict[str | None, Command] = {
             add_session_options,
         ),
     ),
+    "knowledge": _in_module(
+        "tui.cli.knowledge.maintenance",
+        "its size, and forgetting",
+        "Show the knowledge base of a folder's sessions, update or rebuild it, or forget something.",
+    ),
     "observe": _in_module(
         "tui.cli.observe",
         "on saved results",

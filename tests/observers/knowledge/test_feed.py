@@ -215,7 +215,9 @@ async def test_a_session_without_a_query_leaves_no_file(live: Live) -> None:
     assert not live.database.exists()
 
 
-async def test_a_damaged_file_is_reported_and_made_again_with_all_sessions(live: Live, tmp_path: Path) -> None:
+async def test_a_damaged_file_is_reported_and_made_again_with_all_sessions(
+    live: Live, tmp_path: Path
+) -> None:
     Recorded(tmp_path, "session_20260309_120000").write_report("quokka", "A quokka smiles.")
     live.database.write_bytes(b"no database " * 1_000)
     live.start()

@@ -1,0 +1,119 @@
+"""`ua-tui knowledge forget`: shows what would be removed, asks, and removes it."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Iterator
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from core.events.units import quantity
+from core.knowledge.forgetting import forget
+from core.text import clean_line
+from tui.cli.arguments import WrongUsage
+from tui.cli.knowledge.place import find_database, session_key
+from tui.cli.output import complain, print_line
+from tui.terminal.exit_codes import EXIT_USAGE
+
+if TYPE_CHECKING:
+    from core.knowledge.forgetting import Forgotten
+    from core.settings.model import Settings
+
+__all__ = ["run_forget"]
+
+_complain = partial(complain, prog="ua-tui knowledge")
+_SHOWN = 20
+
+
+def run_forget(settings: Settings, args: argparse.Namespace) -> int:
+    """Forget what the options name; returns the exit code: 0, 1 if nothing was, or 2 if nobody can be asked.
+
+    Raises:
+        KnowledgeError: the file cannot be read or written.
+        SettingsError: the knowledge base is off or missing, or there is no such session.
+        WrongUsage: nothing is named.
+    """
+    if not (args.session or args.source or args.match):
+        raise WrongUsage("forget needs --session, --source or --match")
+    for name in ("session", "source", "match"):
+        value = getattr(args, name)
+        if value is not None and not value.strip():
+            raise WrongUsage(f"--{name} is empty")
+    path = find_database(settings)
+    which = partial(
+        forget,
+        path,
+        session=session_key(path, settings.workspace_base, args.session) if args.session else "",
+        source=args.source or "",
+        match=args.match or "",
+        files=args.files,
+    )
+    found = which(dry_run=True)
+    if not (found.documents or found.files or args.session):
+        if args.json:
+            print_line(json.dumps(_fields(found, done=False), indent=2))
+        return _complain("nothing in the knowledge base matches: nothing was forgotten")
+    if args.dry_run:
+        _print(found, done=False, as_json=args.json)
+        return 0
+    if not args.yes:
+        if args.json or not (sys.stdin.isatty() and sys.stdout.isatty()):
+            return _complain(
+                "nobody can be asked here: --dry-run shows what would be removed, --yes removes it",
+                EXIT_USAGE,
+            )
+        _print(found, done=False, as_json=False)
+        if not _agrees():
+            return _complain("nothing was forgotten")
+    _print(which(), done=True, as_json=args.json)
+    return 0
+
+
+def _agrees() -> bool:
+    try:
+        answer = input("Forget this? It does not come back. [y/N] ")
+    except EOFError:
+        print_line("")
+        return False
+    return answer.strip().lower() in {"y", "yes"}
+
+
+def _print(found: Forgotten, *, done: bool, as_json: bool) -> None:
+    if as_json:
+        print_line(json.dumps(_fields(found, done=done), indent=2))
+    else:
+        for line in _lines(found, done=done):
+            print_line(line)
+
+
+def _fields(found: Forgotten, *, done: bool) -> dict[str, Any]:
+    return {
+        "forgotten": done,
+        "documents": found.documents,
+        "passages": found.passages,
+        "titles": list(found.titles),
+        "sessions": list(found.sessions),
+        "files": [str(path) for path in found.files],
+        "kept": list(found.kept),
+    }
+
+
+def _lines(found: Forgotten, *, done: bool) -> Iterator[str]:
+    documents, passages = quantity(found.documents, "document"), quantity(found.passages, "passage")
+    yield f"{'Forgotten' if done else 'To forget'}: {documents} with {passages}."
+    if not done:
+        yield from _named("Titles", found.titles)
+        yield from _named("Sessions", found.sessions)
+    yield from _named("Deleted files" if done else "Files to delete", [str(path) for path in found.files])
+    for sentence in found.kept:
+        yield clean_line(sentence, 1000)
+
+
+def _named(what: str, names: tuple[str, ...] | list[str]) -> Iterator[str]:
+    if names:
+        yield f"{what}:"
+        yield from (f"  {clean_line(name, 300)}" for name in names[:_SHOWN])
+        if len(names) > _SHOWN:
+            yield f"  and {len(names) - _SHOWN:,} more"

@@ -1,0 +1,263 @@
+"""`ua-tui knowledge`: the state of the knowledge base; updates, rebuilds, and forgets."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import signal
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from core.text import clean_line
+from tui.cli.arguments import WrongUsage, add_sessions_folder
+from tui.cli.output import complain, print_line
+from tui.terminal.exit_codes import EXIT_FAILED, EXIT_INTERRUPTED
+
+if TYPE_CHECKING:
+    from core.knowledge.status import Status
+    from core.redaction.redactor import Redactor
+    from core.settings.model import Settings
+
+__all__ = ["add_arguments", "run"]
+
+_complain = partial(complain, prog="ua-tui knowledge")
+_FORGET_OPTIONS = ("session", "source", "match", "files", "dry_run", "yes")
+_SHOWN_LAGS = 5
+_EXAMPLES = """\
+examples:
+  ua-tui knowledge
+  ua-tui knowledge forget --source https://news.example/leak --dry-run
+  ua-tui knowledge forget --match '"project falcon"' --files
+  ua-tui knowledge rebuild --workspace ~/research
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of the command to the parser."""
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.epilog = _EXAMPLES
+    parser.add_argument(
+        "action",
+        nargs="?",
+        default="show",
+        choices=["show", "update", "rebuild", "forget"],
+        help="show its size and content (default); update adds what sessions found since; rebuild makes it again from "
+        "the files of the sessions; forget removes something from it for good",
+    )
+    parser.add_argument("--session", metavar="SESSION", help="with forget: what is from this session")
+    parser.add_argument("--source", metavar="URL", help="with forget: what is from this address")
+    parser.add_argument("--match", metavar="WORDS", help="with forget: what this query finds")
+    parser.add_argument(
+        "--files", action="store_true", help="with forget: delete the files of the sessions, too"
+    )
+    parser.add_argument("--dry-run", action="store_true", help="with forget: only show what would be removed")
+    parser.add_argument("--yes", action="store_true", help="with forget: do not ask")
+    add_sessions_folder(parser)
+    parser.add_argument("--json", action="store_true", help="print JSON")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run the command; returns the exit code: 0, 1 if it failed or nothing was forgotten, 130 if it was interrupted.
+
+    Raises:
+        KnowledgeError: the file cannot be read or written.
+        SettingsError: a setting is wrong, the knowledge base is off, or there is no such session.
+        WrongUsage: the options do not go together.
+    """
+    if args.action != "forget":
+        for name in _FORGET_OPTIONS:
+            if getattr(args, name):
+                raise WrongUsage(f"--{name.replace('_', '-')} goes with forget")
+    from tui.cli.knowledge.place import settings_of
+
+    settings = settings_of(args)
+    match args.action:
+        case "forget":
+            from tui.cli.knowledge.forget import run_forget
+
+            return run_forget(settings, args)
+        case "update":
+            return _update(settings, as_json=args.json)
+        case "rebuild":
+            return _rebuild(settings, as_json=args.json)
+    return _show(settings, as_json=args.json)
+
+
+def _show(settings: Settings, *, as_json: bool) -> int:
+    from core.knowledge.database import database_path
+    from core.knowledge.status import read_status
+
+    path = database_path(settings)
+    if path is None:
+        print_line('{"path": null}' if as_json else "The knowledge base is off (setting knowledge).")
+        return 0
+    status = read_status(path, settings.workspace_base)
+    if as_json:
+        print_line(json.dumps(_fields(status), indent=2))
+    else:
+        for line in _lines(status):
+            print_line(line)
+    return EXIT_FAILED if status.problems else 0
+
+
+def _fields(status: Status) -> dict[str, Any]:
+    return {
+        "path": str(status.path),
+        "exists": status.exists,
+        "bytes": status.size,
+        "version": status.version,
+        "sessions": status.sessions,
+        "documents": dict(status.documents),
+        "passages": status.passages,
+        "sources": status.sources,
+        "updated": None
+        if status.updated is None
+        else datetime.fromtimestamp(status.updated, UTC).isoformat(),
+        "journal_mode": status.journal_mode,
+        "forgotten": status.forgotten,
+        "lagging": [{"session": lag.session, "missing_bytes": lag.missing} for lag in status.lagging],
+        "set_aside": [str(path) for path in status.set_aside],
+        "problems": list(status.problems),
+    }
+
+
+def _lines(status: Status) -> Iterator[str]:
+    from core.events.units import quantity, size
+
+    def row(name: str, value: str) -> str:
+        return f"  {name:<13}{clean_line(value, 2000)}"
+
+    yield clean_line(str(status.path), 1000)
+    if not status.exists:
+        yield row("state", "not made yet: the next session makes it, or `ua-tui knowledge update`")
+    else:
+        kinds = ", ".join(
+            quantity(number, *_NOUNS[kind]) for kind, number in status.documents.items() if number
+        )
+        yield row("size", size(status.size))
+        yield row("documents", f"{sum(status.documents.values()):,}{f' ({kinds})' if kinds else ''}")
+        yield row("passages", f"{status.passages:,}")
+        yield row("sources", f"{status.sources:,}")
+        yield row("sessions", f"{status.sessions:,}")
+        if status.updated is not None:
+            yield row("updated", f"{datetime.fromtimestamp(status.updated).astimezone():%Y-%m-%d %H:%M}")
+    if status.lagging:
+        named = [f"{lag.session} ({size(lag.missing)})" for lag in status.lagging[:_SHOWN_LAGS]]
+        more = len(status.lagging) - len(named)
+        yield row("not read yet", ", ".join(named) + (f" and {more} more" if more else ""))
+        yield row("", "a session reads them in the background; `ua-tui knowledge update` does it at once")
+    if status.forgotten:
+        yield row("forgotten", quantity(status.forgotten, "time"))
+    for path in status.set_aside:
+        yield row("damaged file", f"{path}: delete it when you no longer need it")
+    for problem in status.problems:
+        yield row("problem", problem)
+
+
+_NOUNS: dict[str, tuple[str, str]] = {
+    "report": ("report", "reports"),
+    "article": ("article", "articles"),
+    "search_row": ("search row", "search rows"),
+    "answer": ("answer", "answers"),
+    "query": ("query", "queries"),
+    "note": ("note", "notes"),
+    "workbench": ("workbench run", "workbench runs"),
+    "file": ("file", "files"),
+}
+
+
+def _update(settings: Settings, *, as_json: bool) -> int:
+    from core.knowledge.problems import KnowledgeDamaged
+    from core.knowledge.store import KnowledgeStore
+    from observers.knowledge.catch_up import catch_up
+    from tui.cli.knowledge.place import find_database
+
+    path = find_database(settings, must_exist=False)
+    try:
+        store = KnowledgeStore(path)
+    except KnowledgeDamaged as error:
+        _complain(str(error))
+        store = KnowledgeStore(path)
+    with _interruptible() as stopped, store:
+        for _piece in catch_up(store, settings.workspace_base, _redactor(settings)):
+            if stopped():
+                return _complain("interrupted: the rest is read next time", EXIT_INTERRUPTED)
+    return _show(settings, as_json=as_json)
+
+
+def _rebuild(settings: Settings, *, as_json: bool) -> int:
+    from core.events.units import quantity
+    from observers.knowledge.rebuild import rebuild
+    from tui.cli.knowledge.place import find_database
+
+    path = find_database(settings, must_exist=False)
+    with _interruptible() as stopped, _progress() as on_progress:
+        rebuilt = rebuild(
+            path, settings.workspace_base, _redactor(settings), on_progress=on_progress, stopped=stopped
+        )
+    if rebuilt is None:
+        return _complain("interrupted: the knowledge base is as it was", EXIT_INTERRUPTED)
+    if as_json:
+        result = {
+            "path": str(path),
+            "sessions": rebuilt.sessions,
+            "documents": rebuilt.documents,
+            "passages": rebuilt.passages,
+            "problems": list(rebuilt.problems),
+        }
+        print_line(json.dumps(result, indent=2))
+    else:
+        documents, passages = quantity(rebuilt.documents, "document"), quantity(rebuilt.passages, "passage")
+        sessions = quantity(rebuilt.sessions, "session")
+        print_line(f"Rebuilt {clean_line(str(path), 1000)}: {documents} in {passages}, from {sessions}.")
+    for problem in rebuilt.problems:
+        _complain(problem)
+    return EXIT_FAILED if rebuilt.problems else 0
+
+
+def _redactor(settings: Settings) -> Redactor:
+    from core.redaction.redactor import Redactor
+    from core.settings.secrets import secrets
+
+    return Redactor(secrets(settings, os.environ))
+
+
+@contextmanager
+def _progress() -> Iterator[Callable[[int, int], None]]:
+    """Give what shows the progress in one line of standard error, if that is a terminal."""
+    if not sys.stderr.isatty():
+        yield lambda _done, _all: None
+        return
+
+    def show(done: int, total: int) -> None:
+        sys.stderr.write(f"\r{done:,} of {total:,} sessions")
+        sys.stderr.flush()
+
+    try:
+        yield show
+    finally:
+        sys.stderr.write("\r\x1b[K")
+        sys.stderr.flush()
+
+
+@contextmanager
+def _interruptible() -> Iterator[Callable[[], bool]]:
+    """Give what says whether Ctrl+C was pressed; pressed again it ends the program."""
+    pressed = False
+
+    def press(_number: int, _frame: object) -> None:
+        nonlocal pressed
+        pressed = True
+        signal.signal(signal.SIGINT, before)
+
+    before = signal.getsignal(signal.SIGINT)
+    signal.signal(signal.SIGINT, press)
+    try:
+        yield lambda: pressed
+    finally:
+        signal.signal(signal.SIGINT, before)
