@@ -172,9 +172,10 @@ class CrawlObservation(McpObservation, frozen=True, kw_only=True, tag="crawl"):
 
 
 class KnowledgeObservation(McpObservation, frozen=True, kw_only=True, tag="knowledge"):
-    """The knowledge base was asked; `hits` are the documents or versions of a page that it named."""
+    """The knowledge base was asked: `hits` is how many documents it named, `title` that of the one it was read from."""
 
     hits: int = 0
+    title: str = ""
 
 
 class SubagentObservation(NativeObservation, frozen=True, kw_only=True, tag="subagent"):

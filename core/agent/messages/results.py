@@ -354,9 +354,14 @@ def _typed(
         )
     if tool == "crawl_parallel":
         return _crawl(common)
-    if server == "local_toolkit" and tool in ("knowledge_search", "knowledge_sources"):
-        hits = _json_object(_text(common["content"])).get("hits")
-        return KnowledgeObservation(**common, hits=len(hits) if isinstance(hits, list) else 0)
+    if server == "local_toolkit" and tool.startswith("knowledge_"):
+        value = _json_object(_text(common["content"]))
+        hits, title = value.get("hits"), value.get("title")
+        return KnowledgeObservation(
+            **common,
+            hits=len(hits) if isinstance(hits, list) else 0,
+            title=title if isinstance(title, str) else "",
+        )
     if "REMOTE_WORKBENCH" in upper or "REMOTE_BASH" in upper:
         return _workbench(common)
     if "SEARCH" in upper and not upper.endswith("SEARCH_TOOLS"):

@@ -20,7 +20,7 @@ CLASSIFIER_MARK = "Answer with exactly one word: SIMPLE or COMPLEX"
 _ERROR_LIMIT = 300
 _DELEGATION = ("Agent", "Task")
 _PATH_PART = re.compile(r"([^.\[\]]+)|\[(\*|\d+)\]")
-_FIELD = re.compile(r"\{(\w+)\}")
+_FIELD = re.compile(r"\{(\w+)(?::(\d+))?\}")
 _PLACEHOLDER = re.compile(r"\$\{(\w+)\}")
 
 
@@ -231,7 +231,7 @@ def _format(template: str, index: int, row: Any, *, as_html: bool) -> str:
     fields = {"n": index, **(row if isinstance(row, dict) else {"row": row})}
 
     def field(found: re.Match[str]) -> str:
-        text = _text(fields.get(found[1], ""))
+        text = _text(fields.get(found[1], ""))[: int(found[2]) if found[2] else None]
         return html.escape(text) if as_html else text
 
     return _FIELD.sub(field, template)

@@ -13,6 +13,7 @@ from core.observation import (
     CrawlObservation,
     FileWriteObservation,
     ImageContent,
+    KnowledgeObservation,
     NativeObservation,
     ObservationStatus,
     SearchObservation,
@@ -155,6 +156,21 @@ def test_results_get_the_type_of_their_tool() -> None:
     )
     assert isinstance(crawled, CrawlObservation)
     assert (crawled.pages, crawled.failed) == (2, 1)
+    known = observe(
+        RawResult(block=json.dumps({"articles": [{"from_knowledge": True}, {}, 7], "failed": []})),
+        "mcp__local_toolkit__crawl_parallel",
+    )
+    assert isinstance(known, CrawlObservation)
+    assert (known.pages, known.known) == (3, 1)
+    found = observe(RawResult(block=json.dumps({"hits": [1, 2]})), "mcp__local_toolkit__knowledge_search")
+    assert isinstance(found, KnowledgeObservation)
+    assert (found.hits, found.title) == (2, "")
+    passage = observe(RawResult(block=json.dumps({"title": "A"})), "mcp__local_toolkit__knowledge_read")
+    assert isinstance(passage, KnowledgeObservation)
+    assert passage.title == "A"
+    assert not isinstance(
+        observe(RawResult(block="{}"), "mcp__other__knowledge_search", query="x"), KnowledgeObservation
+    )
     bench = observe(
         RawResult(block=json.dumps({"successful": False, "data": {"stdout": "o", "stderr": "e"}})),
         "mcp__composio__COMPOSIO_REMOTE_WORKBENCH",

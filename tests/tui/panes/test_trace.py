@@ -26,7 +26,7 @@ from core.events.types import (
     ToolCallProgress,
     Usage,
 )
-from core.observation import CrawlObservation, McpObservation, TextContent
+from core.observation import CrawlObservation, KnowledgeObservation, McpObservation, TextContent
 from tests.tui.pane_host import PaneHost, finished, hosted, rows, started
 from tui.panes.trace.calls import CallNode, add_text, call_node, message_node, query_node
 from tui.panes.trace.pane import TracePane
@@ -393,6 +393,37 @@ async def test_what_came_of_a_call_is_kept_and_shown() -> None:
         assert record.load().finished is not None
         assert record.load().artifacts == [saved]
         assert view.record("unknown") is None
+
+
+async def test_answers_of_the_knowledge_base_are_summed_up() -> None:
+    view = pane()
+    common: dict[str, Any] = {"tool_name": "k", "tool_use_id": "t", "server": "local_toolkit"}
+    async with PaneHost(view).run_test(size=(90, 20)):
+        view.handle_events([asked()])
+        for number, (tool, given, seen) in enumerate(
+            [
+                ("knowledge_search", {"query_": "HBM4 yields"}, KnowledgeObservation(**common, hits=7)),
+                ("knowledge_search", {"query_": "nothing"}, KnowledgeObservation(**common)),
+                (
+                    "knowledge_read",
+                    {"id": 144},
+                    KnowledgeObservation(**common, title="A [simple] model\x1b[2J"),
+                ),
+                (
+                    "crawl_parallel",
+                    {"urls": ["https://a.example"]},
+                    CrawlObservation(**common, pages=10, known=8),
+                ),
+            ]
+        ):
+            key = f"t{number}"
+            call = started(key, f"mcp__local_toolkit__{tool}", **given)
+            view.handle_events([call, finished(key, observation=seen)])
+        rows = shown(view)[1:]
+    assert "knowledge_search  HBM4 yields  7 hits" in rows[0]
+    assert "knowledge_search  nothing  0 hits" in rows[1]
+    assert "knowledge_read  A [simple] model\ufffd[2J" in rows[2]
+    assert "crawl_parallel  10 pages · 8 known" in rows[3]
 
 
 async def test_folding_hides_and_brings_back() -> None:

@@ -72,8 +72,10 @@ def text_rows(rows: list[str]) -> list[str]:
     return [row.strip() for row in rows if row.strip("─ ")]
 
 
-def call(result: object, name: str = "mcp__s__search", *, as_text: bool = False) -> SectionsBody:
-    started = ToolCallStarted(query_id="q", tool_use_id="t", name=name, input={})
+def call(
+    result: object, name: str = "mcp__s__search", *, as_text: bool = False, **given: object
+) -> SectionsBody:
+    started = ToolCallStarted(query_id="q", tool_use_id="t", name=name, input=given)
     content = (TextContent(result if isinstance(result, str) else json.dumps(result)),)
     observation = McpObservation(tool_name=name, tool_use_id="t", server="s", content=content)
     end = ToolCallFinished(tool_use_id="t", status="success", observation=observation)
@@ -331,6 +333,18 @@ class TestToolCalls:
             "results": [{"url": f"{URL}{n}", "title": f"Page {n}", "raw_content": "Text."} for n in range(2)]
         }
         assert "  2 articles · 2 words" in lines(call(several, "mcp__tavily__tavily_extract"), 100)
+
+    def test_what_the_knowledge_base_named_is_a_table_and_what_it_read_a_page(self) -> None:
+        hit = {"id": 7, "kind": "article", "title": "A [b]", "url": URL, "date": None}
+        hit |= {"fetched_at": "2026-11-20T12:00:00+00:00", "passage": "Seven [/] of ten."}
+        server = "mcp__local_toolkit__knowledge_"
+        shown = lines(call({"notice": "n", "hits": [hit]}, f"{server}search", query="yields"), 120)
+        assert any("A [b]" in row and "2026-11-20" in row and "wire.example" in row for row in shown)
+        page = {"notice": "n", "title": "A [b]", "url": URL, "text": "# Head\n\nSeven of ten."}
+        shown = text_rows(lines(call(page, f"{server}read", id=7)))
+        assert {"A [b]", "Seven of ten."} <= set(shown)
+        for answer in ({"notice": "n", "hits": []}, {"hits": 7}, [], "text"):
+            assert lines(call(answer, f"{server}sources", url=URL))
 
     def test_text_on_request_and_other_results_as_before(self) -> None:
         assert '"organic"' in "\n".join(lines(call(SERPER, as_text=True), 100))

@@ -44,6 +44,9 @@ RECOVERED, LOST = "truncated, recovered", "truncated, rest lost"
 NO_RESULT = "no result"
 STOPPED = "stopped by you"
 LONGEST_VALUE = 4096
+LONGEST_TITLE = 120
+SEPARATOR = " · "
+"""Between the parts of a note; the last ones are left out where there is no room."""
 LONGEST_MESSAGE = 20_000
 LONGEST_ERROR = 400
 _LABEL_CHARACTERS = 400
@@ -248,6 +251,9 @@ class CallNode:
             self.flag = RECOVERED if seen.recovered else LOST
         if isinstance(seen, CrawlObservation) and self.note:
             self.argument = ""
+        if isinstance(seen, KnowledgeObservation) and seen.title:
+            # The argument is only the number of the document.
+            self.argument = clean_line(seen.title, LONGEST_TITLE)
 
     def change(self, answer: PermissionAnswered) -> None:
         """Show the arguments with which the call runs, as the person changed them."""
@@ -341,8 +347,8 @@ def _outcome(finished: ToolCallFinished) -> str:
     if isinstance(observation, CrawlObservation):
         wanted = observation.pages + observation.failed
         pages = f"{observation.pages}/{wanted} pages" if observation.failed else f"{wanted} pages"
-        return f"{pages}, {observation.known} known" if observation.known else pages
-    if isinstance(observation, KnowledgeObservation) and finished.status == "success":
+        return f"{pages}{SEPARATOR}{observation.known} known" if observation.known else pages
+    if isinstance(observation, KnowledgeObservation) and not observation.title and not observation.has_error:
         return quantity(observation.hits, "hit")
     return ""
 

@@ -9,7 +9,7 @@ from rich.segment import Segment
 from rich.style import Style
 
 from core.events.units import count, duration, live_duration, money, size, tokens
-from tui.panes.trace.calls import CallNode
+from tui.panes.trace.calls import SEPARATOR, CallNode
 from tui.panes.trace.totals import Totals, TotalsStyles, render_totals
 from tui.panes.trace.waterfall import WATERFALL_FROM_WIDTH, Columns, bar_of, columns_of
 from tui.render.format import Mark, middle_cut, spinner, tail_cut
@@ -23,7 +23,6 @@ SLOW, VERY_SLOW = 10.0, 60.0
 QUIET = 5.0
 SLOW_MARK, VERY_SLOW_MARK = "!", "!!"
 OTHER_CELLS = 12
-SEPARATOR = " · "
 CHANGED = "changed"
 LEAST_CELLS = 5
 FOLDED, UNFOLDED = "▸", "▾"
