@@ -169,7 +169,7 @@ def learned_from(tool_name: str, tool_input: Mapping[str, Any], output: str) -> 
     """The addresses in the text of a result that `has_addresses`; reading a long one takes time: call it in a thread.
 
     Of a search only the addresses of its rows count, not those in its texts, which may repeat what was searched for.
-    Of the knowledge base only what web pages and searches brought counts, not what an agent wrote.
+    Of the knowledge base only pages that were read count.
     """
     if len(output) > LARGEST_READ or tool_name == CRAWLER:
         return []
@@ -189,16 +189,19 @@ def learned_from(tool_name: str, tool_input: Mapping[str, Any], output: str) -> 
 
 
 def _found_before(value: Any) -> list[str]:
-    """The addresses in an answer of the knowledge base: those of results, and those in the text of a page."""
+    """The addresses in an answer of the knowledge base: those of pages that were read, and those in their text.
+
+    A search result may repeat what an agent searched for, and a report what it wrote.
+    """
     if not isinstance(value, dict):
         return []
     hits = value.get("hits")
     found: list[str] = []
     for each in hits if isinstance(hits, list) else [value]:
         match each:
-            case {"trust": "web", "kind": "article" | "search_row" as kind, "url": str(url), **rest}:
+            case {"trust": "web", "kind": "article", "url": str(url), **rest}:
                 found.append(url)
-                if kind == "article" and isinstance(text := rest.get("text"), str):
+                if isinstance(text := rest.get("text"), str):
                     found += addresses_in_text(text, base=url)
             case _:
                 pass

@@ -203,7 +203,7 @@ def test_pages_that_were_found_are_opened_unasked(taint: Taint, workspace: Works
 def test_pages_that_the_knowledge_base_names_are_opened_unasked(taint: Taint) -> None:
     hits = [
         {"kind": "article", "trust": "web", "url": "https://read.example/1", "passage": f"not {EVIL}"},
-        {"kind": "search_row", "trust": "web", "url": "https://found.example/2"},
+        {"kind": "article", "trust": "web", "url": "https://found.example/2"},
     ]
     read(taint, KNOWLEDGE, {"query": "x"}, json.dumps({"hits": hits}))
     page = {
@@ -224,6 +224,12 @@ def test_pages_that_the_knowledge_base_names_are_opened_unasked(taint: Taint) ->
         # What an agent wrote in an earlier session may hold what it was not to carry out.
         (KNOWLEDGE, {"query": "x"}, json.dumps({"hits": [{"kind": "report", "trust": "own", "url": EVIL}]})),
         (KNOWLEDGE, {"query": "x"}, json.dumps({"hits": [{"kind": "article", "trust": "own", "url": EVIL}]})),
+        # An engine may have repeated what was searched for.
+        (
+            KNOWLEDGE,
+            {"query": "x"},
+            json.dumps({"hits": [{"kind": "search_row", "trust": "web", "url": EVIL}]}),
+        ),
         (
             KNOWLEDGE,
             {"query": "x"},
