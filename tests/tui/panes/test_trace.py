@@ -400,22 +400,21 @@ async def test_answers_of_the_knowledge_base_are_summed_up() -> None:
     common: dict[str, Any] = {"tool_name": "k", "tool_use_id": "t", "server": "local_toolkit"}
     async with PaneHost(view).run_test(size=(90, 20)):
         view.handle_events([asked()])
-        for number, (tool, given, seen) in enumerate(
-            [
-                ("knowledge_search", {"query_": "HBM4 yields"}, KnowledgeObservation(**common, hits=7)),
-                ("knowledge_search", {"query_": "nothing"}, KnowledgeObservation(**common)),
-                (
-                    "knowledge_read",
-                    {"id": 144},
-                    KnowledgeObservation(**common, title="A [simple] model\x1b[2J"),
-                ),
-                (
-                    "crawl_parallel",
-                    {"urls": ["https://a.example"]},
-                    CrawlObservation(**common, pages=10, known=8),
-                ),
-            ]
-        ):
+        calls: list[tuple[str, dict[str, Any], McpObservation]] = [
+            ("knowledge_search", {"query_": "HBM4 yields"}, KnowledgeObservation(**common, hits=7)),
+            ("knowledge_search", {"query_": "nothing"}, KnowledgeObservation(**common)),
+            (
+                "knowledge_read",
+                {"id": 144},
+                KnowledgeObservation(**common, title="A [simple] model\x1b[2J"),
+            ),
+            (
+                "crawl_parallel",
+                {"urls": ["https://a.example"]},
+                CrawlObservation(**common, pages=10, known=8),
+            ),
+        ]
+        for number, (tool, given, seen) in enumerate(calls):
             key = f"t{number}"
             call = started(key, f"mcp__local_toolkit__{tool}", **given)
             view.handle_events([call, finished(key, observation=seen)])

@@ -343,7 +343,8 @@ class TestToolCalls:
         page = {"notice": "n", "title": "A [b]", "url": URL, "text": "# Head\n\nSeven of ten."}
         shown = text_rows(lines(call(page, f"{server}read", id=7)))
         assert {"A [b]", "Seven of ten."} <= set(shown)
-        for answer in ({"notice": "n", "hits": []}, {"hits": 7}, [], "text"):
+        others: list[object] = [{"notice": "n", "hits": []}, {"hits": 7}, [], "text"]
+        for answer in others:
             assert lines(call(answer, f"{server}sources", url=URL))
 
     def test_text_on_request_and_other_results_as_before(self) -> None:
