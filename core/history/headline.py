@@ -31,6 +31,7 @@ __all__ = [
     "Summary",
     "beginning_of",
     "ends_in_order",
+    "event_lines",
     "read_heading",
     "read_summary",
     "stamp_of",
@@ -208,7 +209,7 @@ def texts_of(folder: Path) -> Iterator[str]:
     except OSError:
         return
     try:
-        for line, _ in _lines(file, b'{"event":"query_'):
+        for line, _ in event_lines(file, b'{"event":"query_'):
             match _event(line):
                 case QueryReceived(text=text) | QueryFinished(text=text):
                     yield text
@@ -301,7 +302,7 @@ def _added_up(file: int, summary: Summary, before: Summary | None) -> Summary:
         cost, seconds, estimate, running = before.cost, before.seconds, before.estimate, before.open
         unpriced = before.unpriced
     last, counted = b"", start
-    for line, place in _lines(file, b'{"event":"', start):
+    for line, place in event_lines(file, b'{"event":"', start):
         last, counted = line, place
         if line.startswith(b'{"event":"tool_call_started"'):
             calls += 1
@@ -335,7 +336,7 @@ def _added_up(file: int, summary: Summary, before: Summary | None) -> Summary:
     )
 
 
-def _lines(file: int, beginning: bytes, at: int = 0) -> Iterator[tuple[bytes, int]]:
+def event_lines(file: int, beginning: bytes, at: int = 0) -> Iterator[tuple[bytes, int]]:
     """Give the complete lines from `at` on with this beginning, and the place after each; skips far too long lines."""
     rest = b""
     marked = b"\n" + beginning

@@ -189,8 +189,9 @@ def workbench_documents(file: SavedFile, source: str, cleaner: Cleaner) -> Itera
 
 def upload_documents(file: SavedFile, source: str, cleaner: Cleaner) -> Iterator[Document]:
     """Give a document for each file that was uploaded: its name, and where it went."""
-    members, files = read_object(source, "files")
-    for part, each in enumerate(cleaner.value(list(islice(files, _MOST_UPLOADS)))):
+    members, items = read_object(source, "files")
+    upload, files = cleaner.value([members, list(islice(items, _MOST_UPLOADS))])
+    for part, each in enumerate(files):
         name = clean_title(each.get("name")) if isinstance(each, dict) else ""
         if name:
             places = (clean_title(each.get(key)) for key in ("destination", "path"))
@@ -200,9 +201,9 @@ def upload_documents(file: SavedFile, source: str, cleaner: Cleaner) -> Iterator
                 part=part,
                 title=name,
                 context=_joined(address_words(name), *map(address_words, places)),
-                made_at=_made_at(members, file),
+                made_at=_made_at(upload, file),
                 trust="tool",
-                tool_use_id=_call_of(members, file),
+                tool_use_id=_call_of(upload, file),
             )
 
 

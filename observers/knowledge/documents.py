@@ -34,7 +34,7 @@ from observers.knowledge.cleaning import (
 )
 from observers.knowledge.html_reading import read_html
 
-__all__ = ["LARGEST", "documents_of", "event_document"]
+__all__ = ["LARGEST", "NAMES_CALL", "documents_of", "event_document"]
 
 LARGEST = 8 << 20
 """Bytes of a file that are read; of a longer one only its beginning is indexed."""
@@ -46,6 +46,8 @@ _FORMATS: dict[str, Callable[[SavedFile, str, Cleaner], Iterator[Document]]] = {
     "workbench_activity": workbench_documents,
     "upload": upload_documents,
 }
+NAMES_CALL = frozenset({*_FORMATS, "article", "corpus"})
+"""The kinds of artifacts that name the call which made them."""
 _NAMED_ONLY = frozenset({"download", "media", "attachment"})
 # The pages in a corpus are those of the articles.
 _SKIPPED = frozenset({"corpus"})
@@ -73,14 +75,15 @@ def documents_of(root: Root, file: SavedFile, cleaner: Cleaner) -> Iterator[Docu
 
     A file that is missing or damaged gives fewer documents, and never an error. Links are not followed.
     """
-    if file.kind in _SKIPPED:
+    # A name with a secret cannot be stored, and without it the file would not be found.
+    if file.kind in _SKIPPED or cleaner.masked(file.path) != file.path:
         return
     try:
         content = _read(root, file)
     except (UniversalAgentError, OSError, ValueError):
         return
     if content is None:
-        yield _named(file, cleaner)
+        yield _named(file)
         return
     source = _decoded(content.data)
     if file.kind == "article" or _is_page(file.path):
@@ -169,10 +172,10 @@ def _is_page(path: str) -> bool:
     return folder == ARTICLE_FOLDER and name.startswith(ARTICLE_PREFIX) and name.endswith(".md")
 
 
-def _named(file: SavedFile, cleaner: Cleaner) -> Document:
+def _named(file: SavedFile) -> Document:
     """The document of a file whose text is not read: its name."""
     is_report = file.path.startswith(_REPORTS) and file.kind not in _NAMED_ONLY
-    path = cleaner.masked(file.path.removesuffix(SUFFIX))
+    path = file.path.removesuffix(SUFFIX)
     return Document(
         kind="report" if is_report else "file",
         path=file.path,
@@ -189,7 +192,7 @@ def _text(file: SavedFile, source: str, cleaner: Cleaner, *, is_cut: bool) -> Do
     kind, trust = _TEXT_KINDS.get(file.kind, ("note", "tool"))
     if file.kind == "written" and file.path.startswith(_REPORTS):
         kind = "report"
-    path = cleaner.masked(file.path.removesuffix(SUFFIX))
+    path = file.path.removesuffix(SUFFIX)
     title, read = "", source
     links: tuple[str, ...] = ()
     if path.lower().endswith(_HTML):

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import msgspec
 
 from core.errors import JournalError, WorkspaceError
+from core.events.codec import decode_event
 from core.events.types import (
     ArtifactChanged,
     ArtifactSaved,
@@ -20,17 +23,18 @@ from core.events.types import (
     ToolCallFinished,
     ToolCallStarted,
 )
-from core.history.headline import read_heading
+from core.history.headline import event_lines, read_heading
 from core.history.journal_reader import PastArtifactSaved, PastCallFinished, PastJournal
 from core.knowledge.records import Call, Cursor, Document, Facts
 from core.observation import FileWriteObservation, ToolCall
 from core.redaction.redactor import Redactor
 from core.storage.files import Root
+from core.storage.regular_file import open_regular
 from core.storage.workspace import JOURNAL, is_record
 from core.text import clean_line
 from observers.knowledge.artifacts import SavedFile
 from observers.knowledge.cleaning import Cleaner, clean_title
-from observers.knowledge.documents import documents_of, event_document
+from observers.knowledge.documents import NAMES_CALL, documents_of, event_document
 from observers.search.tool_names import inner_tools
 
 __all__ = ["MOST_FILES", "Batch", "read_batch"]
@@ -83,6 +87,7 @@ def read_batch(folder: Path, cursor: Cursor, redactor: Redactor) -> Batch:
         cleaner = Cleaner(redactor)
         found = _Found(cleaner)
         cut = found.add(events)
+        found.add_makers(folder, cursor.place)
         place = end if cut is None else cut
         after = Cursor(_seq_before(journal, place), place)
         return Batch(
@@ -153,7 +158,7 @@ class _Found:
                 case ToolCallStarted():
                     self._add_call(_started(event, self.cleaner))
                 case ToolCallFinished():
-                    self._add_call(_finished(event))
+                    self._add_call(_finished(event, self.cleaner))
                 case QueryReceived() | QuerySteered() | QueryFinished():
                     document = event_document(event, self.cleaner)
                     self.texts += [document] if document is not None else []
@@ -161,11 +166,22 @@ class _Found:
                     pass
         return None
 
+    def add_makers(self, folder: Path, end: int) -> None:
+        """Find the calls that made the files which only changed, in the journal up to a place in bytes."""
+        changed = {
+            path for path, file in self.files.items() if not file.tool_use_id and file.kind not in NAMES_CALL
+        }
+        if not changed:
+            return
+        for event in _saved_before(folder, end):
+            if event.path in changed and event.tool_use_id:
+                call = _name(event.tool_use_id, self.cleaner)
+                self.files[event.path] = replace(self.files[event.path], tool_use_id=call)
+
     def _add_file(self, file: SavedFile) -> None:
         before = self.files.pop(file.path, None)
-        if before is not None and file.tool_use_id is None:
-            file = replace(file, tool_use_id=before.tool_use_id)
-        self.files[file.path] = file
+        call = _name(file.tool_use_id or "", self.cleaner) or (before.tool_use_id if before else None)
+        self.files[file.path] = replace(file, tool_use_id=call)
 
     def _add_call(self, call: Call) -> None:
         begun = self.calls.get(call.tool_use_id)
@@ -174,14 +190,33 @@ class _Found:
         )
 
 
+def _saved_before(folder: Path, end: int) -> Iterator[ArtifactSaved]:
+    """The files that were saved before a place in the journal; those that can be read."""
+    try:
+        journal = open_regular(folder / JOURNAL)
+    except OSError:
+        return
+    try:
+        for line, place in event_lines(journal, b'{"event":"artifact_saved"'):
+            if place > end:
+                return
+            with suppress(ValueError):
+                event = decode_event(line)
+                if isinstance(event, ArtifactSaved):
+                    yield event
+    except OSError:
+        return
+    finally:
+        os.close(journal)
+
+
 def _files_of(event: Event) -> Iterator[SavedFile]:
     """The files that an event names."""
     at = event.at.timestamp()
     match event:
         case ArtifactSaved():
-            yield SavedFile(
-                path=event.path, kind=event.kind, at=at, tool_use_id=event.tool_use_id, sha256=event.sha256
-            )
+            call = event.tool_use_id
+            yield SavedFile(path=event.path, kind=event.kind, at=at, tool_use_id=call, sha256=event.sha256)
         case ArtifactChanged():
             yield SavedFile(path=event.path, kind=event.kind, at=at)
         case FilesAttached():
@@ -198,23 +233,27 @@ def _started(event: ToolCallStarted, cleaner: Cleaner) -> Call:
     call = ToolCall(tool_use_id=event.tool_use_id, name=event.name, input=event.input)
     slugs = dict.fromkeys(clean_title(slug, _LONGEST_NAME) for slug, _ in inner_tools(call) if slug)
     return Call(
-        tool_use_id=clean_title(event.tool_use_id),
-        tool=clean_title(event.name, _LONGEST_NAME),
+        tool_use_id=_name(event.tool_use_id, cleaner),
+        tool=_name(event.name, cleaner),
         slug=cleaner.masked(", ".join(list(slugs)[:_MOST_INNER])),
-        parent=clean_title(event.parent_tool_use_id) or None,
+        parent=_name(event.parent_tool_use_id or "", cleaner) or None,
         started=event.at.timestamp(),
     )
 
 
-def _finished(event: ToolCallFinished) -> Call:
+def _finished(event: ToolCallFinished, cleaner: Cleaner) -> Call:
     observation = event.observation
     return Call(
-        tool_use_id=clean_title(event.tool_use_id),
-        tool=clean_title(observation.tool_name, _LONGEST_NAME) if observation is not None else "",
+        tool_use_id=_name(event.tool_use_id, cleaner),
+        tool=_name(observation.tool_name, cleaner) if observation is not None else "",
         started=event.at.timestamp() - event.duration_ms / 1000,
         ms=event.duration_ms,
         status=event.status,
     )
+
+
+def _name(name: str, cleaner: Cleaner) -> str:
+    return clean_title(cleaner.masked(name))
 
 
 def _facts(folder: Path, redactor: Redactor) -> Facts | None:

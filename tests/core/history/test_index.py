@@ -26,7 +26,7 @@ from core.events.types import (
     Usage,
 )
 from core.history import headline as session_summary
-from core.history.headline import TITLE, Summary, texts_of
+from core.history.headline import TITLE, Summary, read_heading, texts_of
 from core.history.index import SessionIndex
 from core.storage.workspace import WORKSPACES
 from core.version import VERSION
@@ -73,7 +73,7 @@ def test_a_session_with_an_end_is_read_from_the_two_ends_of_its_journal(
     middle = [TextDelta(query_id="q1", message_id="m1", text="x" * 1000) for _ in range(400)]
     folder = lay(tmp_path, 1, [*asked("What\nis \x1b[2J this?"), *middle, END])
     assert (folder / "journal.jsonl").stat().st_size > 400_000
-    monkeypatch.setattr(session_summary, "_lines", None)
+    monkeypatch.setattr(session_summary, "event_lines", None)
     (found,) = listed(index(tmp_path))
     assert (found.state, found.calls, found.artifacts, found.cost, found.seconds) == (
         "finished",
@@ -84,6 +84,17 @@ def test_a_session_with_an_end_is_read_from_the_two_ends_of_its_journal(
     )
     assert found.heading.startswith("What is ")
     assert "\x1b" not in found.heading
+
+
+def test_the_heading_of_a_session_needs_no_other_lines(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = lay(tmp_path, 1, asked("What is this?", cost=0.5))
+    monkeypatch.setattr(session_summary, "event_lines", None)
+    found = read_heading(folder)
+    assert (found.heading, found.state, found.cost) == ("What is this?", "unknown", None)
+    assert read_heading(lay(tmp_path, 2, [END])).state == "finished"
+    assert read_heading(lay(tmp_path, 3, begun=False)).state == "corrupt"
 
 
 def test_a_session_without_an_end_is_added_up_and_running_only_while_its_lock_is_held(tmp_path: Path) -> None:

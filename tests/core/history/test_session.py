@@ -349,6 +349,18 @@ def test_places_are_right_across_blocks(folder: Path) -> None:
     journal.close()
 
 
+@pytest.mark.parametrize("length", [1, 5_000, 600_000])
+def test_the_line_before_a_place_is_read(folder: Path, length: int) -> None:
+    first, second = b"first", b"x" * length
+    (folder / "journal.jsonl").write_bytes(first + b"\n" + second + b"\n" + b"torn")
+    journal = PastJournal(folder / "journal.jsonl")
+    assert journal.line_before(len(first) + 1) == first
+    assert journal.line_before(len(first) + length + 2) == second
+    # No line ends there.
+    assert [journal.line_before(place) for place in (0, 3, len(first) + length + 4, 1 << 20)] == [b""] * 4
+    journal.close()
+
+
 def test_files_have_their_places_too(folder: Path) -> None:
     saved = ArtifactSaved(path="a.json", kind="x", size=1, sha256="0", observer="o", tool_use_id="toolu_0")
     write(folder, [begun(), saved])

@@ -1,0 +1,279 @@
+"""Tests of the reading of a session's journal for the knowledge base."""
+
+from __future__ import annotations
+
+import os
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from core.errors import JournalError
+from core.events.types import (
+    ArtifactChanged,
+    ArtifactSaved,
+    AttachedFile,
+    FilesAttached,
+    QueryReceived,
+    QuerySteered,
+    SessionFinished,
+    ToolCallFinished,
+    ToolCallStarted,
+)
+from core.history.headline import TITLE
+from core.knowledge.records import Call, Cursor, Document, Facts
+from core.observation import FileWriteObservation, McpObservation
+from core.redaction.redactor import Redactor
+from core.storage.workspace import JOURNAL
+from observers.knowledge.journal import MOST_FILES, Batch, read_batch
+from tests.observers.knowledge.recorded import NOON, Recorded
+
+SECRET = "correct-horse-battery-7731"
+MULTI = "mcp__composio__COMPOSIO_MULTI_EXECUTE_TOOL"
+
+
+def batches(session: Recorded, cursor: Cursor = Cursor()) -> list[Batch]:  # noqa: B008 - it is frozen
+    found: list[Batch] = []
+    while not found or found[-1].more:
+        found.append(read_batch(session.folder, cursor, Redactor([SECRET])))
+        cursor = found[-1].after
+    return found
+
+
+def documents(session: Recorded, cursor: Cursor = Cursor()) -> list[Document]:  # noqa: B008 - it is frozen
+    return [document for batch in batches(session, cursor) for document in batch.documents]
+
+
+def end_of(session: Recorded) -> Cursor:
+    return batches(session)[-1].after
+
+
+@pytest.fixture
+def session(tmp_path: Path) -> Recorded:
+    return Recorded(tmp_path)
+
+
+def test_the_first_batch_has_what_is_known_of_the_session(session: Recorded) -> None:
+    batch = read_batch(session.folder, Cursor(), Redactor())
+    assert batch.facts == Facts(started=NOON.timestamp() + 1, title="Which animals smile?")
+    assert batch.after == Cursor(2, (session.folder / JOURNAL).stat().st_size)
+    assert not batch.more
+    session.add(SessionFinished(reason="finished"))
+    (session.folder / TITLE).write_text(f"My animals {SECRET}")
+    batch = read_batch(session.folder, batch.after, Redactor([SECRET]))
+    assert batch.facts == Facts(started=NOON.timestamp() + 1, title="My animals [redacted]", state="finished")
+
+
+def test_queries_and_answers_are_documents_with_the_number_of_their_event(session: Recorded) -> None:
+    session.answer("# Cats\n\nSee <https://a.example/cats>.")
+    session.add(QuerySteered(query_id="q1", text="And dogs?"))
+    query, answer, steered = documents(session)
+    assert (query.kind, query.path, query.part, query.trust) == ("query", "", 2, "own")
+    assert (answer.kind, answer.path, answer.part, answer.title) == ("answer", "", 3, "Cats")
+    assert answer.cites == ("https://a.example/cats",)
+    assert answer.made_at == NOON.timestamp() + 3
+    assert (steered.kind, steered.text) == ("query", "And dogs?")
+
+
+def test_an_answer_without_a_text_is_no_document(session: Recorded) -> None:
+    session.answer(" \n")
+    assert [document.kind for document in documents(session)] == ["query"]
+
+
+def test_a_call_is_given_when_it_begins_and_when_it_ends(session: Recorded) -> None:
+    tools = [
+        {"tool_slug": "X_SEARCH", "arguments": {}},
+        {"tool_slug": f"Y_{SECRET}"},
+        {"tool_slug": "X_SEARCH"},
+        7,
+    ]
+    session.add(
+        ToolCallStarted(
+            query_id="q1", tool_use_id="t1", name=MULTI, input={"tools": tools}, parent_tool_use_id="t0"
+        )
+    )
+    (first,) = batches(session)
+    begun = Call(
+        tool_use_id="t1", tool=MULTI, slug="X_SEARCH, Y_[redacted]", parent="t0", started=NOON.timestamp() + 3
+    )
+    assert first.calls == (begun,)
+    observation = McpObservation(tool_name=MULTI, tool_use_id="t1", server="composio")
+    session.add(
+        ToolCallFinished(tool_use_id="t1", status="error", observation=observation, duration_ms=250.0)
+    )
+    (second,) = batches(session, first.after)
+    assert second.calls == (
+        Call(tool_use_id="t1", tool=MULTI, started=NOON.timestamp() + 3.75, ms=250.0, status="error"),
+    )
+    ((both,),) = [batch.calls for batch in batches(session)]
+    assert (both.slug, both.parent, both.ms, both.status) == (begun.slug, "t0", 250.0, "error")
+
+
+def test_a_saved_file_is_read_again_when_it_changed(session: Recorded) -> None:
+    session.write_report("cats", "First text.")
+    (first,) = batches(session)
+    assert [document.text for document in first.documents][1:] == ["First text."]
+    (session.folder / "work_products/cats.md").write_text("Second text.")
+    session.add(ArtifactChanged(path="work_products/cats.md", kind="work_product", size=1, sha256="x"))
+    (second,) = batches(session, first.after)
+    assert second.replaced == ("work_products/cats.md",)
+    assert [document.text for document in second.documents] == ["Second text."]
+    (all_,) = batches(session)
+    assert all_.replaced == ("work_products/cats.md",)
+    assert [(each.text, each.tool_use_id) for each in all_.documents][1:] == [("Second text.", "cats")]
+
+
+def test_a_report_that_changed_keeps_the_call_that_made_it(session: Recorded) -> None:
+    session.write_report("cats", "First text.")
+    session.write_report("dogs", "Other text.")
+    cursor = end_of(session)
+    session.add(ArtifactChanged(path="work_products/cats.md", kind="work_product", size=1, sha256="x"))
+    assert [document.tool_use_id for document in documents(session, cursor)] == ["cats"]
+
+
+def test_files_that_the_agent_wrote_or_a_person_attached_are_read(session: Recorded) -> None:
+    (session.folder / "notes.md").write_text("# Plan\n\nRead first.")
+    (session.folder / "attachments").mkdir()
+    (session.folder / "attachments/cat.png").write_bytes(b"\0")
+
+    def wrote(path: str, status: str = "success") -> ToolCallFinished:
+        tool = "mcp__local_toolkit__write_local_file"
+        observation = FileWriteObservation(
+            tool_name=tool, tool_use_id=path, server="local_toolkit", path=path
+        )
+        return ToolCallFinished(tool_use_id=path, status=status, observation=observation)  # type: ignore[arg-type]
+
+    attached = AttachedFile(path="attachments/cat.png", media_type="image/png", size=1, sha256="x")
+    session.add(
+        wrote("notes.md"), wrote("missing.md"), wrote("journal.jsonl"), wrote("attachments/cat.png", "error")
+    )
+    session.add(FilesAttached(query_id="q1", files=[attached]))
+    assert [(each.kind, each.title) for each in documents(session)[1:]] == [
+        ("note", "Plan"),
+        ("file", "cat.png"),
+    ]
+
+
+def test_a_batch_has_a_bounded_number_of_files(session: Recorded) -> None:
+    for number in range(3 * MOST_FILES):
+        session.write_report(f"r{number}", f"Report {number}.")
+    found = batches(session)
+    assert [len(batch.replaced) for batch in found] == [MOST_FILES] * 3
+    assert [batch.after.seq for batch in found][-1] == session.seq
+    assert len(documents(session)) == 3 * MOST_FILES + 1
+
+
+@pytest.mark.parametrize("steps", [(1, 1, 1), (MOST_FILES, 1), (5, MOST_FILES + 3, 2)])
+def test_reading_in_any_steps_gives_the_same_documents(session: Recorded, steps: tuple[int, ...]) -> None:
+    cursor, found = Cursor(), []
+    for step, count in enumerate(steps):
+        for number in range(count):
+            session.write_report(f"r{step}-{number}", f"Report {step} {number}.")
+        found += documents(session, cursor)
+        cursor = end_of(session)
+    assert found == documents(session)
+
+
+def test_a_last_line_that_is_not_complete_waits(session: Recorded) -> None:
+    cursor = end_of(session)
+    whole = (session.folder / JOURNAL).read_bytes()
+    session.answer("Cats do.")
+    line = (session.folder / JOURNAL).read_bytes()[len(whole) :]
+    for length in (1, len(line) // 2, len(line) - 1):
+        (session.folder / JOURNAL).write_bytes(whole + line[:length])
+        batch = read_batch(session.folder, cursor, Redactor())
+        assert batch == Batch(after=cursor)
+    (session.folder / JOURNAL).write_bytes(whole + line)
+    assert [document.text for document in documents(session, cursor)] == ["Cats do."]
+
+
+def test_nothing_new_is_an_empty_batch(session: Recorded) -> None:
+    cursor = end_of(session)
+    assert read_batch(session.folder, cursor, Redactor()) == Batch(after=cursor)
+
+
+@pytest.mark.parametrize("change", ["truncated", "replaced", "longer", "emptied"])
+def test_another_journal_is_read_from_its_beginning(session: Recorded, tmp_path: Path, change: str) -> None:
+    session.answer("Cats do.")
+    cursor = end_of(session)
+    journal = session.folder / JOURNAL
+    lines = journal.read_bytes().splitlines(keepends=True)
+    other = Recorded(tmp_path / "other")
+    for number in range(9):
+        other.add(QueryReceived(query_id=f"q{number}", text="x" * number))
+    journal.write_bytes(
+        {
+            "truncated": b"".join(lines[:-1]),
+            "replaced": b"".join(lines[:-1]) + lines[-1].replace(b'"seq":3', b'"seq":9'),
+            "longer": (other.folder / JOURNAL).read_bytes(),
+            "emptied": b"",
+        }[change]
+    )
+    batch = read_batch(session.folder, cursor, Redactor())
+    assert batch == Batch(after=Cursor(), restarted=True)
+
+
+def test_lines_that_are_no_events_are_skipped(session: Recorded) -> None:
+    with open(session.folder / JOURNAL, "ab") as file:
+        file.write(
+            b'no event\n\n{"event":"of_a_later_version","seq":7,"new":1}\n\xff\xfe\n{"event":"query_received"}\n'
+        )
+    session.answer("Cats do.")
+    assert [document.kind for document in documents(session)] == ["query", "answer"]
+    with open(session.folder / JOURNAL, "ab") as file:
+        file.write(b"no event\n")
+    cursor = end_of(session)
+    assert read_batch(session.folder, cursor, Redactor()) == Batch(after=cursor)
+
+
+def test_a_line_that_is_far_too_long_is_skipped(session: Recorded) -> None:
+    with open(session.folder / JOURNAL, "ab") as file:
+        file.write(b"x" * (9 << 20) + b"\n")
+    session.answer("Cats do.")
+    assert [document.kind for document in documents(session)] == ["query", "answer"]
+
+
+def test_a_session_without_a_journal_cannot_be_read(session: Recorded, tmp_path: Path) -> None:
+    link = tmp_path / "link"
+    link.symlink_to(session.folder)
+    for folder in (tmp_path / "missing", tmp_path, link):
+        with pytest.raises(JournalError):
+            read_batch(folder, Cursor(), Redactor())
+    os.remove(session.folder / JOURNAL)
+    os.mkfifo(session.folder / JOURNAL)
+    with pytest.raises(JournalError):
+        read_batch(session.folder, Cursor(), Redactor())
+
+
+def test_a_session_that_is_deleted_meanwhile_has_no_more_documents(session: Recorded) -> None:
+    session.write_report("cats", "Text.")
+    batch = read_batch(session.folder, Cursor(), Redactor())
+    session.folder.rename(session.folder.with_name("gone"))
+    assert [document.kind for document in batch.documents] == ["query"]
+
+
+def test_planted_secrets_of_a_journal_reach_nothing(session: Recorded) -> None:
+    session.answer(f"The password is {SECRET}, at https://a.example/?x={SECRET}.")
+    session.add(
+        ToolCallStarted(
+            query_id="q1", tool_use_id=SECRET, name=f"mcp__{SECRET}__x", parent_tool_use_id=SECRET
+        )
+    )
+    session.add(ToolCallFinished(tool_use_id=SECRET, status="success"))
+    (session.folder / f"{SECRET}.md").write_text("text")
+    session.add(
+        ArtifactSaved(path=f"{SECRET}.md", kind=SECRET, size=1, sha256="x", observer="x", tool_use_id=SECRET)
+    )
+    (session.folder / "a.md").write_text("text")
+    session.add(ArtifactSaved(path="a.md", kind=SECRET, size=1, sha256="x", observer="x", tool_use_id=SECRET))
+    (batch,) = batches(session)
+    assert SECRET not in repr([batch.facts, batch.calls, list(batch.documents)])
+
+
+def test_times_before_the_epoch_are_no_error(tmp_path: Path) -> None:
+    session = Recorded(tmp_path)
+    journal = session.folder / JOURNAL
+    journal.write_bytes(journal.read_bytes().replace(b"2026-", b"0001-"))
+    assert [document.made_at for document in documents(session)] == [
+        datetime(1, 3, 10, 12, 0, 2, tzinfo=UTC).timestamp()
+    ]
