@@ -13,10 +13,11 @@ from pathlib import Path
 
 import msgspec
 
-from core.errors import WorkspaceError
+from core.errors import KnowledgeError, WorkspaceError
 from core.history.headline import LONGEST_TITLE, TITLE, Summary, read_summary, stamp_of, texts_of
 from core.history.lookup import named_entries, session_names
 from core.history.session import runs_elsewhere
+from core.knowledge.database import FILE
 from core.storage.files import Root
 from core.storage.workspace import WORKSPACES
 from core.text import clean_line
@@ -39,12 +40,14 @@ class SessionIndex:
     """Summaries of all sessions below `base`; all methods block, so call them in a thread.
 
     The summaries are cached in a file of the folder `cache`, by default the user's cache folder, and read again only if
-    a session has changed.
+    a session has changed. What is deleted is also removed from the knowledge base `knowledge`, by default the file
+    beside the sessions.
     """
 
-    def __init__(self, base: Path, cache: Path | None = None) -> None:
+    def __init__(self, base: Path, cache: Path | None = None, knowledge: Path | None = None) -> None:
         self.base = Path(os.path.abspath(base))
         self.sessions = self.base / WORKSPACES
+        self._knowledge = self.sessions / FILE if knowledge is None else knowledge
         self._cache = cache
         self._known: dict[str, Summary] | None = None
 
@@ -132,8 +135,11 @@ class SessionIndex:
             root.remove(TITLE)
         return self.refresh_one(name)
 
-    def delete(self, name: str) -> None:
-        """Delete a session's folder with all of its files; saved reports stay.
+    def delete(self, name: str) -> str:
+        """Delete a session's folder with all of its files, and what the knowledge base has of it; saved reports stay.
+
+        Returns:
+            Why the knowledge base still has something of it; usually empty.
 
         Raises:
             WorkspaceError: it is no session, it runs, or it cannot be deleted.
@@ -157,6 +163,17 @@ class SessionIndex:
             ) from error
         if self._known is not None:
             self._known.pop(name, None)
+        return self._forget(name)
+
+    def _forget(self, name: str) -> str:
+        from core.knowledge.forgetting import forget_deleted
+
+        try:
+            forget_deleted(self._knowledge, self.folder(name))
+        except KnowledgeError as error:
+            log.warning("the deleted session %s is not forgotten yet: %s", name, error)
+            return f"the session is deleted, and forgotten when a session runs next: {error}"
+        return ""
 
     def _check(self, name: str) -> None:
         # A link with the name of a session could lead anywhere.

@@ -33,6 +33,7 @@ __all__ = [
     "open_reader",
     "open_writer",
     "remove_damaged",
+    "set_bulk",
     "transaction",
     "update_tables",
 ]
@@ -98,6 +99,14 @@ def close_writer(path: Path, connection: sqlite3.Connection, opened: tuple[int, 
             with protected_log(path):
                 connection.close()
     connection.close()
+
+
+def set_bulk(connection: sqlite3.Connection) -> None:
+    """Have a file filled fast that nobody else uses, and that is made again if this program is killed."""
+    connection.execute("PRAGMA synchronous = OFF")
+    connection.execute(f"PRAGMA cache_size = -{4 * _CACHE_KIB}")
+    # Words of the index are kept in memory up to so many bytes before they are written.
+    connection.execute("INSERT INTO chunk_fts(chunk_fts, rank) VALUES ('hashsize', ?)", (_CACHE_KIB << 10,))
 
 
 def remove_damaged(

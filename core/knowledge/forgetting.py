@@ -2,12 +2,39 @@
 
 from __future__ import annotations
 
+import os
+import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
-from core.knowledge.records import Document
+import msgspec
 
-__all__ = ["Forgotten", "ForgottenList", "forget", "forgotten_file"]
+from core.errors import KnowledgeError, WorkspaceError
+from core.knowledge.database import open_reader
+from core.knowledge.database_file import damaged_files, identity
+from core.knowledge.folders import folder_key, folder_path
+from core.knowledge.forgotten import Entry, place_trace, session_trace, source_trace, text_trace
+from core.knowledge.problems import reporting
+from core.knowledge.segments import indexed
+from core.knowledge.store import KnowledgeStore
+from core.net.urls import canonical_url
+from core.storage.compression import SUFFIX
+from core.storage.files import Root
+from core.storage.workspace import is_record
+
+__all__ = ["Forgotten", "forget", "forget_deleted"]
+
+_TITLES = 100
+_QUICKLY_SCRUBBED = 32 << 20
+"""Bytes of a file from which the bytes of a deleted session are removed at once."""
+
+_RECORDS = (
+    "the records of the sessions (journal, transcript, conversation) still have it until a session is deleted"
+)
+_FILES = "the files stay where they are; `--files` removes them too"
+_READ = "another program still reads the knowledge base: the bytes are removed from its file when a session runs next"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,35 +58,16 @@ class Forgotten:
     kept: tuple[str, ...] = ()
 
 
-def forgotten_file(database: Path) -> Path:
-    """The file beside the database with the hashes of what was forgotten."""
-    return database.with_name(f"{database.stem}-forgotten.jsonl")
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """A document that is forgotten."""
 
-
-class ForgottenList:
-    """The hashes of what was forgotten, read again when the file changes.
-
-    `KnowledgeStore.apply` asks it, so nobody else has to. Safe to use from any thread, one at a time.
-    """
-
-    def __init__(self, database: Path) -> None:
-        self.path = forgotten_file(database)
-
-    def refresh(self) -> bool:
-        """Read what was added to the file; returns whether there was anything.
-
-        Raises:
-            KnowledgeError: the file cannot be read.
-        """
-        return False
-
-    def has_session(self, folder: str) -> bool:
-        """Whether a session is forgotten; `folder` as the database names it."""
-        return False
-
-    def has_document(self, folder: str, document: Document) -> bool:
-        """Whether a document is forgotten, by its address, its text, or its place in the session."""
-        return False
+    id: int
+    folder: str
+    path: str
+    part: int
+    title: str
+    digest: bytes
 
 
 def forget(
@@ -73,8 +81,9 @@ def forget(
 ) -> Forgotten:
     """Remove the documents of a session, of an address, or that match a query, so that no byte of them remains; blocks.
 
-    Documents for which all of the given conditions hold are removed. With `files` their files are removed too, and the
-    other documents of these files. Journals, transcripts and conversations of sessions stay.
+    Documents for which all of the given conditions hold are removed. A session or an address that is named alone stays
+    forgotten, whatever is found there later. With `files` their files are removed too, and the other documents of these
+    files. Journals, transcripts and conversations of sessions stay.
 
     Args:
         database: the file of the knowledge base.
@@ -87,4 +96,167 @@ def forget(
     Raises:
         KnowledgeError: no condition is given, or the file cannot be read or written.
     """
-    return Forgotten()
+    session, source, match = session.strip(), source.strip(), match.strip()
+    if not session and not source and not match:
+        raise KnowledgeError("nothing to forget: name a session, an address, or words")
+    with closing(open_reader(database)) as db, reporting(database, "read"):
+        found = _select(db, session, source, match)
+        if match and not session:
+            found = _with_same_texts(db, found)
+        if files:
+            found = _with_their_files(db, found)
+        passages = _count_passages(db, found)
+        known = db.execute("SELECT count(*) FROM session WHERE folder = ?", (session,)).fetchone()[0]
+    if session and not known and not os.path.isdir(folder_path(database, session)):
+        raise KnowledgeError(f"there is no session {session}: `ua-tui sessions` lists them")
+    paths = _files_of(database, found) if files else []
+    kept: list[str] = []
+    if found:
+        kept = [_RECORDS] if files or not any(each.path for each in found) else [_FILES, _RECORDS]
+    if not dry_run:
+        entry = _entry(found, session, source, match, files=files)
+        if entry.sessions or entry.sources or entry.places:
+            kept += _remove(database, entry)
+        paths = [path for path in paths if _remove_file(path, kept)]
+    return Forgotten(
+        documents=len(found),
+        passages=passages,
+        titles=tuple(dict.fromkeys(each.title for each in found if each.title))[:_TITLES],
+        sessions=tuple(dict.fromkeys(each.folder for each in found)),
+        files=tuple(path for path, _ in paths),
+        kept=tuple(kept),
+    )
+
+
+def forget_deleted(database: Path, folder: Path) -> None:
+    """Forget a session whose folder was deleted; quick, so what is left in the bytes of a large file is removed later.
+
+    Raises:
+        KnowledgeError: the file cannot be written.
+    """
+    if identity(database) is None:
+        return
+    key = folder_key(database, folder)
+    with KnowledgeStore(database) as store:
+        store.add_forgotten(Entry(sessions=(session_trace(key),)))
+        store.remove_session(key)
+        with reporting(database, "read"):
+            is_small = os.lstat(database).st_size < _QUICKLY_SCRUBBED
+        if is_small:
+            store.finish_forgetting()
+
+
+def _entry(found: Sequence[_Found], session: str, source: str, match: str, *, files: bool) -> Entry:
+    """What is put on the list: a session or an address that is named alone as such, all else document by document."""
+    if session and not source and not match:
+        return Entry(sessions=(session_trace(session),))
+    texts = [text_trace(each.digest) for each in found] if match and not session else []
+    places = (
+        [place_trace(each.folder, each.path, each.part) for each in found]
+        if match or session or files
+        else []
+    )
+    return Entry(
+        sources=(source_trace(source),) if source and not session and not match else (),
+        places=tuple(dict.fromkeys(places)),
+        texts=tuple(dict.fromkeys(filter(None, texts))),
+    )
+
+
+def _remove(database: Path, entry: Entry) -> Iterator[str]:
+    """Remove from the database what an entry lists; gives sentences about what is left."""
+    with KnowledgeStore(database) as store:
+        store.add_forgotten(entry)
+        if not store.finish_forgetting():
+            yield _READ
+    for damaged in damaged_files(database):
+        try:
+            os.unlink(damaged)
+        except OSError as error:
+            yield f"the damaged file {damaged} may still have it and cannot be removed: {error.strerror}"
+
+
+# -- the selection ------------------------------------------------------------------------------------
+
+
+def _select(db: sqlite3.Connection, session: str, source: str, match: str) -> list[_Found]:
+    conditions, values = ["1"], []
+    if session:
+        conditions.append("session.folder = ?")
+        values.append(session)
+    if source:
+        conditions.append("document.source IN (SELECT id FROM source WHERE url = ?)")
+        values.append(canonical_url(source))
+    for word in match.split():
+        conditions.append(
+            "document.id IN (SELECT chunk.document FROM chunk_fts JOIN chunk ON chunk.id = chunk_fts.rowid"
+            " WHERE chunk_fts MATCH ?)"
+        )
+        values.append('"{}"'.format(indexed(word).replace('"', " ")))
+    return _documents(db, " AND ".join(conditions), values)
+
+
+def _with_same_texts(db: sqlite3.Connection, found: list[_Found]) -> list[_Found]:
+    """The documents, and all others with a text of theirs."""
+    bodies = list({each.digest.hex() for each in found if text_trace(each.digest)})
+    condition = "hex(body.hash) IN (SELECT upper(value) FROM json_each(?))"
+    return _joined(found, _documents(db, condition, [msgspec.json.encode(bodies).decode()]))
+
+
+def _joined(found: Iterable[_Found], others: Iterable[_Found]) -> list[_Found]:
+    return list({each.id: each for each in (*found, *others)}.values())
+
+
+def _with_their_files(db: sqlite3.Connection, found: list[_Found]) -> list[_Found]:
+    """The documents, and all others of the same files."""
+    places = sorted({(each.folder, each.path) for each in found if each.path})
+    others = _documents(
+        db,
+        "EXISTS (SELECT 1 FROM json_each(?) WHERE json_extract(value, '$[0]') = session.folder"
+        " AND json_extract(value, '$[1]') = document.path)",
+        [msgspec.json.encode(places).decode()],
+    )
+    return _joined(found, others)
+
+
+def _documents(db: sqlite3.Connection, condition: str, values: list[str]) -> list[_Found]:
+    rows = db.execute(
+        "SELECT document.id, session.folder, document.path, document.part, document.title, body.hash"  # noqa: S608
+        " FROM document JOIN session ON session.id = document.session JOIN body ON body.id = document.body"
+        f" WHERE {condition} ORDER BY document.id",  # made of constants
+        values,
+    )
+    return [_Found(*row) for row in rows]
+
+
+def _count_passages(db: sqlite3.Connection, found: Iterable[_Found]) -> int:
+    ids = msgspec.json.encode([each.id for each in found]).decode()
+    (count,) = db.execute(
+        "SELECT count(*) FROM chunk WHERE text != '' AND document IN (SELECT value FROM json_each(?))", (ids,)
+    ).fetchone()
+    return int(count)
+
+
+# -- the files ----------------------------------------------------------------------------------------
+
+
+def _files_of(database: Path, found: Iterable[_Found]) -> list[tuple[Path, str]]:
+    """The files of documents that are there, each with its path in its session."""
+    places = sorted({(each.folder, each.path) for each in found if each.path and not is_record(each.path)})
+    files = []
+    for folder, path in places:
+        place = folder_path(database, folder)
+        for name in (path, path + SUFFIX):
+            if os.path.lexists(place / name):
+                files.append((place / name, name))
+    return files
+
+
+def _remove_file(file: tuple[Path, str], kept: list[str]) -> bool:
+    path, name = file
+    try:
+        Root(Path(str(path).removesuffix(name))).remove(name)
+    except WorkspaceError as error:
+        kept.append(f"{path} could not be removed: {error}")
+        return False
+    return True

@@ -2,9 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import os
+import stat
+from collections.abc import Iterator, Mapping
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+
+from core.errors import KnowledgeError
+from core.knowledge.database import open_reader
+from core.knowledge.database_file import damaged_files, identity, sidecars
+from core.knowledge.folders import folder_key, folder_path
+from core.knowledge.forgotten import ForgottenList
+from core.knowledge.problems import reporting
+from core.knowledge.records import KINDS
+from core.storage.workspace import JOURNAL, WORKSPACES
 
 __all__ = ["Lag", "Status", "read_status"]
 
@@ -23,13 +35,15 @@ class Status:
 
     Attributes:
         size: bytes, with those of the files beside it that belong to it.
+        sessions: how many have documents.
         documents: how many of each kind, in the order of `KINDS`.
         updated: the time of the last change, in seconds since the epoch.
         journal_mode: `wal`, or `delete` on a file system without shared memory.
         forgotten: how many times something was forgotten.
         lagging: the sessions that are not complete, those that miss most first.
         set_aside: damaged files beside it.
-        problems: sentences for a person.
+        notes: sentences for a person about what is normal here.
+        problems: sentences for a person about what is wrong.
     """
 
     path: Path
@@ -45,7 +59,21 @@ class Status:
     forgotten: int = 0
     lagging: tuple[Lag, ...] = ()
     set_aside: tuple[Path, ...] = ()
+    notes: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class _Content:
+    """What is in the file."""
+
+    version: int = 0
+    journal_mode: str = ""
+    documents: dict[str, int] = field(default_factory=dict)
+    sessions: int = 0
+    passages: int = 0
+    sources: int = 0
+    places: dict[str, int] = field(default_factory=dict)
 
 
 def read_status(database: Path, base: Path | None = None) -> Status:
@@ -53,4 +81,93 @@ def read_status(database: Path, base: Path | None = None) -> Status:
 
     It raises nothing: what cannot be read is among the problems.
     """
-    return Status(path=database)
+    problems: list[str] = []
+    content = _Content()
+    exists = identity(database) is not None
+    if exists:
+        try:
+            content = _read(database)
+        except KnowledgeError as error:
+            problems.append(str(error))
+    forgotten = ForgottenList(database)
+    try:
+        forgotten.refresh()
+    except KnowledgeError as error:
+        problems.append(str(error))
+    if forgotten.damaged_lines:
+        problems.append(
+            f"{forgotten.path} has lines that cannot be read: what they list may come back; restore it from a copy"
+        )
+    notes = []
+    if content.journal_mode == "delete":
+        notes.append(
+            "the file system has no shared memory, so programs wait for each other longer: a path on a local disk "
+            "(setting knowledge) avoids that"
+        )
+    files = [_stat(each) for each in (database, *sidecars(database))]
+    return Status(
+        path=database,
+        exists=exists,
+        size=sum(found.st_size for found in files if found is not None),
+        version=content.version,
+        sessions=content.sessions,
+        documents=content.documents,
+        passages=content.passages,
+        sources=content.sources,
+        updated=max((found.st_mtime for found in files[:2] if found is not None), default=None),
+        journal_mode=content.journal_mode,
+        forgotten=len(forgotten),
+        lagging=tuple(
+            sorted(_lagging(database, base, content.places, forgotten), key=lambda lag: -lag.missing)
+        ),
+        set_aside=tuple(
+            path for path in damaged_files(database) if not path.name.endswith(("-wal", "-journal"))
+        ),
+        notes=tuple(notes),
+        problems=tuple(problems),
+    )
+
+
+def _read(database: Path) -> _Content:
+    def number(query: str) -> int:
+        return int(db.execute(query).fetchone()[0])
+
+    with closing(open_reader(database)) as db, reporting(database, "read"):
+        counts = dict(db.execute("SELECT kind, count(*) FROM document GROUP BY kind").fetchall())
+        return _Content(
+            version=number("PRAGMA user_version"),
+            journal_mode=db.execute("PRAGMA journal_mode").fetchone()[0],
+            documents={
+                kind: counts[kind] for kind in (*KINDS, *sorted({*counts} - {*KINDS})) if kind in counts
+            },
+            sessions=number("SELECT count(*) FROM session WHERE id IN (SELECT session FROM document)"),
+            passages=number("SELECT count(*) FROM chunk WHERE text != ''"),
+            sources=number("SELECT count(*) FROM source"),
+            places=dict(db.execute("SELECT folder, place FROM session").fetchall()),
+        )
+
+
+def _lagging(
+    database: Path, base: Path | None, places: Mapping[str, int], forgotten: ForgottenList
+) -> Iterator[Lag]:
+    """The sessions below `base`, and those in the file, whose journals are longer than what was read of them."""
+    keys = dict.fromkeys(places)
+    if base is not None:
+        with suppress(OSError), os.scandir(base / WORKSPACES) as found:
+            keys |= dict.fromkeys(
+                folder_key(database, Path(each.path)) for each in found if each.is_dir(follow_symlinks=False)
+            )
+    for key in keys:
+        journal = _stat(folder_path(database, key) / JOURNAL)
+        missing = 0 if journal is None else journal.st_size - places.get(key, 0)
+        if missing > 0 and not forgotten.has_session(key):
+            yield Lag(key, missing)
+
+
+def _stat(path: Path) -> os.stat_result | None:
+    """The state of a regular file; None if there is none."""
+    try:
+        found = os.lstat(path)
+    except OSError:
+        return None
+    return found if stat.S_ISREG(found.st_mode) else None

@@ -20,7 +20,7 @@ import msgspec
 
 from core.errors import KnowledgeError
 from core.knowledge.chunks import count_words, split_chunks
-from core.knowledge.database import close_writer, open_writer, remove_damaged, transaction
+from core.knowledge.database import close_writer, open_writer, remove_damaged, set_bulk, transaction
 from core.knowledge.database_file import identity
 from core.knowledge.erasing import erase, remove_some, scrub
 from core.knowledge.fingerprints import body_hash, simhash
@@ -49,20 +49,23 @@ Row = tuple[int, int, int, int, str]
 class KnowledgeStore:
     """The one writer of a program; all methods block, so call them in a thread, one at a time.
 
-    What is on the list of what was forgotten, that of `forgotten` or the one beside the file, is not stored.
+    What is on the list of what was forgotten is not stored.
 
     Every method raises `KnowledgeError` if the file cannot be read or written. If it is `KnowledgeDamaged`, the file
     was set aside: close the store, and open it again, which makes a new file.
     """
 
-    def __init__(self, path: Path, *, forgotten: ForgottenList | None = None) -> None:
+    def __init__(self, path: Path, *, file: Path | None = None) -> None:
+        """Open the file of the knowledge base at `path`, or `file`, which is to replace its content."""
         self.path = path
-        self._forgotten = ForgottenList(path) if forgotten is None else forgotten
-        self._db = open_writer(path)
-        self._identity = identity(path)
+        self._file = path if file is None else file
+        self._forgotten = ForgottenList(path)
+        self._db = open_writer(self._file)
+        self._identity = identity(self._file)
         try:
+            if file is not None:
+                set_bulk(self._db)
             self._forgotten.refresh()
-            self.finish_forgetting()
         except BaseException:
             self.close()
             raise
@@ -75,7 +78,7 @@ class KnowledgeStore:
 
     def close(self) -> None:
         """Close the file."""
-        close_writer(self.path, self._db, self._identity)
+        close_writer(self._file, self._db, self._identity)
 
     def cursors(self) -> dict[str, Cursor]:
         """The sessions by their folders, and how far the journal of each was read."""
@@ -164,29 +167,45 @@ class KnowledgeStore:
                     if not is_left:
                         self._db.execute("DELETE FROM session WHERE folder = ?", (folder,))
 
-    def forget(self, entry: Entry) -> bool:
-        """Put something on the list of what was forgotten, and remove it; returns whether no byte of it is left."""
+    def add_forgotten(self, entry: Entry) -> None:
+        """Put something on the list of what was forgotten; `finish_forgetting` removes it."""
         self._forgotten.append(entry)
-        return self.finish_forgetting()
 
     def finish_forgetting(self) -> bool:
-        """Remove what is on the list of what was forgotten and may be in the file; returns whether no byte is left."""
+        """Remove what was put on the list since the last time; returns whether no byte of it is left in the file."""
         self._forgotten.refresh()
         pending = self._forgotten.pending
         if not pending:
             return True
         with self._reporting("written"):
-            self._check_file()
-            found = self._forgotten_documents()
-            for at in range(0, len(found), 500):
-                ids = _json(found[at : at + 500])
-                erase(self._db, "id IN (SELECT value FROM json_each(?))", (ids,))
-            self._remove_forgotten_names()
+            self._remove_forgotten()
             if not scrub(self._db):
                 return False
         for entry in pending:
             self._forgotten.append(Entry(id=entry.id, done=True))
         return True
+
+    def remove_forgotten(self) -> None:
+        """Remove everything on the list from the file."""
+        self._forgotten.refresh()
+        with self._reporting("written"):
+            if self._remove_forgotten():
+                scrub(self._db)
+
+    def number_from(self, number: int) -> None:
+        """Give documents numbers from this one on, in a file that has none yet."""
+        with self._reporting("written"), transaction(self._db):
+            self._db.execute("INSERT INTO sqlite_sequence(name, seq) VALUES ('document', ?)", (number,))
+
+    def _remove_forgotten(self) -> bool:
+        """Remove everything on the list; returns whether there were documents of it."""
+        self._check_file()
+        found = self._forgotten_documents()
+        for at in range(0, len(found), 500):
+            ids = _json(found[at : at + 500])
+            erase(self._db, "id IN (SELECT value FROM json_each(?))", (ids,))
+        self._remove_forgotten_names()
+        return bool(found)
 
     def _forgotten_documents(self) -> list[int]:
         rows = self._db.execute(
@@ -226,7 +245,7 @@ class KnowledgeStore:
 
     def _check_file(self) -> None:
         """Check that the open file is still the one of its name, within a transaction or before."""
-        if identity(self.path) != self._identity:
+        if identity(self._file) != self._identity:
             raise KnowledgeError(f"the knowledge base {self.path} was replaced by another program")
 
     @contextmanager
@@ -235,7 +254,7 @@ class KnowledgeStore:
             yield
         except (OSError, sqlite3.Error) as error:
             if isinstance(error, sqlite3.Error) and primary_code(error) in DAMAGED:
-                raise remove_damaged(self.path, self._db, self._identity, error) from error
+                raise remove_damaged(self._file, self._db, self._identity, error) from error
             raise explain(self.path, action, error) from error
 
 

@@ -77,6 +77,8 @@ def catch_up(
     except OSError as error:
         _log.info("the sessions below %s cannot be listed: %s", base, error.strerror or error)
         return
+    # A program that was killed, or that others kept waiting, has left it.
+    store.finish_forgetting()
     known = store.cursors()
     sessions = (base / WORKSPACES).resolve()
     # A folder without sessions may be that of a disk that is not mounted.

@@ -28,11 +28,12 @@ def run(args: argparse.Namespace) -> tuple[Settings, Path | None]:
     Without a terminal, or with `--json`, the sessions are printed.
     """
     from core.history.index import SessionIndex
+    from core.knowledge.database import database_path
     from core.settings.loading import load_settings
 
     base = Path(args.workspace) if args.workspace else None
     settings = load_settings({"workspace_base": base, "theme": args.theme})
-    index = SessionIndex(settings.workspace_base)
+    index = SessionIndex(settings.workspace_base, knowledge=database_path(settings))
     dumb = os.environ.get("TERM", "") in {"", "dumb"}
     if args.json or dumb or not (sys.stdin.isatty() and sys.stdout.isatty()):
         found = [summary for batch in index.refresh() for summary in batch]

@@ -43,11 +43,12 @@ class Navigation:
     def open_sessions(self) -> None:
         """Show all sessions."""
         from core.history.index import SessionIndex
+        from core.knowledge.database import database_path
         from tui.screens.session.sessions import SessionsScreen
 
         session = self._app.session
         current = session.workspace.path if session is not None else None
-        index = SessionIndex(self._app.settings.workspace_base)
+        index = SessionIndex(self._app.settings.workspace_base, knowledge=database_path(self._app.settings))
         self._app.push_screen(
             SessionsScreen(index, self._read_session, current=current), self._resume_session
         )

@@ -271,11 +271,13 @@ class SessionsScreen(Modal[Path | None]):
 
     async def _delete(self, name: str) -> None:
         try:
-            await asyncio.to_thread(self._index.delete, name)
+            problem = await asyncio.to_thread(self._index.delete, name)
         except UniversalAgentError as error:
             self.warn(str(error))
             self._update_row(name)
             return
+        if problem:
+            self.warn(f"{problem[:1].upper()}{problem[1:]}.")
         self._changes += 1
         self._all.pop(name, None)
         self._show()

@@ -1,0 +1,179 @@
+"""The knowledge base made again: the same content, nothing lost to other programs, nothing forgotten that returns."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from core.errors import KnowledgeError
+from core.knowledge.forgetting import forget
+from core.knowledge.status import read_status
+from core.knowledge.store import KnowledgeStore
+from core.redaction.redactor import Redactor
+from observers.knowledge.catch_up import catch_up, index_piece
+from observers.knowledge.rebuild import rebuild
+from tests.observers.knowledge.recorded import Recorded, database_of, passages
+
+ROOT = Path(__file__).parents[3]
+SLOWLY = """
+import sys, time
+from pathlib import Path
+from core.redaction.redactor import Redactor
+from observers.knowledge.rebuild import rebuild
+base = Path(sys.argv[1])
+def report(done, total):
+    print(done, flush=True)
+    time.sleep(0.05)
+rebuild(base / "AGENT_RUN_WORKSPACES" / "knowledge.db", base, Redactor(), on_progress=report)
+"""
+
+
+def index(base: Path) -> None:
+    with KnowledgeStore(database_of(base)) as store:
+        for _piece in catch_up(store, base, Redactor()):
+            pass
+
+
+@pytest.fixture
+def base(tmp_path: Path) -> Path:
+    """Some sessions with reports, indexed."""
+    for day in range(1, 7):
+        recorded = Recorded(tmp_path, f"session_202603{day:02}_120000")
+        for number in range(5):
+            words = " ".join(f"word{number * each % 97}" for each in range(300))
+            recorded.write_report(f"report{number}", f"# Report {number} of day {day}\n\nquokka{day} {words}")
+        recorded.answer(f"The reports of day {day} are written.")
+    index(tmp_path)
+    return tmp_path
+
+
+def test_the_content_is_the_same(base: Path) -> None:
+    database = database_of(base)
+    before, status = passages(database), read_status(database, base)
+    progress: list[tuple[int, int]] = []
+    rebuilt = rebuild(
+        database, base, Redactor(), on_progress=lambda done, total: progress.append((done, total))
+    )
+    assert rebuilt is not None
+    assert not rebuilt.problems
+    assert (rebuilt.sessions, rebuilt.documents, rebuilt.passages) == (
+        status.sessions,
+        sum(status.documents.values()),
+        status.passages,
+    )
+    assert passages(database) == before
+    assert progress[0] == (0, 6)
+    assert progress[-1] == (6, 6)
+    assert read_status(database, base).lagging == ()
+    assert {path.name for path in database.parent.glob("knowledge*")} <= {
+        "knowledge.db",
+        "knowledge.db-wal",
+        "knowledge.db-shm",
+    }
+
+
+def test_a_missing_file_is_made(base: Path) -> None:
+    database = database_of(base)
+    before = passages(database)
+    for path in database.parent.glob("knowledge.db*"):
+        path.unlink()
+    rebuild(database, base, Redactor())
+    assert passages(database) == before
+
+
+def test_a_damaged_file_is_set_aside(base: Path) -> None:
+    database = database_of(base)
+    before = passages(database)
+    database.write_bytes(b"no database" * 1000)
+    rebuild(database, base, Redactor())
+    assert passages(database) == before
+    assert [path.read_bytes()[:11] for path in read_status(database).set_aside] == [b"no database"]
+
+
+def test_stopped_it_leaves_everything_as_it_was(base: Path) -> None:
+    database = database_of(base)
+    before = passages(database)
+    asked = iter([False] * 3 + [True] * 10)
+    assert rebuild(database, base, Redactor(), stopped=lambda: next(asked)) is None
+    assert passages(database) == before
+    assert not list(database.parent.glob("*.new*"))
+
+
+def test_killed_it_leaves_everything_as_it_was(base: Path) -> None:
+    database = database_of(base)
+    before = passages(database)
+    program = subprocess.Popen(
+        [sys.executable, "-c", SLOWLY, base], cwd=ROOT, stdout=subprocess.PIPE, text=True
+    )
+    assert program.stdout is not None
+    while program.stdout.readline().strip() != "3":
+        pass
+    with pytest.raises(KnowledgeError, match="wait until it has finished"):
+        rebuild(database, base, Redactor())
+    program.send_signal(signal.SIGKILL)
+    program.communicate()
+    assert passages(database) == before
+    assert rebuild(database, base, Redactor()) is not None
+    assert passages(database) == before
+    assert not list(database.parent.glob("*.new*"))
+
+
+def test_other_programs_lose_nothing(base: Path) -> None:
+    """A session grows, and its program indexes it, while the file is made again."""
+    database = database_of(base)
+    recorded = Recorded(base, "session_20260401_120000")
+    ended = threading.Event()
+
+    def work() -> None:
+        number = 0
+        with KnowledgeStore(database) as store:
+            while not ended.is_set():
+                recorded.write_report(f"live{number}", f"# Live {number}\n\nnumbat{number} text")
+                index_piece(store, recorded.folder, Redactor())
+                number += 1
+                time.sleep(0.005)
+            while index_piece(store, recorded.folder, Redactor()).more:
+                pass
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    for _ in range(3):
+        assert rebuild(database, base, Redactor()) is not None
+    ended.set()
+    thread.join()
+    found = passages(database)
+    assert read_status(database, base).lagging == ()
+    rebuild(database, base, Redactor())
+    assert passages(database) == found
+    assert len([each for each in found if "numbat" in each[2]]) > 5
+
+
+def test_what_was_forgotten_does_not_return(base: Path) -> None:
+    database = database_of(base)
+    assert forget(database, match="quokka3").documents == 5
+    assert forget(database, session="session_20260305_120000").documents > 5
+    before = passages(database)
+    rebuild(database, base, Redactor())
+    assert passages(database) == before
+    database.write_bytes(b"no database" * 1000)
+    rebuild(database, base, Redactor())
+    assert passages(database) == before
+    assert not [each for each in before if "quokka3" in each[2] or each[0] == "session_20260305_120000"]
+
+
+def test_what_is_forgotten_meanwhile_does_not_return(base: Path) -> None:
+    database = database_of(base)
+
+    def progress(done: int, total: int) -> None:
+        if done == 5:
+            forget(database, match="quokka2")
+
+    rebuild(database, base, Redactor(), on_progress=progress)
+    assert not [each for each in passages(database) if "quokka2" in each[2]]
+    assert b"quokka2" not in database.read_bytes()
