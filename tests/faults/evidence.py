@@ -8,17 +8,34 @@ import re
 import threading
 import time
 from collections.abc import Callable, Iterable
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from core.errors import KnowledgeError
 from core.events.codec import decode_event
 from core.events.types import Event, TextDelta, ThinkingDelta, ToolCallStarted
+from core.knowledge.database import FILE, open_reader
+from core.knowledge.store import KnowledgeStore
+from core.redaction.redactor import Redactor
 from core.storage.workspace import WORKSPACES
+from observers.knowledge.catch_up import catch_up
 from tests.e2e.scripted_model import Block, Text, Use
+from tests.observers.knowledge.recorded import passages
 
-__all__ = ["ALLOWED", "LIST", "WRITE", "Busy", "Left", "processes_in", "session_of", "wait_until"]
+__all__ = [
+    "ALLOWED",
+    "LIST",
+    "WRITE",
+    "Busy",
+    "Left",
+    "indexed_differently",
+    "is_indexed",
+    "processes_in",
+    "session_of",
+    "wait_until",
+]
 
 LIST = "mcp__local_toolkit__list_directory"
 WRITE = "mcp__local_toolkit__write_local_file"
@@ -123,6 +140,30 @@ def session_of(base: Path) -> Path:
     """The only session of a folder."""
     (found,) = (base / WORKSPACES).glob("session_*")
     return found
+
+
+def is_indexed(session: Path) -> bool:
+    """Whether the knowledge base has read all of a session's journal."""
+    written = (session / "journal.jsonl").read_bytes().rfind(b"\n") + 1
+    try:
+        with closing(open_reader(session.parent / FILE)) as db:
+            row = db.execute("SELECT place FROM session WHERE folder = ?", (session.name,)).fetchone()
+    except KnowledgeError:
+        return False
+    return row is not None and row[0] == written
+
+
+def indexed_differently(base: Path) -> set[tuple[str, str, str]]:
+    """The passages that the knowledge base lacks or has too many, compared with one that is made from all sessions."""
+    sessions = base / WORKSPACES
+    again = sessions / "again.db"
+    with KnowledgeStore(again) as store:
+        for _ in catch_up(store, base, Redactor()):
+            pass
+    expected, found = passages(again), passages(sessions / FILE)
+    assert expected
+    assert len(found) == len(set(found))
+    return set(expected) ^ set(found)
 
 
 def processes_in(folder: Path) -> dict[int, str]:

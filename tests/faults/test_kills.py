@@ -27,7 +27,15 @@ from tests.e2e.running import model_environment
 from tests.e2e.scripted_model import scripted_model
 from tests.e2e.terminal import RESTORED
 from tests.faults.conftest import Report
-from tests.faults.evidence import ALLOWED, Busy, Left, processes_in, wait_until
+from tests.faults.evidence import (
+    ALLOWED,
+    Busy,
+    Left,
+    indexed_differently,
+    is_indexed,
+    processes_in,
+    wait_until,
+)
 from tests.faults.starter import Starter
 
 KILLS = 10
@@ -110,15 +118,16 @@ class Kills:
         return waited, f"{min(events)} to {max(events)} events", f"{torn} torn last lines, else nothing"
 
     def resume_newest(self) -> tuple[Path, dict[str, str]]:
-        """Serve a model that answers once the derived files are there; returns the session, and its environment."""
+        """Serve a model that answers once all is made up for; returns the session, and its environment."""
         resumed = list(self.acknowledged)[-1]
         env = self.serve_model()
         self._models[-1].before_answer = lambda: wait_until(self._is_rebuilt, PATIENCE)
         return resumed, env
 
     def check_rebuilt(self) -> None:
-        """The next start wrote the derived files of every killed session, from all of its events, and swept."""
+        """The next start wrote the derived files of every killed session from all of its events, indexed it, and swept."""
         assert self._is_rebuilt()
+        assert not indexed_differently(self.base)
         for folder in self.acknowledged:
             calls = Left(folder).calls()
             trace = json.loads((folder / "trace.json").read_text())
@@ -133,7 +142,7 @@ class Kills:
 
     def _is_rebuilt(self) -> bool:
         *others, _resumed = self.acknowledged
-        return all((folder / DERIVED[-1]).exists() for folder in others)
+        return all((folder / DERIVED[-1]).exists() and is_indexed(folder) for folder in others)
 
 
 @contextmanager

@@ -23,7 +23,16 @@ from tests.e2e.running import model_environment, program, run
 from tests.e2e.scripted_model import scripted_model
 from tests.e2e.terminal import terminal
 from tests.faults.conftest import Report
-from tests.faults.evidence import ALLOWED, CALLS, Busy, Left, processes_in, session_of, wait_until
+from tests.faults.evidence import (
+    ALLOWED,
+    CALLS,
+    Busy,
+    Left,
+    indexed_differently,
+    processes_in,
+    session_of,
+    wait_until,
+)
 from tests.faults.starter import Starter
 
 READ_ONLY = Path("/sys")
@@ -128,6 +137,7 @@ def test_a_full_disk(tmp_path: Path, report: Report) -> None:
     events, _ = limited(tmp_path, resource.RLIMIT_FSIZE, full, fill)
     assert sizes[1] <= sizes[0]
     (error,) = [each for each in errors(events) if "journal" in each.message]
+    assert not indexed_differently(tmp_path)
     report(
         "no byte more fits into a file of the session",
         error.message[:60],
@@ -281,6 +291,7 @@ def test_two_programs(tmp_path: Path, report: Report) -> None:
     names = {entry["saved_as"] for entry in index}
     assert len(index) == len(names) == 2 * CALLS
     assert all((tmp_path / SAVED_REPORTS / name).read_text().startswith("Report ") for name in names)
+    assert not indexed_differently(tmp_path)
     report("two sessions of one folder at once", f"{len(names)} reports, each saved once and in the index")
 
 
