@@ -125,7 +125,7 @@ class Kills:
         return resumed, env
 
     def check_rebuilt(self) -> None:
-        """The next start wrote the derived files of every killed session from all of its events, indexed it, and swept."""
+        """The next start wrote the derived files of every killed session from its events, indexed it, and swept."""
         assert self._is_rebuilt()
         assert not indexed_differently(self.base)
         for folder in self.acknowledged:
