@@ -53,6 +53,7 @@ class SavedFile:
     """A file as its event describes it; `path` is relative to the session's folder, `at` seconds since the epoch.
 
     `sha256` is the digest of what the observer saved; empty if it was changed afterwards, or somebody else wrote it.
+    `seq` is that of the event.
     """
 
     path: str
@@ -60,6 +61,7 @@ class SavedFile:
     at: float
     tool_use_id: str | None = None
     sha256: str = ""
+    seq: int = 0
 
 
 def search_documents(file: SavedFile, source: str, cleaner: Cleaner) -> Iterator[Document]:

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import codecs
-import hashlib
 import posixpath
 import re
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
-from io import BufferedReader
+from dataclasses import replace
 
 from core.errors import UniversalAgentError
 from core.events.types import QueryFinished, QueryReceived, QuerySteered
 from core.knowledge.records import Document, Kind, Trust
-from core.storage.compression import SUFFIX, Unpacked
+from core.storage.compression import SUFFIX
 from core.storage.files import Root
 from core.toolkit.articles import ARTICLE_FOLDER, ARTICLE_PREFIX
 from observers.knowledge.artifacts import (
@@ -32,14 +28,12 @@ from observers.knowledge.cleaning import (
     clean_title,
     heading_of,
 )
+from observers.knowledge.contents import Content, opened, read_content
 from observers.knowledge.html_reading import read_html
+from observers.knowledge.searches import Searches
 
-__all__ = ["LARGEST", "NAMES_CALL", "documents_of", "event_document"]
+__all__ = ["NAMES_CALL", "documents_of", "event_document"]
 
-LARGEST = 8 << 20
-"""Bytes of a file that are read; of a longer one only its beginning is indexed."""
-
-_HEAD = 8 << 10
 _MOST_CITES = 500
 _FORMATS: dict[str, Callable[[SavedFile, str, Cleaner], Iterator[Document]]] = {
     "search_results": search_documents,
@@ -60,18 +54,12 @@ _REPORTS = "work_products/"
 _HTML = (".html", ".htm", ".xhtml")
 _ADDRESS = re.compile(r"https?://[^\s<>\"'`\])}|\\]{1,2000}", re.IGNORECASE)
 _PIECE = 64 << 10
-_MARKS = (
-    (codecs.BOM_UTF8, "utf-8"),
-    # The mark of UTF-32 begins as that of UTF-16 does.
-    (codecs.BOM_UTF32_LE, "utf-32-le"),
-    (codecs.BOM_UTF32_BE, "utf-32-be"),
-    (codecs.BOM_UTF16_LE, "utf-16-le"),
-    (codecs.BOM_UTF16_BE, "utf-16-be"),
-)
 
 
-def documents_of(root: Root, file: SavedFile, cleaner: Cleaner) -> Iterator[Document]:
-    """Read the documents of a file in the folder of a session.
+def documents_of(
+    root: Root, file: SavedFile, cleaner: Cleaner, searches: Searches | None = None
+) -> Iterator[Document]:
+    """Read the documents of a file in the folder of a session; `searches` are those that may have found its pages.
 
     A file that is missing or damaged gives fewer documents, and never an error. Links are not followed.
     """
@@ -84,16 +72,17 @@ def documents_of(root: Root, file: SavedFile, cleaner: Cleaner) -> Iterator[Docu
         return
     if content is None:
         yield _named(file)
-        return
-    source = _decoded(content.data)
-    if file.kind == "article" or _is_page(file.path):
+    elif file.kind == "article" or _is_page(file.path):
         # An agent could put other addresses into it.
         trust: Trust = "web" if content.sha256 == file.sha256 else "own"
-        yield from page_documents(file, source, cleaner, trust=trust)
+        for page in page_documents(file, content.text, cleaner, trust=trust):
+            found = searches.words_for(page.url, file.seq) if searches is not None and page.url else []
+            words = [text for text in found if text != page.title]
+            yield replace(page, context="\n".join([*words, page.context])) if words else page
     elif (read := _FORMATS.get(file.kind)) is not None:
-        yield from read(file, source, cleaner)
+        yield from read(file, content.text, cleaner)
     else:
-        yield _text(file, source, cleaner, is_cut=len(content.data) > LARGEST)
+        yield _text(file, content, cleaner)
 
 
 def event_document(event: QueryReceived | QuerySteered | QueryFinished, cleaner: Cleaner) -> Document | None:
@@ -115,55 +104,12 @@ def event_document(event: QueryReceived | QuerySteered | QueryFinished, cleaner:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Content:
-    """The beginning of a file of text, and the digest of the file of an article on the disk."""
-
-    data: bytes
-    sha256: str | None
-
-
-def _read(root: Root, file: SavedFile) -> _Content | None:
-    """The beginning of a file, also of a compressed one; None if it is no text, or only its name is of interest."""
-    with _opened(root, file.path) as (content, is_packed):
-        if file.kind in _NAMED_ONLY:
-            return None
-        if is_packed:
-            data = Unpacked(content).read(LARGEST + 1)
-        else:
-            data = content.read(_HEAD)
-            data += b"" if _is_binary(data) else content.read(LARGEST + 1 - len(data))
-        if _is_binary(data[:_HEAD]):
-            return None
-        digest = None
-        if file.kind == "article":
-            content.seek(0)
-            digest = hashlib.file_digest(content, "sha256").hexdigest()
-    return _Content(data, digest)
-
-
-@contextmanager
-def _opened(root: Root, path: str) -> Iterator[tuple[BufferedReader, bool]]:
-    """Open an artifact, whichever form it has, and say whether it is compressed."""
-    plain = path.removesuffix(SUFFIX)
-    # Of the two forms there is only one, and a compressed one is rare.
-    for form in (plain, plain + SUFFIX):
-        if form == plain and not root.exists(plain):
-            continue
-        with root.opened(form) as file:
-            yield file, form != plain
-            return
-
-
-def _is_binary(head: bytes) -> bool:
-    return b"\0" in head and not head.startswith(tuple(mark for mark, _ in _MARKS))
-
-
-def _decoded(data: bytes) -> str:
-    for mark, encoding in _MARKS:
-        if data.startswith(mark):
-            return data[len(mark) : LARGEST].decode(encoding, "replace")
-    return data[:LARGEST].decode("utf-8", "replace")
+def _read(root: Root, file: SavedFile) -> Content | None:
+    """The content of a file; None if it is not text, or only its name is of interest."""
+    if file.kind not in _NAMED_ONLY:
+        return read_content(root, file.path, digest=file.kind == "article")
+    with opened(root, file.path):
+        return None
 
 
 def _is_page(path: str) -> bool:
@@ -187,16 +133,16 @@ def _named(file: SavedFile) -> Document:
     )
 
 
-def _text(file: SavedFile, source: str, cleaner: Cleaner, *, is_cut: bool) -> Document:
+def _text(file: SavedFile, content: Content, cleaner: Cleaner) -> Document:
     """The document of a text: a report, a note of the agent, or what another program wrote."""
     kind, trust = _TEXT_KINDS.get(file.kind, ("note", "tool"))
     if file.kind == "written" and file.path.startswith(_REPORTS):
         kind = "report"
     path = file.path.removesuffix(SUFFIX)
-    title, read = "", source
+    title, read = "", content.text
     links: tuple[str, ...] = ()
     if path.lower().endswith(_HTML):
-        page = read_html(source)
+        page = read_html(content.text)
         title, read, links = cleaner.masked(page.title), page.text, page.links
     read = cleaner.masked(read)
     text = clean_text(read)
@@ -213,7 +159,7 @@ def _text(file: SavedFile, source: str, cleaner: Cleaner, *, is_cut: bool) -> Do
         trust=trust,
         tool_use_id=file.tool_use_id,
         cites=_addresses(read, cleaner, links) if kind == "report" else (),
-        partial=is_cut or len(read) > LONGEST_TEXT,
+        partial=content.is_cut or len(read) > LONGEST_TEXT,
     )
 
 

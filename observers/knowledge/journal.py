@@ -35,6 +35,7 @@ from core.text import clean_line
 from observers.knowledge.artifacts import SavedFile
 from observers.knowledge.cleaning import Cleaner, clean_title
 from observers.knowledge.documents import NAMES_CALL, documents_of, event_document
+from observers.knowledge.searches import Searches
 from observers.search.tool_names import inner_tools
 
 __all__ = ["MOST_FILES", "Batch", "read_batch"]
@@ -94,7 +95,7 @@ def read_batch(folder: Path, cursor: Cursor, redactor: Redactor) -> Batch:
             after=after,
             facts=_facts(folder, redactor),
             calls=tuple(found.calls.values()),
-            documents=_Documents(folder, tuple(found.texts), tuple(found.files.values()), cleaner),
+            documents=_Documents(folder, place, tuple(found.texts), tuple(found.files.values()), cleaner),
             replaced=tuple(found.files),
             more=place < journal.size,
         )
@@ -121,6 +122,7 @@ class _Documents:
     """The documents of a batch: those of events, and then those of files, which are read one by one."""
 
     folder: Path
+    end: int
     texts: Sequence[Document]
     files: Sequence[SavedFile]
     cleaner: Cleaner
@@ -132,8 +134,9 @@ class _Documents:
         except WorkspaceError:
             # The session was deleted.
             return
+        searches = Searches(self.folder, lambda: _saved_before(self.folder, self.end), self.cleaner)
         for file in self.files:
-            yield from documents_of(root, file, self.cleaner)
+            yield from documents_of(root, file, self.cleaner, searches)
 
 
 @dataclass(slots=True)
@@ -212,19 +215,25 @@ def _saved_before(folder: Path, end: int) -> Iterator[ArtifactSaved]:
 
 def _files_of(event: Event) -> Iterator[SavedFile]:
     """The files that an event names."""
-    at = event.at.timestamp()
+    at, seq = event.at.timestamp(), event.seq
     match event:
         case ArtifactSaved():
-            call = event.tool_use_id
-            yield SavedFile(path=event.path, kind=event.kind, at=at, tool_use_id=call, sha256=event.sha256)
+            yield SavedFile(
+                path=event.path,
+                kind=event.kind,
+                at=at,
+                tool_use_id=event.tool_use_id,
+                sha256=event.sha256,
+                seq=seq,
+            )
         case ArtifactChanged():
-            yield SavedFile(path=event.path, kind=event.kind, at=at)
+            yield SavedFile(path=event.path, kind=event.kind, at=at, seq=seq)
         case FilesAttached():
             for each in event.files:
-                yield SavedFile(path=each.path, kind="attachment", at=at)
+                yield SavedFile(path=each.path, kind="attachment", at=at, seq=seq)
         case ToolCallFinished(status="success", observation=FileWriteObservation(path=str(path))):
             if path and not is_record(path):
-                yield SavedFile(path=path, kind="written", at=at, tool_use_id=event.tool_use_id)
+                yield SavedFile(path=path, kind="written", at=at, tool_use_id=event.tool_use_id, seq=seq)
         case _:
             pass
 

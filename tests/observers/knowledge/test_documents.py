@@ -20,7 +20,8 @@ from core.text import is_unsafe
 from core.toolkit.articles import Article, encode_article
 from observers.knowledge.artifacts import ANSWER_PART, PANEL_PART, SavedFile
 from observers.knowledge.cleaning import LONGEST_TEXT, Cleaner
-from observers.knowledge.documents import LARGEST, documents_of
+from observers.knowledge.contents import LARGEST
+from observers.knowledge.documents import documents_of
 
 SECRET = "correct-horse-battery-7731"
 KEY = "sk-ant-api03-" + "Ab1" * 30

@@ -1,0 +1,82 @@
+"""Reads the files of a session, which may have been written by anybody: never through links, and not without bounds."""
+
+from __future__ import annotations
+
+import codecs
+import hashlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from io import BufferedReader
+
+from core.storage.compression import SUFFIX, Unpacked
+from core.storage.files import Root
+
+__all__ = ["LARGEST", "Content", "opened", "read_content"]
+
+LARGEST = 8 << 20
+"""Bytes of a file that are read; of a longer one only its beginning is indexed."""
+
+_HEAD = 8 << 10
+_MARKS = (
+    (codecs.BOM_UTF8, "utf-8"),
+    # The mark of UTF-32 begins as that of UTF-16 does.
+    (codecs.BOM_UTF32_LE, "utf-32-le"),
+    (codecs.BOM_UTF32_BE, "utf-32-be"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """The text of a file, or the beginning of it if it `is_cut`, and the digest of the file on the disk if wanted."""
+
+    text: str
+    is_cut: bool
+    sha256: str | None
+
+
+def read_content(root: Root, path: str, *, digest: bool = False) -> Content | None:
+    """Read a file below a folder, also a compressed one; None if it is not text.
+
+    Raises:
+        WorkspaceError: there is no such file, it is damaged, or it cannot be read.
+    """
+    with opened(root, path) as (file, is_packed):
+        if is_packed:
+            data = Unpacked(file).read(LARGEST + 1)
+        else:
+            data = file.read(_HEAD)
+            data += b"" if _is_binary(data) else file.read(LARGEST + 1 - len(data))
+        if _is_binary(data[:_HEAD]):
+            return None
+        found = None
+        if digest:
+            file.seek(0)
+            found = hashlib.file_digest(file, "sha256").hexdigest()
+    return Content(_decoded(data[:LARGEST]), len(data) > LARGEST, found)
+
+
+@contextmanager
+def opened(root: Root, path: str) -> Iterator[tuple[BufferedReader, bool]]:
+    """Open an artifact, whichever form it has, and say whether it is compressed.
+
+    Raises:
+        WorkspaceError: there is no such file, or it cannot be opened.
+    """
+    plain = path.removesuffix(SUFFIX)
+    is_packed = not root.exists(plain)
+    with root.opened(plain + SUFFIX if is_packed else plain) as file:
+        yield file, is_packed
+
+
+def _is_binary(head: bytes) -> bool:
+    return b"\0" in head and not head.startswith(tuple(mark for mark, _ in _MARKS))
+
+
+def _decoded(data: bytes) -> str:
+    for mark, encoding in _MARKS:
+        if data.startswith(mark):
+            return data[len(mark) :].decode(encoding, "replace")
+    return data.decode("utf-8", "replace")
