@@ -24,7 +24,7 @@ from core.knowledge.database import close_writer, open_writer, remove_damaged, s
 from core.knowledge.database_file import identity
 from core.knowledge.erasing import erase, remove_some, scrub
 from core.knowledge.fingerprints import body_hash, simhash
-from core.knowledge.forgotten import Entry, ForgottenList, Traces, traces_of
+from core.knowledge.forgotten import Entry, ForgottenList, traces_of
 from core.knowledge.problems import DAMAGED, explain, primary_code
 from core.knowledge.records import Call, Chunk, Cursor, Document, Facts
 from core.net.urls import canonical_url
@@ -134,7 +134,7 @@ class KnowledgeStore:
         """
         with self._reporting("written"):
             batch = _Batch(self._db, self._forgotten, self._check_file, folder, before)
-            groups = _groups(folder, documents)
+            groups = _groups(documents)
             group: list[_Prepared] | None = next(groups, [])
             is_first = True
             try:
@@ -269,16 +269,15 @@ class _Prepared:
     document: Document
     digest: bytes
     words: int
-    traces: Traces
     chunks: list[tuple[int, int, int, str]]
 
 
-def _groups(folder: str, documents: Iterable[Document]) -> Iterator[list[_Prepared]]:
+def _groups(documents: Iterable[Document]) -> Iterator[list[_Prepared]]:
     """Prepare documents, and give those together that are stored in one transaction."""
     group: list[_Prepared] = []
     size = 0
     for document in documents:
-        prepared = _prepare(folder, document)
+        prepared = _prepare(document)
         group.append(prepared)
         size += len(document.text) + 500
         if size > _GROUP:
@@ -288,7 +287,7 @@ def _groups(folder: str, documents: Iterable[Document]) -> Iterator[list[_Prepar
         yield group
 
 
-def _prepare(folder: str, document: Document) -> _Prepared:
+def _prepare(document: Document) -> _Prepared:
     # A document without a text is found by its title.
     chunks = [*split_chunks(document.text)] or [Chunk(0, 0, "")]
     digest = body_hash(document.text)
@@ -296,7 +295,6 @@ def _prepare(folder: str, document: Document) -> _Prepared:
         document,
         digest,
         count_words(document.text),
-        traces_of(folder, document.path, document.part, document.url, digest),
         [(chunk.start, chunk.end, simhash(chunk.text), _storable(chunk.text)) for chunk in chunks],
     )
 
@@ -360,7 +358,7 @@ class _Batch:
         """Store documents; those that are there already are replaced, and forgotten ones skipped."""
         rows: list[Row] = []
         for prepared in group:
-            if self._is_forgotten or self._forgotten.has(prepared.traces):
+            if self._is_forgotten or self._has_forgotten(prepared):
                 continue
             number = self._put_document(prepared)
             for chunk in prepared.chunks:
@@ -375,6 +373,13 @@ class _Batch:
         """Store how far the journal was read."""
         self._db.execute(
             "UPDATE session SET seq = ?, place = ? WHERE id = ?", (after.seq, after.place, self._session)
+        )
+
+    def _has_forgotten(self, prepared: _Prepared) -> bool:
+        document = prepared.document
+        # Mostly nothing is forgotten, and the hashes would cost more than the check.
+        return len(self._forgotten) > 0 and self._forgotten.has(
+            traces_of(self._folder, document.path, document.part, document.url, prepared.digest)
         )
 
     def _breathe(self) -> None:

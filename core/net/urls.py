@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from urllib.parse import urlsplit
 
 __all__ = ["canonical_url"]
@@ -9,6 +10,7 @@ __all__ = ["canonical_url"]
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
+@lru_cache(maxsize=1_000)
 def canonical_url(url: str) -> str:
     """Normalise a URL, so that different spellings compare equal; other text is only stripped."""
     stripped = url.strip()
