@@ -12,7 +12,7 @@ from core.connections.trust import ServerTrust
 from core.connections.user_servers import find_user_servers
 from core.doctor.definitions import check_definitions
 from core.doctor.findings import Check, Finding, PlannedCheck, failed, run_check
-from core.doctor.machine import check_agent, check_folder, check_python
+from core.doctor.machine import check_agent, check_folder, check_knowledge, check_python
 from core.doctor.servers import check_toolkit, check_user_server, check_web_reader
 from core.doctor.services import (
     check_collector,
@@ -100,6 +100,7 @@ def _checks(settings: Settings, environ: Mapping[str, str], limits: TimeLimits) 
         PlannedCheck("python", "Python", check_python(), limits.machine, required=True),
         PlannedCheck("agent", "Agent", check_agent(settings, environ), limits.machine, required=True),
         PlannedCheck("workspace", "Session folder", check_folder(settings), limits.machine, required=True),
+        PlannedCheck("knowledge", "Knowledge base", check_knowledge(settings), limits.machine),
     ]
     for name, model in models_of(settings).items():
         work = check_session_model(settings, model, environ=environ, within=limits.model)

@@ -1,4 +1,4 @@
-"""Checks the machine: Python, the agent's command line, and the folder of the sessions."""
+"""Checks the machine: Python, the agent's command line, the folder of the sessions, and the knowledge base."""
 
 from __future__ import annotations
 
@@ -14,12 +14,15 @@ from contextlib import suppress
 from pathlib import Path
 
 from core.agent.environment import cli_environment
-from core.doctor.findings import Finding, failed, ok, warning
+from core.doctor.findings import Finding, failed, ok, skipped, warning
+from core.events.units import quantity, size
+from core.knowledge.database import database_path
+from core.knowledge.status import read_status
 from core.provider.claude_login import claude_program
 from core.settings.model import Settings
 from core.text import clean_line
 
-__all__ = ["check_agent", "check_folder", "check_python"]
+__all__ = ["check_agent", "check_folder", "check_knowledge", "check_python"]
 
 OLDEST_PYTHON = (3, 11)
 OLDEST_AGENT = (2, 0, 0)
@@ -110,3 +113,17 @@ def _write(base: Path) -> Finding:
             f"free some space, or {advice}",
         )
     return ok(f"{base} is writable")
+
+
+async def check_knowledge(settings: Settings) -> Finding:
+    """Read the file of the knowledge base, if there is one."""
+    path = database_path(settings)
+    if path is None:
+        return skipped("turned off (setting knowledge)")
+    status = await asyncio.to_thread(read_status, path)
+    if status.problems:
+        return warning(status.problems[0], "`ua-tui knowledge` shows more; sessions run without it")
+    if not status.exists:
+        return ok(f"{path} is made by the first session")
+    documents = quantity(sum(status.documents.values()), "document")
+    return ok(f"{path}, {documents} from {quantity(status.sessions, 'session')}, {size(status.size)}")

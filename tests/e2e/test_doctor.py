@@ -23,6 +23,7 @@ NAMES = [
     "python",
     "agent",
     "workspace",
+    "knowledge",
     "model",
     "toolkit",
     "composio",

@@ -17,10 +17,11 @@ from core.connections.toolkit import SERVER, toolkit_connection
 from core.doctor import machine
 from core.doctor.checks import TimeLimits, run_checks
 from core.doctor.findings import Check, Finding, PlannedCheck, Status, can_start, failed, ok, run_check
-from core.doctor.machine import check_agent, check_folder, check_python
+from core.doctor.machine import check_agent, check_folder, check_knowledge, check_python
 from core.doctor.servers import check_toolkit
 from core.doctor.services import check_composio, check_logfire, check_session_model, models_of
 from core.errors import ConnectionFailed
+from core.knowledge.store import KnowledgeStore
 from core.redaction.redactor import Redactor
 from core.settings.model import Settings
 from tests.model_server import Answer, ModelServer, model_server, refusal
@@ -215,6 +216,26 @@ async def test_a_folder_that_cannot_be_used_is_named(tmp_path: Path, monkeypatch
     assert "is not writable" in found.found
     monkeypatch.setattr(machine, "FEW_BYTES", 1 << 80)
     assert (await check_folder(Settings(workspace_base=tmp_path))).status == "warning"
+
+
+async def test_a_knowledge_base_that_cannot_be_read_is_a_warning(tmp_path: Path) -> None:
+    path = tmp_path / "knowledge.db"
+    assert (await check_knowledge(Settings(knowledge="off"))).status == "skipped"
+    settings = Settings(knowledge=path)
+    assert "is made by the first session" in (await check_knowledge(settings)).found
+    assert not path.exists()
+    with KnowledgeStore(path):
+        pass
+    found = await check_knowledge(settings)
+    assert (found.status, found.found.partition(", ")[2].rpartition(", ")[0]) == (
+        "ok",
+        "0 documents from 0 sessions",
+    )
+    path.write_bytes(b"garbage" * 1000)
+    found = await check_knowledge(settings)
+    assert found.status == "warning"
+    assert str(path) in found.found
+    assert "ua-tui knowledge" in found.advice
 
 
 # -- models ------------------------------------------------------------------------------------------
@@ -470,7 +491,7 @@ async def test_everything_is_tried_and_reported_as_it_ends(tmp_path: Path, serve
     checks = await run_checks(
         settings, environ, lambda check: heard.append(check.name), TimeLimits(service=20)
     )
-    names = ["python", "agent", "workspace", "model", "fallback_model", "toolkit", "composio"]
+    names = ["python", "agent", "workspace", "knowledge", "model", "fallback_model", "toolkit", "composio"]
     names += ["web_reader", "sub-agents", "logfire"]
     assert [check.name for check in checks] == names
     assert sorted(heard) == sorted(names)
