@@ -122,6 +122,7 @@ def _fields(status: Status) -> dict[str, Any]:
         "forgotten": status.forgotten,
         "lagging": [{"session": lag.session, "missing_bytes": lag.missing} for lag in status.lagging],
         "set_aside": [str(path) for path in status.set_aside],
+        "notes": list(status.notes),
         "problems": list(status.problems),
     }
 
@@ -137,7 +138,9 @@ def _lines(status: Status) -> Iterator[str]:
         yield row("state", "not made yet: the next session makes it, or `ua-tui knowledge update`")
     else:
         kinds = ", ".join(
-            quantity(number, *_NOUNS[kind]) for kind, number in status.documents.items() if number
+            quantity(number, *_NOUNS.get(kind, (kind, kind)))
+            for kind, number in status.documents.items()
+            if number
         )
         yield row("size", size(status.size))
         yield row("documents", f"{sum(status.documents.values()):,}{f' ({kinds})' if kinds else ''}")
@@ -155,6 +158,8 @@ def _lines(status: Status) -> Iterator[str]:
         yield row("forgotten", quantity(status.forgotten, "time"))
     for path in status.set_aside:
         yield row("damaged file", f"{path}: delete it when you no longer need it")
+    for note in status.notes:
+        yield row("note", note)
     for problem in status.problems:
         yield row("problem", problem)
 

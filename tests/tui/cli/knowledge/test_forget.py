@@ -1,0 +1,114 @@
+from __future__ import annotations
+
+import io
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from core.knowledge.forgotten import forgotten_file
+from core.storage.workspace import WORKSPACES
+from tests.observers.knowledge.recorded import Recorded, database_of, passages
+from tui.cli import main
+
+SESSION = "session_20260310_120000"
+QUOKKA = f"{WORKSPACES}/{SESSION}/work_products/quokka.md"
+
+
+class Terminal(io.StringIO):
+    """A terminal at which somebody has typed."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.fixture
+def base(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Path:
+    """A folder with two sessions, which are in its knowledge base."""
+    Recorded(tmp_path).write_report("quokka", "# Quokkas\n\nA quokka smiles.")
+    Recorded(tmp_path, "session_20260311_120000").write_report("numbat", "A numbat eats termites.")
+    assert main(["knowledge", "update", "--workspace", str(tmp_path)]) == 0
+    capsys.readouterr()
+    return tmp_path
+
+
+def forget(base: Path, *words: str) -> int:
+    return main(["knowledge", "forget", *words, "--workspace", str(base)])
+
+
+def type_at_a_terminal(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    monkeypatch.setattr(sys, "stdin", Terminal(text))
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+
+
+def test_a_dry_run_names_what_would_go_and_changes_nothing(
+    base: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = passages(database_of(base))
+    assert forget(base, "--match", "quokka smiles", "--files", "--dry-run") == 0
+    shown = capsys.readouterr().out
+    assert "To forget: 1 document with 1 passage." in shown
+    for name in ("Quokkas", SESSION, QUOKKA):
+        assert name in shown
+    assert forget(base, "--match", "quokka smiles", "--dry-run", "--json") == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["forgotten"], found["documents"], found["titles"]) == (False, 1, ["Quokkas"])
+    assert passages(database_of(base)) == before
+    assert not forgotten_file(database_of(base)).exists()
+    assert (base / QUOKKA).exists()
+
+
+def test_what_is_forgotten_does_not_come_back(base: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert forget(base, "--match", "quokka smiles", "--yes") == 0
+    assert "Forgotten: 1 document" in capsys.readouterr().out
+    for action in ("update", "rebuild"):
+        assert main(["knowledge", action, "--workspace", str(base)]) == 0
+        assert passages(database_of(base), "quokka smiles") == []
+    assert len(passages(database_of(base), "numbat")) == 1
+    assert (base / QUOKKA).exists()
+    assert b"smiles" not in database_of(base).read_bytes()
+
+
+def test_with_files_the_files_go_too(base: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert forget(base, "--match", "quokka smiles", "--files", "--yes", "--json") == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["forgotten"], found["files"]) == (True, [str(base / QUOKKA)])
+    assert not (base / QUOKKA).exists()
+
+
+def test_a_session_is_forgotten_by_its_name(base: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert forget(base, "--session", "20260310_120000", "--yes") == 0
+    assert {folder for folder, _, _ in passages(database_of(base))} == {"session_20260311_120000"}
+    assert main(["knowledge", "rebuild", "--workspace", str(base)]) == 0
+    assert {folder for folder, _, _ in passages(database_of(base))} == {"session_20260311_120000"}
+
+
+@pytest.mark.parametrize(("answer", "code"), [("y\n", 0), ("YES\n", 0), ("\n", 1), ("no\n", 1), ("", 1)])
+def test_at_a_terminal_it_shows_and_asks(
+    base: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    answer: str,
+    code: int,
+) -> None:
+    type_at_a_terminal(monkeypatch, answer)
+    assert forget(base, "--match", "quokka smiles") == code
+    shown = capsys.readouterr()
+    assert shown.out.index("Quokkas") < shown.out.index("Forget this?")
+    assert ("nothing was forgotten" in shown.err) == bool(code)
+    assert len(passages(database_of(base), "quokka smiles")) == code
+
+
+def test_nobody_is_asked_without_a_terminal(base: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before = passages(database_of(base))
+    assert forget(base, "--match", "quokka") == 2
+    assert "--yes removes it" in capsys.readouterr().err
+    assert passages(database_of(base)) == before
+
+
+def test_what_matches_nothing_is_exit_code_1(base: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert forget(base, "--match", "zyzzyva", "--yes") == 1
+    assert "nothing was forgotten" in capsys.readouterr().err
+    assert forget(base, "--source", "https://nowhere.example/", "--yes") == 1
+    assert forget(base, "--session", "tomorrow", "--yes") == 2

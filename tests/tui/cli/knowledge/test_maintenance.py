@@ -1,0 +1,135 @@
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import threading
+from pathlib import Path
+
+import pytest
+
+from core.storage.workspace import WORKSPACES
+from tests.observers.knowledge.recorded import Recorded, database_of, passages
+from tui.cli import main
+
+SESSION = "session_20260310_120000"
+
+
+@pytest.fixture
+def base(tmp_path: Path) -> Path:
+    """A folder with two sessions."""
+    Recorded(tmp_path).write_report("quokka", "A quokka smiles.")
+    Recorded(tmp_path, "session_20260311_120000").write_report("numbat", "A numbat eats termites.")
+    return tmp_path
+
+
+def knowledge(base: Path, *words: str) -> int:
+    return main(["knowledge", *words, "--workspace", str(base)])
+
+
+def test_it_says_what_is_missing_and_update_adds_it(base: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert knowledge(base) == 0
+    before = capsys.readouterr().out
+    assert "not made yet" in before
+    assert not database_of(base).exists()
+    assert knowledge(base, "update") == 0
+    after = capsys.readouterr().out
+    assert "2 reports" in after
+    assert "2 queries" in after
+    assert "not read yet" not in after
+    Recorded(base, "session_20260312_120000").write_report("wombat", "A wombat digs.")
+    assert knowledge(base) == 0
+    assert "not read yet session_20260312_120000" in capsys.readouterr().out
+
+
+def test_the_state_as_json_counts_what_is_there(base: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert knowledge(base, "update", "--json") == 0
+    state = json.loads(capsys.readouterr().out)
+    assert state["path"] == str(database_of(base))
+    assert (state["exists"], state["sessions"], state["problems"]) == (True, 2, [])
+    assert state["documents"]["report"] == 2
+    assert state["bytes"] >= database_of(base).stat().st_size
+    Recorded(base, "session_20260312_120000")
+    assert knowledge(base, "--json") == 0
+    (lag,) = json.loads(capsys.readouterr().out)["lagging"]
+    assert lag["session"] == "session_20260312_120000"
+    assert lag["missing_bytes"] > 0
+
+
+def test_turned_off_nothing_is_shown_or_made(
+    base: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("UA_KNOWLEDGE", "off")
+    assert knowledge(base) == 0
+    assert capsys.readouterr().out == "The knowledge base is off (setting knowledge).\n"
+    assert knowledge(base, "--json") == 0
+    assert json.loads(capsys.readouterr().out) == {"path": None}
+    for action in (["update"], ["rebuild"], ["forget", "--match", "quokka", "--yes"]):
+        assert knowledge(base, *action) == 2
+        assert "the knowledge base is off" in capsys.readouterr().err
+    assert not database_of(base).exists()
+
+
+def test_a_damaged_file_is_set_aside_and_made_again(base: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert knowledge(base, "update") == 0
+    capsys.readouterr()
+    database_of(base).write_bytes(b"SQLite format 3\0" + b"garbage" * 1000)
+    assert knowledge(base) == 1
+    assert "problem" in capsys.readouterr().out
+    assert knowledge(base, "update") == 0
+    captured = capsys.readouterr()
+    assert "2 reports" in captured.out
+    assert "damaged" in captured.err
+    assert len(passages(database_of(base), "quokka")) == 1
+
+
+def test_a_rebuild_gives_the_same_content(base: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert knowledge(base, "update") == 0
+    before = passages(database_of(base))
+    capsys.readouterr()
+    assert knowledge(base, "rebuild") == 0
+    assert f"Rebuilt {database_of(base)}: 4 documents" in capsys.readouterr().out
+    assert passages(database_of(base)) == before
+    assert knowledge(base, "rebuild", "--json") == 0
+    assert json.loads(capsys.readouterr().out)["documents"] == 4
+
+
+def test_an_interrupted_rebuild_leaves_the_content(
+    base: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert knowledge(base, "update") == 0
+    before = passages(database_of(base))
+    shutil.rmtree(base / WORKSPACES / SESSION)
+    # Ctrl+C before its first piece, as the kernel sends it to the main thread.
+    press = signal.signal
+
+    def press_at_once(number: int, handler: object) -> object:
+        earlier = press(number, handler)  # type: ignore[arg-type]
+        monkeypatch.undo()
+        os.kill(os.getpid(), signal.SIGINT)
+        return earlier
+
+    monkeypatch.setattr(signal, "signal", press_at_once)
+    assert threading.current_thread() is threading.main_thread()
+    assert knowledge(base, "rebuild") == 130
+    assert "the knowledge base is as it was" in capsys.readouterr().err
+    assert passages(database_of(base)) == before
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        (["--yes"], "--yes goes with forget"),
+        (["rebuild", "--dry-run"], "--dry-run goes with forget"),
+        (["update", "--match", "a"], "--match goes with forget"),
+        (["forget"], "forget needs --session, --source or --match"),
+        (["forget", "--match", " "], "--match is empty"),
+        (["forget", "--session", ""], "forget needs --session, --source or --match"),
+    ],
+)
+def test_what_does_not_go_together_is_one_line(
+    base: Path, capsys: pytest.CaptureFixture[str], words: list[str], problem: str
+) -> None:
+    assert knowledge(base, *words) == 2
+    assert capsys.readouterr().err == f"ua-tui knowledge: {problem}; see ua-tui knowledge --help\n"
