@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from core.events.types import (
+    KNOWLEDGE,
     ApiRetry,
     ArtifactSaved,
     AuthFinished,
@@ -32,12 +33,15 @@ from core.events.types import (
     ToolCallStarted,
     UntrustedTextRead,
 )
+from core.knowledge.database import FILE
 from tests.e2e.added_server import own_home
 from tests.e2e.running import Finished, model_environment, run
 from tests.e2e.scripted_model import Text, scripted_model
 from tests.e2e.terminal import TRACE, terminal
 from tests.e2e.test_past_sessions import state
 from tests.e2e.test_sessions import ask, demo_session, of
+from tests.faults.evidence import is_indexed
+from tests.observers.knowledge.recorded import passages
 
 RESEARCH = "Research the latest AI chip news and write a comprehensive report"
 
@@ -164,6 +168,16 @@ def check_files_are_private(research: Finished) -> None:
         assert "demo-key-of-no-value" not in text
 
 
+def check_knowledge(research: Finished) -> None:
+    database = research.session.parent / FILE
+    assert stat.S_IMODE(database.stat().st_mode) == 0o600
+    found = {path.partition("/")[0] for _, path, _ in passages(database, "memory")}
+    assert found >= {"", "search_results", "extracted_articles", "work_products"}
+    calls = [e.tool_use_id for e in research.of(ObserverFinished) if e.observer == KNOWLEDGE]
+    assert len(set(calls)) == len(calls) >= 4
+    assert is_indexed(research.session)
+
+
 CHECKS = (
     check_output,
     check_order_of_events,
@@ -174,6 +188,7 @@ CHECKS = (
     check_report,
     check_failed_pages,
     check_trace,
+    check_knowledge,
     check_files_are_private,
 )
 
