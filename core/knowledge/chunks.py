@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 
 from core.knowledge.records import Chunk
-from core.knowledge.segments import indexed
+from core.knowledge.segments import UNSPACED, indexed
 
 __all__ = ["LEAST", "LONGEST", "MOST", "count_words", "split_chunks"]
 
@@ -24,10 +24,10 @@ _PIECE = 16 << 10
 _STEP = 64
 _HEADING = re.compile(r"#{1,6} ")
 _BLANK = re.compile(r"\s*")
-# A unit ends before a match. Each kind of unit consists of those of the next kind.
-_PARAGRAPH = re.compile(r"\n(?=[ \t]*\n|#{1,6} )")
-_LINE = re.compile(r"\n")
-_SENTENCE = re.compile(r"(?<=[.!?…;。！？；])(?=[\s\"'”’)\]」』]|[぀-ヿ㐀-䶿一-鿿])")
+# A unit ends where the group of a match ends. Each kind of unit consists of those of the next kind.
+_PARAGRAPH = re.compile(r"()\n(?=[ \t]*\n|#{1,6} )")
+_LINE = re.compile(r"()\n")
+_SENTENCE = re.compile(rf"([.!?…;。！？；])(?=[\s\"'”’)\]」』{UNSPACED}])")
 _ENDS = (_PARAGRAPH, _LINE, _SENTENCE)
 
 
@@ -83,9 +83,9 @@ def _parts(text: str, start: int, end: int, level: int) -> Iterator[tuple[int, i
     limit = _PIECE if level < len(_ENDS) else _STEP
     while (start := _skip_blank(text, start, end)) < end:
         border = min(start + limit, end)
-        found = _ENDS[level].search(text, start + 1, border) if level < len(_ENDS) else None
+        found = _ENDS[level].search(text, start, border) if level < len(_ENDS) else None
         if found is not None:
-            border = found.start()
+            border = found.end(1)
         elif border < end:
             border = _last_space(text, start, border)
         yield start, border

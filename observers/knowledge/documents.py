@@ -35,6 +35,7 @@ from observers.knowledge.searches import Searches
 __all__ = ["NAMES_CALL", "documents_of", "event_document"]
 
 _MOST_CITES = 500
+_LONGEST_HTML = 2 * LONGEST_TEXT
 _FORMATS: dict[str, Callable[[SavedFile, str, Cleaner], Iterator[Document]]] = {
     "search_results": search_documents,
     "workbench_activity": workbench_documents,
@@ -141,8 +142,9 @@ def _text(file: SavedFile, content: Content, cleaner: Cleaner) -> Document:
     path = file.path.removesuffix(SUFFIX)
     title, read = "", content.text
     links: tuple[str, ...] = ()
-    if path.lower().endswith(_HTML):
-        page = read_html(content.text)
+    is_html = path.lower().endswith(_HTML)
+    if is_html:
+        page = read_html(content.text[:_LONGEST_HTML])
         title, read, links = cleaner.masked(page.title), page.text, page.links
     read = cleaner.masked(read)
     text = clean_text(read)
@@ -159,7 +161,7 @@ def _text(file: SavedFile, content: Content, cleaner: Cleaner) -> Document:
         trust=trust,
         tool_use_id=file.tool_use_id,
         cites=_addresses(read, cleaner, links) if kind == "report" else (),
-        partial=content.is_cut or len(read) > LONGEST_TEXT,
+        partial=content.is_cut or len(read) > LONGEST_TEXT or (is_html and len(content.text) > _LONGEST_HTML),
     )
 
 

@@ -1,0 +1,29 @@
+"""Tests of the preparation of texts for the full-text index."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.knowledge.segments import indexed
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("芯片涨价", ["芯", "片", "涨", "价"]),
+        ("AI芯片 2026年", ["AI", "芯", "片", "2026", "年"]),
+        ("東京のTower", ["東", "京", "の", "Tower"]),
+        ("Größe, naïve “words”", ["Größe,", "naïve", "“words”"]),
+        ("서울 타워", ["서울", "타워"]),
+    ],
+)
+def test_each_character_of_chinese_and_japanese_is_a_word(text: str, words: list[str]) -> None:
+    assert indexed(text).split() == words
+
+
+@given(st.text())
+def test_nothing_is_lost_and_what_is_prepared_stays(text: str) -> None:
+    assert "".join(indexed(text).split()) == "".join(text.split())
+    assert indexed(indexed(text)).split() == indexed(text).split()
