@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -27,6 +28,8 @@ from core.text import clean_line
 
 __all__ = [
     "FILE",
+    "PAUSE_SECONDS",
+    "begin",
     "close_writer",
     "connect",
     "database_path",
@@ -41,6 +44,8 @@ __all__ = [
 FILE = "knowledge.db"
 BUSY_SECONDS = 5.0
 """How long a statement waits for another program."""
+PAUSE_SECONDS = 0.01
+"""How long to leave between two transactions, so that other programs can write."""
 OLDEST = (3, 37, 0)
 """The oldest version of SQLite that has what the tables need."""
 _PAGE = 8192
@@ -142,10 +147,32 @@ def open_reader(path: Path) -> sqlite3.Connection:
     return connection
 
 
+def begin(connection: sqlite3.Connection) -> None:
+    """Begin a transaction that may write; other programs are waited for.
+
+    SQLite itself tries too seldom to find the moment between two transactions of a busy program: leave at least
+    `PAUSE_SECONDS` between two of yours.
+    """
+    until = time.monotonic() + BUSY_SECONDS
+    connection.execute("PRAGMA busy_timeout = 0")
+    try:
+        while True:
+            try:
+                connection.execute("BEGIN IMMEDIATE")
+            except sqlite3.OperationalError as error:
+                if primary_code(error) != sqlite3.SQLITE_BUSY or time.monotonic() > until:
+                    raise
+                time.sleep(PAUSE_SECONDS / 4)
+            else:
+                return
+    finally:
+        connection.execute(f"PRAGMA busy_timeout = {round(BUSY_SECONDS * 1000)}")
+
+
 @contextmanager
 def transaction(connection: sqlite3.Connection) -> Iterator[None]:
     """Run the block in one transaction that may write; an exception undoes it."""
-    connection.execute("BEGIN IMMEDIATE")
+    begin(connection)
     try:
         yield
         connection.execute("COMMIT")

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from core.knowledge.database import transaction
+from core.knowledge.database import PAUSE_SECONDS, transaction
 
 __all__ = ["erase", "remove_some", "scrub"]
 
@@ -16,8 +16,6 @@ _DOCUMENTS = 200
 _CHUNKS = 500
 _PAGES = 500
 """Pages of the index that are merged in one transaction."""
-_PAUSE_SECONDS = 0.01
-"""Between two transactions, so that other programs can write too."""
 
 
 def erase(db: sqlite3.Connection, condition: str, values: Sequence[object]) -> None:
@@ -26,7 +24,7 @@ def erase(db: sqlite3.Connection, condition: str, values: Sequence[object]) -> N
     while more:
         with transaction(db):
             more = remove_some(db, condition, values)
-        time.sleep(_PAUSE_SECONDS if more else 0)
+        time.sleep(PAUSE_SECONDS if more else 0)
 
 
 def remove_some(db: sqlite3.Connection, condition: str, values: Sequence[object]) -> bool:
@@ -97,7 +95,7 @@ def scrub(db: sqlite3.Connection) -> bool:
             if db.total_changes - before < 2:
                 break
         pages = _PAGES
-        time.sleep(_PAUSE_SECONDS)
+        time.sleep(PAUSE_SECONDS)
     # `secure_delete` leaves copies in pages whose content was moved to others.
     db.execute("VACUUM")
     (is_busy, _, _) = db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import os
 import secrets
-import stat
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -15,7 +14,6 @@ import msgspec
 
 from core.errors import KnowledgeError, WorkspaceError
 from core.knowledge.fingerprints import body_hash
-from core.knowledge.problems import reporting
 from core.net.urls import canonical_url
 from core.storage.files import Root
 
@@ -135,22 +133,18 @@ class ForgottenList:
         Raises:
             KnowledgeError: the file cannot be read, and nothing may be added to the database.
         """
-        with reporting(self.path, "read"):
-            try:
-                found = os.lstat(self.path)
-            except FileNotFoundError:
-                return False
+        try:
+            found = os.lstat(self.path)
             if (found.st_dev, found.st_ino) != self._file or found.st_size < self._read:
                 self._file, self._read = (found.st_dev, found.st_ino), 0
             if found.st_size == self._read:
                 return False
-            if not stat.S_ISREG(found.st_mode):
-                raise OSError(f"{self.path.name} is not a regular file")
-        try:
             with Root(self.path.parent).opened(self.path.name) as file:
                 file.seek(self._read)
                 data = file.read()
-        except WorkspaceError as error:
+        except FileNotFoundError:
+            return False
+        except (OSError, WorkspaceError) as error:
             raise KnowledgeError(f"the list of what was forgotten cannot be read: {error}") from error
         complete, _, torn = data.rpartition(b"\n")
         self._read += len(data) - len(torn)

@@ -20,7 +20,15 @@ import msgspec
 
 from core.errors import KnowledgeError
 from core.knowledge.chunks import count_words, split_chunks
-from core.knowledge.database import close_writer, open_writer, remove_damaged, set_bulk, transaction
+from core.knowledge.database import (
+    PAUSE_SECONDS,
+    begin,
+    close_writer,
+    open_writer,
+    remove_damaged,
+    set_bulk,
+    transaction,
+)
 from core.knowledge.database_file import identity
 from core.knowledge.erasing import erase, remove_some, scrub
 from core.knowledge.fingerprints import body_hash, simhash
@@ -37,8 +45,6 @@ _GROUP = 200_000
 """Characters of the documents that are prepared and stored together."""
 _ROWS = 200
 """Chunks that are stored by one statement, during which other threads run."""
-_PAUSE_SECONDS = 0.005
-"""Between two transactions of one document, so that other programs can begin one."""
 
 _log = logging.getLogger(__name__)
 
@@ -320,7 +326,7 @@ class _Batch:
         self._begun = 0.0
 
     def __enter__(self) -> None:
-        self._db.execute("BEGIN IMMEDIATE")
+        begin(self._db)
         self._begun = time.monotonic()
         try:
             self._check_file()
@@ -357,7 +363,8 @@ class _Batch:
     def put(self, group: Sequence[_Prepared]) -> None:
         """Store documents; those that are there already are replaced, and forgotten ones skipped."""
         rows: list[Row] = []
-        for prepared in group:
+        # Of two documents in the same place the last one stays.
+        for prepared in {_place(each.document): each for each in group}.values():
             if self._is_forgotten or self._has_forgotten(prepared):
                 continue
             number = self._put_document(prepared)
@@ -386,7 +393,7 @@ class _Batch:
         """Let other programs write, if they have waited."""
         if time.monotonic() - self._begun > BATCH_SECONDS:
             self.__exit__(None)
-            time.sleep(_PAUSE_SECONDS)
+            time.sleep(PAUSE_SECONDS)
             self.__enter__()
 
     def _find_session(self) -> int:
@@ -470,6 +477,10 @@ class _Batch:
         key = _storable(canonical_url(url))
         self._db.execute("INSERT OR IGNORE INTO source(url, site) VALUES (?, ?)", (key, _host(key)))
         return int(self._db.execute("SELECT id FROM source WHERE url = ?", (key,)).fetchone()[0])
+
+
+def _place(document: Document) -> tuple[str, int]:
+    return _storable(document.path), document.part
 
 
 def _host(url: str) -> str:

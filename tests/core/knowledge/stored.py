@@ -1,0 +1,63 @@
+"""Documents for the knowledge base, and everything that a file has, in an order of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from core.knowledge.database import connect, open_writer
+from core.knowledge.records import Cursor, Document, Facts, Kind
+from core.knowledge.store import KnowledgeStore
+
+
+def document(
+    text: str = "", *, path: str = "notes.md", part: int = 0, kind: Kind = "article", **fields: Any
+) -> Document:
+    """A document with the text."""
+    return Document(kind=kind, path=path, part=part, text=text, made_at=1_000.0, **fields)
+
+
+def add(store: KnowledgeStore, folder: str, *documents: Document, replaced: Iterable[str] = ()) -> bool:
+    """Store documents of a session as those of its next event."""
+    before = store.cursor(folder)
+    after = Cursor(before.seq + 1, before.place + 100)
+    return store.apply(
+        folder, before, after, facts=Facts(title=f"About {folder}"), documents=documents, replaced=replaced
+    )
+
+
+def content(database: Path) -> list[list[Any]]:
+    """All rows without their numbers; the index is checked against them."""
+    with closing(open_writer(database)) as db:
+        db.execute("INSERT INTO chunk_fts(chunk_fts, rank) VALUES ('integrity-check', 1)")
+        assert db.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+        assert db.execute("PRAGMA foreign_key_check").fetchall() == []
+        return [
+            db.execute(query).fetchall()
+            for query in (
+                "SELECT folder, title, seq, place FROM session ORDER BY 1",
+                "SELECT folder, path, part, kind, document.title, context, url, hex(hash), words FROM document"
+                " JOIN session ON session.id = session JOIN body ON body.id = body"
+                " LEFT JOIN source ON source.id = source ORDER BY 1, 2, 3",
+                'SELECT folder, path, part, start, "end", simhash, text FROM chunk'
+                " JOIN document ON document.id = document JOIN session ON session.id = session ORDER BY 1, 2, 3, 4",
+                "SELECT url, site FROM source ORDER BY 1",
+                "SELECT hex(hash), words FROM body ORDER BY 1",
+                "SELECT folder, path, part, url FROM citation JOIN document ON document.id = document"
+                " JOIN session ON session.id = session JOIN source ON source.id = citation.source ORDER BY 1, 2, 3, 4",
+                "SELECT term, doc, cnt FROM chunk_terms ORDER BY 1",
+            )
+        ]
+
+
+def found(database: Path, words: str) -> list[tuple[str, str]]:
+    """The folders and paths of the documents with a passage that matches an expression of FTS5."""
+    with closing(connect(database, "ro")) as db:
+        return db.execute(
+            "SELECT DISTINCT folder, path FROM chunk_fts JOIN chunk ON chunk.id = chunk_fts.rowid"
+            " JOIN document ON document.id = document JOIN session ON session.id = session"
+            " WHERE chunk_fts MATCH ? ORDER BY 1, 2",
+            (words,),
+        ).fetchall()

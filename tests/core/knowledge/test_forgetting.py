@@ -1,0 +1,262 @@
+from __future__ import annotations
+
+import os
+import stat
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from core.errors import KnowledgeError
+from core.knowledge import forgetting
+from core.knowledge.database import FILE, open_reader
+from core.knowledge.forgetting import Forgotten, forget, forget_deleted
+from core.knowledge.forgotten import Entry, ForgottenList, forgotten_file, source_trace
+from core.knowledge.records import Cursor
+from core.knowledge.store import KnowledgeStore
+from tests.core.knowledge.stored import add, content, document, found
+
+SECRET = b"zqxwombat"
+WORD = SECRET.decode()
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """Three sessions; everything of the second one, and two documents of the third one, have the word."""
+    path = tmp_path / FILE
+    others = [
+        document(f"plain number{n} text " * 90, path=f"{n}.md", url=f"https://a.org/{n}") for n in range(40)
+    ]
+    with KnowledgeStore(path) as store:
+        add(store, "session_1", *others)
+        # In many small steps, so that texts are moved between pages of the file.
+        for number in range(60):
+            add(
+                store,
+                f"session_2{WORD}",
+                document(
+                    f"{WORD}{number} and words{number} " * (number * 7),
+                    path=f"{WORD}{number}.md",
+                    title=f"About {WORD}s",
+                    context=f"{WORD} found",
+                    url=f"https://{WORD}.org/{number}",
+                    author=WORD,
+                ),
+            )
+        add(
+            store,
+            "session_3",
+            document("search rows", path="rows.json", part=0, url="https://a.org/1"),
+            document(f"one {WORD} row", path="rows.json", part=1, url="https://b.org/"),
+            document(f"one {WORD} row", path="copy.json", title="The copy", cites=(f"https://{WORD}.org/3",)),
+        )
+    return path
+
+
+def has_bytes(path: Path) -> list[str]:
+    """The files beside the database, and itself, that have the word."""
+    return [each.name for each in path.parent.iterdir() if each.is_file() and SECRET in each.read_bytes()]
+
+
+def test_no_byte_remains_in_any_file(path: Path) -> None:
+    with KnowledgeStore(path) as store:
+        # A program that has the file open for long.
+        assert forget(path, session=f"session_2{WORD}").documents == 60
+        assert forget(path, match=WORD).documents == 2
+        assert found(path, f"{WORD}*") == []
+        # What remains is the name of a folder, and where to read on in it.
+        store.remove_session(f"session_2{WORD}")
+    with KnowledgeStore(path) as store:
+        store.remove_forgotten()
+        forget(path, source=f"https://{WORD}.org/3")
+    assert has_bytes(path) == []
+    assert len(content(path)[1]) == 41
+
+
+def test_a_session_is_forgotten_whatever_it_finds_later(path: Path) -> None:
+    name = f"session_2{WORD}"
+    result = forget(path, session=name)
+    assert result.sessions == (name,)
+    assert result.passages > 60
+    assert result.titles == (f"About {WORD}s",)
+    assert any("journal" in sentence for sentence in result.kept)
+    with KnowledgeStore(path) as store:
+        assert add(store, name, document("later text", path="later.md"))
+        assert store.cursor(name) == Cursor(61, 6100)
+        # A session that was copied to another folder has the same name.
+        assert add(store, f"/elsewhere/{name}", document("later text"))
+    assert found(path, "later") == []
+    assert [row for row in content(path)[0] if row[0] == name] == [(name, "", 61, 6100)]
+
+
+def test_an_address_is_forgotten_in_all_sessions_and_in_citations(path: Path) -> None:
+    assert forget(path, source=f"HTTPS://{WORD}.org:443/3").documents == 1
+    with KnowledgeStore(path) as store:
+        url = f"https://{WORD}.org/3"
+        add(store, "session_4", document("again", url=url), document("report", path="r.md", cites=(url,)))
+    assert found(path, "again") == []
+    assert found(path, "report") == [("session_4", "r.md")]
+    assert not [row for row in content(path)[3] if row[0].endswith("/3") and WORD in row[0]]
+    assert content(path)[5] == []
+
+
+def test_what_matches_is_forgotten_by_its_place_and_its_text(path: Path) -> None:
+    result = forget(path, match=f"{WORD} row")
+    assert (result.documents, result.sessions) == (2, ("session_3",))
+    with KnowledgeStore(path) as store:
+        add(store, "session_5", document(f"one   {WORD} row", title="Elsewhere"))
+        add(store, "session_3", document("other rows", path="rows.json", part=1))
+        add(store, "session_3", document(f"another {WORD} row", path="new.json"))
+    assert found(path, f"{WORD} row") == [("session_3", "new.json")]
+    assert found(path, "other") == []
+    assert found(path, "search") == [("session_3", "rows.json")]
+
+
+def test_all_conditions_hold(path: Path) -> None:
+    assert forget(path, session="session_3", source="https://a.org/1").documents == 1
+    assert found(path, '"plain" AND number1') == [("session_1", "1.md")]
+    assert found(path, "search") == []
+
+
+def test_dry_run_changes_nothing(path: Path) -> None:
+    before = path.read_bytes()
+    result = forget(path, match=WORD, files=True, dry_run=True)
+    assert result.documents == 63
+    assert path.read_bytes() == before
+    assert not forgotten_file(path).exists()
+
+
+def test_nothing_that_matches(path: Path) -> None:
+    assert forget(path, match="absent words") == Forgotten()
+    assert not forgotten_file(path).exists()
+
+
+@pytest.mark.parametrize(
+    ("conditions", "message"),
+    [({}, "name a session, an address, or words"), ({"session": "session_9"}, "no session session_9")],
+)
+def test_what_cannot_be_forgotten(path: Path, conditions: dict[str, str], message: str) -> None:
+    with pytest.raises(KnowledgeError, match=message):
+        forget(path, **conditions)  # type: ignore[arg-type]
+
+
+def test_a_missing_file(tmp_path: Path) -> None:
+    with pytest.raises(KnowledgeError, match="there is no knowledge base"):
+        forget(tmp_path / FILE, match="words")
+
+
+def test_files_are_removed_with_all_that_is_in_them(path: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "session_3"
+    (folder / "outside").mkdir(parents=True)
+    for name in ("rows.json", "copy.json.zst", "other.md", "journal.jsonl"):
+        (folder / name).write_bytes(SECRET)
+    with KnowledgeStore(path) as store:
+        add(
+            store,
+            "session_3",
+            document(f"{WORD} said so", path="journal.jsonl"),
+            document("kept", path="other.md"),
+        )
+        secret = tmp_path / "secret"
+        secret.write_bytes(b"of another program")
+        (folder / "link.md").symlink_to(secret)
+        add(store, "session_3", document(f"{WORD} behind a link", path="link.md"))
+    result = forget(path, match=WORD, session="session_3", files=True)
+    assert sorted(each.name for each in result.files) == ["copy.json.zst", "rows.json"]
+    assert {each.name for each in folder.iterdir()} == {"other.md", "journal.jsonl", "link.md", "outside"}
+    assert secret.read_bytes() == b"of another program"
+    assert any("link.md" in sentence for sentence in result.kept)
+    assert found(path, "search") == []
+    assert found(path, "kept") == [("session_3", "other.md")]
+
+
+def test_a_program_that_ends_before_it_has_removed_anything(path: Path) -> None:
+    """Its list is on the disk; the next program removes what it lists."""
+    ForgottenList(path).append(
+        Entry(sources=tuple(source_trace(f"https://{WORD}.org/{n}") for n in range(60)))
+    )
+    with KnowledgeStore(path) as store:
+        assert store.finish_forgetting()
+    assert [row[:2] for row in content(path)[1] if "session_2" in row[0]] == []
+    assert not ForgottenList(path).pending
+    read = ForgottenList(path)
+    read.refresh()
+    assert (len(read), read.pending) == (1, [])
+
+
+def test_another_program_that_reads_is_no_error(path: Path) -> None:
+    forgetting_in_vain = open_reader(path)
+    forgetting_in_vain.execute("BEGIN")
+    forgetting_in_vain.execute("SELECT count(*) FROM chunk").fetchone()
+    with KnowledgeStore(path) as store:
+        store._db.execute("PRAGMA busy_timeout = 10")
+        store.add_forgotten(Entry(sources=(source_trace("https://b.org/"),)))
+        assert not store.finish_forgetting()
+        assert found(path, f"{WORD} AND row") == [("session_3", "copy.json")]
+        forgetting_in_vain.close()
+        assert store.finish_forgetting()
+
+
+def test_damaged_files_are_removed_too(path: Path) -> None:
+    aside = path.with_name(f"{FILE}.corrupt-20260310-120000")
+    aside.write_bytes(SECRET)
+    forget(path, match=WORD)
+    assert not aside.exists()
+
+
+def test_the_list_is_private_and_survives_bad_lines(path: Path) -> None:
+    forget(path, match="search")
+    file = forgotten_file(path)
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert b"search" not in file.read_bytes()
+    with open(file, "ab") as lines:
+        lines.write(
+            b'garbage\n\xff\n{"id": 3}\n{"id":"x","sources":["' + source_trace("https://c.org/").encode()
+        )
+    known = ForgottenList(path)
+    assert known.refresh()
+    assert known.damaged_lines == 3
+    assert not known.has_source("https://c.org/")
+    ForgottenList(path).append(Entry(sources=(source_trace("https://d.org/"),)))
+    assert known.refresh()
+    assert known.has_source("https://d.org")
+    assert not known.refresh()
+
+
+def test_nothing_is_stored_without_the_list(path: Path) -> None:
+    file = forgotten_file(path)
+    file.mkdir()
+    with pytest.raises(KnowledgeError, match="what was forgotten cannot be read"):
+        KnowledgeStore(path)
+    file.rmdir()
+    file.symlink_to(path)
+    with pytest.raises(KnowledgeError, match="forgotten"):
+        KnowledgeStore(path)
+
+
+def test_a_deleted_session(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    forget_deleted(path, path.parent / f"session_2{WORD}")
+    assert has_bytes(path) == [FILE]
+    forget(path, match=WORD)
+    assert [row[0] for row in content(path)[0]] == ["session_1", "session_3"]
+    # Of a large file the bytes are removed later.
+    monkeypatch.setattr(forgetting, "_QUICKLY_SCRUBBED", 0)
+    forget_deleted(path, path.parent / "session_1")
+    assert [row[0] for row in content(path)[0]] == ["session_3"]
+    with KnowledgeStore(path) as store:
+        assert store.finish_forgetting()
+    assert b"number1" not in path.read_bytes()
+
+
+def test_a_deleted_session_without_a_knowledge_base(tmp_path: Path) -> None:
+    forget_deleted(tmp_path / FILE, tmp_path / "session_1")
+    assert os.listdir(tmp_path) == []
+
+
+def test_readers_see_nothing_of_it(path: Path) -> None:
+    with closing(open_reader(path)) as db:
+        query = "SELECT count(*) FROM chunk_terms WHERE term GLOB 'zqxwombat*'"
+        assert db.execute(query).fetchone() > (0,)
+        forget(path, session=f"session_2{WORD}")
+        forget(path, match=WORD)
+        assert db.execute(query).fetchone() == (0,)

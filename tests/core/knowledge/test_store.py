@@ -1,0 +1,206 @@
+from __future__ import annotations
+
+import sqlite3
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from core.errors import KnowledgeError
+from core.knowledge import database
+from core.knowledge.database import FILE, connect
+from core.knowledge.records import Call, Cursor, Document, Facts
+from core.knowledge.store import KnowledgeStore
+from tests.core.knowledge.stored import add, content, document, found
+
+SESSIONS = ("session_1", "session_2", "/elsewhere/session_3")
+TEXTS = st.one_of(
+    st.sampled_from(
+        ["", "same text", "smiling quokkas " * 400, "東京の天気 is fine", "a\ud800b\0c", '"NEAR(" * ^']
+    ),
+    st.text(max_size=80),
+)
+URLS = st.sampled_from(
+    ["", "https://a.org/1", "HTTPS://A.org:443/1", "https://b.org/2", "not an address", "http://[x"]
+)
+DOCUMENTS = st.builds(
+    document,
+    TEXTS,
+    path=st.sampled_from(["", "a.md", "b.md"]),
+    part=st.integers(0, 2),
+    title=TEXTS,
+    context=TEXTS,
+    url=URLS,
+    cites=st.lists(URLS, max_size=3).map(tuple),
+)
+STEPS = st.lists(
+    st.tuples(
+        st.sampled_from(SESSIONS),
+        st.one_of(st.none(), st.lists(DOCUMENTS, max_size=4)),
+        st.sets(st.sampled_from(["a.md", "b.md"])),
+    ),
+    max_size=12,
+)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / FILE
+
+
+@settings(deadline=None)
+@given(STEPS)
+def test_any_steps_lead_to_the_same_as_a_fresh_file(
+    steps: list[tuple[str, list[Document] | None, set[str]]],
+) -> None:
+    wanted: dict[str, dict[tuple[str, int], Document]] = {}
+    counts: dict[str, int] = {}
+    with TemporaryDirectory() as folder:
+        worn, fresh = Path(folder, "worn", FILE), Path(folder, "fresh", FILE)
+        with KnowledgeStore(worn) as store:
+            for session, documents, replaced in steps:
+                if documents is None:
+                    store.remove_session(session)
+                    wanted.pop(session, None)
+                    counts.pop(session, None)
+                    continue
+                assert add(store, session, *documents, replaced=replaced)
+                counts[session] = counts.get(session, 0) + 1
+                left = wanted.setdefault(session, {})
+                for key in [key for key in left if key[0] in replaced]:
+                    del left[key]
+                left |= {(each.path, each.part): each for each in documents}
+        with KnowledgeStore(fresh) as store:
+            for session, left in wanted.items():
+                count = counts[session]
+                store.apply(
+                    session,
+                    Cursor(),
+                    Cursor(count, count * 100),
+                    facts=Facts(title=f"About {session}"),
+                    documents=left.values(),
+                )
+        assert content(worn) == content(fresh)
+
+
+def test_the_cursor_decides_who_stores(path: Path) -> None:
+    with KnowledgeStore(path) as one, KnowledgeStore(path) as other:
+        assert one.apply("s", Cursor(), Cursor(1, 10), documents=[document("first")])
+        assert not other.apply("s", Cursor(), Cursor(2, 20), documents=[document("second", path="b.md")])
+        assert other.cursor("s") == Cursor(1, 10)
+        assert other.apply("s", Cursor(1, 10), Cursor(2, 20), documents=[document("second", path="b.md")])
+        one.remove_session("s")
+        assert not other.apply("s", Cursor(2, 20), Cursor(3, 30), documents=[document("third")])
+        assert one.cursors() == {}
+    assert content(path)[1] == []
+
+
+def test_a_document_that_is_replaced_by_another_program_between_two_transactions(path: Path) -> None:
+    """The first program stores a part of a long document; the second one stores all of it and moves the cursor."""
+    long = document("# Title\n\n" + "\n\n".join(f"word{number} " * 200 for number in range(100)))
+
+    with KnowledgeStore(path) as one, KnowledgeStore(path) as other:
+
+        def documents() -> Iterator[Document]:
+            assert other.apply("s", Cursor(), Cursor(1, 10), documents=[long])
+            yield long
+
+        assert not one.apply("s", Cursor(), Cursor(1, 10), documents=documents())
+    assert len(content(path)[2]) == 100
+
+
+def test_documents_are_read_outside_of_transactions(path: Path) -> None:
+    with KnowledgeStore(path) as store:
+
+        def documents() -> Iterator[Document]:
+            for number in range(3):
+                with connect(path, "rw") as db:
+                    db.execute("PRAGMA busy_timeout = 0")
+                    db.execute("BEGIN IMMEDIATE")
+                    db.execute("ROLLBACK")
+                yield document("x" * 300_000, path=f"{number}.md")
+
+        assert store.apply("s", Cursor(), Cursor(1, 10), documents=documents())
+    assert len(content(path)[1]) == 3
+
+
+def test_a_long_document_leaves_room_for_other_programs(path: Path) -> None:
+    """A program stores documents while another one stores one of 20 MB."""
+    text = "\n\n".join(f"paragraph{number} " * 180 for number in range(8_000))
+    done = threading.Event()
+
+    def work() -> None:
+        with KnowledgeStore(path) as store:
+            assert store.apply("long", Cursor(), Cursor(1, 10), documents=[document(text)])
+        done.set()
+
+    waited = 0
+    with KnowledgeStore(path) as store:
+        thread = threading.Thread(target=work)
+        thread.start()
+        while not done.is_set():
+            assert add(store, "short", document(f"text {waited}", path=f"{waited}.md"))
+            waited += 1
+            done.wait(0.02)
+        thread.join()
+    assert waited > 2
+    assert len(found(path, "paragraph7999")) == 1
+
+
+def test_a_failed_batch_leaves_what_was_there(path: Path) -> None:
+    with KnowledgeStore(path) as store:
+        add(store, "s", document("first"))
+
+        def documents() -> Iterator[Document]:
+            yield document("second", path="b.md")
+            raise ValueError("cannot be read")
+
+        with pytest.raises(ValueError, match="cannot be read"):
+            store.apply("s", store.cursor("s"), Cursor(9, 900), documents=documents())
+        assert store.cursor("s") == Cursor(1, 100)
+        assert add(store, "s", document("third", path="c.md"))
+    assert [row[1] for row in content(path)[1]] == ["c.md", "notes.md"]
+
+
+def test_calls_and_their_passages(path: Path) -> None:
+    call = Call(tool_use_id="t1", tool="search", started=1.0)
+    with KnowledgeStore(path) as store:
+        store.apply("s", Cursor(), Cursor(1, 10), calls=[call])
+        store.apply("s", Cursor(1, 10), Cursor(2, 20), documents=[document("text", tool_use_id="t1")])
+        assert store.passages_of("s", "t1") == 1
+        assert store.passages_of("s", "t2") == 0
+
+
+def test_the_log_does_not_grow(path: Path) -> None:
+    with KnowledgeStore(path) as store:
+        for number in range(40):
+            add(store, "s", document(f"word{number} " * 20_000, path=f"{number}.md"))
+        log = path.with_name(f"{FILE}-wal").stat().st_size
+    assert log < 32 << 20
+
+
+def test_words_of_chinese_and_japanese_are_found(path: Path) -> None:
+    with KnowledgeStore(path) as store:
+        add(store, "s", document("東京の天気", title="天気"), document("plain", path="b.md"))
+        assert found(path, '"東 京"') == [("s", "notes.md")]
+        assert found(path, "title: 天") == [("s", "notes.md")]
+        add(store, "s", document("other"))
+        assert found(path, '"東 京"') == []
+    content(path)
+
+
+def test_a_program_that_never_ends_its_transaction(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(database, "BUSY_SECONDS", 0.1)
+    with KnowledgeStore(path) as store, connect(path, "rw") as other:
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(
+            KnowledgeError, match="other programs have been writing to it for too long"
+        ) as error:
+            add(store, "s", document("text"))
+        assert isinstance(error.value.__cause__, sqlite3.OperationalError)
+        other.execute("ROLLBACK")
+        assert add(store, "s", document("text"))
