@@ -15,9 +15,9 @@ from observers.knowledge.cleaning import Cleaner, clean_title
 from observers.knowledge.contents import read_content
 from observers.knowledge.json_items import read_object
 
-__all__ = ["KIND", "Searches"]
+__all__ = ["Searches"]
 
-KIND = "search_results"
+_KIND = "search_results"
 _MOST = 3
 _MOST_FILES = 200
 _MOST_ROWS = 1_000
@@ -48,18 +48,18 @@ class Searches:
         """Return the queries that found a page before the event `before`, and the titles that it had there."""
         form = normal_form(url)
         found: dict[str, None] = {}
-        for event in self._saved:
-            if event.seq >= before or len(found) >= _MOST:
+        for seq, search in self._searches:
+            if seq >= before or len(found) >= _MOST:
                 break
-            search = _read(self._folder, event.path, event.sha256)
             if form in search.titles:
                 texts = (search.query, search.titles[form])
                 found |= dict.fromkeys(clean_title(self._cleaner.masked(text)) for text in texts if text)
         return list(found)
 
     @cached_property
-    def _saved(self) -> list[ArtifactSaved]:
-        return [event for event in self._list() if event.kind == KIND][:_MOST_FILES]
+    def _searches(self) -> list[tuple[int, _Search]]:
+        saved = [event for event in self._list() if event.kind == _KIND]
+        return [(each.seq, _read(self._folder, each.path, each.sha256)) for each in saved[:_MOST_FILES]]
 
 
 @lru_cache(maxsize=_MOST_FILES)
