@@ -69,6 +69,15 @@ async def test_a_run_is_one_row_from_start_to_end() -> None:
         assert shown(view)[1].startswith("✓ search unparsed/web_2.txt")
 
 
+async def test_the_passages_that_were_indexed_are_counted_once_in_a_row_and_in_the_statistics() -> None:
+    async with hosted(ObserversPane(), 90, 20) as (view, pilot):
+        done = ended("r", observer="knowledge", items=12, note="12 passages", duration_ms=4)
+        view.handle_events([began("r", observer="knowledge"), done])
+        assert [" ".join(row.split()) for row in shown(view)] == ["✓ knowledge 12 passages 4 ms"]
+        await pilot.press("m")
+        assert " ".join(filled(view)[1].split()).startswith("knowledge 1 1 0 0 12")
+
+
 async def test_failed_runs_say_why_and_are_counted() -> None:
     async with hosted(ObserversPane(), 90, 20) as (view, pilot):
         view.handle_events(

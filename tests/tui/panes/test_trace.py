@@ -395,6 +395,14 @@ async def test_what_came_of_a_call_is_kept_and_shown() -> None:
         assert view.record("unknown") is None
 
 
+async def test_passages_that_were_indexed_are_no_items_of_a_call() -> None:
+    view = pane()
+    async with PaneHost(view).run_test(size=(90, 20)):
+        done = ObserverFinished(run_id="r", observer="knowledge", tool_use_id="n", status="saved", items=25)
+        view.handle_events([asked(), started("n", NEWS, query_="x"), finished("n"), done])
+        assert "25" not in shown(view)[1]
+
+
 async def test_answers_of_the_knowledge_base_are_summed_up() -> None:
     view = pane()
     common: dict[str, Any] = {"tool_name": "k", "tool_use_id": "t", "server": "local_toolkit"}

@@ -120,6 +120,16 @@ def test_a_call_is_reported_with_what_was_found_and_what_was_saved_below() -> No
     assert len(narrated.lines) == 3
 
 
+def test_what_is_indexed_of_a_call_adds_no_line() -> None:
+    narrated = Narrated()
+    narrated(started(), finished(), ObserverStarted(run_id="r1", observer="search", tool_use_id="t1"))
+    narrated(ObserverStarted(run_id="r2", observer="knowledge", tool_use_id="t1"))
+    narrated(ObserverFinished(run_id="r2", observer="knowledge", tool_use_id="t1", status="saved", items=90))
+    assert len(narrated.lines) == 1
+    narrated(ObserverFinished(run_id="r1", observer="search", tool_use_id="t1", status="saved", items=25))
+    assert narrated.lines[1:] == ["Tool call SEARCH_NEWS finished in 1.8 s, 25 items"]
+
+
 def test_a_call_that_nobody_observes_or_that_takes_long_to_is_not_held_back() -> None:
     narrated = Narrated()
     narrated(started(), finished())
