@@ -205,6 +205,8 @@ class KnowledgeStore:
 
     def _remove_forgotten(self) -> bool:
         """Remove everything on the list; returns whether there were documents of it."""
+        if not len(self._forgotten):
+            return False
         self._check_file()
         found = self._forgotten_documents()
         for at in range(0, len(found), 500):
