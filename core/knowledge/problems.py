@@ -20,6 +20,7 @@ _FREE_SPACE = "free some space; nothing is lost, for it is made from the session
 _READ_ONLY = "check the permissions of the file and its folder, or set `knowledge` to a path elsewhere"
 _OF_SQLITE = {
     sqlite3.SQLITE_FULL: Advice("the disk is full", _FREE_SPACE),
+    sqlite3.SQLITE_IOERR: Advice("the disk is full or reports a fault", _FREE_SPACE),
     sqlite3.SQLITE_READONLY: Advice("it may not be written", _READ_ONLY),
     sqlite3.SQLITE_PERM: Advice("it may not be opened", _READ_ONLY),
     sqlite3.SQLITE_AUTH: Advice("it may not be opened", _READ_ONLY),
@@ -44,6 +45,7 @@ _OF_SYSTEM = {
     ),
     errno.EISDIR: Advice("it is a folder", "remove it, or set `knowledge` to the path of a file"),
     errno.ENXIO: Advice("it is not a regular file", "remove it, or set `knowledge` to another path"),
+    errno.EEXIST: Advice("a file is in the place of its folder", "set `knowledge` to another path"),
     errno.ENOTDIR: Advice("a file is in the place of its folder", "set `knowledge` to another path"),
 }
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from core.errors import KnowledgeError
-from core.knowledge import forgetting
+from core.knowledge import database, forgetting
 from core.knowledge.database import FILE, open_reader
 from core.knowledge.forgetting import Forgotten, forget, forget_deleted
 from core.knowledge.forgotten import Entry, ForgottenList, forgotten_file, source_trace
@@ -184,16 +184,16 @@ def test_a_program_that_ends_before_it_has_removed_anything(path: Path) -> None:
     assert (len(read), read.pending) == (1, [])
 
 
-def test_another_program_that_reads_is_no_error(path: Path) -> None:
-    forgetting_in_vain = open_reader(path)
-    forgetting_in_vain.execute("BEGIN")
-    forgetting_in_vain.execute("SELECT count(*) FROM chunk").fetchone()
+def test_another_program_that_reads_is_no_error(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(database, "BUSY_SECONDS", 0.05)
+    reader = open_reader(path)
+    reader.execute("BEGIN")
+    reader.execute("SELECT count(*) FROM chunk").fetchone()
     with KnowledgeStore(path) as store:
-        store._db.execute("PRAGMA busy_timeout = 10")
         store.add_forgotten(Entry(sources=(source_trace("https://b.org/"),)))
         assert not store.finish_forgetting()
         assert found(path, f"{WORD} AND row") == [("session_3", "copy.json")]
-        forgetting_in_vain.close()
+        reader.close()
         assert store.finish_forgetting()
 
 

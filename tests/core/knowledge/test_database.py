@@ -1,0 +1,331 @@
+"""The file on the disk: private, whatever is in its place, whatever is in it, and whoever else opens it."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import stat
+import subprocess
+import sys
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from core.errors import KnowledgeError
+from core.knowledge import database
+from core.knowledge.database import FILE, connect, open_reader, open_writer, update_tables
+from core.knowledge.database_file import is_network_type
+from core.knowledge.problems import KnowledgeDamaged
+from core.knowledge.schema import VERSION
+from core.knowledge.store import KnowledgeStore
+from tests.core.knowledge.stored import add, content, document, found
+from tests.core.limits import file_size_limit
+from tests.faults.test_machine import OBEYING_PERMISSIONS
+
+ROOT = Path(__file__).parents[3]
+OPEN = """
+import sys
+from contextlib import closing
+from pathlib import Path
+from core.errors import KnowledgeError
+from core.knowledge.database import open_reader, open_writer
+from core.knowledge.store import KnowledgeStore
+from tests.core.knowledge.stored import add, document, found
+path = Path(sys.argv[1])
+for action in sys.argv[2:]:
+    try:
+        if action == "write":
+            with KnowledgeStore(path) as store:
+                add(store, "s", document("text"))
+        else:
+            with closing(open_reader(path)) as db:
+                print(db.execute("SELECT count(*) FROM document").fetchone()[0])
+    except KnowledgeError as error:
+        print(f"{type(error).__name__}: {error}")
+"""
+
+
+def run(path: Path, *actions: str, before: tuple[str, ...] = ()) -> list[str]:
+    """Do something with the file in a program of its own; its output."""
+    command = [*before, sys.executable, "-c", OPEN, str(path), *actions]
+    ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    return ended.stdout.splitlines()
+
+
+def add_many(store: KnowledgeStore) -> None:
+    """Store a hundred documents, one after the other."""
+    for number in range(100):
+        add(store, "session_1", document(f"word{number} " * 2_000, path=f"{number}.md"))
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """A file with one document, which is closed."""
+    path = tmp_path / "sessions" / FILE
+    with KnowledgeStore(path) as store:
+        add(store, "session_1", document("smiling quokkas"))
+    return path
+
+
+# -- the file -----------------------------------------------------------------------------------------
+
+
+def test_it_is_private(tmp_path: Path) -> None:
+    path = tmp_path / "sessions" / FILE
+    old = os.umask(0)
+    try:
+        with KnowledgeStore(path) as store:
+            add(store, "s", document("text"))
+            files = [each for each in path.parent.iterdir() if each.is_file()]
+            assert {each.name for each in files} == {FILE, f"{FILE}-wal", f"{FILE}-shm"}
+            assert {stat.S_IMODE(each.stat().st_mode) for each in files} == {0o600}
+    finally:
+        os.umask(old)
+    path.chmod(0o644)
+    KnowledgeStore(path).close()
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+def _link(path: Path) -> None:
+    path.symlink_to(path.with_name("target"))
+
+
+@pytest.mark.parametrize(
+    ("make", "reason"),
+    [(_link, "symbolic link"), (Path.mkdir, "it is a folder"), (os.mkfifo, "not a regular file")],
+)
+@pytest.mark.parametrize("name", [FILE, f"{FILE}-wal", f"{FILE}-journal"])
+def test_something_else_in_its_place(
+    tmp_path: Path, make: Callable[[Path], object], reason: str, name: str
+) -> None:
+    target = tmp_path / "target"
+    target.write_bytes(b"of another program")
+    make(tmp_path / name)
+    with pytest.raises(KnowledgeError, match=reason):
+        open_writer(tmp_path / FILE)
+    assert target.read_bytes() == b"of another program"
+    assert os.path.lexists(tmp_path / name)
+
+
+def test_a_file_in_the_place_of_its_folder(tmp_path: Path) -> None:
+    (tmp_path / "sessions").write_text("")
+    with pytest.raises(KnowledgeError, match="set `knowledge` to another path"):
+        open_writer(tmp_path / "sessions" / FILE)
+
+
+def test_a_folder_that_is_moved_or_copied(path: Path, tmp_path: Path) -> None:
+    path.parent.rename(tmp_path / "moved")
+    moved = tmp_path / "moved" / FILE
+    assert found(moved, "quokkas") == [("session_1", "notes.md")]
+    with KnowledgeStore(moved) as store:
+        assert add(store, "session_1", document("more", path="b.md"))
+        subprocess.run(["cp", "-r", str(moved.parent), str(tmp_path / "copied")], check=True)
+    assert found(tmp_path / "copied" / FILE, "more") == [("session_1", "b.md")]
+
+
+def test_a_folder_that_may_not_be_written(path: Path) -> None:
+    path.parent.chmod(0o500)
+    try:
+        written, read, _ = [*run(path, "write", "read", before=OBEYING_PERMISSIONS), ""]
+    finally:
+        path.parent.chmod(0o700)
+    assert "permission denied: check the permissions of the file and its folder" in written
+    assert read == "1"
+    assert os.listdir(path.parent) == [FILE]
+
+
+def test_a_file_that_may_not_be_written(path: Path) -> None:
+    path.chmod(0o400)
+    written, read = run(path, "write", "read", before=OBEYING_PERMISSIONS)
+    assert "permission denied" in written
+    assert read == "1"
+
+
+def test_a_folder_that_may_not_be_written_and_a_log(path: Path) -> None:
+    """What is in the log of a program that was killed cannot be read without a file for shared memory."""
+    killed = (
+        "import os, sys\nfrom pathlib import Path\nfrom core.knowledge.store import KnowledgeStore\n"
+        "from tests.core.knowledge.stored import add, document\n"
+        "add(KnowledgeStore(Path(sys.argv[1])), 's', document('text'))\nos._exit(9)"
+    )
+    subprocess.run([sys.executable, "-c", killed, path], cwd=ROOT, check=False)
+    path.with_name(f"{FILE}-shm").unlink()
+    path.parent.chmod(0o500)
+    try:
+        (read,) = run(path, "read", before=OBEYING_PERMISSIONS)
+    finally:
+        path.parent.chmod(0o700)
+    assert "cannot be opened" in read
+    assert run(path, "read") == ["2"]
+
+
+def test_a_full_disk_loses_nothing(path: Path) -> None:
+    with KnowledgeStore(path) as store:
+        with file_size_limit(200_000), pytest.raises(KnowledgeError, match="the disk") as error:
+            add_many(store)
+        assert "nothing is lost" in str(error.value)
+        cursor = store.cursor("session_1")
+        assert add(store, "session_1", document("afterwards", path="after.md"))
+    rows = content(path)
+    assert rows[0] == [("session_1", "About session_1", cursor.seq + 1, cursor.place + 100)]
+    assert len(rows[1]) == cursor.seq + 1
+
+
+# -- what is in it ------------------------------------------------------------------------------------
+
+
+def _garbage(path: Path) -> None:
+    path.write_bytes(b"garbage " * 10_000)
+
+
+def _header(path: Path) -> None:
+    with open(path, "r+b") as file:
+        file.write(b"garbage " * 4)
+
+
+def _schema(path: Path) -> None:
+    with open(path, "r+b") as file:
+        file.seek(100)
+        file.write(b"\xff" * 4_000)
+
+
+def _cut(path: Path) -> None:
+    os.truncate(path, 10_000)
+
+
+@pytest.mark.parametrize("damage", [_garbage, _header, _schema, _cut])
+def test_a_damaged_file_is_set_aside(path: Path, damage: Callable[[Path], None]) -> None:
+    damage(path)
+    data = path.read_bytes()
+    with pytest.raises(KnowledgeError):
+        open_reader(path)
+    with pytest.raises(
+        KnowledgeDamaged, match=r"was set aside as knowledge\.db\.corrupt-.* made again"
+    ) as error:
+        open_writer(path)
+    assert error.value.aside.read_bytes() == data
+    with KnowledgeStore(path) as store:
+        assert store.cursors() == {}
+        assert add(store, "session_1", document("smiling quokkas"))
+    assert len(content(path)[1]) == 1
+
+
+def test_damage_that_is_met_later(path: Path) -> None:
+    """Whoever meets it sets the file aside, and programs that still have it open lose nothing of the new one."""
+    with KnowledgeStore(path) as store:
+        add_many(store)
+    with KnowledgeStore(path) as store, KnowledgeStore(path) as other:
+        with open(path, "r+b") as file:
+            file.seek(16_384)
+            file.write(b"\xff" * (os.path.getsize(path) - 16_384))
+        with pytest.raises(KnowledgeDamaged, match="was set aside"):
+            add_many(store)
+        with KnowledgeStore(path) as fresh:
+            assert add(fresh, "session_1", document("numbat"))
+            with pytest.raises(KnowledgeError, match=r"was (replaced|damaged)"):
+                add(other, "session_1", document("lost"))
+            other.close()
+            assert add(fresh, "session_1", document("wombat", path="b.md"))
+            assert found(path, "numbat OR wombat") == [("session_1", "b.md"), ("session_1", "notes.md")]
+    assert len(content(path)[1]) == 2
+    assert len(list(path.parent.glob(f"{FILE}.corrupt-*"))) >= 1
+
+
+def test_only_one_of_several_programs_sets_it_aside(path: Path) -> None:
+    _garbage(path)
+    command = [sys.executable, "-c", OPEN, str(path), "write", "write"]
+    programs = [subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) for _ in range(4)]
+    output = "".join(program.communicate()[0] for program in programs)
+    assert output.count("KnowledgeDamaged") == 1
+    assert output.count("\n") == 1
+    assert len(list(path.parent.glob(f"{FILE}.corrupt-*"))) == 1
+    assert len(content(path)[1]) == 1
+
+
+def test_a_file_of_another_kind_at_a_path_that_a_person_chose(tmp_path: Path) -> None:
+    notes = tmp_path / "notes.txt"
+    notes.write_bytes(b"my notes " * 1_000)
+    with pytest.raises(KnowledgeError, match="it is not a database"):
+        open_writer(notes)
+    assert notes.read_bytes() == b"my notes " * 1_000
+
+
+def test_a_database_of_another_program(tmp_path: Path) -> None:
+    path = tmp_path / FILE
+    with closing(sqlite3.connect(path)) as db:
+        db.execute("CREATE TABLE bookmarks(url)")
+    data = path.read_bytes()
+    for opened in (open_writer, open_reader):
+        with pytest.raises(
+            KnowledgeError, match="a database of another program: set `knowledge` to another path"
+        ):
+            opened(path)
+    assert path.read_bytes() == data
+
+
+def test_a_file_of_a_later_version_is_only_read(path: Path) -> None:
+    with closing(connect(path, "rw")) as db:
+        db.execute(f"PRAGMA user_version = {VERSION + 1}")
+        db.execute("ALTER TABLE document ADD COLUMN mood TEXT")
+    with pytest.raises(
+        KnowledgeError, match=r"of a later version of ua-tui .* can be searched but not changed"
+    ):
+        open_writer(path)
+    assert found(path, "quokkas") == [("session_1", "notes.md")]
+    with closing(open_reader(path)) as db:
+        assert db.execute("PRAGMA user_version").fetchone() == (VERSION + 1,)
+
+
+def test_a_file_of_an_earlier_version_is_brought_up_to_date(path: Path) -> None:
+    steps = {VERSION: ["ALTER TABLE source ADD COLUMN mood TEXT"], VERSION + 1: ["CREATE TABLE extra(id)"]}
+    with closing(connect(path, "rw")) as db:
+        update_tables(db, path, VERSION + 2, steps)
+        assert db.execute("SELECT mood FROM source, extra").fetchall() == []
+        assert db.execute("PRAGMA user_version").fetchone() == (VERSION + 2,)
+        with pytest.raises(KnowledgeError, match="run `ua-tui knowledge rebuild`"):
+            update_tables(db, path, VERSION + 4, {VERSION + 2: ["CREATE TABLE more(id)"]})
+        assert db.execute("PRAGMA user_version").fetchone() == (VERSION + 2,)
+        assert db.execute("SELECT count(*) FROM sqlite_master WHERE name = 'more'").fetchone() == (0,)
+    assert found(path, "quokkas") == [("session_1", "notes.md")]
+
+
+def test_nothing_to_read(tmp_path: Path) -> None:
+    with pytest.raises(KnowledgeError, match="there is no knowledge base"):
+        open_reader(tmp_path / FILE)
+    (tmp_path / FILE).touch()
+    with pytest.raises(KnowledgeError, match="is empty"):
+        open_reader(tmp_path / FILE)
+    with KnowledgeStore(tmp_path / FILE) as store:
+        assert add(store, "s", document("text"))
+
+
+def test_sqlite_that_is_too_old(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(database, "OLDEST", (99, 0, 0))
+    for opened in (open_writer, open_reader):
+        with pytest.raises(KnowledgeError, match=r"is too old .* needs 99\.0\.0.*knowledge = off"):
+            opened(path)
+
+
+# -- without shared memory ----------------------------------------------------------------------------
+
+
+def test_types_of_file_systems() -> None:
+    assert all(map(is_network_type, ("nfs4", "NFS", "cifs", "fuse.sshfs", "9p", "virtiofs")))
+    assert not any(map(is_network_type, ("ext4", "tmpfs", "overlay", "apfs", "fuse.ext4", "")))
+
+
+def test_without_shared_memory_there_is_no_log(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(database, "is_on_network", lambda _path: True)
+    with KnowledgeStore(path) as store, KnowledgeStore(path) as other:
+        assert add(store, "session_1", document("numbat", path="b.md"))
+        assert add(other, "session_1", document("wombat", path="c.md"))
+        with closing(open_reader(path)) as db:
+            assert db.execute("PRAGMA journal_mode").fetchone() == ("delete",)
+        assert {each.name for each in path.parent.iterdir()} == {FILE}
+    assert found(path, "quokkas OR numbat OR wombat") == [
+        ("session_1", "b.md"),
+        ("session_1", "c.md"),
+        ("session_1", "notes.md"),
+    ]

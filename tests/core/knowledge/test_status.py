@@ -1,0 +1,72 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+from core.knowledge.database import FILE
+from core.knowledge.forgetting import forget
+from core.knowledge.forgotten import forgotten_file
+from core.knowledge.schema import VERSION
+from core.knowledge.status import Lag, Status, read_status
+from core.knowledge.store import KnowledgeStore
+from core.storage.workspace import JOURNAL, WORKSPACES
+from tests.core.knowledge.stored import add, document
+
+
+def session(base: Path, name: str, size: int) -> None:
+    folder = base / WORKSPACES / name
+    folder.mkdir(parents=True)
+    (folder / JOURNAL).write_bytes(b"x" * size)
+
+
+def test_a_missing_file(tmp_path: Path) -> None:
+    assert read_status(tmp_path / FILE) == Status(path=tmp_path / FILE)
+
+
+def test_what_is_in_it_and_what_is_missing(tmp_path: Path) -> None:
+    path = tmp_path / WORKSPACES / FILE
+    # The cursors of the sessions are at the bytes 100 and 200.
+    for number, size in enumerate((100, 230, 1_000, 500)):
+        session(tmp_path, f"session_2026030{number}_120000", size)
+    with KnowledgeStore(path) as store:
+        add(
+            store, "session_20260300_120000", document("one", url="https://a.org/", cites=("https://b.org/",))
+        )
+        add(
+            store,
+            "session_20260301_120000",
+            document("two", kind="report"),
+            document("", path="f", kind="file"),
+        )
+        add(store, "session_20260301_120000")
+        add(store, "session_20260304_120000", document("of a deleted session", kind="report"))
+        status = read_status(path, tmp_path)
+        forget(path, session="session_20260303_120000")
+    assert status.exists
+    assert status.size >= path.stat().st_size
+    assert (status.version, status.journal_mode) == (VERSION, "wal")
+    assert list(status.documents.items()) == [("report", 2), ("article", 1), ("file", 1)]
+    assert (status.sessions, status.passages, status.sources) == (3, 3, 2)
+    assert status.updated is not None
+    assert status.lagging == (
+        Lag("session_20260302_120000", 1_000),
+        Lag("session_20260303_120000", 500),
+        Lag("session_20260301_120000", 30),
+    )
+    assert (status.forgotten, status.problems, status.notes, status.set_aside) == (0, (), (), ())
+    later = read_status(path, tmp_path)
+    assert later.forgotten == 1
+    assert "session_20260303_120000" not in {lag.session for lag in later.lagging}
+
+
+def test_what_is_wrong(tmp_path: Path) -> None:
+    path = tmp_path / FILE
+    path.write_bytes(b"garbage " * 1_000)
+    path.with_name(f"{FILE}.corrupt-1").write_bytes(b"")
+    path.with_name(f"{FILE}.corrupt-1-wal").write_bytes(b"")
+    forgotten_file(path).write_bytes(b"garbage\n")
+    status = read_status(path, tmp_path)
+    assert status.exists
+    assert [path.name for path in status.set_aside] == [f"{FILE}.corrupt-1"]
+    damaged, lines = status.problems
+    assert "`ua-tui knowledge rebuild` makes it again" in damaged
+    assert "lines that cannot be read" in lines
