@@ -108,7 +108,8 @@ def _lines(found: Forgotten, *, done: bool) -> Iterator[str]:
         yield from _named("Sessions", found.sessions)
     yield from _named("Deleted files" if done else "Files to delete", [str(path) for path in found.files])
     for sentence in found.kept:
-        yield clean_line(sentence, 1000)
+        line = clean_line(sentence, 1000)
+        yield f"{line[:1].upper()}{line[1:]}."
 
 
 def _named(what: str, names: tuple[str, ...] | list[str]) -> Iterator[str]:
@@ -116,4 +117,4 @@ def _named(what: str, names: tuple[str, ...] | list[str]) -> Iterator[str]:
         yield f"{what}:"
         yield from (f"  {clean_line(name, 300)}" for name in names[:_SHOWN])
         if len(names) > _SHOWN:
-            yield f"  and {len(names) - _SHOWN:,} more"
+            yield "  and others"
