@@ -65,15 +65,15 @@ def run_forget(settings: Settings, args: argparse.Namespace) -> int:
                 EXIT_USAGE,
             )
         _print(found, done=False, as_json=False)
-        if not _agrees():
+        if not _agrees("Forget this and delete the files" if found.files else "Forget this"):
             return _complain("nothing was forgotten")
     _print(which(), done=True, as_json=args.json)
     return 0
 
 
-def _agrees() -> bool:
+def _agrees(question: str) -> bool:
     try:
-        answer = input("Forget this? It does not come back. [y/N] ")
+        answer = input(f"{question}? It does not come back. [y/N] ")
     except EOFError:
         print_line("")
         return False
@@ -105,8 +105,9 @@ def _lines(found: Forgotten, *, done: bool) -> Iterator[str]:
     yield f"{'Forgotten' if done else 'To forget'}: {documents} with {passages}."
     if not done:
         yield from _named("Titles", found.titles)
-        yield from _named("Sessions", found.sessions)
-    yield from _named("Deleted files" if done else "Files to delete", [str(path) for path in found.files])
+        yield from _named(f"Sessions ({len(found.sessions):,})", found.sessions)
+    name = "Deleted files" if done else "Files to delete"
+    yield from _named(f"{name} ({len(found.files):,})", [str(path) for path in found.files])
     for sentence in found.kept:
         line = clean_line(sentence, 1000)
         yield f"{line[:1].upper()}{line[1:]}."

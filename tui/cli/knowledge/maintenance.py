@@ -178,6 +178,7 @@ _NOUNS: dict[str, tuple[str, str]] = {
 
 def _update(settings: Settings, *, as_json: bool) -> int:
     from core.knowledge.problems import KnowledgeDamaged
+    from core.knowledge.status import read_status
     from core.knowledge.store import KnowledgeStore
     from observers.knowledge.catch_up import catch_up
     from tui.cli.knowledge.place import find_database
@@ -188,8 +189,12 @@ def _update(settings: Settings, *, as_json: bool) -> int:
     except KnowledgeDamaged as error:
         _complain(str(error))
         store = KnowledgeStore(path)
-    with _interruptible() as stopped, store:
-        for _piece in catch_up(store, settings.workspace_base, _redactor(settings)):
+    done, missing = 0, len(read_status(path, settings.workspace_base).lagging)
+    with _interruptible() as stopped, _progress() as show, store:
+        for piece in catch_up(store, settings.workspace_base, _redactor(settings)):
+            done += not piece.more
+            # Sessions that are gone count, too, and others may begin meanwhile.
+            show(min(done, missing), missing)
             if stopped():
                 return _complain("interrupted: the rest is read next time", EXIT_INTERRUPTED)
     return _show(settings, as_json=as_json)
