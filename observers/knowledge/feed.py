@@ -141,7 +141,7 @@ class KnowledgeFeed:
     async def close(self, seconds: float = 1.0) -> None:
         """Index the end of the session and close the file, if that takes no longer; the next start does the rest."""
         self._is_over = True
-        if self._was_woken:
+        if self._was_woken or self._is_connected:
             until = time.monotonic() + seconds
             await self._finish(lambda: self._end(until), seconds)
         self._schedule.stop(0.0)
@@ -201,7 +201,7 @@ class KnowledgeFeed:
         self._report_before(time.monotonic())
 
     def _end(self, until: float) -> None:
-        if not self._failing:
+        if self._was_woken and not self._failing:
             self._index_rest(until)
         self._close_store()
 

@@ -147,6 +147,8 @@ async def test_other_sessions_are_indexed_while_this_one_runs(live: Live, tmp_pa
     await until(lambda: first.folder.name not in sessions(live.database))
     assert not live.of(ObserverFinished)
     assert not live.of(ErrorRaised)
+    await live.end()
+    assert [file.name for file in live.database.parent.glob("knowledge.db*")] == ["knowledge.db"]
 
 
 async def test_a_session_whose_folder_is_deleted_while_it_runs_leaves_nothing(live: Live) -> None:
