@@ -13,9 +13,9 @@ NEAR = 3
 
 _BITS = 64
 _PIECE = 64 << 10
-_MOST_WORDS = 30_000
-"""Fewer than a lane can count."""
-_LANE = 16
+_LANE = 8
+_MOST_WORDS = 255
+"""As many as a lane can count, and a chunk has."""
 _ONES = sum(1 << bit * _LANE for bit in range(_BITS))
 _LANES_OF_BYTE = tuple(sum(1 << bit * _LANE for bit in range(8) if byte >> bit & 1) for byte in range(256))
 _HALF = 1 << (_LANE - 1)
@@ -45,14 +45,13 @@ def simhash(text: str) -> int:
     """Return the 64-bit fingerprint of a chunk, as a signed number; nearly equal texts differ in few bits.
 
     The method is M. Charikar, "Similarity estimation techniques from rounding algorithms" (2002), over
-    words. A text without words has 0.
+    words: the first 255 of a text. A text without words has 0.
     """
     encoded = indexed(text).lower().encode("utf-8", "surrogatepass")
     words = encoded.translate(_WORDS).split()[:_MOST_WORDS]
     # Bit by bit, the words whose hash has it are counted; it is set if it is in more than half of them.
     sums = sum(map(_lanes_of.__getitem__, words)) + _ONES * (_HALF - len(words) // 2 - 1)
-    upper = sums.to_bytes(_BITS * _LANE // 8, "big")[::2]
-    value = int(upper.translate(_DIGITS), 2)
+    value = int(sums.to_bytes(_BITS, "big").translate(_DIGITS), 2)
     return value - (1 << _BITS) if value >> (_BITS - 1) else value
 
 
