@@ -13,6 +13,8 @@ __all__ = [
     "Document",
     "Facet",
     "Facts",
+    "FoundDocument",
+    "FoundPage",
     "Hit",
     "Kind",
     "Results",
@@ -104,7 +106,7 @@ class Hit:
     """One document that answers a query, with its best passage.
 
     Attributes:
-        id: the number of the document, for `read_document`.
+        id: the number of the document, for `KnowledgeSearch.text`.
         session: the folder of the session, relative to that of the sessions or absolute.
         start: where the passage begins in the document's text, in characters.
         passage: the passage, about 40 words.
@@ -136,6 +138,52 @@ class Hit:
     score: float = 0.0
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundDocument(Hit):
+    """One document, without a passage.
+
+    Attributes:
+        length: the characters of its text, from the beginning to the end of the last chunk.
+        partial: whether only the beginning of the text is in the knowledge base.
+        context: words that lead to it, such as the query that found it.
+        cites: the addresses that it links to, if it is a report.
+        same: the numbers of the other documents with the same text, newest first.
+    """
+
+    length: int
+    partial: bool = False
+    context: str = ""
+    cites: tuple[str, ...] = ()
+    same: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundPage:
+    """One copy of a page that a session fetched.
+
+    Attributes:
+        id: the number of the document.
+        made_at: when it was fetched, in seconds since the epoch.
+        hash: the hash of its text, in hexadecimal digits; equal texts have equal ones.
+        words: how many words the text has.
+        session: the folder of the session, relative to that of the sessions or absolute.
+        path: the file in that folder.
+    """
+
+    id: int
+    url: str
+    title: str
+    date: str = ""
+    made_at: float
+    hash: str
+    words: int
+    partial: bool = False
+    session: str
+    demo: bool = False
+    path: str = ""
+    part: int = 0
+
+
 @dataclass(frozen=True, slots=True)
 class Facet:
     """A value by which the hits can be narrowed, such as a site, and how many of them have it."""
@@ -149,7 +197,8 @@ class Results:
     """The answer to a query.
 
     `partial` says that the search was stopped before it had seen everything. `relaxed` says that some words of the
-    query were left out, because too few documents have all of them.
+    query were left out, because too few documents have all of them. `notices` are sentences about the query or the
+    file, such as one on a date that cannot be read.
     """
 
     hits: tuple[Hit, ...] = ()
@@ -158,4 +207,5 @@ class Results:
     sessions: tuple[Facet, ...] = ()
     partial: bool = False
     relaxed: bool = False
+    notices: tuple[str, ...] = ()
     ms: float = field(default=0.0, compare=False)

@@ -1,0 +1,287 @@
+"""Finds the passages that match one query, within a time, and makes hits of the best ones."""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import msgspec
+
+from core.knowledge.conditions import Conditions
+from core.knowledge.passages import cut_passage
+from core.knowledge.query import Query, Term
+from core.knowledge.ranking import Candidate, count_facets, rank
+from core.knowledge.records import Hit, Results
+from core.knowledge.tokens import Tokenizer, quoted
+
+__all__ = ["HIT", "Matching", "named"]
+
+_ENOUGH = 5
+"""Hits; with fewer of them words are left out."""
+_RAREST = 2
+_ANY = 4
+_RANKED = 400
+"""Passages whose documents are read: the best ones by their words."""
+_UNRANKED = 200
+"""Passages of a search that found none in its time: the last ones in the file, without an order."""
+_GRACE_SECONDS = 0.02
+"""The time for those."""
+_STEPS = 500
+"""Steps of the database between two looks at the clock."""
+_PREFIXES = 50
+_BM25 = "bm25(chunk_fts, 4.0, 1.0, 2.0)"
+
+HIT = """
+SELECT d.id, d.kind, d.title, coalesce(s.url, '') AS url, coalesce(s.site, '') AS site, d.author, d.date, d.made_at,
+    d.trust, session.folder AS session, session.title AS session_title, session.demo,
+    coalesce(nullif(call.slug, ''), call.tool, '') AS tool, call.tool_use_id, d.path, d.part
+FROM document d JOIN session ON session.id = d.session LEFT JOIN source s ON s.id = d.source
+LEFT JOIN call ON call.id = d.call
+"""
+"""Everything of a `Hit` that does not depend on the query."""
+_CHOSEN = "WHERE d.id IN (SELECT value FROM json_each(?))"
+_CANDIDATE = """
+SELECT c.id, c.simhash, d.id, iif(b.words, d.body, NULL), d.kind, d.made_at, coalesce(s.site, ''), session.folder
+FROM chunk c JOIN document d ON d.id = c.document JOIN body b ON b.id = d.body JOIN session ON session.id = d.session
+LEFT JOIN source s ON s.id = d.source
+WHERE c.id IN (SELECT value FROM json_each(?))
+"""
+_OF_DOCUMENT = " CROSS JOIN chunk c ON c.id = chunk_fts.rowid CROSS JOIN document d ON d.id = c.document"
+_EXCLUDED = (
+    "d.id NOT IN (SELECT chunk.document FROM chunk_fts JOIN chunk ON chunk.id = chunk_fts.rowid"
+    " WHERE chunk_fts MATCH ?)"
+)
+
+
+class Matching:
+    """One search on a connection that is in a transaction.
+
+    Args:
+        budget: the seconds after which it ends with what it has.
+        clock: gives the time in seconds.
+        typing: whether the last word may be incomplete.
+        stopped: asked often; once it returns True the search ends with an empty answer.
+    """
+
+    def __init__(
+        self,
+        db: sqlite3.Connection,
+        tokenizer: Tokenizer,
+        query: Query,
+        conditions: Conditions,
+        *,
+        budget: float,
+        clock: Callable[[], float],
+        typing: bool,
+        stopped: Callable[[], bool],
+    ) -> None:
+        self._db = db
+        self._tokenizer = tokenizer
+        self._query = query
+        self._conditions = conditions
+        self._clock = clock
+        self._deadline = clock() + budget
+        self._stopped = stopped
+        self._typing = typing and query.unfinished
+        self._partial = False
+        self._words: list[list[str]] = []
+        self._terms: list[Term] = []
+
+    def run(self, limit: int) -> Results:
+        """Find the best documents, at most `limit`."""
+        self._read_words()
+        relaxed = False
+        if self._query.terms and not self._terms:
+            return Results(notices=("There is no word to search for: only letters and digits are searched.",))
+        if self._terms:
+            found = self._candidates(self._matches(self._expression(self._terms)), full=True)
+            ranked = rank(found, time.time())
+            if len(ranked) < _ENOUGH and not self._partial:
+                more = self._relaxed({each.chunk for each in found})
+                relaxed = bool(more)
+                ranked = rank([*found, *more], time.time()) if more else ranked
+        else:
+            ranked = rank(self._candidates(self._newest(), full=True), time.time(), newest_first=True)
+        if self._stopped():
+            return Results(partial=True)
+        return Results(
+            hits=self._hits(ranked[:limit]),
+            kinds=count_facets(each.kind for each in ranked),
+            sites=count_facets(each.site for each in ranked),
+            sessions=count_facets(each.session for each in ranked),
+            partial=self._partial,
+            relaxed=relaxed,
+        )
+
+    def _read_words(self) -> None:
+        """Find the words of each term; a term without any, such as a dash, is left out."""
+        query = self._query
+        words = self._tokenizer.words([term.text for term in (*query.terms, *query.without)])
+        pairs = list(zip(query.terms, words[: len(query.terms)], strict=True))
+        self._typing = self._typing and bool(pairs[-1][1])
+        self._terms = [term for term, found in pairs if found]
+        self._words = [found for _, found in pairs if found]
+        without = [
+            term for term, found in zip(query.without, words[len(query.terms) :], strict=True) if found
+        ]
+        if without:
+            self._conditions.add(_EXCLUDED, " OR ".join(quoted(term.text) for term in without))
+
+    def _string(self, term: Term) -> str:
+        is_prefix = self._typing and term is self._terms[-1]
+        return f"{quoted(term.text)} *" if is_prefix else quoted(term.text)
+
+    def _expression(self, terms: Sequence[Term], operator: str = " AND ") -> str:
+        return operator.join(map(self._string, terms))
+
+    def _matches(self, expression: str) -> list[tuple[int, float]]:
+        """The passages that match, with their relevance; without an order if the time is too short."""
+        found: list[tuple[int, float]] = []
+        with self._limited(self._deadline):
+            _add(found, self._execute(f"SELECT chunk_fts.rowid, -{_BM25}", expression, ""))
+        if self._partial and not found:
+            with self._limited(self._clock() + _GRACE_SECONDS):
+                _add(found, self._execute("SELECT chunk_fts.rowid, 1.0", expression, f" LIMIT {_UNRANKED}"))
+        return found
+
+    def _execute(self, select: str, expression: str, limit: str) -> sqlite3.Cursor:
+        where = self._conditions.sql()
+        return self._db.execute(
+            f"{select} FROM chunk_fts{_OF_DOCUMENT if where else ''} WHERE chunk_fts MATCH ?{where}"
+            f" ORDER BY chunk_fts.rowid DESC{limit}",
+            (expression, *self._conditions.values),
+        )
+
+    def _newest(self) -> list[tuple[int, float]]:
+        found: list[tuple[int, float]] = []
+        select = "SELECT coalesce((SELECT min(id) FROM chunk WHERE document = d.id), 0), 1.0 FROM"
+        for order, deadline in (("made_at", self._deadline), ("id", self._clock() + _GRACE_SECONDS)):
+            where = self._conditions.sql("WHERE")
+            documents = f"(SELECT d.id FROM document d{where} ORDER BY d.{order} DESC"  # noqa: S608 -- of constants
+            with self._limited(deadline):
+                found.extend(
+                    self._db.execute(f"{select} {documents} LIMIT {_RANKED}) d", self._conditions.values)
+                )
+            if found or not self._partial:
+                break
+        return found
+
+    def _relaxed(self, known: set[int]) -> list[Candidate]:
+        """Passages that have some of the words; phrases must be there."""
+        phrases = [term for term in self._terms if term.phrase]
+        counted = [
+            (count, number)
+            for number, term in enumerate(self._terms)
+            if not term.phrase and (count := self._count(number))
+        ]
+        rarest = [self._terms[number] for _, number in sorted(counted)[:_ANY]]
+        if len(self._terms) < 2 or not rarest or self._partial:
+            return []
+        found: list[Candidate] = []
+        required, optional = [*phrases, *rarest[:_RAREST]], rarest[_RAREST:]
+        attempts = [self._expression(required)]
+        if optional:
+            attempts[0] += f" AND ({self._expression([required[-1], *optional], ' OR ')})"
+        any_word = self._expression(rarest, " OR ")
+        attempts.append(f"{self._expression(phrases)} AND ({any_word})" if phrases else any_word)
+        for attempt in attempts:
+            rows = [row for row in self._matches(attempt) if row[0] not in known]
+            found += self._candidates(rows, full=False)
+            known.update(chunk for chunk, _ in rows)
+            if len({each.document for each in found}) >= _ENOUGH or self._partial:
+                break
+        return found
+
+    def _count(self, number: int) -> int:
+        """How many passages have the rarest word of a term; None of them have it if it is 0."""
+        if self._typing and number == len(self._terms) - 1:
+            first = self._words[number][-1]
+            condition = "term >= ? AND term < ?"
+            values: list[tuple[str, ...]] = [(first, first + "\U0010ffff")]
+        else:
+            condition, values = "term = ?", [(word,) for word in self._words[number]]
+        counts = f"SELECT doc FROM chunk_terms WHERE {condition} LIMIT {_PREFIXES}"  # noqa: S608 -- of constants
+        statement = f"SELECT sum(doc) FROM ({counts})"  # noqa: S608 -- of constants
+        return min(self._db.execute(statement, each).fetchone()[0] or 0 for each in values)
+
+    def _candidates(self, rows: list[tuple[int, float]], *, full: bool) -> list[Candidate]:
+        rows = sorted(rows, key=lambda row: row[1], reverse=True)[:_RANKED]
+        relevance = dict(rows)
+        ids = msgspec.json.encode([chunk for chunk, _ in rows]).decode()
+        return [
+            Candidate(
+                chunk=chunk, simhash=fingerprint, document=document, body=body, kind=kind, made_at=made_at, site=site,
+                session=session, relevance=relevance[chunk], full=full,
+            )
+            for chunk, fingerprint, document, body, kind, made_at, site, session in self._db.execute(_CANDIDATE, (ids,))
+        ]  # fmt: skip
+
+    def _hits(self, chosen: Sequence[Candidate]) -> tuple[Hit, ...]:
+        documents = msgspec.json.encode([each.document for each in chosen]).decode()
+        chunks = msgspec.json.encode([each.chunk for each in chosen]).decode()
+        facts = {row["id"]: row for row in named(self._db.execute(HIT + _CHOSEN, (documents,)))}
+        texts = {
+            chunk: (start, text)
+            for chunk, start, text in self._db.execute(
+                "SELECT id, start, text FROM chunk WHERE id IN (SELECT value FROM json_each(?))", (chunks,)
+            )
+        }
+        places: list[list[tuple[int, int]]] = [[] for _ in chosen]
+        if self._terms:
+            places = self._tokenizer.marks(
+                [texts[each.chunk][1] for each in chosen], self._expression(self._terms, " OR ")
+            )
+        hits = []
+        for candidate, found in zip(chosen, places, strict=True):
+            start, text = texts[candidate.chunk]
+            offset, passage, marks = cut_passage(text, found)
+            hits.append(
+                Hit(
+                    **facts[candidate.document],
+                    start=start + offset,
+                    passage=passage,
+                    marks=marks,
+                    copies=candidate.copies,
+                    score=candidate.score,
+                )
+            )
+        return tuple(hits)
+
+    @contextmanager
+    def _limited(self, deadline: float) -> Iterator[None]:
+        """Stop the statements in the block when the time is over or nobody waits for the answer."""
+        # A handler that is called at each step stops even the smallest statement.
+        self._db.set_progress_handler(
+            lambda: self._is_over(deadline), 1 if self._is_over(deadline) else _STEPS
+        )
+        try:
+            yield
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_INTERRUPT:
+                raise
+            self._partial = True
+        finally:
+            self._db.set_progress_handler(None, 0)
+
+    def _is_over(self, deadline: float) -> bool:
+        return self._clock() >= deadline or self._stopped()
+
+
+def named(rows: sqlite3.Cursor) -> Iterator[dict[str, Any]]:
+    """Give the rows of a statement as keyword arguments of a record."""
+    names = [column[0] for column in rows.description]
+    for row in rows:
+        found = dict(zip(names, row, strict=True))
+        for name in ("demo", "partial"):
+            if name in found:
+                found[name] = bool(found[name])
+        yield found
+
+
+def _add(found: list[tuple[int, float]], rows: sqlite3.Cursor) -> None:
+    """Add the rows of a statement one by one, so that those before an interruption are not lost."""
+    for row in rows:
+        found.append(row)

@@ -1,0 +1,88 @@
+"""Cuts a passage of about 40 words around the best matches of a text."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left, bisect_right
+from collections import Counter
+from collections.abc import Sequence
+
+__all__ = ["WORDS", "cut_around", "cut_passage"]
+
+WORDS = 40
+"""Words of a passage; two Chinese or Japanese characters count as one."""
+
+_BEFORE = 6
+_WORD = re.compile(r"[぀-ヿ㐀-䶿一-鿿]{1,2}|[^\s぀-ヿ㐀-䶿一-鿿]{1,60}")
+_SPACES = re.compile(r"\s+")
+
+Places = Sequence[tuple[int, int]]
+
+
+def cut_passage(text: str, places: Places) -> tuple[int, str, tuple[tuple[int, int], ...]]:
+    """Choose the passage with the most different matches.
+
+    Args:
+        text: the text of a chunk.
+        places: the matches in it, in characters, in order.
+
+    Returns:
+        Where the passage begins in the text, the passage on one line, and the matches in the passage.
+    """
+    words = [found.span() for found in _WORD.finditer(text)]
+    if not words:
+        return 0, "", ()
+    first = _best_window([start for start, _ in words], text, places)
+    start, end = words[first][0], words[min(first + WORDS, len(words)) - 1][1]
+    return start, *_on_one_line(
+        text[start:end], [(a - start, b - start) for a, b in places if start <= a and b <= end]
+    )
+
+
+def _best_window(starts: list[int], text: str, places: Places) -> int:
+    """The number of the word at which the passage begins."""
+    latest = max(len(starts) - WORDS, 0)
+    numbers = [max(bisect_right(starts, place) - 1, 0) for place, _ in places]
+    names = [text[a:b].casefold() for a, b in places]
+    inside: Counter[str] = Counter()
+    best, chosen, last = (0, 0), 0, 0
+    for number, (at, name) in enumerate(zip(numbers, names, strict=True)):
+        while last < len(numbers) and numbers[last] < at + WORDS - _BEFORE:
+            inside[names[last]] += 1
+            last += 1
+        found = (len(inside), inside.total())
+        if found > best:
+            best, chosen = found, max(numbers[number] - _BEFORE, 0)
+        inside[name] -= 1
+        inside += Counter()
+    return min(chosen, latest)
+
+
+def _on_one_line(text: str, places: Places) -> tuple[str, tuple[tuple[int, int], ...]]:
+    """Replace white space by single spaces, and move the places with their words."""
+    ends, removed, total = [], [], 0
+    for found in _SPACES.finditer(text):
+        total += len(found[0]) - 1
+        ends.append(found.end())
+        removed.append(total)
+
+    def moved(place: int) -> int:
+        number = bisect_right(ends, place)
+        return place - (removed[number - 1] if number else 0)
+
+    return _SPACES.sub(" ", text), tuple((moved(a), moved(b - 1) + 1) for a, b in places if a < b)
+
+
+def cut_around(text: str, place: int, limit: int) -> str:
+    """Cut at most `limit` characters around a place of a text, between words where possible."""
+    if len(text) <= limit:
+        return text
+    start = min(max(place - limit // 2, 0), len(text) - limit)
+    end = start + limit
+    spaces = [found.start() for found in _SPACES.finditer(text, start, end)]
+    near = limit // 4
+    if start and (number := bisect_left(spaces, start)) < len(spaces) and spaces[number] - start < near:
+        start = spaces[number]
+    if end < len(text) and spaces and end - spaces[-1] < near:
+        end = spaces[-1]
+    return text[start:end].strip()

@@ -1,0 +1,95 @@
+"""Orders the candidates of a search and joins those with the same text."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from core.knowledge.fingerprints import are_near
+from core.knowledge.records import Facet
+
+__all__ = ["Candidate", "count_facets", "group", "rank"]
+
+HALF_LIFE = 180 * 86_400
+"""Seconds after which the bonus for recency is half."""
+
+_RECENCY = 0.3
+_KINDS = {"report": 1.3, "article": 1.25, "answer": 1.1, "note": 1.1, "search_row": 1.0, "file": 0.9,
+          "workbench": 0.75, "query": 0.6}  # fmt: skip
+_COMPARED = 60
+
+
+@dataclass(slots=True, kw_only=True)
+class Candidate:
+    """A chunk that matches, with what its rank depends on.
+
+    Attributes:
+        relevance: the negative bm25; a higher one is better.
+        full: whether it has all words of the query.
+        body: the number of the document's text; None if it has no words.
+        copies: how many other documents have the same text or nearly the same.
+    """
+
+    chunk: int
+    relevance: float
+    full: bool
+    document: int
+    body: int | None
+    simhash: int
+    kind: str
+    made_at: float
+    site: str
+    session: str
+    score: float = 0.0
+    copies: int = 0
+
+
+def rank(candidates: Iterable[Candidate], now: float, *, newest_first: bool = False) -> list[Candidate]:
+    """Give the best chunk of each text, the best text first; nearly equal texts are joined among the first ones."""
+    candidates = list(candidates)
+    for candidate in candidates:
+        candidate.score = _score(candidate, now)
+    if newest_first:
+        return group(sorted(candidates, key=lambda each: (each.made_at, -each.chunk), reverse=True))
+    return group(
+        sorted(candidates, key=lambda each: (each.full, each.score, each.made_at, -each.chunk), reverse=True)
+    )
+
+
+def group(ordered: Iterable[Candidate]) -> list[Candidate]:
+    """Keep the first chunk of each text, and count the other documents that have it."""
+    kept: dict[object, Candidate] = {}
+    documents: dict[object, set[int]] = {}
+    places: dict[int, object] = {}
+    for candidate in ordered:
+        key = places.get(candidate.document) or _key(candidate, kept)
+        kept.setdefault(key, candidate)
+        documents.setdefault(key, set()).add(candidate.document)
+        places[candidate.document] = key
+    for key, candidate in kept.items():
+        candidate.copies = len(documents[key]) - 1
+    return list(kept.values())
+
+
+def count_facets(values: Iterable[str], most: int = 12) -> tuple[Facet, ...]:
+    """Count the values, the most frequent first; empty ones do not count."""
+    return tuple(Facet(value, count) for value, count in Counter(filter(None, values)).most_common(most))
+
+
+def _key(candidate: Candidate, kept: dict[object, Candidate]) -> object:
+    if candidate.body is None:
+        return ("document", candidate.document)
+    key = ("body", candidate.body)
+    if key in kept or len(kept) > _COMPARED:
+        return key
+    for other, first in kept.items():
+        if first.body is not None and are_near(candidate.simhash, first.simhash):
+            return other
+    return key
+
+
+def _score(candidate: Candidate, now: float) -> float:
+    recency = math.exp2(-max(now - candidate.made_at, 0.0) / HALF_LIFE)
+    return candidate.relevance * (1 + _RECENCY * recency) * _KINDS.get(candidate.kind, 1.0)
