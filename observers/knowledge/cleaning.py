@@ -101,7 +101,10 @@ def seconds_of(value: object, latest: float) -> float | None:
 
 
 def texts_in(value: Any) -> Iterator[str]:
-    """Give the sentences in a value of JSON: texts of four words and more, at most a hundred."""
+    """Give the sentences in a value of JSON: texts of four words and more, at most a hundred.
+
+    Members such as `related_titles` are about other things.
+    """
     found = 0
     waiting = [value]
     while waiting and found < _MOST_TEXTS:
@@ -110,7 +113,7 @@ def texts_in(value: Any) -> Iterator[str]:
             found += 1
             yield item
         elif isinstance(item, dict):
-            waiting += reversed(item.values())
+            waiting += [item[name] for name in reversed(item) if not name.lower().startswith("related")]
         elif isinstance(item, list):
             waiting += reversed(item)
 

@@ -109,6 +109,7 @@ def test_the_sentences_in_the_further_fields_of_a_row_are_in_its_text(tmp_path: 
     extra = {
         "highlights": ["They are in Dresden and Hsinchu.", "id-1"],
         "more": {"text": "Two are being built now."},
+        "related_titles": ["Four words of others"],
     }
     row = {
         "title": None,
