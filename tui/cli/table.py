@@ -244,6 +244,11 @@ COMMANDS: dict[str | None, Command] = {
             add_session_options,
         ),
     ),
+    "find": _in_module(
+        "tui.cli.knowledge.find",
+        "in what sessions found",
+        "Find what the sessions of a folder read, found and wrote, in their knowledge base.",
+    ),
     "knowledge": _in_module(
         "tui.cli.knowledge.maintenance",
         "its size, and forgetting",

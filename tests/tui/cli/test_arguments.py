@@ -14,6 +14,7 @@ CASES: dict[str | None, tuple[list[str], list[tuple[str, ...]]]] = {
     "run": (["why?"], [("--json",), ("--resume", "latest"), ("--model", "m")]),
     "sessions": ([], [("--json",), ("--workspace", "out"), ("--theme", "nord")]),
     "open": (["latest"], [("--workspace", "out"), ("--theme", "nord")]),
+    "find": (["AI", "chips"], [("--kind", "article"), ("--since", "30d"), ("--json",)]),
     "knowledge": (["forget"], [("--session", "latest"), ("--dry-run",), ("--json",)]),
     "rebuild": (["latest"], [("--workspace", "out")]),
     "resume": (["latest", "why?"], [("--plain",), ("--workspace", "out"), ("--fresh",)]),

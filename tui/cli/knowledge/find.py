@@ -1,0 +1,205 @@
+"""`ua-tui find`: what the sessions of a folder found, from their knowledge base."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from core.errors import KnowledgeError
+from core.knowledge.records import KINDS
+from tui.cli.arguments import WrongUsage, add_sessions_folder
+from tui.cli.knowledge.page import Page
+from tui.cli.output import complain, print_line
+from tui.terminal.exit_codes import EXIT_FAILED, EXIT_USAGE
+
+if TYPE_CHECKING:
+    from core.knowledge.records import Facet, Hit, Kind, Results
+
+__all__ = ["add_arguments", "run"]
+
+_complain = partial(complain, prog="ua-tui find")
+_MOST = 1000
+_EXAMPLES = """\
+The words can also have "phrases" in quotes, -word for what must not be there, and site: kind: session: since: until:
+tool:. Quote them for the shell.
+
+examples:
+  ua-tui find AI chips
+  ua-tui find '"export controls" -china since:30d'
+  ua-tui find AI chips --kind article --site reuters.com --limit 5
+  ua-tui find AI chips --json | jq -r '.hits[].url'
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of the command to the parser."""
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.epilog = _EXAMPLES
+    parser.add_argument(
+        "words", nargs="*", metavar="WORDS", help="what to find; with options alone the newest are shown"
+    )
+    parser.add_argument(
+        "--kind",
+        action="append",
+        default=[],
+        metavar="KIND",
+        help=f"only such documents: {', '.join(KINDS[:-1])} or {KINDS[-1]} (repeatable)",
+    )
+    parser.add_argument(
+        "--site", action="append", default=[], metavar="HOST", help="only from this site (repeatable)"
+    )
+    parser.add_argument(
+        "--session", metavar="SESSION", help="only from this session: its name, folder, or latest"
+    )
+    parser.add_argument("--tool", metavar="NAME", help="only what this tool brought")
+    parser.add_argument(
+        "--since",
+        metavar="TIME",
+        help="only what was found since: 2026-11-21, 2026-11, 12h, 30d, 2w, 3mo, 1y, today",
+    )
+    parser.add_argument("--until", metavar="TIME", help="only what was found until then")
+    parser.add_argument("--limit", type=_limit, default=10, metavar="N", help="at most N hits (default: 10)")
+    add_sessions_folder(parser)
+    parser.add_argument("--json", action="store_true", help="print JSON")
+
+
+def _limit(text: str) -> int:
+    if text.isascii() and text.isdigit() and 1 <= int(text[:9]) <= _MOST:
+        return int(text)
+    raise argparse.ArgumentTypeError(f"{text!r} is not a number from 1 to {_MOST}")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the hits; returns the exit code: 0, 1 if there are none, 2 if the knowledge base cannot be read.
+
+    Raises:
+        SettingsError: a setting is wrong, the knowledge base is off or missing, or there is no such session.
+        WrongUsage: an option is wrong.
+    """
+    from core.knowledge.search import KnowledgeSearch
+    from tui.cli.knowledge.place import find_database, session_key, settings_of
+
+    now = datetime.now().astimezone()
+    kinds = _kinds(args.kind, now)
+    since, until = _moment("--since", args.since, now), _moment("--until", args.until, now)
+    query = " ".join(args.words)
+    if not (query.strip() or kinds or args.site or args.session or args.tool or since or until):
+        raise WrongUsage("the query is empty")
+    if args.tool:
+        query += f' tool:"{args.tool}"'
+    settings = settings_of(args)
+    path = find_database(settings)
+    try:
+        session = session_key(path, settings.workspace_base, args.session) if args.session else ""
+        search = KnowledgeSearch(path)
+        try:
+            results = search.search(
+                query,
+                limit=args.limit,
+                kinds=kinds,
+                sites=tuple(args.site),
+                session=session,
+                since=since,
+                until=until,
+            )
+        finally:
+            search.close()
+    except KnowledgeError as error:
+        return _complain(str(error), EXIT_USAGE)
+    if args.json:
+        print_line(json.dumps(_fields(query, results, path), indent=2))
+    else:
+        _print(results, path)
+    return 0 if results.hits else EXIT_FAILED
+
+
+def _kinds(given: list[str], now: datetime) -> tuple[Kind, ...]:
+    from core.knowledge.query import parse_query
+
+    found: list[Kind] = []
+    for text in given:
+        query = parse_query(f'kind:"{text}"', now)
+        if query.notices or not query.kinds:
+            raise WrongUsage(f"--kind: {text!r} is none of {', '.join(KINDS)}")
+        found += query.kinds
+    return tuple(found)
+
+
+def _moment(option: str, text: str | None, now: datetime) -> float | None:
+    if text is None:
+        return None
+    from core.knowledge.query import parse_date
+
+    moment = parse_date(text, now, end=option == "--until")
+    if moment is None:
+        raise WrongUsage(
+            f"{option}: {text!r} is not a date; write one like {now:%Y-%m-%d}, 30d, 2w, 3mo or today"
+        )
+    return moment
+
+
+def _print(results: Results, database: Path) -> None:
+    page = Page.of_output(database)
+    for number, hit in enumerate(results.hits):
+        if number:
+            print_line("")
+        for line in page.lines(hit):
+            print_line(line)
+    if not results.hits:
+        _complain("nothing was found")
+    if results.relaxed:
+        _complain("few documents have all of the words, so some words were left out")
+    if results.partial:
+        _complain("the search was stopped early, so there may be more")
+    for notice in results.notices:
+        _complain(notice)
+
+
+def _fields(query: str, results: Results, database: Path) -> dict[str, Any]:
+    def facets(found: tuple[Facet, ...]) -> list[dict[str, Any]]:
+        return [{"value": facet.value, "count": facet.count} for facet in found]
+
+    return {
+        "query": query,
+        "hits": [_hit_fields(hit, database) for hit in results.hits],
+        "kinds": facets(results.kinds),
+        "sites": facets(results.sites),
+        "sessions": facets(results.sessions),
+        "relaxed": results.relaxed,
+        "partial": results.partial,
+        "notices": list(results.notices),
+        "ms": round(results.ms, 1),
+    }
+
+
+def _hit_fields(hit: Hit, database: Path) -> dict[str, Any]:
+    from core.knowledge.folders import folder_path
+
+    folder = folder_path(database, hit.session)
+    return {
+        "id": hit.id,
+        "kind": hit.kind,
+        "title": hit.title,
+        "url": hit.url or None,
+        "site": hit.site or None,
+        "author": hit.author or None,
+        "date": hit.date or None,
+        "made_at": datetime.fromtimestamp(hit.made_at, UTC).isoformat(),
+        "trust": hit.trust,
+        "session": str(folder),
+        "session_title": hit.session_title,
+        "demo": hit.demo,
+        "tool": hit.tool or None,
+        "tool_use_id": hit.tool_use_id,
+        "file": str(folder / hit.path) if hit.path else None,
+        "part": hit.part,
+        "start": hit.start,
+        "passage": hit.passage,
+        "marks": [list(mark) for mark in hit.marks],
+        "copies": hit.copies,
+        "score": round(hit.score, 4),
+    }

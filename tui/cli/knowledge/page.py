@@ -1,0 +1,105 @@
+"""Hits of the knowledge base as lines of text: wrapped and marked for a terminal, plain for everything else."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Self
+
+from core.events.units import quantity
+from core.knowledge.folders import folder_path
+from core.text import clean_line
+
+if TYPE_CHECKING:
+    from core.knowledge.records import Hit
+
+__all__ = ["Page"]
+
+_INDENT = "    "
+_WIDEST = 100
+
+
+class Page:
+    """Writes hits for a terminal of `width` cells, or without a width in lines of any length and without marks."""
+
+    def __init__(self, database: Path, width: int | None) -> None:
+        self._database = database
+        self._width = width
+
+    @classmethod
+    def of_output(cls, database: Path) -> Self:
+        """Return a page for standard output."""
+        at_terminal = sys.stdout.isatty() and os.environ.get("TERM", "") not in {"", "dumb"}
+        return cls(database, min(shutil.get_terminal_size().columns, _WIDEST) if at_terminal else None)
+
+    def lines(self, hit: Hit) -> Iterator[str]:
+        """Give the lines of a hit: its title, what it is, its address, the passage, and its file."""
+        yield from self._paragraph(
+            clean_line(hit.title or hit.url or "(no title)", 300), indent="", bold=True
+        )
+        yield from self._paragraph(" · ".join(clean_line(fact, 120) for fact in self._facts(hit)))
+        # An address or a path in one piece can be clicked and copied.
+        if hit.url:
+            yield _INDENT + clean_line(hit.url, 2000)
+        if hit.passage:
+            yield from self._passage(hit)
+        yield _INDENT + clean_line(self._place(hit), 4000)
+
+    def _facts(self, hit: Hit) -> Iterator[str]:
+        yield hit.kind.replace("_", " ")
+        if hit.site:
+            yield hit.site
+        yield hit.date or f"{datetime.fromtimestamp(hit.made_at).astimezone():%Y-%m-%d}"
+        yield Path(hit.session).name
+        if hit.session_title:
+            yield hit.session_title
+        if hit.demo:
+            yield "demo"
+        if hit.copies:
+            yield f"{quantity(hit.copies, 'copy', 'copies')} of the same text"
+
+    def _place(self, hit: Hit) -> str:
+        """The path of the file, or of the session's folder for what is only in the journal."""
+        path = folder_path(self._database, hit.session) / hit.path
+        try:
+            return str(path.relative_to(Path.cwd()))
+        except (OSError, ValueError):
+            return str(path)
+
+    def _paragraph(self, text: str, *, indent: str = _INDENT, bold: bool = False) -> Iterator[str]:
+        if self._width is None:
+            yield indent + text
+        else:
+            yield from self._wrapped([(text, bold)], indent)
+
+    def _passage(self, hit: Hit) -> Iterator[str]:
+        if self._width is None:
+            yield _INDENT + clean_line(hit.passage, 2000)
+            return
+        pieces, at = [], 0
+        for start, end in hit.marks:
+            pieces += [(hit.passage[at:start], False), (hit.passage[start:end], True)]
+            at = end
+        pieces.append((hit.passage[at:], False))
+        yield from self._wrapped([(_on_one_line(text), bold) for text, bold in pieces], _INDENT)
+
+    def _wrapped(self, pieces: list[tuple[str, bool]], indent: str) -> Iterator[str]:
+        from rich.style import Style
+
+        from tui.render.layout import PLAIN, wrap
+
+        assert self._width is not None
+        bold = Style(bold=True)
+        styled = [(text, bold if is_bold else PLAIN) for text, is_bold in pieces]
+        for line in wrap(styled, self._width - len(indent)):
+            yield indent + "".join((part.style or PLAIN).render(part.text) for part in line)
+
+
+def _on_one_line(text: str) -> str:
+    from core.text import clean
+
+    return clean(text).replace("\n", " ").replace("\t", " ")
