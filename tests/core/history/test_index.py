@@ -28,8 +28,11 @@ from core.events.types import (
 from core.history import headline as session_summary
 from core.history.headline import TITLE, Summary, read_heading, texts_of
 from core.history.index import SessionIndex
+from core.knowledge.database import FILE
+from core.knowledge.store import KnowledgeStore
 from core.storage.workspace import WORKSPACES
 from core.version import VERSION
+from tests.core.knowledge.stored import add, document, found
 
 END = SessionFinished(reason="quit", queries=1, tool_calls=3, artifacts=2, cost_usd=0.5, duration_ms=61_000.0)
 
@@ -354,6 +357,31 @@ def test_a_session_is_deleted_with_what_is_in_it_and_nothing_beside_it(tmp_path:
     of.delete(folder.name)
     assert not folder.exists()
     assert (outside / "kept.txt").exists()
+    assert [summary.name for summary in listed(of)] == [other.name]
+
+
+def test_a_deleted_session_is_forgotten(tmp_path: Path) -> None:
+    folder, other = lay(tmp_path, 1, [END]), lay(tmp_path, 2, [END])
+    knowledge = tmp_path / WORKSPACES / FILE
+    with KnowledgeStore(knowledge) as store:
+        # A program that has the file open for long.
+        for each in (folder, other):
+            add(store, each.name, document(f"quokkas in {each.name}"))
+        assert index(tmp_path).delete(folder.name) == ""
+        assert found(knowledge, "quokkas") == [(other.name, "notes.md")]
+        assert b"quokkas in " + folder.name.encode() not in knowledge.read_bytes()
+        # It was reading the session when that was deleted.
+        assert add(store, folder.name, document("quokkas again"))
+    assert found(knowledge, "quokkas") == [(other.name, "notes.md")]
+
+
+def test_a_session_is_deleted_also_if_it_cannot_be_forgotten(tmp_path: Path) -> None:
+    folder, other = lay(tmp_path, 1, [END]), lay(tmp_path, 2, [END])
+    knowledge = tmp_path / "elsewhere.db"
+    knowledge.mkdir()
+    of = SessionIndex(tmp_path, tmp_path / "cache", knowledge=knowledge)
+    assert "the session is deleted, and forgotten when a session runs next" in of.delete(folder.name)
+    assert not folder.exists()
     assert [summary.name for summary in listed(of)] == [other.name]
 
 
