@@ -16,6 +16,7 @@ from tests.bench.dragging import dragging
 from tests.bench.extracting import extracting
 from tests.bench.goals import split
 from tests.bench.journal import journal
+from tests.bench.knowledge.section import knowledge
 from tests.bench.large import large
 from tests.bench.living import headless, on_screen
 from tests.bench.observing import cost
@@ -42,6 +43,7 @@ MEASUREMENTS: dict[str, Callable[[Path, int], Section]] = {
     "dragging": dragging,
     "viewers": viewers,
     "turns": turns,
+    "knowledge": knowledge,
     "screen": on_screen,
     "headless": headless,
 }

@@ -1,5 +1,5 @@
 """Measures the knowledge base: its speed over many passages, what it costs a session, and whether it finds things.
 
 `prose` writes seeded texts, `corpus` puts many of them into a file, `sessions` lays session folders with facts, and
-`questions` asks for them. Begin with `sessions`.
+`questions` asks for them. Begin with `section`.
 """

@@ -36,7 +36,7 @@ def demo_row(base: Path) -> Row:
 
 def _fetches(base: Path, query: str) -> int:
     """Run a session, and count the pages that it fetched or tried to."""
-    base.mkdir(exist_ok=True)
+    base.mkdir(parents=True, exist_ok=True)
     before = set((base / WORKSPACES).glob("session_*"))
     done = run(base, "run", "--demo", query)
     if done.code:

@@ -1,0 +1,69 @@
+"""Whether questions find the page that they are about, over sessions that were indexed from their files."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from core.knowledge.search import KnowledgeSearch
+from core.redaction.redactor import Redactor
+from core.storage.workspace import WORKSPACES
+from observers.knowledge.rebuild import rebuild
+from tests.bench.knowledge.questions import ask
+from tests.bench.knowledge.sessions import Session, invent_sessions, write_session
+from tests.bench.table import Row
+
+__all__ = ["finding_rows"]
+
+SESSIONS, QUESTIONS = 200, 500
+FIRST = 5
+MISSED = 10.0
+"""The most questions of a hundred whose answer is not among the first five."""
+SPEED = 5_000.0
+
+
+def finding_rows(base: Path) -> tuple[list[Row], list[str]]:
+    """Lay sessions, index them, and ask for what is in them; gives rows, and lines on what was not found."""
+    sessions = list(invent_sessions(SESSIONS))
+    for session in sessions:
+        write_session(base, session)
+    database = base / WORKSPACES / "knowledge.db"
+    began, worked = time.perf_counter(), time.process_time()
+    made = rebuild(database, base, Redactor())
+    took, used = time.perf_counter() - began, time.process_time() - worked
+    if made is None or not made.passages or made.problems:
+        raise RuntimeError(f"the knowledge base was not made: {made}")
+    speed = Row(
+        "knowledge: time to rebuild 5,000 chunks",
+        took / made.passages * SPEED,
+        "s",
+        1.0,
+        f"{made.passages / took:,.0f} chunks/s: {SESSIONS} sessions, {made.documents:,} documents, "
+        f"{made.passages:,} chunks in {took:.1f} s, {used:.1f} s of a core in this process",
+    )
+    quality, lines = _ask(database, sessions)
+    return [quality, speed], lines
+
+
+def _ask(database: Path, sessions: Sequence[Session]) -> tuple[Row, list[str]]:
+    asked: dict[str, list[bool]] = {}
+    lines = []
+    search = KnowledgeSearch(database)
+    try:
+        for question in ask(sessions, QUESTIONS):
+            hits = search.search(question.text, limit=FIRST).hits
+            found = any(hit.url in question.urls for hit in hits)
+            asked.setdefault(question.kind, []).append(found)
+            if not found:
+                titles = ", ".join(f"{hit.kind} {hit.title}" for hit in hits)
+                lines.append(f"not found: {question.kind}: {question.text} (found {titles or 'nothing'})")
+    finally:
+        search.close()
+    rates = ", ".join(f"{kind} {sum(found) / len(found):.0%}" for kind, found in asked.items())
+    everything = [found for each in asked.values() for found in each]
+    missed = (1 - sum(everything) / len(everything)) * 100
+    return (
+        Row("knowledge: answers not among the first five", missed, "%", MISSED, f"found: {rates}"),
+        lines,
+    )
