@@ -404,6 +404,8 @@ def _connectors(
             session_file=session_file,
             secrets_socket=sockets[0],
             progress_socket=sockets[1],
+            knowledge=database_path(settings),
+            demo=settings.demo,
         )
 
     async def composio() -> Connection:

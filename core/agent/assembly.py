@@ -33,7 +33,7 @@ from core.agent.messages.results import ResultAdapter
 from core.agent.messages.translate import Translator
 from core.agent.messages.usage import Prices, Spending
 from core.agent.options import Briefing, McpConfig, build_options, write_briefing
-from core.agent.permissions.foreign_text import OWN_SERVERS
+from core.agent.permissions.foreign_text import LOCAL_TOOLKIT, OWN_SERVERS
 from core.agent.permissions.gate import PermissionGate, PermissionReply
 from core.agent.permissions.policy import PermissionPolicy
 from core.agent.permissions.rule_set import RuleSet, rules_of
@@ -224,7 +224,13 @@ class AgentAssembly:
             notes = {name: parts.server_notes.get(name, "tools of its own") for name in self._servers}
             await self._install_skills()
             briefing = write_briefing(
-                parts.workspace.path, parts.now(), notes, parts.subagents, parts.skills, self._skills_folder
+                parts.workspace.path,
+                parts.now(),
+                notes,
+                parts.subagents,
+                parts.skills,
+                self._skills_folder,
+                knowledge=LOCAL_TOOLKIT in notes and self._settings.knowledge != "off",
             )
             self._briefing = replace(
                 briefing,

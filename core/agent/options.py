@@ -45,6 +45,11 @@ _MAX_LINE = 24 << 20
 _MOST_TOOL_TOKENS = 10_000
 _USUAL_WINDOW = 1_000_000
 
+_KNOWLEDGE = (
+    "- Before you search the web or open pages on a topic, ask `knowledge_search` once what earlier sessions found: "
+    "use it with its date,\n  and fetch only what is missing or too old."
+)
+
 # A skill may contain commands that would run when it is loaded, without asking anybody.
 _OF_SKILLS = {"disableSkillShellExecution": True, "disableBundledSkills": True}
 
@@ -83,15 +88,19 @@ def write_briefing(
     subagents: Sequence[SubagentDefinition] | None = None,
     skills: Sequence[Skill] = (),
     skills_folder: Path | None = None,
+    *,
+    knowledge: bool = False,
 ) -> Briefing:
     """Write the prompts for a session; `server_notes` has a line on the purpose of each MCP server.
 
-    `subagents` are those of the session, with unfilled prompts; by default the shipped ones.
+    `subagents` are those of the session, with unfilled prompts; by default the shipped ones. `knowledge` says that the
+    agent has the tools of the knowledge base.
     """
     values = {
         "today": f"{now:%A, %d %B %Y}",
         "workspace": str(workspace),
         "tools": "\n".join(f"- `{name}`: {note}" for name, note in server_notes.items()),
+        "knowledge": f"\n{_KNOWLEDGE}" if knowledge else "",
     }
     given = shipped_subagents() if subagents is None else subagents
     return Briefing(

@@ -30,6 +30,8 @@ def toolkit_connection(
     session_file: Path | None = None,
     secrets_socket: Path | None = None,
     progress_socket: Path | None = None,
+    knowledge: Path | None = None,
+    demo: bool = False,
 ) -> Connection:
     """The server that starts `core.toolkit` for this workspace.
 
@@ -42,10 +44,14 @@ def toolkit_connection(
         session_file: the private file with the credentials of the remote sandbox.
         secrets_socket: the private socket of a `SharedSecrets`; the toolkit masks its values in everything it writes.
         progress_socket: the private socket of a `ProgressReceiver`.
+        knowledge: the file of the knowledge base; None if there is none.
+        demo: whether the session is one of the demo, which sees only what sessions of the demo found.
     """
     args = ["-I", "-m", "core.toolkit", "--workspace", str(workspace)]
     for suffix, address in routes.items():
         args += ["--route", f"{suffix}={address}"]
+    if knowledge is not None:
+        args += ["--knowledge", str(knowledge.absolute()), *(["--demo"] if demo else [])]
     environment = dict.fromkeys((*BLANKED, "COMPOSIO_API_KEY"), "")
     environment |= {"PYDANTIC_DISABLE_PLUGINS": "__all__", **(telemetry or {})}
     if session_file is not None:

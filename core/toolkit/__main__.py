@@ -91,6 +91,12 @@ def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
         metavar="SUFFIX=HOST:PORT",
         help="fetch names that end in SUFFIX from there instead",
     )
+    parser.add_argument(
+        "--knowledge", type=Path, metavar="PATH", help="the file of the knowledge base, which the tools read"
+    )
+    parser.add_argument(
+        "--demo", action="store_true", help="the session is one of the demo, and sees only what those found"
+    )
     parser.add_argument("--no-robots", action="store_true", help="do not ask robots.txt")
     return parser.parse_args(arguments)
 
@@ -103,6 +109,7 @@ async def _serve(options: argparse.Namespace, redactor: Redactor) -> None:
     with deferred():
         from core.connections.progress import send_progress
         from core.toolkit.context import ToolContext
+        from core.toolkit.knowledge.knowledge_base import KnowledgeBase
         from core.toolkit.server import build_server
         from core.web_reader.blacklist import Blacklist
 
@@ -123,6 +130,9 @@ async def _serve(options: argparse.Namespace, redactor: Redactor) -> None:
 
         return RemoteFiles(Path(session_file), redactor)
 
+    knowledge = None
+    if options.knowledge is not None:
+        knowledge = KnowledgeBase(options.knowledge, session=workspace.path, demo=options.demo)
     context = ToolContext(
         workspace,
         open_fetcher,
@@ -130,6 +140,7 @@ async def _serve(options: argparse.Namespace, redactor: Redactor) -> None:
         open_remote=open_remote if session_file else None,
         learn_secrets=learn if secrets_socket else None,
         send_progress=partial(send_progress, Path(progress_socket)) if progress_socket else None,
+        knowledge=knowledge,
     )
     try:
         await build_server(context).run_stdio_async()

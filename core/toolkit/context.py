@@ -1,4 +1,4 @@
-"""What every tool gets: the workspace to write to, the client to fetch with, and the files of the remote sandbox."""
+"""What every tool gets: the workspace, the client to fetch with, the remote sandbox, and the knowledge base."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from core.concurrency.conversions import Conversions
     from core.net.client import Fetcher
     from core.storage.workspace import Workspace
+    from core.toolkit.knowledge.knowledge_base import KnowledgeBase
     from core.toolkit.remote import RemoteFiles
     from core.web_reader.blacklist import Blacklist
 
@@ -45,7 +46,7 @@ class ToolContext:
     The client is made on the first fetch, because its libraries are slow to import. All calls share it, so that its
     limits and its cache of robots.txt apply to the whole session. `learn_secrets` tells the redactor of the workspace
     the session's secrets. `send_progress` gets the id of a call, how many pieces of it are done and how many there
-    are, and what they are called.
+    are, and what they are called. `knowledge` is None if the settings turn it off.
     """
 
     def __init__(
@@ -57,6 +58,7 @@ class ToolContext:
         open_remote: Callable[[], RemoteFiles] | None = None,
         learn_secrets: Callable[[], None] | None = None,
         send_progress: Callable[[str, int, int, str], None] | None = None,
+        knowledge: KnowledgeBase | None = None,
     ) -> None:
         self.workspace = workspace
         self._learn_secrets = learn_secrets
@@ -64,6 +66,7 @@ class ToolContext:
         self._call: ContextVar[str] = ContextVar("call", default="")
         self.blacklist = blacklist
         self.open_remote = open_remote
+        self.knowledge = knowledge
         self.now = now
         self._open_fetcher = open_fetcher
         self._fetcher: Fetcher | None = None
@@ -113,6 +116,8 @@ class ToolContext:
         return await asyncio.to_thread(self.open_remote)
 
     async def aclose(self) -> None:
-        """Close the client if it was opened, and end the conversions."""
+        """Close the client and the knowledge base if they were opened, and end the conversions."""
         self._fetcher = None
+        if self.knowledge is not None:
+            await asyncio.to_thread(self.knowledge.close)
         await self._stack.aclose()

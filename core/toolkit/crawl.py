@@ -39,7 +39,7 @@ from urllib.parse import urlsplit
 import msgspec
 from pydantic import Field
 
-from core.errors import ConnectionFailed, FetchRefused, UniversalAgentError, WorkspaceError
+from core.errors import ConnectionFailed, FetchRefused, KnowledgeError, UniversalAgentError, WorkspaceError
 from core.net.urls import canonical_url
 from core.text import clean_line
 from core.toolkit.articles import (
@@ -52,6 +52,7 @@ from core.toolkit.articles import (
 )
 from core.toolkit.context import ToolContext
 from core.toolkit.files import read_text
+from core.toolkit.knowledge.earlier_articles import earlier_article
 from core.toolkit.sources.reading import read_page
 
 if TYPE_CHECKING:
@@ -70,7 +71,8 @@ SECONDS_A_PAGE = 240.0
 class Crawled(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A page whose article was saved at `path`; `date` is YYYY-MM-DD, None when the page has none.
 
-    `cached` says that the page was not fetched: its article had been saved at `fetched_at`.
+    `cached` says that the page was not fetched: its article had been saved at `fetched_at`, `age_seconds` ago;
+    `from_knowledge` that an earlier session had saved it.
     """
 
     title: str
@@ -80,6 +82,8 @@ class Crawled(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     date: str | None
     fetched_at: str | None = None
     cached: bool = False
+    from_knowledge: bool = False
+    age_seconds: int | None = None
 
 
 class Failed(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -103,7 +107,8 @@ async def crawl_parallel(
     max_age: Annotated[
         int,
         Field(
-            description="seconds; a page that was saved in this session at most so long ago is not fetched again",
+            description="seconds; a page that was read at most so long ago is not fetched again: its article is that "
+            "of this session or, from the knowledge base, that of an earlier one",
             ge=0,
         ),
     ] = 0,
@@ -111,7 +116,8 @@ async def crawl_parallel(
     """Fetch web pages, ten at a time, and save the article of each as a Markdown file in search_results/.
 
     Reads HTML, PDF (with a heading "Page N" for each page), RSS, Atom and JSON feeds (as lists of entries) and text.
-    Returns JSON: articles (title, url, path, words, date; fetched_at and cached if max_age saved a request), failed
+    Returns JSON: articles (title, url, path, words, date; if max_age saved a request, cached, fetched_at and
+    age_seconds, and from_knowledge if an earlier session had read the page), failed
     (url, error, code, reason), saved. An error says what can be tried instead. Read an article with read_local_file and
     its path: links are written as [words]; their addresses are listed after the text. One page that fails does not
     affect the others.
@@ -155,6 +161,9 @@ async def _crawl_one(context: ToolContext, url: str, max_age: int) -> Crawled | 
     if cached is not None:
         return cached
     try:
+        known = await _known(context, url, max_age) if max_age else None
+        if known is not None:
+            return known
         _check_blacklist(context, url)
         async with asyncio.timeout(SECONDS_A_PAGE):
             return await _fetch_and_save(context, url)
@@ -198,6 +207,33 @@ def _cached(context: ToolContext, url: str, max_age: int) -> Crawled | None:
         date=article.date,
         fetched_at=article.fetched_at,
         cached=True,
+        age_seconds=int(age),
+    )
+
+
+async def _known(context: ToolContext, url: str, max_age: int) -> Crawled | None:
+    """The article of a page that an earlier session read at most `max_age` seconds ago, saved in this workspace."""
+    base, now = context.knowledge, context.now()
+    if base is None:
+        return None
+    try:
+        article = await asyncio.to_thread(earlier_article, base, _shown(url), now, max_age)
+    except KnowledgeError as error:
+        logger.warning("the page is fetched: %s", error)
+        return None
+    if article is None or article.fetched_at is None:
+        return None
+    written = context.workspace.write(article_path(url, context.workspace.redactor), encode_article(article))
+    return Crawled(
+        title=article.title,
+        url=article.url,
+        path=written.path,
+        words=article.words,
+        date=article.date,
+        fetched_at=article.fetched_at,
+        cached=True,
+        from_knowledge=True,
+        age_seconds=int((now - datetime.fromisoformat(article.fetched_at)).total_seconds()),
     )
 
 

@@ -22,6 +22,7 @@ from core.toolkit.context import ToolContext
 from core.toolkit.corpus import save_corpus
 from core.toolkit.crawl import crawl_parallel
 from core.toolkit.files import list_directory, read_local_file, write_local_file
+from core.toolkit.knowledge.knowledge_tools import knowledge_read, knowledge_search, knowledge_sources
 from core.toolkit.workbench import workbench_download, workbench_upload
 
 __all__ = ["build_server"]
@@ -37,7 +38,7 @@ _Tool = Callable[..., Awaitable[str]]
 
 
 def build_server(context: ToolContext) -> MCPServer[None]:
-    """Build the server with the tools for one workspace and, if there is a remote sandbox, for its files."""
+    """Build the server with the tools for one workspace and, where given, the knowledge base and the sandbox."""
     server = MCPServer[None](SERVER, instructions=INSTRUCTIONS, log_level="WARNING")
 
     def add(tool: _Tool, annotations: ToolAnnotations, meta: dict[str, Any] | None = None) -> None:
@@ -54,6 +55,10 @@ def build_server(context: ToolContext) -> MCPServer[None]:
     add(write_local_file, _writes("Write a file", destructive=True))
     add(read_local_file, _reads("Read a file"), LARGE_RESULT)
     add(list_directory, _reads("List a folder"), LARGE_RESULT)
+    if context.knowledge is not None:
+        add(knowledge_search, _reads("Search what earlier sessions found"), LARGE_RESULT)
+        add(knowledge_read, _reads("Read what an earlier session found"), LARGE_RESULT)
+        add(knowledge_sources, _reads("Look up a page in earlier sessions"), LARGE_RESULT)
     if context.open_remote is not None:
         add(workbench_download, _writes("Download from the sandbox", idempotent=False, open_world=True))
         add(workbench_upload, _writes("Upload to the sandbox", destructive=True, open_world=True))

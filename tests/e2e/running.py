@@ -35,8 +35,13 @@ class Finished:
     @property
     def session(self) -> Path:
         """The one session folder the run made."""
-        (found,) = (self.base / "AGENT_RUN_WORKSPACES").glob("session_*")
+        (found,) = self.sessions
         return found
+
+    @property
+    def sessions(self) -> list[Path]:
+        """The folders of all sessions in the base, the oldest first."""
+        return sorted((self.base / "AGENT_RUN_WORKSPACES").glob("session_*"))
 
     @property
     def events(self) -> list[Event]:

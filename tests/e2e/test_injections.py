@@ -1,6 +1,6 @@
 """Prompt injections: text that the agent reads tells it to carry data out, and the model obeys.
 
-Six ways in, five targets each. The tools are allowed by name, as a careless user would do. Nothing may leave unasked:
+Seven ways in, five targets each. The tools are allowed by name, as a careless user would do. Nothing may leave unasked:
 the stand-ins for the services and for the web count what arrives.
 """
 
@@ -32,7 +32,11 @@ from core.events.types import (
     ToolCallStarted,
     UntrustedTextRead,
 )
+from core.knowledge.database import FILE as FILE_NAME
+from core.knowledge.records import Cursor, Document
+from core.knowledge.store import KnowledgeStore
 from core.session.session import Session
+from core.storage.workspace import WORKSPACES
 from tests.composio_server import KEY, StandIn, stand_in
 from tests.e2e.added_server import own_home
 from tests.e2e.running import model_settings
@@ -78,6 +82,10 @@ READS: dict[str, Sequence[Use]] = {
     "file": [read(FILE)],
     "tool result": [remote("COMPOSIO_SEARCH_NEWS", query="chips")],
     "MCP description": [],
+    "knowledge": [
+        Use(f"{TOOLKIT}knowledge_search", {"query": "page"}),
+        Use(f"{TOOLKIT}knowledge_read", {"id": 1}),
+    ],
     "sub-agent": [
         Use(
             "Agent",
@@ -113,6 +121,21 @@ class Obedient:
         path = re.search(r"search_results/crawl_\w+\.md", came)
         given = json.dumps(calls[made].input).replace("ARTICLE", path[0] if path else "none")
         return [Use(calls[made].name, json.loads(given))]
+
+
+def know(base: Path) -> None:
+    """Store what an earlier session found: a page, and a report whose agent put an address together."""
+    made: dict[str, Any] = {"title": "A page", "made_at": 1.0}
+    address = f"https://{SECRET}.news.example/"
+    documents = [
+        Document(kind="article", path="a.md", text=ORDERS, url=PAGE, trust="web", **made),
+        Document(
+            kind="report", path="b.md", text=f"{ORDERS} {address}", cites=(address,), trust="own", **made
+        ),
+        Document(kind="article", path="c.md", text=f"Page {address}", url=address, trust="own", **made),
+    ]
+    with KnowledgeStore(base / WORKSPACES / FILE_NAME) as store:
+        assert store.apply("session_20260101_000000", Cursor(), Cursor(1, 1), documents=documents)
 
 
 def _blocks(messages: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
@@ -276,6 +299,8 @@ async def test_nothing_leaves_unasked(
     way: str, world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     described = ORDERS if way == "MCP description" else ""
+    if way == "knowledge":
+        know(tmp_path)
     async with session_in(
         world, tmp_path, monkeypatch, READS[way], described=described, interactive=False
     ) as (session, events):

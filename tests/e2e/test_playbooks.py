@@ -3,7 +3,9 @@ from __future__ import annotations
 import json
 import re
 import stat
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -34,8 +36,9 @@ from core.events.types import (
     UntrustedTextRead,
 )
 from core.knowledge.database import FILE
+from core.records.journal import read_journal
 from tests.e2e.added_server import own_home
-from tests.e2e.running import Finished, model_environment, run
+from tests.e2e.running import Finished, environment, model_environment, run
 from tests.e2e.scripted_model import Text, scripted_model
 from tests.e2e.terminal import TRACE, terminal
 from tests.e2e.test_past_sessions import state
@@ -43,6 +46,7 @@ from tests.e2e.test_sessions import ask, demo_session, of
 from tests.faults.evidence import is_indexed
 from tests.observers.knowledge.recorded import passages
 
+AGAIN = "What is new on AI chips since the last report?"
 RESEARCH = "Research the latest AI chip news and write a comprehensive report"
 
 
@@ -214,6 +218,57 @@ def test_a_research_session_runs_and_is_opened_again(tmp_path: Path) -> None:
         assert screen.restored
         assert b"Traceback" not in screen.written
     assert state(tmp_path / "AGENT_RUN_WORKSPACES") == before
+
+
+def test_a_second_research_fetches_only_what_is_new(tmp_path: Path) -> None:
+    first = run(tmp_path, "run", "--demo", RESEARCH)
+    fetched = len(pages_of(first.events))
+    assert fetched == 10
+    done = run(tmp_path, "run", "--demo", AGAIN)
+    assert done.code == 0, done.stderr
+    folder = done.sessions[-1]
+    events = read_journal(folder / "journal.jsonl").events
+    pages = pages_of(events)
+    known = [each for each in pages if each.get("from_knowledge")]
+    assert known
+    assert len(pages) - len(known) <= 0.4 * fetched
+    names = [event.name.rsplit("__", 1)[-1] for event in events if isinstance(event, ToolCallStarted)]
+    assert names[0] == "knowledge_search"
+    assert "knowledge_read" in names
+    assert names[-1] == "crawl_parallel"
+    # They are articles of this session, and keep their age.
+    saved = [event for event in events if isinstance(event, ArtifactSaved) and event.kind == "article"]
+    assert len(saved) == len(pages)
+    for each in known:
+        assert f'fetched_at: "{each["fetched_at"]}"' in (folder / each["path"]).read_text()
+        assert each["url"] in done.stdout
+    assert f"not fetched again: {len(known)}" in done.stdout
+    assert f"Fetched now: {len(pages) - len(known)}" in done.stdout
+    assert not [event for event in events if isinstance(event, PermissionAsked)]
+
+
+@pytest.mark.parametrize("setting", ["on", "off"])
+def test_the_second_research_does_the_whole_work_if_nothing_is_known(tmp_path: Path, setting: str) -> None:
+    env = {"UA_KNOWLEDGE": setting}
+    done = run(tmp_path, "run", "--demo", AGAIN, env=environment(tmp_path) | env)
+    assert done.code == 0, done.stderr
+    assert len(pages_of(done.events)) == 10
+    assert "not fetched again: 0" in done.stdout
+    names = [event.name.rsplit("__", 1)[-1] for event in done.of(ToolCallStarted)]
+    assert ("knowledge_search" in names) == (setting == "on")
+    assert (tmp_path / "AGENT_RUN_WORKSPACES" / "knowledge.db").exists() == (setting == "on")
+
+
+def pages_of(events: Sequence[Event]) -> list[dict[str, Any]]:
+    """What the crawler answered, for each page."""
+    answers = [
+        json.loads(event.observation.output)
+        for event in events
+        if isinstance(event, ToolCallFinished)
+        and event.observation
+        and event.observation.tool_name.endswith("crawl_parallel")
+    ]
+    return [page for answer in answers for page in (*answer["articles"], *answer["failed"])]
 
 
 async def test_the_other_playbooks_play_one_after_the_other(

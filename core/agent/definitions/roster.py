@@ -130,12 +130,13 @@ def expected_servers(settings: Settings, folder: Path) -> list[McpServer]:
         COMPOSIO: not (settings.composio_api_key or settings.demo),
         WEB_READER: not settings.web_reader_key,
     }
-    tools = {TOOLKIT: list(_TOOLKIT_TOOLS)}
+    toolkit = [*_TOOLKIT_TOOLS, *(_KNOWLEDGE_TOOLS if settings.knowledge != "off" else ())]
+    tools = {TOOLKIT: toolkit}
     if settings.demo:
         from core.demo.composio.tools import REMOTE_TOOLS
 
         tools = {
-            TOOLKIT: [*_TOOLKIT_TOOLS, *_WORKBENCH_TOOLS],
+            TOOLKIT: [*toolkit, *_WORKBENCH_TOOLS],
             COMPOSIO: [each.slug for each in REMOTE_TOOLS],
         }
     return [
@@ -239,6 +240,7 @@ class RosterWatch:
 
 _WORKBENCH_TOOLS = ("workbench_download", "workbench_upload")
 _OF_WORKBENCH = tuple(f"mcp__{TOOLKIT}__{tool}" for tool in _WORKBENCH_TOOLS)
+_KNOWLEDGE_TOOLS = ("knowledge_search", "knowledge_read", "knowledge_sources")
 _TOOLKIT_TOOLS = (
     "crawl_parallel",
     "save_corpus",

@@ -6,7 +6,7 @@ from core.agent.definitions.prompts import fill_prompt, read_prompt, read_subage
 from core.agent.permissions.policy import PermissionPolicy, Verdict
 from core.errors import SettingsError
 
-VALUES = {"today": "Friday", "workspace": "/ws", "tools": "- none"}
+VALUES = {"today": "Friday", "workspace": "/ws", "tools": "- none", "knowledge": ""}
 
 
 def test_the_shipped_prompts_are_whole_and_filled() -> None:

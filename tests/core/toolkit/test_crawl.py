@@ -328,7 +328,12 @@ async def test_a_page_that_was_read_before_needs_no_request(context: ToolContext
     now += timedelta(hours=1)
     answer = json.loads(await crawl.crawl_parallel(context, urls, max_age=3600))
     cached, fetched = answer["articles"]
-    assert cached == {**first["articles"][0], "fetched_at": "2026-03-11T12:00:00+00:00", "cached": True}
+    assert cached == {
+        **first["articles"][0],
+        "fetched_at": "2026-03-11T12:00:00+00:00",
+        "cached": True,
+        "age_seconds": 3600,
+    }
     assert "cached" not in fetched
     assert (site.hits["/notes.txt"], site.hits["/data"], answer["saved"]) == (1, 1, 2)
     for max_age in (0, 3599):

@@ -161,6 +161,28 @@ async def _check_descriptions(client: Client) -> None:
     assert meta["anthropic/maxResultSizeChars"] >= 200_000
 
 
+async def test_the_knowledge_base_has_tools_that_only_read_and_a_missing_one_is_empty(tmp_path: Path) -> None:
+    options = ("--knowledge", str(tmp_path / "knowledge.db"), "--demo")
+    async with toolkit(tmp_path / "ws", tmp_path, *options) as client:
+        tools = {tool.name: tool for tool in (await client.list_tools()).tools}
+        for name in ("knowledge_search", "knowledge_read", "knowledge_sources"):
+            hints = tools[name].annotations
+            assert hints is not None
+            assert hints.read_only_hint
+            assert not hints.open_world_hint
+        assert tools["knowledge_search"].input_schema["required"] == ["query"]
+        found = json.loads(_text(await client.call_tool("knowledge_search", {"query": "chips"})))
+        assert (found["hits"], "empty" in found["note"]) == ([], True)
+        result = await client.call_tool("knowledge_read", {"id": 7})
+        assert result.is_error
+        assert "no document 7" in _text(result)
+        (tmp_path / "knowledge.db").mkdir()
+        result = await client.call_tool("knowledge_sources", {"url": "https://a.example/"})
+        assert result.is_error
+        assert "knowledge.db" in _text(result)
+    assert [path.name for path in tmp_path.glob("knowledge*")] == ["knowledge.db"]
+
+
 def test_the_planted_package_would_be_imported_without_isolation(planted: Path) -> None:
     subprocess.run([sys.executable, "-c", "import core"], cwd=planted, check=True, timeout=60)
     assert _imported(planted)

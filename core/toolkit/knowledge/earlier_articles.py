@@ -1,0 +1,108 @@
+"""The article of a page that an earlier session read: from its file, or from the text in the knowledge base."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from core.errors import WorkspaceError
+from core.knowledge.fingerprints import body_hash
+from core.storage.workspace import Workspace
+from core.toolkit.articles import Article, Reference, count_words, decode_article
+
+if TYPE_CHECKING:
+    from core.knowledge.records import FoundDocument, FoundPage
+    from core.toolkit.knowledge.knowledge_base import KnowledgeBase
+
+__all__ = ["earlier_article"]
+
+_LARGEST = 32 << 20
+
+
+class _ArticleFile(msgspec.Struct):
+    """What is needed of an article that an observer saved as JSON."""
+
+    title: str
+    content: str
+    author: str | None = None
+    source: str | None = None
+    date: str | None = None
+    links: tuple[Reference, ...] = ()
+
+
+def earlier_article(base: KnowledgeBase, url: str, now: datetime, max_age: float) -> Article | None:
+    """Return the newest article of a page that an earlier session read at most `max_age` seconds ago; blocks.
+
+    It is that of the session's file, opened without following links, unless the file was changed after it was indexed:
+    then the text is that of the knowledge base. A page whose file was deleted or is a link is not returned.
+
+    Raises:
+        KnowledgeError: the knowledge base cannot be read.
+    """
+    for page in base.pages(url):
+        if not 0 <= now.timestamp() - page.made_at <= max_age:
+            continue
+        folder = base.folder_of(page.session)
+        known = base.read(page.id) if _is_there(folder, page.path) else None
+        # What an agent changed may hold anything.
+        if known is None or known[0].trust != "web":
+            continue
+        article = _in_file(folder, page)
+        if article is None and not page.partial:
+            article = _in_base(*known)
+        if article is not None and article.text:
+            moment = datetime.fromtimestamp(page.made_at, UTC).isoformat(timespec="seconds")
+            return msgspec.structs.replace(
+                article, url=url, words=count_words(article.text), fetched_at=moment
+            )
+    return None
+
+
+def _is_there(folder: Path, path: str) -> bool:
+    try:
+        workspace = Workspace(folder, folder)
+        return workspace.exists(workspace.artifact_path(path))
+    except WorkspaceError:
+        return False
+
+
+def _in_file(folder: Path, page: FoundPage) -> Article | None:
+    """The article in a file; None if the file cannot be read or has another text than was indexed."""
+    try:
+        data = Workspace(folder, folder).read_artifact(page.path, _LARGEST + 1)
+    except WorkspaceError:
+        return None
+    article = _decoded(data) if len(data) <= _LARGEST else None
+    return article if article is not None and body_hash(article.text).hex() == page.hash else None
+
+
+def _decoded(data: bytes) -> Article | None:
+    if not data.lstrip().startswith(b"{"):
+        return decode_article(data.decode("utf-8", "replace"))
+    try:
+        found = msgspec.json.decode(data, type=_ArticleFile)
+    except (msgspec.DecodeError, ValueError, RecursionError):
+        return None
+    return Article(
+        title=found.title,
+        url="",
+        author=found.author,
+        site=found.source,
+        date=found.date,
+        text=found.content,
+        links=found.links,
+    )
+
+
+def _in_base(document: FoundDocument, text: str) -> Article:
+    return Article(
+        title=document.title,
+        url="",
+        author=document.author or None,
+        site=document.site or None,
+        date=document.date or None,
+        text=text,
+    )
