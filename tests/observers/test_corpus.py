@@ -79,6 +79,7 @@ def crawl(
         ("mcp__x__web_reader", Interest.SURE),
         (CRAWL, Interest.SURE),
         (SAVE, Interest.CURIOUS),
+        ("mcp__local_toolkit__knowledge_read", Interest.NONE),
         ("mcp__web_reader__other", Interest.NONE),
         ("Read", Interest.NONE),
     ],

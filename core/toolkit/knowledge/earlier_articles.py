@@ -62,6 +62,8 @@ def earlier_article(base: KnowledgeBase, url: str, now: datetime, max_age: float
 
 
 def _is_there(folder: Path, path: str) -> bool:
+    if folder.is_symlink():
+        return False
     try:
         workspace = Workspace(folder, folder)
         return workspace.exists(workspace.artifact_path(path))

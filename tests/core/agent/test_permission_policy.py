@@ -33,7 +33,17 @@ def multi(*slugs: str) -> dict[str, object]:
     return {"tools": [{"tool_slug": slug, "arguments": {}} for slug in slugs]}
 
 
-@pytest.mark.parametrize("tool", ["crawl_parallel", "save_corpus", "write_local_file", "list_directory"])
+@pytest.mark.parametrize(
+    "tool",
+    [
+        "crawl_parallel",
+        "save_corpus",
+        "write_local_file",
+        "list_directory",
+        "knowledge_search",
+        "knowledge_read",
+    ],
+)
 def test_contained_tools_run(tmp_path: Path, tool: str) -> None:
     judged = policy(tmp_path).judge(f"mcp__local_toolkit__{tool}", {})
     assert judged.verdict is Verdict.ALLOW
@@ -241,6 +251,8 @@ def test_words_decide_what_is_outbound_and_what_is_search() -> None:
         ("mcp__local_toolkit__write_local_file", {"path": "a"}, Verdict.DENY),
         ("mcp__local_toolkit__crawl_parallel", {"urls": []}, Verdict.DENY),
         ("mcp__local_toolkit__read_local_file", {"path": "a"}, Verdict.ALLOW),
+        ("mcp__local_toolkit__knowledge_search", {"query": "x"}, Verdict.ALLOW),
+        ("mcp__elsewhere__knowledge_search", {"query": "x"}, Verdict.DENY),
         ("Write", {"file_path": "a"}, Verdict.DENY),
         ("Bash", {"command": "ls"}, Verdict.DENY),
         ("Read", {"file_path": "a"}, Verdict.ALLOW),

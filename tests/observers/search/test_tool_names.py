@@ -63,7 +63,8 @@ PAGES = """
 NEVER = """
     composio/COMPOSIO_SEARCH_TOOLS composio/COMPOSIO_MANAGE_CONNECTIONS composio/COMPOSIO_GET_TOOL_SCHEMAS
     composio/COMPOSIO_WAIT_FOR_CONNECTIONS composio/COMPOSIO_REMOTE_WORKBENCH composio/COMPOSIO_REMOTE_BASH_TOOL
-    local_toolkit/list_directory local_toolkit/read_local_file Bash Read Grep Glob ToolSearch Agent WebFetch
+    local_toolkit/list_directory local_toolkit/read_local_file local_toolkit/knowledge_search
+    local_toolkit/knowledge_read local_toolkit/knowledge_sources Bash Read Grep Glob ToolSearch Agent WebFetch
     firecrawl/firecrawl_map tavily/tavily_map FIRECRAWL_MAP_MULTIPLE_URLS_BASED_ON_OPTIONS TAVILY_MAP
     github/search_repositories github/search_code github/search_issues github/search_users github/list_commits
     github/search_pull_requests github-trending/get_trending_projects gitlab/search_repositories gitlab/search
