@@ -297,12 +297,12 @@ Lost = Literal["file", "session", "old", "demo", "partial", "agent", "forgotten"
 async def test_a_page_is_fetched_if_no_earlier_article_can_be_used(
     context: ToolContext, earlier: Earlier, site: Site, lost: Lost
 ) -> None:
-    changes: dict[str, Any] = {
+    changed: dict[str, dict[str, Any]] = {
         "old": {"made_at": (NOW - timedelta(days=90)).timestamp()},
         "partial": {"partial": True},
         "agent": {"trust": "own"},
-    }.get(lost, {})
-    folder = earlier.add(article(**changes), demo=lost == "demo")
+    }
+    folder = earlier.add(article(**changed.get(lost, {})), demo=lost == "demo")
     path = earlier.save("changed" if lost == "partial" else TEXT)
     match lost:
         case "file":
