@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
-import threading
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,25 +17,22 @@ __all__ = ["KnowledgeBase"]
 
 
 class KnowledgeBase:
-    """Reads the file of the knowledge base, which is opened when it is first asked, and again when it was replaced.
+    """Reads the file of the knowledge base, without the documents of the session that asks.
 
-    The documents of the session that asks are left out: what it read is in its workspace, and an address that its agent
-    wrote there must not come back as one that was found. Its methods block; they may be called in any thread, and
-    raise a `KnowledgeError` if there is a file that cannot be read.
+    What this session read is in its workspace, and an address that its agent wrote there must not come back as one that
+    was found. The methods block; they may be called in any thread, and raise a `KnowledgeError` if there is a file that
+    cannot be read. Without a file nothing is found.
 
     Args:
-        path: the file, which need not exist.
+        path: the file.
         session: the folder of the session that asks.
         demo: whether the session is one of the demo; it sees only what sessions of the same kind found.
     """
 
     def __init__(self, path: Path, *, session: Path, demo: bool) -> None:
-        self.path = path
-        self.session = folder_key(path, session)
-        self.demo = demo
-        self._search: KnowledgeSearch | None = None
-        self._file: tuple[int, int] | None = None
-        self._lock = threading.Lock()
+        self._path = path
+        self._session = folder_key(path, session)
+        self._demo = demo
 
     def search(
         self,
@@ -47,72 +42,43 @@ class KnowledgeBase:
         kinds: Sequence[Kind] = (),
         sites: Sequence[str] = (),
         since: float | None = None,
-    ) -> Results | None:
-        """Answer a query; None if there is no file yet."""
-        with self._opened() as search:
-            if search is None:
-                return None
-            return search.search(
-                query,
-                limit=limit,
-                demo=self.demo,
-                kinds=tuple(kinds),
-                sites=tuple(sites),
-                since=since,
-                without_session=self.session,
-            )
+    ) -> Results:
+        """Answer a query."""
+        return self._file.search(
+            query,
+            limit=limit,
+            demo=self._demo,
+            kinds=kinds,
+            sites=sites,
+            since=since,
+            without_session=self._session,
+        )
 
     def read(self, number: int) -> tuple[FoundDocument, str] | None:
         """Read a document and its text; None if there is no such document of an earlier session."""
-        with self._opened() as search:
-            document = search.document(number) if search is not None else None
-            if search is None or document is None or not self._is_earlier(document):
-                return None
-            return document, search.text(number, limit=document.length)
+        document = self._file.document(number)
+        if document is None or not self._is_earlier(document):
+            return None
+        return document, self._file.text(number, limit=document.length)
 
     def pages(self, url: str) -> list[FoundPage]:
         """List the copies of a page that earlier sessions read, the newest first."""
-        with self._opened() as search:
-            found = search.sources(url) if search is not None else ()
-            return [page for page in found if self._is_earlier(page)]
+        return [page for page in self._file.sources(url) if self._is_earlier(page)]
 
     def folder_of(self, session: str) -> Path:
         """The folder of a session that the file names."""
-        return folder_path(self.path, session)
+        return folder_path(self._path, session)
 
     def close(self) -> None:
         """Close the file if it was opened."""
-        with self._lock:
-            self._close()
+        if "_file" in vars(self):
+            self._file.close()
 
-    def _is_earlier(self, found: FoundDocument | FoundPage) -> bool:
-        return found.demo == self.demo and found.session != self.session
-
-    @contextmanager
-    def _opened(self) -> Iterator[KnowledgeSearch | None]:
-        """The file for one question; None if there is none."""
+    @cached_property
+    def _file(self) -> KnowledgeSearch:
         from core.knowledge.search import KnowledgeSearch
 
-        with self._lock:
-            try:
-                found = os.stat(self.path)
-            except FileNotFoundError:
-                self._close()
-                yield None
-                return
-            except OSError:
-                # Opening it names the reason.
-                file = None
-            else:
-                file = found.st_dev, found.st_ino
-            if file != self._file:
-                self._close()
-                self._file = file
-            if self._search is None:
-                self._search = KnowledgeSearch(self.path)
-            yield self._search
+        return KnowledgeSearch(self._path)
 
-    def _close(self) -> None:
-        if self._search is not None:
-            self._search.close()
-            self._search = None
+    def _is_earlier(self, found: FoundDocument | FoundPage) -> bool:
+        return found.demo == self._demo and found.session != self._session

@@ -140,7 +140,7 @@ async def test_what_an_earlier_session_found_is_found_and_read(
     assert len((await search(context, "HBM4"))["hits"]) >= 1
     assert not (await search(context, "HBM4", since="1d"))["hits"]
     assert not (await search(context, "HBM4", site="other.example"))["hits"]
-    assert "note" in await search(context, "entirely different words")
+    assert "notes" in await search(context, "entirely different words")
 
 
 async def test_a_long_text_is_read_in_parts_without_a_gap(context: ToolContext, earlier: Earlier) -> None:
@@ -197,14 +197,14 @@ async def test_the_sources_of_a_page_have_their_age_and_hash(context: ToolContex
     assert newest["hash"] != oldest["hash"]
     assert (
         "No earlier session"
-        in json.loads(await tools.knowledge_sources(context, "https://no.example/"))["note"]
+        in json.loads(await tools.knowledge_sources(context, "https://no.example/"))["notes"][0]
     )
 
 
 async def test_a_base_that_is_missing_damaged_or_removed_is_named(
     context: ToolContext, earlier: Earlier
 ) -> None:
-    assert "empty" in (await search(context, "x"))["note"]
+    assert len((await search(context, "x"))["notes"]) == 2
     with pytest.raises(KnowledgeError, match="no document 7"):
         await read(context, 7)
     earlier.add(article())
@@ -213,7 +213,7 @@ async def test_a_base_that_is_missing_damaged_or_removed_is_named(
         await search(context, "HBM4", since="the day before")
     for path in earlier.folder.glob("knowledge.db*"):
         path.unlink()
-    assert "empty" in (await search(context, "HBM4"))["note"]
+    assert not (await search(context, "HBM4"))["hits"]
     earlier.add(article())
     assert (await search(context, "HBM4"))["hits"]
     for path in earlier.folder.glob("knowledge.db*"):
