@@ -188,7 +188,7 @@ def _hit_fields(hit: Hit, database: Path) -> dict[str, Any]:
         "site": hit.site or None,
         "author": hit.author or None,
         "date": hit.date or None,
-        "made_at": datetime.fromtimestamp(hit.made_at, UTC).isoformat(),
+        "made_at": datetime.fromtimestamp(hit.made_at, UTC).isoformat(timespec="seconds"),
         "trust": hit.trust,
         "session": str(folder),
         "session_title": hit.session_title,

@@ -117,7 +117,7 @@ def _fields(status: Status) -> dict[str, Any]:
         "sources": status.sources,
         "updated": None
         if status.updated is None
-        else datetime.fromtimestamp(status.updated, UTC).isoformat(),
+        else datetime.fromtimestamp(status.updated, UTC).isoformat(timespec="seconds"),
         "journal_mode": status.journal_mode,
         "forgotten": status.forgotten,
         "lagging": [{"session": lag.session, "missing_bytes": lag.missing} for lag in status.lagging],

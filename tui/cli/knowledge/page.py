@@ -53,14 +53,13 @@ class Page:
         yield hit.kind.replace("_", " ")
         if hit.site:
             yield hit.site
-        yield hit.date or f"{datetime.fromtimestamp(hit.made_at).astimezone():%Y-%m-%d}"
-        yield Path(hit.session).name
+        # A source may state the time, too.
+        yield hit.date.partition("T")[0] or f"{datetime.fromtimestamp(hit.made_at).astimezone():%Y-%m-%d}"
+        if hit.copies:
+            yield quantity(hit.copies, "copy", "copies")
+        yield f"demo {Path(hit.session).name}" if hit.demo else Path(hit.session).name
         if hit.session_title:
             yield hit.session_title
-        if hit.demo:
-            yield "demo"
-        if hit.copies:
-            yield f"{quantity(hit.copies, 'copy', 'copies')} of the same text"
 
     def _place(self, hit: Hit) -> str:
         """The path of the file, or of the session's folder for what is only in the journal."""
