@@ -7,18 +7,21 @@ import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 
 import msgspec
 
 from core.errors import KnowledgeError, WorkspaceError
+from core.knowledge.conditions import Scope, conditions_of
 from core.knowledge.database import open_reader
 from core.knowledge.database_file import damaged_files, identity
 from core.knowledge.folders import folder_key, folder_path
 from core.knowledge.forgotten import Entry, place_trace, session_trace, source_trace, text_trace
 from core.knowledge.problems import reporting
-from core.knowledge.segments import indexed
+from core.knowledge.query import Query, parse_query
 from core.knowledge.store import KnowledgeStore
+from core.knowledge.tokens import Tokenizer, quoted
 from core.net.urls import canonical_url
 from core.storage.compression import SUFFIX
 from core.storage.files import Root
@@ -33,6 +36,8 @@ _QUICKLY_SCRUBBED = 32 << 20
 _RECORDS = (
     "the records of the sessions (journal, transcript, conversation) still have it until a session is deleted"
 )
+_HAS = "d.id IN (SELECT chunk.document FROM chunk_fts JOIN chunk ON chunk.id = chunk_fts.rowid WHERE chunk_fts MATCH ?)"
+"""Whether a document has a term, given as an expression of FTS5."""
 _FILES = "the files stay where they are; `--files` removes them too"
 _READ = "another program still reads the knowledge base: the bytes are removed from its file when a session runs next"
 
@@ -180,19 +185,21 @@ def _remove(database: Path, entry: Entry) -> Iterator[str]:
 
 
 def _select(db: sqlite3.Connection, session: str, source: str, match: str) -> list[_Found]:
-    conditions, values = ["1"], []
+    conditions, values = ["1"], list[object]()
     if session:
         conditions.append("session.folder = ?")
         values.append(session)
     if source:
-        conditions.append("document.source IN (SELECT id FROM source WHERE url = ?)")
+        conditions.append("d.source IN (SELECT id FROM source WHERE url = ?)")
         values.append(canonical_url(source))
-    for word in match.split():
-        conditions.append(
-            "document.id IN (SELECT chunk.document FROM chunk_fts JOIN chunk ON chunk.id = chunk_fts.rowid"
-            " WHERE chunk_fts MATCH ?)"
-        )
-        values.append('"{}"'.format(indexed(word).replace('"', " ")))
+    if match:
+        wanted = _read_query(match)
+        clauses = conditions_of(wanted, Scope())
+        conditions += clauses.clauses
+        values += clauses.values
+        for terms, condition in ((wanted.terms, _HAS), (wanted.without, f"NOT {_HAS}")):
+            conditions += [condition] * len(terms)
+            values += [quoted(term.text) for term in terms]
     return _documents(db, " AND ".join(conditions), values)
 
 
@@ -213,17 +220,32 @@ def _with_their_files(db: sqlite3.Connection, found: list[_Found]) -> list[_Foun
     others = _documents(
         db,
         "EXISTS (SELECT 1 FROM json_each(?) WHERE json_extract(value, '$[0]') = session.folder"
-        " AND json_extract(value, '$[1]') = document.path)",
+        " AND json_extract(value, '$[1]') = d.path)",
         [msgspec.json.encode(places).decode()],
     )
     return _joined(found, others)
 
 
-def _documents(db: sqlite3.Connection, condition: str, values: list[str]) -> list[_Found]:
+def _read_query(text: str) -> Query:
+    """A query that says clearly what to forget."""
+    query = parse_query(text, datetime.now().astimezone())
+    filters = (query.kinds, query.sites, query.sessions, query.tools, query.since, query.until)
+    if query.notices:
+        raise KnowledgeError(
+            f"nothing is forgotten, because the query is not clear: {' '.join(query.notices)}"
+        )
+    with closing(Tokenizer()) as tokenizer:
+        words = tokenizer.words([term.text for term in (*query.terms, *query.without)])
+    if not all(words) or not (query.terms or any(map(bool, filters))):
+        raise KnowledgeError("nothing is forgotten, because the query has no words, or parts without letters")
+    return query
+
+
+def _documents(db: sqlite3.Connection, condition: str, values: Sequence[object]) -> list[_Found]:
     rows = db.execute(
-        "SELECT document.id, session.folder, document.path, document.part, document.title, body.hash"  # noqa: S608
-        " FROM document JOIN session ON session.id = document.session JOIN body ON body.id = document.body"
-        f" WHERE {condition} ORDER BY document.id",  # made of constants
+        "SELECT d.id, session.folder, d.path, d.part, d.title, body.hash"  # noqa: S608 -- made of constants
+        " FROM document AS d JOIN session ON session.id = d.session JOIN body ON body.id = d.body"
+        f" WHERE {condition} ORDER BY d.id",
         values,
     )
     return [_Found(*row) for row in rows]

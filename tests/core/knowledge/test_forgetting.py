@@ -126,6 +126,28 @@ def test_dry_run_changes_nothing(path: Path) -> None:
     assert not forgotten_file(path).exists()
 
 
+def test_a_query_with_phrases_exclusions_and_filters(path: Path) -> None:
+    def count(match: str) -> int:
+        return forget(path, match=match, dry_run=True).documents
+
+    assert count('"plain number7"') == 1
+    assert count('"number7 plain"') == 0
+    assert count("plain") == 40
+    assert count("plain -number7") == 39
+    assert count("plain kind:article site:a.org") == 40
+    assert count("plain site:b.org") == 0
+    # The same text is also elsewhere.
+    assert count("site:b.org") == 2
+    assert count("session:session_3") == 3
+    assert count("plain until:1960") == 0
+
+
+@pytest.mark.parametrize("match", ["kind:nonsense", "-plain", "&", "plain &", '""'])
+def test_a_query_that_is_not_clear(path: Path, match: str) -> None:
+    with pytest.raises(KnowledgeError, match="nothing is forgotten, because"):
+        forget(path, match=match)
+
+
 def test_nothing_that_matches(path: Path) -> None:
     assert forget(path, match="absent words") == Forgotten()
     assert not forgotten_file(path).exists()
