@@ -137,12 +137,14 @@ def _lines(status: Status) -> Iterator[str]:
     if not status.exists:
         yield row("state", "not made yet: the next session makes it, or `ua-tui knowledge update`")
     else:
+        yield row("size", size(status.size))
+    # A file that cannot be read has no version.
+    if status.version:
         kinds = ", ".join(
             quantity(number, *_NOUNS.get(kind, (kind, kind)))
             for kind, number in status.documents.items()
             if number
         )
-        yield row("size", size(status.size))
         yield row("documents", f"{sum(status.documents.values()):,}{f' ({kinds})' if kinds else ''}")
         yield row("passages", f"{status.passages:,}")
         yield row("sources", f"{status.sources:,}")
