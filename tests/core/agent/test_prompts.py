@@ -1,8 +1,11 @@
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 import pytest
 
 from core.agent.definitions.prompts import fill_prompt, read_prompt, read_subagent, shipped_subagents
+from core.agent.options import write_briefing
 from core.agent.permissions.policy import PermissionPolicy, Verdict
 from core.errors import SettingsError
 
@@ -73,3 +76,15 @@ def test_a_definition_takes_tools_as_a_list_or_a_line() -> None:
 def test_a_broken_definition_names_its_file(text: str) -> None:
     with pytest.raises(SettingsError, match=r"broken\.md"):
         read_subagent(text, origin="broken.md")
+
+
+@pytest.mark.parametrize("knowledge", [True, False])
+def test_the_prompt_says_when_to_ask_the_knowledge_base_if_there_is_one(
+    tmp_path_factory: pytest.TempPathFactory, *, knowledge: bool
+) -> None:
+    workspace = tmp_path_factory.mktemp("ws")
+    now = datetime(2026, 11, 23, tzinfo=UTC)
+    prompt = write_briefing(workspace, now, {"local_toolkit": "files"}, knowledge=knowledge).system_prompt
+    assert prompt.count("knowledge_search") == knowledge
+    assert "{" not in prompt
+    assert "- `local_toolkit`: files\n- " in prompt
