@@ -47,6 +47,12 @@ def typing_row(base: Path, database: Path) -> Row:
         driven.rest(SECONDS)
         driven.send("\r")
         driven.rest(SECONDS)
+        driven.forget()
+        driven.send(words[0])
+        # The site of a hit.
+        driven.until("site-", SECONDS)
+        driven.send(CLEAR)
+        driven.rest(SECONDS)
         for place, word in enumerate(words):
             for letter in word:
                 driven.send(letter)
