@@ -8,11 +8,13 @@ import logging
 import os
 import sys
 from dataclasses import asdict
+from typing import Any, get_type_hints
 
 import msgspec
 
 from core.doctor.checks import run_checks
 from core.doctor.findings import Check
+from core.settings import parsers
 from core.settings.model import Settings
 
 __all__ = ["main"]
@@ -21,10 +23,22 @@ __all__ = ["main"]
 def main() -> int:
     """Read settings as a JSON object from standard input; print a line of JSON for each check."""
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING)
-    # They were merged with the environment and all files before; a path is a text in JSON.
-    settings = msgspec.convert(json.load(sys.stdin), Settings, dec_hook=lambda kind, text: kind(text))
+    settings = _read_settings(json.load(sys.stdin))
     asyncio.run(run_checks(settings, os.environ, _print_check))
     return 0
+
+
+def _read_settings(given: dict[str, Any]) -> Settings:
+    """Make settings of the values that were merged with the environment and all files before."""
+    # Not even the type of this one can be converted: a path or a word.
+    knowledge = parsers.knowledge(given.pop("knowledge"))
+    kinds = get_type_hints(Settings)
+    # A path is a text in JSON.
+    found = {
+        name: msgspec.convert(value, kinds[name], dec_hook=lambda kind, text: kind(text))
+        for name, value in given.items()
+    }
+    return Settings(**found, knowledge=knowledge)
 
 
 def _print_check(check: Check) -> None:

@@ -7,11 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from core.events.types import QueryFinished, ToolCallFinished
+from core.knowledge.database import FILE
 from core.records.journal import read_journal
 from tests.e2e.at_work import cpu_seconds
 from tests.e2e.running import environment, run
 from tests.e2e.scripted_model import Block, Text, Thinking, Use, scripted_model
 from tests.e2e.terminal import terminal
+from tests.observers.knowledge.recorded import passages
 
 KEY = "sk-ant-canary-4711-aaaaaaaaaaaa"
 TITLE = "\x1b]0;PWNED\x07"
@@ -71,8 +73,11 @@ def test_hostile_text_is_harmless_in_every_file_and_on_every_stream(tmp_path: Pa
         if path.is_file() and ".local" not in path.parts:
             text = path.read_text(encoding="utf-8", errors="replace")
             assert KEY not in text, path
-            if "work_products" not in path.parts and "SAVED_REPORTS" not in path.parts:
+            if not {"work_products", "SAVED_REPORTS", FILE} & set(path.parts):
                 assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e]", text), path
+    indexed = passages(done.session.parent / FILE)
+    assert indexed
+    assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e]", "".join(map("".join, indexed)))
 
 
 def test_hostile_text_is_shown_literally_in_every_pane(tmp_path: Path) -> None:
