@@ -202,7 +202,7 @@ class Matching:
             condition = "term >= ? AND term < ?"
             values: list[tuple[str, ...]] = [(first, first + "\U0010ffff")]
         else:
-            condition, values = "term = ?", [(word,) for word in self._words[number]]
+            condition, values = "term = ?", [(word,) for word in set(self._words[number])]
         counts = f"SELECT doc FROM chunk_terms WHERE {condition} LIMIT {_PREFIXES}"  # noqa: S608 -- of constants
         statement = f"SELECT sum(doc) FROM ({counts})"  # noqa: S608 -- of constants
         return min(self._db.execute(statement, each).fetchone()[0] or 0 for each in values)

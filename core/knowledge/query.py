@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from core.knowledge.records import KINDS, Kind
+from core.knowledge.segments import indexed
 from core.text import clean
 
 __all__ = ["FILTERS", "MOST_TERMS", "Query", "Term", "parse_date", "parse_query"]
@@ -22,6 +23,8 @@ MOST_TERMS = 16
 
 _MOST_CHARACTERS = 4_000
 _LONGEST_TERM = 200
+_MOST_WORDS = 30
+"""Words of a phrase, of which each Chinese or Japanese character is one."""
 _TOKEN = re.compile(
     rf'(?P<minus>-(?!-))?(?:(?P<name>{"|".join(FILTERS)}):)?(?:"(?P<quoted>[^"]*)(?:"|\Z)|(?P<word>[^\s"]*))',
     re.IGNORECASE,
@@ -50,7 +53,7 @@ class Query:
         without: words and phrases that a document must not have.
         kinds, sites, sessions, tools: filters; a document must match one value of each that is not empty.
         since, until: the first and the last moment at which it was found or made, in seconds since the epoch.
-        unfinished: whether the text ends in a word that the person may still be typing.
+        unfinished: whether the text ends in a word or an open phrase that the person may still be typing.
         notices: sentences about parts that were left out.
     """
 
@@ -81,6 +84,9 @@ class _Reading:
         text = (quoted if quoted is not None else word).strip()[:_LONGEST_TERM]
         if not text:
             return
+        words = indexed(text).split()
+        if len(words) > _MOST_WORDS:
+            text = " ".join(words[:_MOST_WORDS])
         if name and not token["minus"]:
             self.filters.setdefault(name.lower(), []).append(text)
             return
@@ -121,11 +127,13 @@ def parse_query(text: str, now: datetime) -> Query:
     reading = _Reading(now)
     for token in _TOKEN.finditer(text):
         reading.add(token)
-    if len(reading.terms) > MOST_TERMS:
+    last = reading.terms[-1:]
+    # Of words that are equal the last one stays, which may be unfinished.
+    terms = tuple(dict.fromkeys(reversed(reading.terms)))[::-1]
+    if len(terms) > MOST_TERMS:
         reading.notices.append(f"Only the first {MOST_TERMS} words are searched.")
-    last = text.split()[-1:]
     return Query(
-        terms=tuple(reading.terms[:MOST_TERMS]),
+        terms=terms[:MOST_TERMS],
         without=tuple(reading.without[:MOST_TERMS]),
         kinds=reading.kinds(),
         sites=tuple(reading.values("site")),
@@ -133,7 +141,7 @@ def parse_query(text: str, now: datetime) -> Query:
         tools=tuple(reading.values("tool")),
         since=reading.moment("since"),
         until=reading.moment("until"),
-        unfinished=bool(reading.terms) and last == [reading.terms[-1].text] and not text[-1].isspace(),
+        unfinished=bool(last) and len(terms) <= MOST_TERMS and text.endswith(last[0].text),
         notices=tuple(dict.fromkeys(reading.notices)),
     )
 
@@ -153,8 +161,8 @@ def parse_date(text: str, now: datetime, *, end: bool = False) -> float | None:
             first = midnight - timedelta(days=text == "yesterday")
             return ((first + timedelta(days=1)).timestamp() - 1) if end else first.timestamp()
         if found := _DAY.fullmatch(text):
-            year, month, day = (int(part) if part else None for part in found.groups())
-            first = midnight.replace(year=year or 1, month=month or 1, day=day or 1)
+            month, day = (int(part) if part else None for part in found.groups()[1:])
+            first = midnight.replace(year=int(found[1]), month=month or 1, day=day or 1)
             if not end:
                 return first.timestamp()
             last = first.replace(month=month or 12)

@@ -1,0 +1,439 @@
+"""Searches in files that the store has filled."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.errors import KnowledgeError
+from core.knowledge.citation import citation
+from core.knowledge.database import FILE
+from core.knowledge.records import Call, Cursor, Document, Facts, Hit, Kind
+from core.knowledge.search import KnowledgeSearch
+from core.knowledge.store import KnowledgeStore
+
+DAY = 86_400.0
+NOW = time.time()
+
+
+def document(
+    title: str, text: str, *, kind: Kind = "article", age: float = 1, path: str = "", **more: Any
+) -> Document:
+    return Document(kind=kind, title=title, text=text, path=path or title, made_at=NOW - age * DAY, **more)
+
+
+def fill(
+    path: Path, *documents: Document, folder: str = "session_1", calls: tuple[Call, ...] = (), **facts: Any
+) -> None:
+    with KnowledgeStore(path) as store:
+        before = store.cursor(folder)
+        after = Cursor(before.seq + 1, before.place + 1)
+        assert store.apply(folder, before, after, facts=Facts(**facts), calls=calls, documents=documents)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / FILE
+
+
+@pytest.fixture
+def search(path: Path) -> Iterator[KnowledgeSearch]:
+    """A search without a limit of time, so that a slow machine finds the same."""
+    with closing(KnowledgeSearch(path, budget=60)) as found:
+        yield found
+
+
+def titles(found: KnowledgeSearch, text: str, **more: Any) -> list[str]:
+    return [hit.title for hit in found.search(text, **more).hits]
+
+
+def marked(hit: Hit) -> list[str]:
+    return [hit.passage[start:end] for start, end in hit.marks]
+
+
+def others(count: int = 30) -> list[Document]:
+    """Documents on other matters, so that words have different frequencies."""
+    return [document(f"Other {n}", f"plain story number {n} of weather and sport") for n in range(count)]
+
+
+def test_a_document_is_found_by_other_forms_of_its_words(path: Path, search: KnowledgeSearch) -> None:
+    fill(path, *others(), document("Café", "The naïve generations of chips are running."))
+    hit = search.search("cafe naive generation chip run").hits[0]
+    assert hit.title == "Café"
+    assert marked(hit) == ["naïve", "generations", "chips", "running"]
+
+
+def test_a_phrase_must_be_there_in_its_order(path: Path, search: KnowledgeSearch) -> None:
+    fill(path, document("A", "memory market grows"), document("B", "a market for memory"))
+    results = search.search('"memory market"')
+    assert [hit.title for hit in results.hits] == ["A"]
+    assert marked(results.hits[0]) == ["memory market"]
+    assert not results.relaxed
+
+
+def test_an_excluded_word_excludes_the_document_and_not_only_a_passage(
+    path: Path, search: KnowledgeSearch
+) -> None:
+    long = "memory " * 240 + "\n\n" + "samsung " * 240
+    fill(path, document("long", long), document("short", "memory"))
+    assert titles(search, "memory -samsung") == ["short"]
+    assert titles(search, "-samsung") == ["short"]
+
+
+def test_words_are_left_out_if_no_document_has_all(path: Path, search: KnowledgeSearch) -> None:
+    fill(path, *others(), document("HBM", "hbm4 yields of the plain story"))
+    results = search.search("what are the plain hbm4 yields zebra")
+    assert results.hits[0].title == "HBM"
+    assert results.relaxed
+
+
+def test_documents_with_all_words_come_before_those_with_some(path: Path, search: KnowledgeSearch) -> None:
+    fill(
+        path,
+        *others(),
+        document("Some hbm4", "hbm4 " * 20),
+        document("Both", "a hbm4 and long words " + "x " * 90 + "zebra"),
+    )
+    assert titles(search, "hbm4 zebra")[:2] == ["Both", "Some hbm4"]
+
+
+def test_a_title_counts_more_than_a_text(path: Path, search: KnowledgeSearch) -> None:
+    text = "zebra stripes in the plain of africa"
+    fill(path, *others(), document("A", text + " quokka"), document("Quokka", text + " animal"))
+    assert titles(search, "quokka") == ["Quokka", "A"]
+
+
+def test_what_is_newer_comes_first_and_an_article_before_a_row_before_a_log(
+    path: Path, search: KnowledgeSearch
+) -> None:
+    fill(
+        path,
+        *others(),
+        document("old", "quokka one", age=900),
+        document("row", "quokka two", kind="search_row"),
+        document("new", "quokka three"),
+        document("log", "quokka four", kind="workbench"),
+    )
+    found = titles(search, "quokka")
+    assert found.index("new") < found.index("old")
+    assert found.index("new") < found.index("row") < found.index("log")
+
+
+def test_the_words_that_led_to_a_page_find_it(path: Path, search: KnowledgeSearch) -> None:
+    fill(path, *others(), document("Page", "yields", context="semiconductor shortage"))
+    assert titles(search, "semiconductor") == ["Page"]
+
+
+def test_equal_and_nearly_equal_texts_are_one_hit(path: Path, search: KnowledgeSearch) -> None:
+    words = [f"word{number}" for number in range(240)]
+    text = "quokka " + " ".join(words)
+    fill(path, *others(), document("One", text), document("Two", text), document("Three", text + " end"))
+    results = search.search("quokka")
+    assert [hit.copies for hit in results.hits] == [2]
+    assert [facet.count for facet in results.kinds] == [1]
+
+
+def test_files_without_a_text_are_not_copies_of_each_other(path: Path, search: KnowledgeSearch) -> None:
+    fill(path, document("quokka.png", "", kind="file"), document("quokka.pdf", "", kind="file"))
+    assert sorted(titles(search, "quokka")) == ["quokka.pdf", "quokka.png"]
+
+
+def test_filters(path: Path, search: KnowledgeSearch) -> None:
+    call = Call(tool_use_id="t", tool="mcp__local_toolkit__crawl_parallel")
+    fill(
+        path,
+        document("A", "quokka a", url="https://www.reuters.com/a", tool_use_id="t"),
+        document("B", "quokka b", url="https://notreuters.com/reuters.com/", age=40),
+        calls=(call,),
+        title="Chips of today",
+    )
+    fill(path, document("C", "quokka c", kind="report"), folder="session_2", demo=True)
+    fill(path, document("D", "quokka d", url="https://www.theverge.com/d"), folder="/elsewhere/100%")
+    for filters, expected in [
+        ("site:reuters.com", "A"),
+        ("site:https://reuters.com/page", "A"),
+        ("site:reuters", "A"),
+        ('site:"TheVerge.com" site:www.reuters.com', "AD"),
+        ("site:verge", ""),
+        ("kind:report", "C"),
+        ("kind:report,article", "ABCD"),
+        ("session:chips", "AB"),
+        ("session:session_2", "C"),
+        ("session:%", "D"),
+        ("tool:crawl", "A"),
+        ("since:30d", "ACD"),
+        ("until:30d", "B"),
+    ]:
+        for words in ("quokka ", ""):
+            assert "".join(sorted(titles(search, words + filters))) == expected, words + filters
+    scopes: list[tuple[dict[str, Any], str]] = [
+        ({"demo": True}, "C"),
+        ({"demo": False}, "ABD"),
+        ({"kinds": ("report",)}, "C"),
+        ({"sites": ("reuters.com",)}, "A"),
+        ({"session": "session_1"}, "AB"),
+        ({"without_session": "session_1"}, "CD"),
+        ({"since": NOW - 2 * DAY}, "ACD"),
+        ({"until": NOW - 2 * DAY}, "B"),
+    ]
+    for more, expected in scopes:
+        assert "".join(sorted(titles(search, "quokka", **more))) == expected, more
+
+
+def test_a_rare_match_is_found_under_a_filter_among_many_others(path: Path, search: KnowledgeSearch) -> None:
+    many = [document(f"Zebra {n}", f"zebra zebra {n}", kind="search_row") for n in range(900)]
+    fill(path, document("Rare", "one zebra between many words that are longer", kind="note"), *many)
+    assert titles(search, "zebra kind:note") == ["Rare"]
+
+
+def test_without_words_the_newest_documents_are_found(path: Path, search: KnowledgeSearch) -> None:
+    fill(path, document("old", "a", age=9), document("new", "b", age=1), document("middle", "c", age=5))
+    assert titles(search, "") == ["new", "middle", "old"]
+    assert titles(search, "kind:article", limit=1) == ["new"]
+
+
+def test_chinese_and_japanese_words_are_found_inside_sentences(path: Path, search: KnowledgeSearch) -> None:
+    fill(path, document("市場", "今年のメモリ市場は東京で成長しています。"), document("B", "京東は会社です"))
+    hit = search.search("東京").hits[0]
+    assert (hit.title, marked(hit)) == ("市場", ["東京"])
+    assert titles(search, "京東") == ["B"]
+    assert hit.passage == "今年のメモリ市場は東京で成長しています。"
+
+
+def test_the_last_word_may_be_unfinished_while_typing(path: Path, search: KnowledgeSearch) -> None:
+    fill(path, document("A", "semiconductor market"))
+    assert titles(search, "market semicond", typing=True) == ["A"]
+    assert titles(search, "semicond") == []
+    assert titles(search, "semicond ", typing=True) == []
+
+
+def test_the_passage_is_cut_around_the_matches(path: Path, search: KnowledgeSearch) -> None:
+    text = "alpha " * 100 + "the quokka\n\n smiles " + "omega " * 60
+    fill(path, document("A", text))
+    hit = search.search("quokka smile").hits[0]
+    assert marked(hit) == ["quokka", "smiles"]
+    assert "the quokka smiles" in hit.passage
+    assert len(hit.passage.split()) <= 40
+    assert text[hit.start :].startswith(hit.passage.split("quokka")[0])
+
+
+def test_facets_count_the_hits(path: Path, search: KnowledgeSearch) -> None:
+    fill(path, *[document(f"A{n}", f"quokka {n}", url=f"https://a.org/{n}") for n in range(3)])
+    fill(path, document("B", "quokka b", kind="report"), folder="session_2")
+    results = search.search("quokka", limit=1)
+    assert len(results.hits) == 1
+    assert [(facet.value, facet.count) for facet in results.kinds] == [("article", 3), ("report", 1)]
+    assert [(facet.value, facet.count) for facet in results.sites] == [("a.org", 3)]
+    assert [(facet.value, facet.count) for facet in results.sessions] == [("session_1", 3), ("session_2", 1)]
+
+
+def test_a_search_without_time_gives_a_partial_answer(path: Path) -> None:
+    fill(path, *others())
+    with closing(KnowledgeSearch(path, budget=0, clock=lambda: 0.0)) as search:
+        for text in ("weather", "kind:article"):
+            results = search.search(text)
+            assert results.partial
+            assert len(results.hits) == 20
+
+
+def test_the_time_counts_while_the_statement_runs(path: Path) -> None:
+    fill(path, *[document(f"Z{n}", f"zebra {n}") for n in range(2_000)])
+    ticks = iter(range(10_000_000))
+    with closing(KnowledgeSearch(path, budget=6, clock=lambda: float(next(ticks)))) as search:
+        results = search.search("zebra")
+    assert results.partial
+    assert results.hits
+
+
+def test_a_search_that_is_stopped_gives_nothing(path: Path, search: KnowledgeSearch) -> None:
+    fill(path, *others())
+    results = search.search("weather", stopped=lambda: True)
+    assert (results.hits, results.partial) == ((), True)
+    assert search.search("weather").hits
+
+
+def test_several_threads_may_search_at_once(path: Path, search: KnowledgeSearch) -> None:
+    fill(path, *others())
+    found: list[int] = []
+    threads = [
+        threading.Thread(target=lambda: found.extend(len(search.search("sport").hits) for _ in range(10)))
+        for _ in range(4)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == [20] * 40
+
+
+def test_what_is_stored_meanwhile_is_found_and_noticed(path: Path, search: KnowledgeSearch) -> None:
+    fill(path, *others(1))
+    assert not search.changed()
+    fill(path, document("New", "quokka"))
+    assert search.changed()
+    assert not search.changed()
+    assert titles(search, "quokka") == ["New"]
+
+
+def test_a_missing_file_has_nothing_and_is_found_when_it_is_there(
+    path: Path, search: KnowledgeSearch
+) -> None:
+    results = search.search("quokka")
+    assert results.hits == ()
+    assert results.notices
+    assert (search.document(1), search.text(1), search.sources("https://a.org"), search.changed()) == (
+        None,
+        "",
+        [],
+        False,
+    )
+    fill(path, document("A", "quokka"))
+    assert titles(search, "quokka") == ["A"]
+
+
+def test_a_file_that_was_replaced_is_opened_again(
+    path: Path, tmp_path: Path, search: KnowledgeSearch
+) -> None:
+    fill(path, document("A", "quokka"))
+    assert titles(search, "quokka") == ["A"]
+    search.changed()
+    other = tmp_path / "other.db"
+    fill(other, document("B", "quokka"))
+    os.replace(other, path)
+    assert search.changed()
+    assert titles(search, "quokka") == ["B"]
+
+
+def test_a_corrupt_file_is_an_error_that_says_what_to_do(path: Path, search: KnowledgeSearch) -> None:
+    path.write_bytes(b"SQLite is not in here. " * 1_000)
+    with pytest.raises(KnowledgeError, match="rebuild"):
+        search.search("quokka")
+
+
+def test_damage_behind_the_first_page_is_an_error_too(path: Path, search: KnowledgeSearch) -> None:
+    fill(path, *others(300))
+    with closing(sqlite3.connect(path)) as db:
+        db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    size = path.stat().st_size
+    with path.open("r+b") as file:
+        file.seek(3 * 8192)
+        file.write(b"\xa5" * (size - 3 * 8192))
+    with pytest.raises(KnowledgeError, match="rebuild"):
+        search.search("weather")
+
+
+def test_a_file_of_a_later_version_is_read_as_far_as_it_can_be(path: Path, search: KnowledgeSearch) -> None:
+    fill(path, document("A", "quokka"))
+    with closing(sqlite3.connect(path)) as db:
+        db.execute("PRAGMA user_version = 99")
+    results = search.search("quokka")
+    assert [hit.title for hit in results.hits] == ["A"]
+    assert "later version" in results.notices[0]
+    with closing(sqlite3.connect(path)) as db:
+        db.execute("ALTER TABLE session RENAME TO conversation")
+    with pytest.raises(KnowledgeError, match="later version"):
+        search.search("quokka")
+
+
+def test_a_document_and_its_text(path: Path, search: KnowledgeSearch) -> None:
+    text = "\n\n".join(f"Paragraph {n}: " + f"word{n} " * 60 for n in range(40)).rstrip()
+    fill(
+        path,
+        document("A", text, path="a"),
+        document("B", text, path="b"),
+        document("R", "see a", kind="report", cites=("https://a.org/x",), context="query"),
+    )
+    hit = search.search("word20").hits[0]
+    found = search.document(hit.id)
+    assert found is not None
+    assert (found.length, found.copies, len(found.same)) == (len(text), 1, 1)
+    assert search.text(hit.id, limit=len(text)).split() == text.split()
+    around = search.text(hit.id, around=text.index("word20"), limit=500)
+    assert len(around) <= 500
+    assert "word20" in around
+    assert search.text(hit.id).startswith("Paragraph 0:")
+    assert search.text(hit.id, around=10**9) == ""
+    report = search.document(search.search("kind:report").hits[0].id)
+    assert report is not None
+    assert (report.cites, report.context) == (("https://a.org/x",), "query")
+    assert search.document(999) is None
+
+
+def test_the_copies_of_a_page_and_the_reports_that_cite_it(path: Path, search: KnowledgeSearch) -> None:
+    address = "https://a.org/x"
+    fill(path, document("Old", "text one", url=address, age=9), document("New", "text two", url=address))
+    fill(path, document("Row", "snippet", kind="search_row", url=address), folder="session_2")
+    fill(path, document("Report", "see", kind="report", cites=(address,)), folder="session_2")
+    assert [page.title for page in search.sources("HTTPS://A.org:443/x")] == ["New", "Old"]
+    assert search.sources("https://a.org/y") == []
+    assert [hit.title for hit in search.cited_by(address)] == ["Report"]
+
+
+def test_a_citation_has_title_address_dates_and_session(path: Path, search: KnowledgeSearch) -> None:
+    fill(
+        path,
+        document("Yields\nrise", "quokka", url="https://a.org/x", author="Ann Lee", date="2026-11-01"),
+        title="Chips",
+    )
+    written = citation(search.search("quokka").hits[0])
+    found = time.strftime("%Y-%m-%d", time.localtime(NOW - DAY))
+    assert written == f"Ann Lee: Yields rise. https://a.org/x. 2026-11-01, found {found}. session Chips."
+
+
+HOSTILE = [
+    *(
+        '"',
+        "*",
+        "NEAR(",
+        "NEAR(a b, 3)",
+        "^",
+        "a:",
+        ":",
+        "(((",
+        "a OR",
+        "AND",
+        "NOT",
+        "-",
+        "--",
+        "title:x",
+        "{a}",
+    ),
+    *("a\0b", "🎉", "\u202eabc", "\ud800", "x" * 10_000, "word " * 2_000, "東" * 10_000, "the of and"),
+    *("' OR 1=1 --", "\x02\x03", '"" ""', "+", "a+b", '-"', "kind:", "site:%_", "session:'", 'tool:"'),
+    "since:9999999999d",
+]
+
+
+@pytest.fixture(scope="module")
+def hostile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KnowledgeSearch]:
+    path = tmp_path_factory.mktemp("hostile") / FILE
+    fill(path, *others())
+    fill(path, *[document(text[:50], text, path=f"h{n}", context=text) for n, text in enumerate(HOSTILE)])
+    with closing(KnowledgeSearch(path, budget=60)) as search:
+        yield search
+
+
+@pytest.mark.parametrize("typing", [False, True])
+@pytest.mark.parametrize("text", HOSTILE, ids=[f"{n}" for n in range(len(HOSTILE))])
+def test_no_text_is_an_error(hostile: KnowledgeSearch, text: str, typing: bool) -> None:
+    for query in (text, f"weather {text}", f"-{text} weather", f"{text} kind:article"):
+        for hit in hostile.search(query, typing=typing).hits:
+            assert all(0 <= start < end <= len(hit.passage) for start, end in hit.marks)
+
+
+@given(
+    st.text() | st.lists(st.sampled_from([*HOSTILE, "weather", "story"]), max_size=6).map(" ".join),
+    st.booleans(),
+)
+def test_no_other_text_is_an_error_either(hostile: KnowledgeSearch, text: str, typing: bool) -> None:
+    hostile.search(text, typing=typing)
