@@ -10,7 +10,7 @@ import logging
 import sqlite3
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
@@ -41,6 +41,8 @@ __all__ = ["KnowledgeStore"]
 
 BATCH_SECONDS = 0.15
 """After this time a transaction ends as soon as it can: other programs shall wait for at most 0.2 s."""
+_BULK_SECONDS = 1.0
+"""How long a transaction lasts in a file that nobody else uses: each adds a part to the index, to be merged later."""
 _GROUP = 200_000
 """Characters of the documents that are prepared and stored together."""
 _ROWS = 200
@@ -68,9 +70,11 @@ class KnowledgeStore:
         self._forgotten = ForgottenList(path)
         self._db = open_writer(self._file)
         self._identity = identity(self._file)
+        self._pace = _Pace()
         try:
             if file is not None:
                 set_bulk(self._db)
+                self._pace = _Pace(least=_BULK_SECONDS)
             self._forgotten.refresh()
         except BaseException:
             self.close()
@@ -84,6 +88,8 @@ class KnowledgeStore:
 
     def close(self) -> None:
         """Close the file."""
+        with suppress(sqlite3.Error):
+            self._end_transaction()
         close_writer(self._file, self._db, self._identity)
 
     def cursors(self) -> dict[str, Cursor]:
@@ -139,7 +145,7 @@ class KnowledgeStore:
             Whether it was stored; False if another program moved the cursor.
         """
         with self._reporting("written"):
-            batch = _Batch(self._db, self._forgotten, self._check_file, folder, before)
+            batch = _Batch(self._db, self._forgotten, self._check_file, self._pace, folder, before)
             groups = _groups(documents)
             group: list[_Prepared] | None = next(groups, [])
             is_first = True
@@ -161,6 +167,7 @@ class KnowledgeStore:
         """Remove everything of a session; a program that is killed meanwhile leaves it to be indexed again."""
         condition = "session IN (SELECT id FROM session WHERE folder = ?)"
         with self._reporting("written"):
+            self._end_transaction()
             self._check_file()
             with transaction(self._db):
                 self._db.execute("UPDATE session SET seq = 0, place = 0 WHERE folder = ?", (folder,))
@@ -205,6 +212,7 @@ class KnowledgeStore:
 
     def _remove_forgotten(self) -> bool:
         """Remove everything on the list; returns whether there were documents of it."""
+        self._end_transaction()
         if not len(self._forgotten):
             return False
         self._check_file()
@@ -251,6 +259,11 @@ class KnowledgeStore:
             ):
                 self._db.execute(statement, (_json(ids),))
 
+    def _end_transaction(self) -> None:
+        """End the transaction that was left open for further documents."""
+        if self._db.in_transaction:
+            self._db.execute("COMMIT")
+
     def _check_file(self) -> None:
         """Check that the open file is still the one of its name, within a transaction or before."""
         if identity(self._file) != self._identity:
@@ -268,6 +281,14 @@ class KnowledgeStore:
 
 class _Overtaken(Exception):
     """Another program moved the cursor of the session, or removed it."""
+
+
+@dataclass(slots=True)
+class _Pace:
+    """How long a transaction lasts at least, and when it began; time of the monotonic clock in seconds."""
+
+    least: float = 0.0
+    begun: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -315,21 +336,23 @@ class _Batch:
         db: sqlite3.Connection,
         forgotten: ForgottenList,
         check_file: Callable[[], None],
+        pace: _Pace,
         folder: str,
         before: Cursor,
     ) -> None:
         self._db = db
         self._forgotten = forgotten
         self._check_file = check_file
+        self._pace = pace
         self._folder = folder
         self._before = before
         self._session = 0
         self._is_forgotten = False
-        self._begun = 0.0
 
     def __enter__(self) -> None:
-        begin(self._db)
-        self._begun = time.monotonic()
+        if not self._db.in_transaction:
+            begin(self._db)
+            self._pace.begun = time.monotonic()
         try:
             self._check_file()
             # Whoever forgets something adds it to the list first, and removes it in a transaction.
@@ -341,6 +364,8 @@ class _Batch:
             raise
 
     def __exit__(self, kind: type[BaseException] | None, *_error: object) -> None:
+        if kind is None and time.monotonic() - self._pace.begun < self._pace.least:
+            return
         try:
             if kind is None:
                 self._db.execute("COMMIT")
@@ -393,7 +418,7 @@ class _Batch:
 
     def _breathe(self) -> None:
         """Let other programs write, if they have waited."""
-        if time.monotonic() - self._begun > BATCH_SECONDS:
+        if time.monotonic() - self._pace.begun > BATCH_SECONDS + self._pace.least:
             self.__exit__(None)
             time.sleep(PAUSE_SECONDS)
             self.__enter__()
