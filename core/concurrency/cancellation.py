@@ -27,6 +27,11 @@ class Stop:
         """Cancel the work."""
         self._set = True
 
+    @property
+    def is_set(self) -> bool:
+        """Whether the work is cancelled."""
+        return self._set
+
     def check(self) -> None:
         """Stop the work if the flag is set.
 

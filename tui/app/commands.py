@@ -81,13 +81,15 @@ def _open_screen(app: ScreenHost, module: str) -> None:
 
 def _argument(app: ScreenHost, spec: CommandSpec) -> Argument | None:
     """What may follow the name of a screen's command; the screen is imported for its choices."""
+
+    def choose(name: str) -> None:
+        import_module(spec.module).choose(app, name)
+
+    if spec.text:
+        return Argument(spec.text, None, choose)
     if not spec.argument:
         return None
-    return Argument(
-        spec.argument,
-        lambda: import_module(spec.module).choices(),
-        lambda name: import_module(spec.module).choose(app, name),
-    )
+    return Argument(spec.argument, lambda: import_module(spec.module).choices(), choose)
 
 
 def _pane_commands(app: UaTuiApp) -> Iterator[Command]:

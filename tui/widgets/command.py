@@ -42,6 +42,8 @@ class CommandSpec:
         key: the id of a key that is shown after the help.
         argument: what may follow the name, such as "permission mode"; its module then also has `choices()`, which
             returns the names with their meanings, and `choose(app, name)`.
+        text: what may follow the name if that can be any text, such as "words"; its module then also has
+            `choose(app, text)`.
         module: the module that declares it; filled in when it is found.
     """
 
@@ -52,6 +54,7 @@ class CommandSpec:
     aliases: tuple[str, ...] = ()
     key: str = ""
     argument: str = ""
+    text: str = ""
     module: str = ""
 
 
@@ -84,15 +87,18 @@ def _read_spec(source: str, module: str) -> CommandSpec:
 class Argument:
     """What may follow the name of a command: one of the `choices`, each of which has a meaning.
 
-    `kind` is what they are, in a noun phrase; `run` is called with the one that was written.
+    Without choices it may be any text. `kind` is what they are, in a noun phrase; `run` is called with the one that was
+    written.
     """
 
     kind: str
-    choices: Callable[[], Mapping[str, str]]
+    choices: Callable[[], Mapping[str, str]] | None
     run: Callable[[str], object]
 
     def find(self, written: str) -> str | None:
         """Return the choice that was written, in letters of any case; None if there is none."""
+        if self.choices is None:
+            return written.strip()
         wanted = written.strip().casefold()
         return next((name for name in self.choices() if name.casefold() == wanted), None)
 
@@ -211,7 +217,7 @@ def _name_problem(
 
 def _argument_problem(command: Command, more: str) -> str:
     """Describe why a text cannot follow the name of a command."""
-    if command.argument is None:
+    if command.argument is None or command.argument.choices is None:
         return f"/{command.name} takes no arguments"
     names = ", ".join(command.argument.choices())
     return f"{clean_line(more, _SHOWN_ARGUMENT)} is no {command.argument.kind} (use {names})"

@@ -183,13 +183,14 @@ class Completer:
             self._open(f"/{sought.command}", (), note)
             return
         command = next((each for each in self.commands if sought.command in each.names), None)
-        if command is None or command.argument is None:
+        choices = command.argument.choices if command is not None and command.argument is not None else None
+        if command is None or choices is None:
             self._hide()
             return
         typed = sought.text.casefold()
         offers = [
             Offer(name, meaning, name, command.with_argument(name))
-            for name, meaning in command.argument.choices().items()
+            for name, meaning in choices().items()
             if name.casefold().startswith(typed)
         ]
         if offers:

@@ -35,6 +35,7 @@ from tui.viewers.cursor_body import CursorBody, OpenArticle
 from tui.viewers.document import Body, Document
 from tui.viewers.export import text_of, why_not_edited
 from tui.viewers.open_outside import open_outside
+from tui.viewers.passage import Passage
 from tui.viewers.reader import FileUnviewable
 from tui.viewers.registry import load, load_page
 from tui.viewers.view.chrome import KeyLine, TitleLine
@@ -62,6 +63,7 @@ class ViewerScreen(DocumentScreen[None]):
         copies: where sanitised copies for the browser are written; the user's cache folder by default.
         read_only: whether the file belongs to a past session, so that it cannot be edited or deleted.
         line: the line of its text to show first, from 1; 0 for its beginning, in the form to read.
+        passage: the passage to show first, if it is there.
     """
 
     PLACE: ClassVar[KeyPlace] = KeyPlace("In a file", parts=(DocumentView,))
@@ -87,6 +89,7 @@ class ViewerScreen(DocumentScreen[None]):
         copies: Path | None = None,
         read_only: bool = False,
         line: int = 0,
+        passage: Passage | None = None,
     ) -> None:
         super().__init__()
         self.path = path
@@ -96,6 +99,8 @@ class ViewerScreen(DocumentScreen[None]):
         self.copies = copies
         self.read_only = read_only
         self._line = line
+        self._passage = passage
+        self._is_loaded = False
         self._loading_page = False
 
     def compose(self) -> ComposeResult:
@@ -152,6 +157,7 @@ class ViewerScreen(DocumentScreen[None]):
         except FileUnviewable as error:
             self._show_error(str(error))
             return
+        self._is_loaded = True
         if beginning is None:
             self._show(document, place)
         else:
@@ -278,6 +284,17 @@ class ViewerScreen(DocumentScreen[None]):
             self._outline.show(self.view.landmarks)
             self._show_current_heading()
             self._offer_keys()
+            if self._passage is not None:
+                start_job(self, partial(self._go_to_passage, self._passage), "passage")
+
+    async def _go_to_passage(self, passage: Passage) -> None:
+        """Go to the passage; one that is not in the beginning of a long file may come with the rest of it."""
+        if await self.view.show_passage(passage):
+            self._passage = None
+            self.update_chrome()
+        elif self._is_loaded:
+            self._passage = None
+            self.notify("The passage was not found in this file.", markup=False)
 
     def _show_current_heading(self) -> None:
         if not self._outline.has_focus:

@@ -46,6 +46,7 @@ from tui.viewers.document import (
     landmarks_in,
     lay_out,
 )
+from tui.viewers.passage import Passage, find_passage
 from tui.viewers.view.links import FoundLink, first_from, links_in
 from tui.viewers.view.pictures import DocumentPictures
 from tui.viewers.view.search import PlaceMatches, RowMatches, highlight
@@ -374,6 +375,33 @@ class DocumentView(ScrollView, can_focus=True):
             self._show_match()
         self._redraw()
         return len(self._matches)
+
+    async def show_passage(self, passage: Passage) -> bool:
+        """Go to a passage, and highlight its word wherever it is; False if it is not in what is laid out."""
+        body, rows = self._cursor_body, self._rows
+        if body is not None:
+            if passage.word:
+                await self.search(passage.word)
+            if 0 < passage.row <= body.entries and body is self._cursor_body:
+                body.reveal(passage.row - 1)
+                self._update_cursor()
+            return True
+        row = await in_thread(lambda stop: find_passage(rows, passage, stop))
+        if row is None or rows is not self._rows:
+            return False
+        self.mark_row(row)
+        self.go_to_row(row, below=self.scrollable_content_region.height // 3)
+        if passage.word:
+            await self._find_from(passage.word, row)
+        return True
+
+    async def _find_from(self, needle: str, row: int) -> None:
+        """Highlight every occurrence of `needle`; the current one is the first from a row on."""
+        self._needle = needle
+        await self._find()
+        if isinstance(self._matches, RowMatches):
+            self._matches.select_from(row)
+        self._redraw()
 
     def step_match(self, step: int) -> None:
         """Go to the next match, or to the previous one; the ends are connected."""

@@ -1,0 +1,70 @@
+"""Finds one tool call in the journal of a session."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from core.concurrency.cancellation import NEVER, Stop
+from core.errors import JournalError
+from core.events.codec import decode_event
+from core.events.types import ArtifactSaved, PermissionAnswered, ToolCallFinished, ToolCallStarted
+from core.storage.regular_file import open_regular
+from core.storage.workspace import JOURNAL
+
+__all__ = ["PastToolCall", "read_call"]
+
+
+@dataclass(slots=True)
+class PastToolCall:
+    """A call as a journal has it, with the files it produced, and how the person changed its arguments."""
+
+    started: ToolCallStarted
+    finished: ToolCallFinished | None = None
+    artifacts: tuple[ArtifactSaved, ...] = ()
+    changes: tuple[str, ...] = ()
+
+
+def read_call(session: Path, tool_use_id: str, stop: Stop = NEVER) -> PastToolCall | None:
+    """Find a call in the journal of the session in a folder; None if it is not there. Runs in a thread.
+
+    Raises:
+        JournalError: the journal cannot be read.
+        Stopped: the flag was set.
+    """
+    journal, wanted = session / JOURNAL, tool_use_id.encode()
+    call: PastToolCall | None = None
+    try:
+        with open(open_regular(journal), "rb") as file:
+            for number, line in enumerate(file):
+                if not number & 1023:
+                    stop.check()
+                # Decoding every line would take most of the time.
+                if wanted in line:
+                    call = _with_line(call, line, tool_use_id)
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise JournalError(f"The journal of the session {session.name} cannot be read: {reason}.") from error
+    return call
+
+
+def _with_line(call: PastToolCall | None, line: bytes, tool_use_id: str) -> PastToolCall | None:
+    try:
+        event = decode_event(line)
+    except ValueError:
+        return call
+    match event:
+        case ToolCallStarted() if event.tool_use_id == tool_use_id:
+            return PastToolCall(event)
+        case _ if call is None:
+            return None
+        case ToolCallFinished() if event.tool_use_id == tool_use_id:
+            call.finished = event
+        case ArtifactSaved() if event.tool_use_id == tool_use_id:
+            call.artifacts += (event,)
+        case PermissionAnswered() if event.tool_use_id == tool_use_id:
+            call.started = call.started.changed_by(event)
+            call.changes = tuple(event.changes)
+        case _:
+            pass
+    return call
