@@ -279,5 +279,8 @@ class ScreenHost(Protocol):
     def open_sessions(self) -> None:
         """Show the sessions."""
 
+    def open_find(self, words: str = "") -> None:
+        """Show what was found for these words."""
+
     def push_screen(self, screen: Any) -> object:
         """Show a screen."""

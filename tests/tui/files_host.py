@@ -31,6 +31,7 @@ class Host(App[None]):
     CSS_PATH = [  # noqa: RUF012
         STYLES / "lines.tcss",
         STYLES / "workspace.tcss",
+        STYLES / "knowledge.tcss",
         STYLES / "viewer.tcss",
         STYLES / "tool_call.tcss",
         STYLES / "dialogs.tcss",

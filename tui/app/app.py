@@ -102,6 +102,7 @@ class UaTuiApp(BaseApp):
         key_binding("copy", "ctrl+c", "copy_or_quit", "copy the selection; twice: quit", priority=True),
         key_binding("commands", "ctrl+p", "command_palette", "every command by name", priority=True),
         key_binding("restart", "ctrl+r", "restart", "restart the agent after it failed"),
+        key_binding("find.all", "f8,alt+g", "find", "find what any session found", priority=True),
         key_binding("report.open", "ctrl+o", "open_report", "open the newest report, chart or other result"),
         key_binding("session.mode", "alt+m", "permission_mode", "change the permission mode"),
         key_binding("stop", "escape", "escape", "prompt: stop the agent; pane: to the prompt"),
@@ -442,6 +443,14 @@ class UaTuiApp(BaseApp):
         """Show all sessions."""
         self.navigation.open_sessions()
 
+    def open_find(self, words: str = "") -> None:
+        """Show what any session found for these words."""
+        self.navigation.open_find(words)
+
+    def action_find(self) -> None:
+        """Find what any session found."""
+        self.open_find()
+
     def on_status_line_opened(self, event: StatusLine.Opened) -> None:
         """Run the command of the clicked cell; show the whole status if it has none."""
         command = next((each for each in self.commands() if each.name == event.command), None)
@@ -454,9 +463,13 @@ class UaTuiApp(BaseApp):
 
     def action_write(self) -> None:
         """Close what is above the panes, and focus the prompt."""
+        self.show_panes()
+        self.frame.show("prompt")
+
+    def show_panes(self) -> None:
+        """Close what is above the panes."""
         for screen in reversed(self.screen_stack[1:]):
             screen.dismiss(None)
-        self.frame.show("prompt")
 
     def action_stop(self) -> None:
         """Stop the agent, or say that it does not run."""

@@ -75,6 +75,9 @@ class AppPort(Protocol):
     def is_headless(self) -> bool:
         """Whether there is no terminal."""
 
+    def show_panes(self) -> None:
+        """Close what is above the panes."""
+
     def notify(
         self,
         message: str,

@@ -24,6 +24,7 @@ class SessionsApp(BaseApp):
         index: lists them.
         theme: the name of the colour theme in the settings; None for the default.
         keys: the active keys.
+        database: the knowledge base; None if there is none.
         zone: the time zone of what is shown; by default that of this machine.
     """
 
@@ -36,10 +37,12 @@ class SessionsApp(BaseApp):
         theme: str | None = None,
         *,
         keys: Keys | None = None,
+        database: Path | None = None,
         zone: tzinfo | None = None,
     ) -> None:
         super().__init__(None, theme, keys)
         self._index = index
+        self._database = database
         self._zone = zone
 
     def on_mount(self) -> None:
@@ -47,7 +50,12 @@ class SessionsApp(BaseApp):
         from tui.screens.session.sessions import SessionsScreen
 
         self.read_other_styles()
-        screen = SessionsScreen(self._index, lambda folder: open_read_only(self, folder), zone=self._zone)
+        screen = SessionsScreen(
+            self._index,
+            lambda folder: open_read_only(self, folder),
+            database=self._database,
+            zone=self._zone,
+        )
         self.push_screen(screen, self._on_closed)
 
     def _on_closed(self, folder: Path | None) -> None:

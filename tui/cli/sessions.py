@@ -42,11 +42,14 @@ def run(args: argparse.Namespace) -> tuple[Settings, Path | None]:
         else:
             _print(found, as_json=args.json)
         return settings, None
+    from core.knowledge.database import database_path
     from tui.app.results import resumed_folder
     from tui.app.sessions_app import SessionsApp
     from tui.keys.keymap import choose_keys
 
-    app = SessionsApp(index, settings.theme, keys=choose_keys(settings.keys))
+    app = SessionsApp(
+        index, settings.theme, keys=choose_keys(settings.keys), database=database_path(settings)
+    )
     return settings, resumed_folder(app.run())
 
 

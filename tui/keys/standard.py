@@ -82,6 +82,7 @@ STANDARD: Mapping[str, str] = {
     "copy": "ctrl+c",
     "commands": "ctrl+p",
     "restart": "ctrl+r",
+    "find.all": "f8,alt+g",
     "report.open": "ctrl+o",
     "session.mode": "alt+m",
     "stop": "escape",
@@ -105,6 +106,19 @@ STANDARD: Mapping[str, str] = {
     "file.reload": "r",
     "table.filter": "f",
     "file.headings": "t",
+    "hit.call": "p,alt+p",
+    "hit.session": "s,alt+s",
+    "hit.cite": "y,alt+y",
+    "hit.kind": "f,alt+k",
+    "hit.kind_only": "K",
+    "hit.site_only": "w,alt+w",
+    "hit.session_only": "e,alt+e",
+    "hit.next_part": "tab",
+    "hit.previous_part": "shift+tab",
+    "call.text": "m",
+    "call.copy_result": "y",
+    "call.copy_arguments": "a",
+    "call.page": "P",
     "auth.done": "d,enter",
     "auth.cancel": "escape",
     "folder.trust": "t",
@@ -165,34 +179,30 @@ STANDARD: Mapping[str, str] = {
     "sessions.delete": "d,delete",
     "sessions.sort": "s",
     "status.close": "escape,q",
-    "call.text": "m",
-    "call.copy_result": "y",
-    "call.copy_arguments": "a",
-    "call.page": "P",
 }
 
 TOGETHER = (
-    "app.suspend commands copy file.compare find.next find.previous find.search help.all help.here "
-    "message.copy message.follow move.down move.first move.last move.open move.page_down move.page_up "
-    "move.up next_pane pane.higher pane.link pane.lower pane.maximise pane.narrower pane.standard "
-    "pane.wider previous_pane quit report.open restart screen.prompt session.mode show.conversation "
-    "show.observers show.trace show.workspace stop subagent.stop",
-    "app.suspend commands copy help.all help.here next_pane pane.higher pane.link pane.lower pane.maximise "
-    "pane.narrower pane.standard pane.wider previous_pane prompt.edit prompt.new_line prompt.queue "
-    "prompt.send prompt.steer prompt.undo quit report.open restart screen.prompt session.mode "
+    "app.suspend commands copy file.compare find.all find.next find.previous find.search help.all "
+    "help.here message.copy message.follow move.down move.first move.last move.open move.page_down "
+    "move.page_up move.up next_pane pane.higher pane.link pane.lower pane.maximise pane.narrower "
+    "pane.standard pane.wider previous_pane quit report.open restart screen.prompt session.mode "
+    "show.conversation show.observers show.trace show.workspace stop subagent.stop",
+    "app.suspend commands copy find.all help.all help.here next_pane pane.higher pane.link pane.lower "
+    "pane.maximise pane.narrower pane.standard pane.wider previous_pane prompt.edit prompt.new_line "
+    "prompt.queue prompt.send prompt.steer prompt.undo quit report.open restart screen.prompt session.mode "
     "show.conversation show.observers show.trace show.workspace stop",
-    "app.suspend commands copy find.next find.previous find.search help.all help.here move.down move.first "
-    "move.fold move.last move.open move.page_down move.page_up move.unfold move.up next_pane pane.higher "
-    "pane.link pane.lower pane.maximise pane.narrower pane.standard pane.wider previous_pane quit "
-    "report.open restart screen.prompt session.mode show.conversation show.observers show.trace "
+    "app.suspend commands copy find.all find.next find.previous find.search help.all help.here move.down "
+    "move.first move.fold move.last move.open move.page_down move.page_up move.unfold move.up next_pane "
+    "pane.higher pane.link pane.lower pane.maximise pane.narrower pane.standard pane.wider previous_pane "
+    "quit report.open restart screen.prompt session.mode show.conversation show.observers show.trace "
     "show.workspace stop subagent.stop trace.filter trace.next_failure trace.previous_failure trace.totals "
     "trace.waterfall",
-    "app.suspend call.origin commands copy help.all help.here move.down move.first move.last move.open "
-    "move.page_down move.page_up move.up next_pane observers.numbers pane.higher pane.link pane.lower "
-    "pane.maximise pane.narrower pane.standard pane.wider previous_pane quit report.open restart "
-    "screen.prompt session.mode show.conversation show.observers show.trace show.workspace stop",
+    "app.suspend call.origin commands copy find.all help.all help.here move.down move.first move.last "
+    "move.open move.page_down move.page_up move.up next_pane observers.numbers pane.higher pane.link "
+    "pane.lower pane.maximise pane.narrower pane.standard pane.wider previous_pane quit report.open "
+    "restart screen.prompt session.mode show.conversation show.observers show.trace show.workspace stop",
     "app.suspend call.origin commands copy file.compare file.copy_path file.copy_text file.delete "
-    "file.edit file.open_outside find.next find.previous find.search help.all help.here move.down "
+    "file.edit file.open_outside find.all find.next find.previous find.search help.all help.here move.down "
     "move.first move.fold move.last move.open move.page_down move.page_up move.unfold move.up next_pane "
     "pane.higher pane.link pane.lower pane.maximise pane.narrower pane.standard pane.wider previous_pane "
     "quit report.open restart screen.prompt session.mode show.conversation show.observers show.trace "
@@ -200,8 +210,8 @@ TOGETHER = (
     "workspace.previous_place workspace.sort",
     "app.suspend commands copy file.compare file.copy_path file.copy_place file.copy_text file.copy_value "
     "file.delete file.edit file.fold_all file.links file.open_outside file.page_down file.page_up file.raw "
-    "file.toggle file.unfold_all help.all help.here move.down move.first move.fold move.last move.open "
-    "move.page_down move.page_up move.unfold move.up next_pane pane.higher pane.link pane.lower "
+    "file.toggle file.unfold_all find.all help.all help.here move.down move.first move.fold move.last "
+    "move.open move.page_down move.page_up move.unfold move.up next_pane pane.higher pane.link pane.lower "
     "pane.maximise pane.narrower pane.standard pane.wider picture.width previous_pane quit report.open "
     "restart results.answer results.article screen.prompt session.mode show.conversation show.observers "
     "show.trace show.workspace stop table.sort table.turn",
@@ -224,6 +234,14 @@ TOGETHER = (
     "move.down move.first move.fold move.last move.open move.page_down move.page_up move.unfold move.up "
     "picture.width results.answer results.article screen.close screen.leave screen.prompt table.filter "
     "table.sort table.turn",
+    "find.search help.all help.here hit.call hit.cite hit.kind hit.kind_only hit.next_part "
+    "hit.previous_part hit.session hit.session_only hit.site_only link.open move.down move.first move.last "
+    "move.open move.page_down move.page_up move.up screen.close screen.leave screen.prompt",
+    "call.copy_arguments call.copy_result call.page call.text file.copy_place file.copy_value "
+    "file.fold_all file.links file.toggle file.unfold_all find.next find.previous find.search help.all "
+    "help.here move.down move.first move.fold move.last move.open move.page_down move.page_up move.unfold "
+    "move.up picture.width results.answer screen.close screen.leave screen.prompt table.filter table.sort "
+    "table.turn",
     "auth.cancel auth.done help.all help.here link.copy link.open",
     "folder.leave help.all help.here",
     "help.all help.here permission.allow_changed permission.back permission.change permission.deny "
@@ -251,10 +269,5 @@ TOGETHER = (
     "move.up screen.close screen.leave screen.prompt sessions.delete sessions.rename sessions.resume "
     "sessions.sort",
     "help.all help.here status.close",
-    "call.copy_arguments call.copy_result call.page call.text file.copy_place file.copy_value "
-    "file.fold_all file.links file.toggle file.unfold_all find.next find.previous find.search help.all "
-    "help.here move.down move.first move.fold move.last move.open move.page_down move.page_up move.unfold "
-    "move.up picture.width results.answer screen.close screen.leave screen.prompt table.filter table.sort "
-    "table.turn",
 )
 """The actions that are active at the same time, for each place that may have the focus."""

@@ -47,7 +47,7 @@ def focused(app: UaTuiApp) -> str | None:
 async def test_a_key_of_the_whole_screen_works_in_the_prompt_too_and_its_old_one_no_more(
     tmp_path: Path,
 ) -> None:
-    app = app_with(tmp_path, ("pane.maximise", "f9, ctrl+t"), ("show.trace", "f11"), ("next_pane", "f8"))
+    app = app_with(tmp_path, ("pane.maximise", "f9, ctrl+t"), ("show.trace", "f11"), ("next_pane", "f12"))
     async with app.run_test(size=WIDE) as pilot:
         await settled(app, pilot)
         await press(pilot, "f9")
@@ -61,7 +61,7 @@ async def test_a_key_of_the_whole_screen_works_in_the_prompt_too_and_its_old_one
         await press(pilot, "z", "2")
         assert not app.frame.maximised
         assert app.frame.prompt.text == "z2"
-        await press(pilot, "f11", "f8")
+        await press(pilot, "f11", "f12")
         assert focused(app) == "observers"
         await press(pilot, "shift+tab")
         assert focused(app) == "trace"
@@ -227,7 +227,7 @@ def test_a_folder_changes_no_answer_to_a_question() -> None:
 
 def test_the_tables_of_both_files_are_read_and_the_folder_counts_more(tmp_path: Path) -> None:
     (tmp_path / "config.toml").write_text(
-        '[keys]\npane.maximise = "f9"\n"stop" = "f8"\nprompt.new_line = ["enter", "ctrl+j"]\nprompt.send = "ctrl+d"\n'
+        '[keys]\npane.maximise = "f9"\n"stop" = "f12"\nprompt.new_line = ["enter", "ctrl+j"]\nprompt.send = "ctrl+d"\n'
     )
     folder = tmp_path / "folder"
     folder.mkdir()
@@ -236,7 +236,7 @@ def test_the_tables_of_both_files_are_read_and_the_folder_counts_more(tmp_path: 
     assert settings.theme == "ua-light"
     keys = choose_keys(settings.keys)
     assert keys.of("pane.maximise") == ("f10",)
-    assert keys.of("stop") == ("f8",)
+    assert keys.of("stop") == ("f12",)
     assert keys.of("prompt.new_line") == ("enter", "ctrl+j")
     (problem,) = keys.problems[:1]
     assert problem.startswith(f"bad.key in [keys] of {folder / 'ua-tui.toml'}: there is no such action")

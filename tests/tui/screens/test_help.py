@@ -22,7 +22,7 @@ from tui.screens.session.sessions import SessionsScreen
 from tui.screens.tool_call.screen import ToolCallScreen
 from tui.widgets.command import typed_command
 
-WIDE = (200, 50)
+WIDE = (200, 56)
 MOVING = "Moving in a pane or a file"
 
 

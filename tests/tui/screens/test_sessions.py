@@ -26,6 +26,7 @@ from core.events.types import (
 )
 from core.history.headline import TITLE, Summary
 from core.history.index import SessionIndex
+from core.knowledge.records import Document
 from core.storage.workspace import WORKSPACES
 from core.version import VERSION
 from tests.many_sessions import COUNT, WORD, lay_sessions
@@ -33,6 +34,7 @@ from tests.tui.fakes import make_app, make_session
 from tests.tui.files_host import screen_text, until
 from tests.tui.pictured import every_look, every_size
 from tests.tui.played import fixed_bus
+from tests.tui.screens.found_sessions import fill
 from tui.app.app import UaTuiApp
 from tui.app.results import resume_result, resumed_folder
 from tui.app.sessions_app import SessionsApp
@@ -332,6 +334,24 @@ async def test_ten_thousand_sessions_are_moved_through(
         )
         assert chosen(screen) == before
         await until(lambda: f"Question {before}" in screen_text(app))
+
+
+async def test_the_search_shows_the_passage_that_the_knowledge_base_has(tmp_path: Path) -> None:
+    lay_all(tmp_path)
+    note = Document(
+        kind="note", path="n.md", title="Notes", text="The oxbow bends.", made_at=1.0, trust="own"
+    )
+    database = fill(tmp_path, note, name=name(3))
+    app = SessionsApp(SessionIndex(tmp_path, tmp_path / "cache"), database=database, zone=UTC)
+    async with app.run_test(size=(120, 30)) as pilot:
+        await until(lambda: isinstance(app.screen, SessionsScreen) and "reading" not in screen_text(app))
+        screen = app.screen
+        assert isinstance(screen, SessionsScreen)
+        await pilot.press("slash", *"oxbow")
+        await until(lambda: listed(screen) == [3] and "note: The oxbow bends." in screen_text(app))
+        # What is not in the knowledge base is found in the journals.
+        screen.query_one(Input).value = "paris"
+        await until(lambda: listed(screen) == [1] and "oxbow" not in screen_text(app))
 
 
 async def test_a_thousand_sessions_are_listed_and_searched_as_one_types(tmp_path: Path) -> None:

@@ -20,12 +20,15 @@ from core.errors import JournalError, UniversalAgentError
 from core.events.units import quantity
 from core.history.headline import Summary
 from core.history.index import SessionIndex
+from core.knowledge.records import Hit
 from core.text import clean_line, natural_key
 from tui.keys.keymap import keys_of
 from tui.keys.places import TO_PROMPT, KeyPlace, key_binding
 from tui.ports import ScreenHost
 from tui.render.format import tail_cut
 from tui.screens.files.confirm_delete import DeleteScreen
+from tui.screens.knowledge.hit_list import passage_line
+from tui.screens.knowledge.reader import KnowledgeReader
 from tui.screens.session.session_list import MARKS, SessionList
 from tui.viewers.view.chrome import KeyLine, TitleLine
 from tui.widgets.command import CommandSpec
@@ -42,6 +45,8 @@ SLICE_SECONDS = 0.05
 REDRAW_SECONDS = 0.1
 REFRESH_SECONDS = 2.0
 """How often the list is refreshed."""
+MOST_HITS = 100
+"""Hits of the knowledge base that a search looks at."""
 TYPING_SECONDS = 0.2
 """The pause in typing after which journals are searched."""
 _QUERY_CELLS = 24
@@ -62,6 +67,7 @@ class SessionsScreen(Modal[Path | None]):
         index: the index of the sessions.
         read: opens a session for reading; called with its folder.
         current: the folder of the running session, which can be neither resumed nor deleted here.
+        database: the knowledge base, in which the search finds passages; None if there is none.
         zone: the time zone of the times shown; by default that of this machine.
     """
 
@@ -83,6 +89,7 @@ class SessionsScreen(Modal[Path | None]):
         read: Callable[[Path], None],
         *,
         current: Path | None = None,
+        database: Path | None = None,
         zone: tzinfo | None = None,
     ) -> None:
         super().__init__()
@@ -96,6 +103,8 @@ class SessionsScreen(Modal[Path | None]):
         self._query = ""
         self._folded: dict[str, tuple[Summary, str]] = {}
         self._problem = ""
+        self._reader = KnowledgeReader(database)
+        self._passages: dict[str, Hit] = {}
         self._changes = 0
         self._list = SessionList(zone=zone, id="sessions-list")
 
@@ -121,6 +130,10 @@ class SessionsScreen(Modal[Path | None]):
         self._list.focus()
         self._show_title()
         start_job(self, self._follow, "sessions")
+
+    async def on_unmount(self) -> None:
+        """Close the knowledge base."""
+        await asyncio.to_thread(self._reader.close)
 
     # -- the list ----------------------------------------------------------------------------------
 
@@ -210,8 +223,10 @@ class SessionsScreen(Modal[Path | None]):
         facts.append(chosen.name)
         if chosen.artifacts is not None:
             facts.append(quantity(chosen.artifacts, "file"))
-        query = chosen.query if chosen.title else ""
-        detail.update(Content("\n").join([Content(" · ".join(facts)), Content(query)]))
+        below = Content(chosen.query if chosen.title else "")
+        if self._found is not None and (hit := self._passages.get(chosen.name)) is not None:
+            below = passage_line(hit)
+        detail.update(Content("\n").join([Content(" · ".join(facts)), below]))
 
     def action_sort(self) -> None:
         """Change the sort order."""
@@ -347,6 +362,7 @@ class SessionsScreen(Modal[Path | None]):
         self._query = query
         self._activity = "searching" if query else ""
         self._found = set() if query else None
+        self._passages = {}
         if query:
             folded = query.casefold().split()
             # What is in memory is searched at once; journals are searched after that.
@@ -369,6 +385,7 @@ class SessionsScreen(Modal[Path | None]):
             return
         # Do not read journals for half a word while the person types.
         await asyncio.sleep(TYPING_SECONDS)
+        await self._search_knowledge(query)
         among = [row for row in self._all.values() if self._found is not None and row.name not in self._found]
         results, done, drawn = self._index.search(query, among), 0, time.monotonic()
         while (batch := await asyncio.to_thread(_some, results)) and query == self._query:
@@ -383,6 +400,17 @@ class SessionsScreen(Modal[Path | None]):
         if query == self._query:
             self._activity = ""
             self._show()
+
+    async def _search_knowledge(self, query: str) -> None:
+        """Add the sessions with hits in the knowledge base; those that are not in it are found in their journals."""
+        answer = await self._reader.search(query, limit=MOST_HITS)
+        if query != self._query or self._found is None or answer.results.relaxed:
+            return
+        for hit in answer.results.hits:
+            if hit.session in self._all:
+                self._passages.setdefault(hit.session, hit)
+        self._found |= self._passages.keys()
+        self._show()
 
     def action_leave(self) -> None:
         """Close the line, then the search, then the screen."""

@@ -1,0 +1,300 @@
+"""Tests of the screen that finds what sessions found."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from datetime import UTC
+from pathlib import Path
+from typing import Any
+
+import pytest
+from textual.app import App
+from textual.pilot import Pilot
+from textual.widgets import Input
+
+from core.errors import JournalError
+from core.knowledge.records import Document
+from core.storage.workspace import WORKSPACES
+from tests.tui.app_host import settled
+from tests.tui.fakes import make_app, make_session
+from tests.tui.files_host import Host, hosted, screen_text, until
+from tests.tui.pictured import Stage, every_look
+from tests.tui.screens.found_sessions import DOCUMENTS, MADE_AT, NAME, REPORT, fill, lay_session
+from tui.app.commands import commands_of
+from tui.screens.files.viewer import ViewerScreen
+from tui.screens.knowledge.find import FindScreen
+from tui.screens.knowledge.hit_list import HitList
+from tui.screens.knowledge.opening import SessionAccess
+from tui.screens.tool_call.screen import ToolCallScreen
+from tui.widgets.command import typed_command
+
+Snap = Callable[..., bool]
+
+
+def closed(_folder: Path) -> None:
+    raise JournalError("This session cannot be opened here.")
+
+
+@asynccontextmanager
+async def finding(
+    database: Path | None,
+    words: str = "",
+    *,
+    size: tuple[int, int] = (120, 40),
+    read: Callable[[Path], None] = closed,
+) -> AsyncIterator[tuple[Host, FindScreen, Pilot[None]]]:
+    screen = FindScreen(database, SessionAccess(read, lambda: None), words, zone=UTC)
+    async with hosted(screen=screen, size=size) as (app, pilot):
+        await until(lambda: not screen._waits)
+        yield app, screen, pilot
+
+
+def kinds(screen: FindScreen) -> list[str]:
+    return [found.hit.kind for hits in screen.query(HitList) for found in hits.entries]
+
+
+def chosen_kind(screen: FindScreen) -> str | None:
+    hit = screen.query_one(HitList).chosen
+    return hit.kind if hit is not None else None
+
+
+async def opened_viewer(app: App[Any]) -> ViewerScreen:
+    await until(lambda: isinstance(app.screen, ViewerScreen) and app.screen.document is not None)
+    assert isinstance(app.screen, ViewerScreen)
+    return app.screen
+
+
+async def choose(screen: FindScreen, pilot: Pilot[None], kind: str) -> None:
+    """Move the cursor to the first hit of a kind."""
+    for _ in range(kinds(screen).index(kind)):
+        await pilot.press("down")
+    assert chosen_kind(screen) == kind
+
+
+async def test_hits_appear_while_one_types_with_their_passage_and_what_they_are(tmp_path: Path) -> None:
+    async with finding(fill(tmp_path)) as (app, screen, pilot):
+        await pilot.press(*"velomax")
+        await until(lambda: len(kinds(screen)) == 4)
+        assert set(kinds(screen)) == {"report", "article", "search_row", "query"}
+        text = screen_text(app)
+        assert "Velomax recalled" in text
+        assert "ten thousand brakes" in text
+        assert "4 hits" in text
+        assert "bicycles.example" in text
+        assert "2026-11-18" in text
+        # Of few documents with all words, those with some of them follow.
+        await pilot.press(*" recalled")
+        await until(lambda: kinds(screen)[:1] == ["search_row"] and "not all words" in screen_text(app))
+
+
+async def test_titles_and_passages_are_text_and_no_markup(tmp_path: Path) -> None:
+    async with finding(fill(tmp_path), "kilometres", size=(140, 40)) as (app, screen, _pilot):
+        assert kinds(screen) == ["article"]
+        assert "A [bold]test[/nope] of the Velomax" in screen_text(app)
+        assert "[red]90[/nope]" in screen_text(app)
+
+
+async def test_what_is_stored_meanwhile_appears_and_the_cursor_stays(tmp_path: Path) -> None:
+    async with finding(fill(tmp_path), "velomax") as (_app, screen, pilot):
+        await choose(screen, pilot, "query")
+        fill(
+            tmp_path,
+            Document(
+                kind="note",
+                path="n.md",
+                title="Velomax, velomax",
+                text="Velomax!",
+                made_at=MADE_AT,
+                trust="own",
+            ),
+        )
+        await until(lambda: "note" in kinds(screen))
+        assert chosen_kind(screen) == "query"
+
+
+async def test_enter_opens_the_file_at_the_passage(tmp_path: Path) -> None:
+    lay_session(tmp_path)
+    async with finding(fill(tmp_path), "strongest motor", size=(100, 30)) as (app, screen, pilot):
+        await pilot.press("enter")
+        await until(lambda: isinstance(app.screen, ViewerScreen) and "strongest motor" in screen_text(app))
+        await pilot.press("q")
+        assert app.screen is screen
+
+
+async def test_enter_puts_the_cursor_on_the_row_of_search_results(tmp_path: Path) -> None:
+    lay_session(tmp_path)
+    async with finding(fill(tmp_path), "recalled") as (app, _screen, pilot):
+        await pilot.press("enter")
+        viewer = await opened_viewer(app)
+        await until(lambda: viewer.view.cursor_body is not None and viewer.view.cursor_body.cursor == 1)
+
+
+async def test_enter_waits_for_the_hits_of_the_words_that_were_typed(tmp_path: Path) -> None:
+    lay_session(tmp_path)
+    async with finding(fill(tmp_path), "recalled") as (app, screen, pilot):
+        screen.query_one(Input).value = "strongest motor"
+        await pilot.press("enter")
+        assert (await opened_viewer(app)).path.name == "report.md"
+
+
+@pytest.mark.parametrize("keys", [["alt+p"], ["tab", "p"]])
+async def test_the_call_of_a_hit_is_read_from_the_journal_of_its_session(
+    tmp_path: Path, keys: list[str]
+) -> None:
+    lay_session(tmp_path)
+    async with finding(fill(tmp_path), "recalled") as (app, _screen, pilot):
+        await pilot.press(*keys)
+        await until(lambda: isinstance(app.screen, ToolCallScreen))
+        assert isinstance(app.screen, ToolCallScreen)
+        assert app.screen.started.tool_use_id == "t1"
+        assert [each.path for each in app.screen.artifacts] == ["search_results/news.json"]
+
+
+async def test_the_session_of_a_hit_is_opened_also_for_one_without_a_file(tmp_path: Path) -> None:
+    folder, opened = lay_session(tmp_path), list[Path]()
+    async with finding(fill(tmp_path), "velomax", read=opened.append) as (_app, screen, pilot):
+        await pilot.press("alt+s")
+        await until(lambda: opened == [folder])
+        await choose(screen, pilot, "query")
+        await pilot.press("enter")
+        await until(lambda: opened == [folder, folder])
+
+
+async def test_a_citation_is_copied(tmp_path: Path) -> None:
+    async with finding(fill(tmp_path), "kilometres") as (app, _screen, pilot):
+        await pilot.press("alt+y")
+        assert len(app.copied) == 1
+        assert "https://bicycles.example/velomax" in app.copied[0]
+
+
+async def test_a_deleted_file_and_a_deleted_session_are_reported(tmp_path: Path) -> None:
+    folder = lay_session(tmp_path)
+    (folder / REPORT).unlink()
+    async with finding(fill(tmp_path), "strongest motor") as (app, screen, pilot):
+        await pilot.press("enter")
+        await until(lambda: "no longer exists" in "".join(app.shown_text))
+        shutil.rmtree(folder)
+        for key in ("enter", "alt+p", "alt+s"):
+            app.shown_text.clear()
+            await pilot.press(key)
+            await until(lambda: f"The session {NAME} no longer exists" in "".join(app.shown_text))
+        assert app.screen is screen
+
+
+async def test_a_call_and_a_link_that_do_not_exist_are_reported(tmp_path: Path) -> None:
+    lay_session(tmp_path)
+    async with finding(fill(tmp_path), "velomax") as (app, screen, pilot):
+        await choose(screen, pilot, "query")
+        await pilot.press("tab", "p")
+        await until(lambda: "No tool call made this" in "".join(app.shown_text))
+        await pilot.press("o", "w")
+        assert "This has no address." in app.shown_text
+        assert "This has no site." in app.shown_text
+
+
+async def test_a_knowledge_base_that_is_off_missing_or_damaged_is_explained(tmp_path: Path) -> None:
+    async with finding(None, "velomax") as (app, _screen, _pilot):
+        assert "The knowledge base is off." in screen_text(app)
+    missing = tmp_path / "none" / "knowledge.db"
+    async with finding(missing) as (app, _screen, _pilot):
+        assert "Nothing is indexed yet." in screen_text(app)
+    damaged = tmp_path / "damaged.db"
+    damaged.write_bytes(b"no database " * 1_000)
+    async with finding(damaged, "velomax") as (app, _screen, _pilot):
+        assert "ua-tui knowledge rebuild" in screen_text(app)
+
+
+async def test_a_knowledge_base_that_is_made_meanwhile_is_searched(tmp_path: Path) -> None:
+    database = tmp_path / WORKSPACES / "knowledge.db"
+    async with finding(database, "velomax") as (_app, screen, _pilot):
+        assert kinds(screen) == []
+        fill(tmp_path)
+        await until(lambda: len(kinds(screen)) == 4)
+
+
+async def test_the_search_is_narrowed_by_kind_site_and_session(tmp_path: Path) -> None:
+    async with finding(fill(tmp_path), "velomax") as (app, screen, pilot):
+        await pilot.press("alt+k")
+        await until(lambda: len(kinds(screen)) == 1)
+        assert "only " in screen_text(app)
+        await pilot.press("escape")
+        await until(lambda: len(kinds(screen)) == 4)
+        await choose(screen, pilot, "article")
+        await pilot.press("tab", "w")
+        await until(lambda: kinds(screen) == ["article"])
+        await pilot.press("w")
+        await until(lambda: len(kinds(screen)) == 4)
+        await pilot.press("escape")
+        assert app.screen is not screen
+
+
+async def test_a_facet_narrows_and_is_marked(tmp_path: Path) -> None:
+    async with finding(fill(tmp_path), "velomax") as (app, screen, pilot):
+        await pilot.press("tab", "tab", "down", "enter")
+        await until(lambda: len(kinds(screen)) == 1)
+        assert "●" in screen_text(app)
+        await pilot.press("enter")
+        await until(lambda: len(kinds(screen)) == 4)
+
+
+async def test_text_that_is_typed_in_the_list_goes_to_the_line(tmp_path: Path) -> None:
+    async with finding(fill(tmp_path), "velomax") as (_app, screen, pilot):
+        await pilot.press("tab", "space", "b", "r", "a")
+        assert screen.query_one(Input).value == "velomax bra"
+        await until(lambda: kinds(screen)[:1] == ["search_row"])
+
+
+@pytest.mark.parametrize(
+    "words", ['"', "*", "NEAR(", "^velomax", "a" * 10_000, "site:", '"velomax" -', "[/red]"]
+)
+async def test_any_text_is_a_query(tmp_path: Path, words: str) -> None:
+    async with finding(fill(tmp_path), words) as (app, screen, pilot):
+        screen.query_one(Input).value = words
+        await until(lambda: not screen._waits)
+        await pilot.press("down", "up", "pagedown", "pageup", "tab", "end", "home")
+        assert "Find" in screen_text(app)
+
+
+async def test_the_key_and_the_command_open_the_search(tmp_path: Path) -> None:
+    lay_session(tmp_path)
+    fill(tmp_path)
+    app = make_app(tmp_path, make_session(tmp_path))
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settled(app, pilot)
+        await pilot.press("f8", *"recalled")
+        await until(lambda: isinstance(app.screen, FindScreen) and kinds(app.screen) == ["search_row"])
+        await pilot.press("enter")
+        await opened_viewer(app)
+        # Again from what was opened.
+        await pilot.press("f8")
+        await until(lambda: isinstance(app.screen, FindScreen))
+        await pilot.press("escape")
+        await until(lambda: len(app.screen_stack) == 1)
+        command = typed_command("/find strongest motor", commands_of(app))
+        assert command is not None
+        command.run()
+        await until(lambda: isinstance(app.screen, FindScreen) and kinds(app.screen) == ["report"])
+
+
+@every_look
+def test_the_hits(
+    snap_compare: Snap, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: tuple[int, int], theme: str
+) -> None:
+    monkeypatch.setenv("TEXTUAL_ANIMATIONS", "none")
+    database = fill(tmp_path)
+    copies = [replace(each, path=f"copy/{each.path}", part=each.part + 10) for each in DOCUMENTS[1:2]]
+    fill(tmp_path, *copies, name="session_20261121_100000", demo=True)
+    app = Stage(theme)
+
+    async def ready(pilot: Pilot[Any]) -> None:
+        screen = FindScreen(database, SessionAccess(closed, lambda: None), "velomax", zone=UTC)
+        pilot.app.push_screen(screen)
+        await until(lambda: screen.is_mounted and not screen._waits)
+        screen.query_one(Input).cursor_blink = False
+        await pilot.press("down")
+        await pilot.pause()
+
+    assert snap_compare(app, terminal_size=size, run_before=ready)

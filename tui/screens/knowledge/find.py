@@ -1,0 +1,424 @@
+"""Finds what any session found or wrote: results while typing, and the way to each file, call and session."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator
+from dataclasses import replace
+from datetime import tzinfo
+from functools import partial
+from pathlib import Path
+from typing import ClassVar
+
+from textual import events, on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal
+from textual.content import Content
+from textual.widgets import Input, Static
+
+from core.events.tool_names import tool_name
+from core.events.units import quantity
+from core.knowledge.records import Hit
+from core.text import clean_line
+from tui.keys.keymap import keys_of
+from tui.keys.places import LINK, TO_PROMPT, KeyPlace, key_binding, moving
+from tui.ports import ScreenHost
+from tui.render.format import tail_cut
+from tui.screens.files.link import follow_link
+from tui.screens.knowledge.facet_list import DIMENSIONS, FacetList, Facets, toggled
+from tui.screens.knowledge.hit_list import HitList, moment
+from tui.screens.knowledge.opening import HitOpener, SessionAccess
+from tui.screens.knowledge.reader import Answer, KnowledgeReader, Narrowing
+from tui.terminal.copy import copy_text
+from tui.viewers.view.chrome import KeyLine, TitleLine
+from tui.widgets.command import CommandSpec
+from tui.widgets.modal import Modal
+from tui.workers import start_job
+
+__all__ = ["COMMAND", "FindScreen", "choose", "open_screen"]
+
+COMMAND = CommandSpec(
+    "find",
+    "Find what any session found",
+    "Articles, results, reports",
+    order=35,
+    key="find.all",
+    text="words",
+)
+
+DEBOUNCE_SECONDS = 0.06
+"""The pause in typing after which the knowledge base is asked."""
+POLL_SECONDS = 0.7
+"""How often the screen checks for something new."""
+MOST_HITS = 50
+_FACETS_FROM = 120
+"""Cells of a screen that has a column of facets."""
+_LONGEST = 4_000
+_SHOWN = 400
+_PLACEHOLDER = 'words, "a phrase", -without, site: kind: session: tool: since: until:'
+_EMPTY = "There is nothing yet. What sessions find or write appears here as it is saved."
+_NARROW = Binding.Group("only this kind, site, session; again: all")
+
+
+def open_screen(app: ScreenHost) -> None:
+    """Open the search."""
+    app.open_find()
+
+
+def choose(app: ScreenHost, words: str) -> None:
+    """Open the search with these words."""
+    app.open_find(words)
+
+
+class _Words(Input):
+    """A line in which a letter with Alt is a key of the screen, and no text."""
+
+    def check_consume_key(self, key: str, character: str | None) -> bool:
+        """Leave letters with Alt to the screen."""
+        return not key.startswith("alt+") and super().check_consume_key(key, character)
+
+    async def _on_key(self, event: events.Key) -> None:
+        if event.key.startswith("alt+"):
+            event.prevent_default()
+
+
+class FindScreen(Modal[None]):
+    """Searches the knowledge base.
+
+    Args:
+        database: the file; None if the settings turn the knowledge base off.
+        sessions: how sessions are opened.
+        words: what to search for first.
+        zone: the time zone of the times shown; by default that of this machine.
+    """
+
+    PLACE: ClassVar[KeyPlace] = KeyPlace(
+        "In what sessions found",
+        parts=(HitList,),
+    )
+    BINDINGS: ClassVar[list[BindingType]] = [
+        key_binding("hit.call", "p,alt+p", "call", "the tool call that found it"),
+        key_binding("hit.session", "s,alt+s", "session", "its session"),
+        key_binding("hit.cite", "y,alt+y", "cite", "copy a citation"),
+        key_binding("link.open", "o", "open_link", "open in the browser", LINK),
+        key_binding("hit.kind", "f,alt+k", "next_kind", "next kind"),
+        key_binding("hit.kind_only", "K", "only('kind')", "only this kind", _NARROW),
+        key_binding("hit.site_only", "w,alt+w", "only('site')", "only this site", _NARROW),
+        key_binding("hit.session_only", "e,alt+e", "only('session')", "only this session", _NARROW),
+        key_binding("find.search", "slash", "edit", "change the words"),
+        key_binding("hit.next_part", "tab", "step(1)", "from the words to the hits, the facets"),
+        key_binding("hit.previous_part", "shift+tab", "step(-1)", "back"),
+        *moving(
+            up="move('cursor_up')",
+            down="move('cursor_down')",
+            page_up="move('cursor_page(-1)')",
+            page_down="move('cursor_page(1)')",
+        ),
+        key_binding("screen.leave", "escape", "leave", "back"),
+        key_binding("screen.close", "q", "close", "back"),
+        TO_PROMPT,
+    ]
+    AUTO_FOCUS = "#find-line"
+
+    def __init__(
+        self,
+        database: Path | None,
+        sessions: SessionAccess,
+        words: str = "",
+        *,
+        zone: tzinfo | None = None,
+    ) -> None:
+        super().__init__()
+        self._reader = KnowledgeReader(database)
+        self._opener = HitOpener(self, database, sessions) if database is not None else None
+        self._words = clean_line(words, _LONGEST)
+        self._zone = zone
+        self._narrowing = Narrowing()
+        self._facets = Facets()
+        self._answer = Answer()
+        self._asked = ""
+        self._waits = False
+        self._opens_first = False
+        self._list = HitList(zone=zone, id="find-hits")
+
+    def compose(self) -> ComposeResult:
+        """Create the title, the line, the facets, the hits, the details and the keys."""
+        yield TitleLine()
+        yield _Words(self._words, _PLACEHOLDER, id="find-line", compact=True, select_on_focus=False)
+        yield Static(id="find-notice")
+        with Horizontal(id="find-main"):
+            yield FacetList(id="find-facets")
+            yield self._list
+        yield Static(id="find-detail")
+        yield KeyLine()
+
+    def on_mount(self) -> None:
+        """Search for the first words, and check for new ones regularly."""
+        self.query_one("#find-notice").display = False
+        self._show_facets()
+        self._ask(delay=0)
+        start_job(self, self._poll, "poll")
+
+    async def on_unmount(self) -> None:
+        """Close the knowledge base."""
+        await asyncio.to_thread(self._reader.close)
+
+    @property
+    def _line(self) -> Input:
+        return self.query_one("#find-line", Input)
+
+    @property
+    def _is_typing(self) -> bool:
+        return self.focused is self._line
+
+    # -- searching ---------------------------------------------------------------------------------
+
+    def search_for(self, words: str) -> None:
+        """Go to the words, and replace them unless there are no others."""
+        if words:
+            self._line.value = clean_line(words, _LONGEST)
+        self._line.focus()
+
+    @on(Input.Changed, "#find-line")
+    def _words_changed(self, event: Input.Changed) -> None:
+        event.stop()
+        if event.value != self._asked:
+            self._ask()
+
+    def _ask(self, *, delay: float = DEBOUNCE_SECONDS, keep: bool = False) -> None:
+        """Ask again; a question that has no answer yet is stopped."""
+        self._asked = self._line.value
+        self._waits, self._opens_first = True, False
+        start_job(self, partial(self._search, self._asked, self._narrowing, delay, keep=keep), "search")
+
+    async def _search(self, words: str, narrowing: Narrowing, delay: float, *, keep: bool) -> None:
+        await asyncio.sleep(delay)
+        answer = await self._reader.search(words, narrowing, limit=MOST_HITS)
+        self._facets = self._facets.after(answer.results, narrowing)
+        self._answer = answer
+        self._waits = False
+        self._list.show(answer.results.hits, self._messages(words, answer), keep=keep)
+        self._show_facets()
+        self._show_title()
+        notice = " ".join(answer.results.notices)
+        line = self.query_one("#find-notice", Static)
+        line.display = bool(notice)
+        line.update(Content(clean_line(notice, _SHOWN)))
+        if self._opens_first:
+            self.action_open()
+
+    async def _poll(self) -> None:
+        """Ask again when something was stored."""
+        while True:
+            await asyncio.sleep(POLL_SECONDS)
+            if self.is_current and not self._waits and await self._reader.changed():
+                self._ask(delay=0, keep=True)
+
+    def _messages(self, words: str, answer: Answer) -> list[str]:
+        if answer.problem:
+            return [clean_line(answer.problem, 1_000)]
+        if not words.strip() and self._narrowing == Narrowing():
+            return [_EMPTY]
+        advice = [f"{keys_of(self.app).shown('screen.leave')} shows all kinds, sites and sessions again."]
+        found = "Nothing found" + (" with these filters." if self._narrowing != Narrowing() else ".")
+        if self._narrowing == Narrowing():
+            advice = ["Try fewer or other words; a part of a word finds nothing unless it is its beginning."]
+        return [found, *advice]
+
+    # -- facets ------------------------------------------------------------------------------------
+
+    def _narrow(self, narrowing: Narrowing) -> None:
+        self._narrowing = narrowing
+        self._show_facets()
+        self._show_title()
+        self._ask(delay=0)
+
+    def on_facet_list_chosen(self, event: FacetList.Chosen) -> None:
+        """Narrow by a facet, or no longer."""
+        self._narrow(toggled(self._narrowing, event.dimension, event.value))
+
+    def action_next_kind(self) -> None:
+        """Narrow to the next kind that there is; after the last one show all."""
+        kinds = ["", *(each.value for each in self._facets.kind)]
+        current = self._narrowing.kind
+        at = kinds.index(current) if current in kinds else 0
+        self._narrow(replace(self._narrowing, kind=kinds[(at + 1) % len(kinds)]))
+
+    def action_only(self, dimension: str) -> None:
+        """Narrow to the kind, the site or the session of the hit under the cursor, or no longer."""
+        hit = self._list.chosen
+        if getattr(self._narrowing, dimension):
+            self._narrow(replace(self._narrowing, **{dimension: ""}))
+        elif hit is not None and getattr(hit, dimension):
+            self._narrow(toggled(self._narrowing, dimension, getattr(hit, dimension)))
+        elif hit is not None:
+            self.notify(f"This has no {dimension}.", markup=False)
+
+    def _show_facets(self) -> None:
+        column = self.query_one(FacetList)
+        column.display = self.size.width >= _FACETS_FROM
+        if column.display:
+            column.show(self._facets, self._narrowing)
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Show or hide the facets."""
+        if self.is_mounted:
+            if event.size.width < _FACETS_FROM and self.focused is self.query_one(FacetList):
+                self._list.focus()
+            self._show_facets()
+            self._show_detail()
+
+    # -- title, details and keys -------------------------------------------------------------------
+
+    def _show_title(self) -> None:
+        results, narrowing = self._answer.results, self._narrowing
+        only = [
+            tail_cut(clean_line(self._facets.name(each, value)), 30)
+            for each in DIMENSIONS
+            if (value := getattr(narrowing, each))
+        ]
+        facts = [f"only {', '.join(only)}"] if only else []
+        if results.relaxed:
+            facts.append("not all words")
+        if results.partial:
+            facts.append("stopped early, more may match")
+        if results.hits:
+            counted = quantity(len(results.hits), "hit")
+            if not self._line.value.strip():
+                facts.append("the newest")
+            else:
+                facts.append(f"first {counted}" if len(results.hits) >= MOST_HITS else counted)
+        self.query_one(TitleLine).show("Find", place="in all sessions", facts=" · ".join(facts))
+
+    def on_hit_list_moved(self) -> None:
+        """Show the details of the hit under the cursor."""
+        self._show_detail()
+        self._offer_keys()
+
+    def _show_detail(self) -> None:
+        hit, detail = self._list.chosen, self.query_one("#find-detail", Static)
+        if hit is None:
+            detail.update("")
+            return
+        width = max(1, self.size.width - 2)
+        where = clean_line(hit.url or hit.path or hit.session_title or hit.session, 1_000)
+        facts = " · ".join(self._facts(hit))
+        detail.update(Content("\n").join([Content(tail_cut(where, width)), Content(tail_cut(facts, width))]))
+
+    def _facts(self, hit: Hit) -> Iterator[str]:
+        verb = {"article": "fetched", "query": "asked", "answer": "answered"}.get(hit.kind, "saved")
+        yield f"{verb} {moment(hit.made_at, self._zone)}"
+        if hit.author:
+            yield f"by {clean_line(hit.author, 60)}"
+        if hit.tool:
+            yield clean_line(tool_name(hit.tool).short, 60)
+        if title := hit.session_title or hit.session:
+            yield f"session: {clean_line(title, 120)}"
+
+    def on_descendant_focus(self) -> None:
+        """Offer the keys of the focused part."""
+        self._offer_keys()
+
+    def _offer_keys(self) -> None:
+        hit, typing = self._list.chosen, self._is_typing
+        keys: list[tuple[str, str, str]] = []
+        if hit is not None:
+            keys.append(("Enter", "open" if hit.path else "open session", "screen.open"))
+            alt = "Alt+" if typing else ""
+            if hit.tool_use_id is not None:
+                keys.append((f"{alt}p", "call", "screen.call"))
+            keys += [(f"{alt}s", "session", "screen.session"), (f"{alt}y", "cite", "screen.cite")]
+            keys.append((f"{alt}k" if typing else "f", "kind", "screen.next_kind"))
+        if typing:
+            keys.append(("Tab", "to the hits", "screen.step(1)"))
+        else:
+            keys.append(("/", "words", "screen.edit"))
+        keys.append(("Esc", "back", "screen.leave"))
+        self.query_one(KeyLine).show_keys(*keys)
+
+    # -- keys --------------------------------------------------------------------------------------
+
+    async def on_key(self, event: events.Key) -> None:
+        """Add what is typed in the list, or before anything has the focus, to the words."""
+        if self._is_typing or not event.is_printable or event.character is None:
+            return
+        event.stop()
+        event.prevent_default()
+        if self.focused is None or not await self.app._check_bindings(event.key):
+            self._line.focus()
+            self._line.insert_text_at_cursor(event.character)
+
+    def action_move(self, action: str) -> None:
+        """Move in the list while the line has the focus."""
+        name, _, argument = action.rstrip(")").partition("(")
+        method: Callable[..., None] = getattr(self._list, f"action_{name}")
+        method(*([int(argument)] if argument else []))
+
+    def action_step(self, by: int) -> None:
+        """Focus the next part."""
+        facets = self.query_one(FacetList)
+        parts = [self._line, self._list, *([facets] if facets.display else [])]
+        at = parts.index(self.focused) if self.focused in parts else -1
+        parts[(at + by) % len(parts)].focus()
+
+    def action_edit(self) -> None:
+        """Change the words."""
+        self._line.focus()
+
+    @on(Input.Submitted, "#find-line")
+    def _submitted(self, event: Input.Submitted) -> None:
+        event.stop()
+        self.action_open()
+
+    def on_hit_list_opened(self) -> None:
+        """Open the hit that was clicked or entered."""
+        self.action_open()
+
+    def action_open(self) -> None:
+        """Open the file of the hit at the passage."""
+        if self._waits:
+            # The hits on screen are those of other words.
+            self._opens_first = True
+        elif self._opener is not None:
+            self._open(self._opener.open_file)
+
+    def action_call(self) -> None:
+        """Show the tool call of the hit."""
+        if self._opener is not None:
+            self._open(self._opener.open_call)
+
+    def action_session(self) -> None:
+        """Show the session of the hit."""
+        if self._opener is not None:
+            self._open(self._opener.open_session)
+
+    def _open(self, way: Callable[[Hit], Awaitable[None]]) -> None:
+        if (hit := self._list.chosen) is not None:
+
+            async def work() -> None:
+                await way(hit)
+
+            start_job(self, work, "open")
+
+    def action_cite(self) -> None:
+        """Copy a citation of the hit."""
+        if (hit := self._list.chosen) is not None:
+            from core.knowledge.citation import citation
+
+            copy_text(self, citation(hit), "Citation")
+
+    def action_open_link(self) -> None:
+        """Ask before the page of the hit is opened in the browser."""
+        hit = self._list.chosen
+        if hit is not None and hit.url:
+            follow_link(self, hit.url)
+        elif hit is not None:
+            self.notify("This has no address.", markup=False)
+
+    def action_leave(self) -> None:
+        """Show everything again if the search is narrowed, else close."""
+        if self._narrowing != Narrowing():
+            self._narrow(Narrowing())
+        else:
+            self.dismiss(None)

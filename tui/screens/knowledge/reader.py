@@ -1,0 +1,129 @@
+"""Asks the knowledge base for a screen: in threads, one question at a time."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from core.concurrency.cancellation import Stop, in_thread
+from core.errors import KnowledgeError
+from core.knowledge.records import KINDS, Kind, Results
+
+if TYPE_CHECKING:
+    from core.knowledge.search import KnowledgeSearch
+
+__all__ = ["MISSING", "OFF", "Answer", "KnowledgeReader", "Narrowing"]
+
+OFF = 'The knowledge base is off. Write knowledge = "on" into your settings to find what sessions found.'
+MISSING = (
+    "Nothing is indexed yet. What a session finds appears here as it is saved; "
+    "`ua-tui knowledge rebuild` indexes past sessions."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Narrowing:
+    """The facets that hits must have; an empty one does not matter."""
+
+    kind: str = ""
+    site: str = ""
+    session: str = ""
+
+    @property
+    def kinds(self) -> tuple[Kind, ...]:
+        """The kind, as the search wants it."""
+        return tuple(kind for kind in KINDS if kind == self.kind)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The results of a search; `problem` is a sentence that says why there can be none, and what to do."""
+
+    results: Results = field(default_factory=Results)
+    problem: str = ""
+
+
+class KnowledgeReader:
+    """Reads one knowledge base; a question that is cancelled is stopped in its thread, too.
+
+    Args:
+        database: the file; None if the settings turn the knowledge base off.
+    """
+
+    def __init__(self, database: Path | None) -> None:
+        self.database = database
+        self._search: KnowledgeSearch | None = None
+        self._turn = threading.Lock()
+        self._closed = False
+
+    async def search(self, text: str, narrowing: Narrowing | None = None, *, limit: int) -> Answer:
+        """Return the hits for a text that a person types, at most `limit`; the newest documents for an empty one."""
+        return await in_thread(partial(self._find, text, narrowing or Narrowing(), limit))
+
+    async def changed(self) -> bool:
+        """Whether something was stored since the last question."""
+        return await in_thread(self._check)
+
+    def close(self) -> None:
+        """Close the file. Blocks until a running question has stopped."""
+        with self._turn:
+            self._closed = True
+            self._close()
+
+    def _find(self, text: str, narrowing: Narrowing, limit: int, stop: Stop) -> Answer:
+        with self._turn:
+            # The question may have been cancelled while it waited for its turn.
+            stop.check()
+            if self._closed:
+                return Answer()
+            if self.database is None:
+                return Answer(problem=OFF)
+            if self._search is None and not self.database.exists():
+                return Answer(problem=MISSING)
+            try:
+                results = self._opened(self.database).search(
+                    text,
+                    limit=limit,
+                    typing=True,
+                    kinds=narrowing.kinds,
+                    sites=(narrowing.site,) if narrowing.site else (),
+                    session=narrowing.session,
+                    stopped=lambda: stop.is_set,
+                )
+            except KnowledgeError as error:
+                self._close()
+                return Answer(problem=_sentence(str(error)))
+            return Answer(results)
+
+    def _check(self, _stop: Stop) -> bool:
+        with self._turn:
+            if self._closed or self.database is None:
+                return False
+            if self._search is None:
+                return self.database.exists()
+            try:
+                return self._search.changed()
+            except KnowledgeError:
+                self._close()
+                return True
+
+    def _opened(self, database: Path) -> KnowledgeSearch:
+        if self._search is None:
+            from core.knowledge.search import KnowledgeSearch
+
+            self._search = KnowledgeSearch(database)
+            # What is stored from here on is reported.
+            self._search.changed()
+        return self._search
+
+    def _close(self) -> None:
+        if self._search is not None:
+            self._search.close()
+            self._search = None
+
+
+def _sentence(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:].rstrip('.')}."
