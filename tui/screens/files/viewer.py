@@ -284,15 +284,16 @@ class ViewerScreen(DocumentScreen[None]):
             self._outline.show(self.view.landmarks)
             self._show_current_heading()
             self._offer_keys()
-            if self._passage is not None:
+            if self._passage is not None and self.document is not None and self.view.is_laid_out:
                 start_job(self, partial(self._go_to_passage, self._passage), "passage")
 
     async def _go_to_passage(self, passage: Passage) -> None:
         """Go to the passage; one that is not in the beginning of a long file may come with the rest of it."""
+        is_all = self._is_loaded
         if await self.view.show_passage(passage):
             self._passage = None
             self.update_chrome()
-        elif self._is_loaded:
+        elif is_all and self.view.is_laid_out:
             self._passage = None
             self.notify("The passage was not found in this file.", markup=False)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
@@ -40,6 +41,8 @@ _PASSAGE_LINES = 2
 _TITLE = 300
 _LONGEST = 600
 _ELLIPSIS = "…"
+_MARKUP = re.compile(r"(?:(?<=\s)|^)#{1,6}(?=\s)|\*\*|`")
+"""Marks of headings, of what is bold and of code, which only disturb in a passage."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,7 +220,7 @@ def passage_line(hit: Hit) -> Content:
 
 def _part(text: str, *, is_match: bool) -> Iterator[tuple[str, bool]]:
     """Give a part of a passage with white space on one line."""
-    text = clean(text)
+    text = _MARKUP.sub("", clean(text))
     if text:
         inner = " ".join(text.split())
         lead = " " if text[0].isspace() else ""

@@ -376,6 +376,11 @@ class DocumentView(ScrollView, can_focus=True):
         self._redraw()
         return len(self._matches)
 
+    @property
+    def is_laid_out(self) -> bool:
+        """Whether the rows are those of the body."""
+        return self._laid_out is self._body
+
     async def show_passage(self, passage: Passage) -> bool:
         """Go to a passage, and highlight its word wherever it is; False if it is not in what is laid out."""
         body, rows = self._cursor_body, self._rows
