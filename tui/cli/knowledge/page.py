@@ -10,7 +10,6 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from core.events.units import quantity
 from core.knowledge.folders import folder_path
 from core.text import clean_line
 
@@ -56,7 +55,7 @@ class Page:
         # A source may state the time, too.
         yield hit.date.partition("T")[0] or f"{datetime.fromtimestamp(hit.made_at).astimezone():%Y-%m-%d}"
         if hit.copies:
-            yield quantity(hit.copies, "copy", "copies")
+            yield f"same text, {hit.copies + 1:,} sources"
         yield f"demo {Path(hit.session).name}" if hit.demo else Path(hit.session).name
         if hit.session_title:
             yield hit.session_title
