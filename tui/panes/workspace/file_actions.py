@@ -26,8 +26,9 @@ from tui.terminal.copy import copy_text
 from tui.workers import start_job
 
 if TYPE_CHECKING:
+    from core.history.call_lookup import PastToolCall
     from tui.panes.workspace.locations import Place
-    from tui.panes.workspace.provenance import Call, Origins
+    from tui.panes.workspace.provenance import Origins
     from tui.panes.workspace.tree import WorkspaceTree
 
 __all__ = ["FileAction", "FileActions", "ProtectedFile", "copy_file", "delete", "why_kept", "why_not_deleted"]
@@ -80,7 +81,7 @@ class FileActions(Widget):
     class PastCallRequested(Message):
         """The call that a file of another session came from is to be shown."""
 
-        call: Call
+        call: PastToolCall
         folder: Path
 
     def _here(self) -> tuple[Place, Row] | None:

@@ -6,33 +6,23 @@ import os
 import posixpath
 import stat
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from core.errors import JournalError
 from core.events.types import ArtifactSaved, Event, PermissionAnswered, ToolCallFinished, ToolCallStarted
+from core.history.call_lookup import PastToolCall
 from core.records.journal import iter_journal
 from core.storage.compression import inner_name
 from core.storage.workspace import JOURNAL
 
-__all__ = ["LARGEST_JOURNAL", "Call", "Origins", "read_origin"]
+__all__ = ["LARGEST_JOURNAL", "Origins", "read_origin"]
 
 LARGEST_JOURNAL = 256 << 20
 """Bytes; a journal that is longer is not searched for the origin of one file."""
 
 _CRAWLS = "crawl_parallel"
 _PATHS = ("path", "file_path", "output_path")
-
-
-@dataclass(slots=True)
-class Call:
-    """A call as a journal has it, with the files it produced, and how the person changed its arguments."""
-
-    started: ToolCallStarted
-    finished: ToolCallFinished | None
-    artifacts: tuple[ArtifactSaved, ...]
-    changes: tuple[str, ...] = ()
 
 
 class Origins:
@@ -86,7 +76,7 @@ class Origins:
         return next((call for call in requested if call not in self._failed), None)
 
 
-def read_origin(session: Path, path: Path) -> Call | None:
+def read_origin(session: Path, path: Path) -> PastToolCall | None:
     """Find in the journal of a session the call that a file of it came from. Runs in a thread.
 
     Raises:
@@ -124,7 +114,7 @@ def read_origin(session: Path, path: Path) -> Call | None:
     if origin is None or origin not in started:
         return None
     files = tuple(artifacts.get(origin, ()))
-    return Call(started[origin], ended.get(origin), files, changes.get(origin, ()))
+    return PastToolCall(started[origin], ended.get(origin), files, changes.get(origin, ()))
 
 
 def _key(path: str) -> str:
