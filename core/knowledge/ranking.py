@@ -16,7 +16,7 @@ HALF_LIFE = 180 * 86_400
 """Seconds after which the bonus for recency is half."""
 
 _RECENCY = 0.3
-_KINDS = {"report": 1.3, "article": 1.25, "answer": 1.1, "note": 1.1, "search_row": 1.0, "file": 0.9,
+_KINDS = {"report": 1.2, "article": 1.25, "answer": 1.1, "note": 1.1, "search_row": 1.0, "file": 0.9,
           "workbench": 0.75, "query": 0.6}  # fmt: skip
 _COMPARED = 60
 
