@@ -36,6 +36,33 @@ _FREQUENT = 5_000
 """Passages with an excluded word; if more have it, it excludes passages and not documents, which is faster."""
 _BM25 = "bm25(chunk_fts, 4.0, 1.0, 2.0)"
 
+_SHORTEST = 5
+_ENDINGS = (
+    *(
+        "e",
+        "n",
+        "on",
+        "ion",
+        "y",
+        "ty",
+        "ity",
+        "s",
+        "es",
+        "ss",
+        "ess",
+        "ness",
+        "d",
+        "ed",
+        "g",
+        "ng",
+        "ing",
+        "t",
+        "nt",
+    ),
+    *("ent", "ment", "l", "al", "ly", "lly", "ally", "r", "er", "or", "ive", "ous", "able", "ble", "le"),
+)
+"""What may be missing of a word that is not complete."""
+
 HIT = """
 SELECT d.id, d.kind, d.title, coalesce(s.url, '') AS url, coalesce(s.site, '') AS site, d.author, d.date, d.made_at,
     d.trust, session.folder AS session, session.title AS session_title, session.demo,
@@ -92,6 +119,7 @@ class Matching:
         self._words: list[list[str]] = []
         self._terms: list[Term] = []
         self._without: list[str] = []
+        self._stems: list[str] = []
 
     def run(self, limit: int) -> Results:
         """Find the best documents, at most `limit`."""
@@ -127,6 +155,8 @@ class Matching:
         self._typing = self._typing and bool(pairs[-1][1])
         self._terms = [term for term, found in pairs if found]
         self._words = [found for _, found in pairs if found]
+        if self._typing:
+            self._stems = self._stems_of(self._terms[-1])
         for term, found in zip(query.without, words[len(query.terms) :], strict=True):
             if found and self._terms and self._frequency(found) > _FREQUENT:
                 self._without.append(quoted(term.text))
@@ -134,8 +164,18 @@ class Matching:
                 self._conditions.add(_EXCLUDED, quoted(term.text))
 
     def _string(self, term: Term) -> str:
-        is_prefix = self._typing and term is self._terms[-1]
-        return f"{quoted(term.text)} *" if is_prefix else quoted(term.text)
+        if not self._typing or term is not self._terms[-1]:
+            return quoted(term.text)
+        choices = [f"{quoted(term.text)} *", *map(quoted, self._stems)]
+        return f"({' OR '.join(choices)})" if self._stems else choices[0]
+
+    def _stems_of(self, term: Term) -> list[str]:
+        """The words of the index that the whole word may become: "generation" is "gener", which "generatio" is not."""
+        if term.phrase or len(term.text) < _SHORTEST or not (term.text.isascii() and term.text.isalpha()):
+            return []
+        start = self._words[-1][-1]
+        endings = self._tokenizer.words([term.text + ending for ending in _ENDINGS])
+        return sorted({word for (word,) in endings if start.startswith(word) and word != start})
 
     def _expression(self, terms: Sequence[Term], operator: str = " AND ") -> str:
         return operator.join(map(self._string, terms))

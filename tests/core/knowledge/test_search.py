@@ -16,6 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.errors import KnowledgeError
+from core.knowledge import matching
 from core.knowledge.citation import citation
 from core.knowledge.database import FILE
 from core.knowledge.records import Call, Cursor, Document, Facts, Hit, Kind
@@ -214,7 +215,23 @@ def test_the_last_word_may_be_unfinished_while_typing(path: Path, search: Knowle
     fill(path, document("A", "semiconductor market"))
     assert titles(search, "market semicond", typing=True) == ["A"]
     assert titles(search, "semicond") == []
+    assert titles(search, "半導体市場", typing=True) == []
     assert titles(search, "semicond ", typing=True) == []
+
+
+def test_a_word_is_found_after_each_letter_of_it(path: Path, search: KnowledgeSearch) -> None:
+    fill(path, *others(), document("A", "the next generation brings happiness and connections"))
+    for word in ("generation", "happiness", "connections", "brings"):
+        for end in range(3, len(word) + 1):
+            assert titles(search, word[:end], typing=True) == ["A"], word[:end]
+
+
+def test_an_excluded_word_that_is_everywhere_excludes_passages(
+    path: Path, search: KnowledgeSearch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(matching, "_FREQUENT", 1)
+    fill(path, document("A", "quokka one"), document("B", "quokka samsung"), document("C", "samsung"))
+    assert titles(search, "quokka -samsung") == ["A"]
 
 
 def test_the_passage_is_cut_around_the_matches(path: Path, search: KnowledgeSearch) -> None:
