@@ -33,9 +33,7 @@ _TITLES = 100
 _QUICKLY_SCRUBBED = 32 << 20
 """Bytes of a file from which the bytes of a deleted session are removed at once."""
 
-_RECORDS = (
-    "the records of the sessions (journal, transcript, conversation) still have it until a session is deleted"
-)
+_RECORDS = "the records of the sessions (journal, transcript, conversation) and copies in SAVED_REPORTS still have it"
 _HAS = "d.id IN (SELECT chunk.document FROM chunk_fts JOIN chunk ON chunk.id = chunk_fts.rowid WHERE chunk_fts MATCH ?)"
 """Whether a document has a term, given as an expression of FTS5."""
 _FILES = "the files stay where they are; `--files` removes them too"
