@@ -29,6 +29,8 @@ _TOKEN = re.compile(
     rf'(?P<minus>-(?!-))?(?:(?P<name>{"|".join(FILTERS)}):)?(?:"(?P<quoted>[^"]*)(?:"|\Z)|(?P<word>[^\s"]*))',
     re.IGNORECASE,
 )
+_HIRAGANA = re.compile("[぀-ゟ]+")
+_SCRIPTS = re.compile("[぀-ゟ]+|[゠-ヿ]+|[㐀-䶿一-鿿]+|[^぀-ヿ㐀-䶿一-鿿]+")
 _QUOTES = str.maketrans(dict.fromkeys("“”„‟«»", '"'))
 _AGO = re.compile(r"(\d{1,4})(h|d|w|mo|y)", re.IGNORECASE)
 _HOURS = {"h": 1, "d": 24, "w": 7 * 24}
@@ -92,7 +94,12 @@ class _Reading:
             return
         if name:
             text = f"{name}:{text}"
-        (self.without if token["minus"] else self.terms).append(Term(text, quoted is not None))
+        if token["minus"]:
+            self.without.append(Term(text, quoted is not None))
+        elif quoted is not None:
+            self.terms.append(Term(text, phrase=True))
+        else:
+            self.terms += map(Term, _parts(text))
 
     def values(self, name: str) -> list[str]:
         """The values of a filter; commas separate them."""
@@ -119,6 +126,14 @@ class _Reading:
                     f"“{name}:{value}” is not a date. Examples: {self.now:%Y-%m-%d}, 30d, 2w, 3mo, today."
                 )
         return found
+
+
+def _parts(text: str) -> list[str]:
+    """The words of a text without spaces, which change where the script does; Hiragana alone are mostly endings."""
+    if text.isascii():
+        return [text]
+    parts = _SCRIPTS.findall(text)
+    return [part for part in parts if not _HIRAGANA.fullmatch(part)] or parts
 
 
 def parse_query(text: str, now: datetime) -> Query:

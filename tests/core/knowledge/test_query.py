@@ -41,6 +41,10 @@ def test_words_phrases_and_exclusions() -> None:
         ('open "quote never closed', ["open", "quote never closed"]),
         ("“curly quotes” too", ["curly quotes", "too"]),
         ('""', []),
+        ("東京のメモリ市場", ["東京", "メモリ", "市場"]),
+        ("ですか", ["ですか"]),
+        ('"東京のメモリ"', ["東京のメモリ"]),
+        ("naïve", ["naïve"]),
         ("site:", []),
     ],
 )

@@ -208,6 +208,7 @@ def test_chinese_and_japanese_words_are_found_inside_sentences(path: Path, searc
     hit = search.search("東京").hits[0]
     assert (hit.title, marked(hit)) == ("市場", ["東京"])
     assert titles(search, "京東") == ["B"]
+    assert titles(search, "東京のメモリ市場は") == ["市場"]
     assert hit.passage == "今年のメモリ市場は東京で成長しています。"
 
 
