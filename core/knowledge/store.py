@@ -10,6 +10,7 @@ import logging
 import sqlite3
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -70,11 +71,11 @@ class KnowledgeStore:
         self._forgotten = ForgottenList(path)
         self._db = open_writer(self._file)
         self._identity = identity(self._file)
-        self._pace = _Pace()
+        self._pace = _Pace(least=0.0 if file is None else _BULK_SECONDS)
+        self._index = _Index(self._db, is_late=file is not None)
         try:
             if file is not None:
                 set_bulk(self._db)
-                self._pace = _Pace(least=_BULK_SECONDS)
             self._forgotten.refresh()
         except BaseException:
             self.close()
@@ -90,6 +91,7 @@ class KnowledgeStore:
         """Close the file."""
         with suppress(sqlite3.Error):
             self._end_transaction()
+        self._index.close()
         close_writer(self._file, self._db, self._identity)
 
     def cursors(self) -> dict[str, Cursor]:
@@ -145,19 +147,25 @@ class KnowledgeStore:
             Whether it was stored; False if another program moved the cursor.
         """
         with self._reporting("written"):
-            batch = _Batch(self._db, self._forgotten, self._check_file, self._pace, folder, before)
+            self._index.start()
+            batch = _Batch(
+                self._db, self._index, self._forgotten, self._check_file, self._pace, folder, before
+            )
             groups = _groups(documents)
             group: list[_Prepared] | None = next(groups, [])
             is_first = True
             try:
                 while group is not None:
                     following = next(groups, None)
+                    self._index.finish()
                     with batch:
                         if is_first:
                             batch.start(facts, calls, replaced)
                         batch.put(group)
                         if following is None:
                             batch.move_cursor(after)
+                    if following is not None:
+                        self._index.start()
                     group, is_first = following, False
             except _Overtaken:
                 return False
@@ -261,6 +269,8 @@ class KnowledgeStore:
 
     def _end_transaction(self) -> None:
         """End the transaction that was left open for further documents."""
+        self._index.start()
+        self._index.finish()
         if self._db.in_transaction:
             self._db.execute("COMMIT")
 
@@ -281,6 +291,48 @@ class KnowledgeStore:
 
 class _Overtaken(Exception):
     """Another program moved the cursor of the session, or removed it."""
+
+
+class _Index:
+    """Puts chunks into the full-text index: at once, or late, while the next documents are read.
+
+    All chunks must be in it before any are removed.
+    """
+
+    def __init__(self, db: sqlite3.Connection, *, is_late: bool) -> None:
+        self._db = db
+        self._threads = ThreadPoolExecutor(1, "knowledge-index") if is_late else None
+        self._last: int | None = None
+        self._running: Future[None] | None = None
+
+    def add_after(self, last: int) -> None:
+        """Put the chunks with higher numbers than `last` into the index."""
+        if self._threads is None:
+            self._add(last)
+        elif self._last is None:
+            self._last = last
+
+    def start(self) -> None:
+        """Begin with the chunks that are not in it; the database is in use until `finish` has returned."""
+        if self._threads is not None and self._last is not None:
+            self._running = self._threads.submit(self._add, self._last)
+            self._last = None
+
+    def finish(self) -> None:
+        """Wait until it is done."""
+        if self._running is not None:
+            running, self._running = self._running, None
+            running.result()
+
+    def close(self) -> None:
+        """End the thread."""
+        if self._threads is not None:
+            self._threads.shutdown()
+
+    def _add(self, last: int) -> None:
+        self._db.execute(
+            "INSERT INTO chunk_fts(rowid, title, text, context) SELECT * FROM passage WHERE id > ?", (last,)
+        )
 
 
 @dataclass(slots=True)
@@ -334,6 +386,7 @@ class _Batch:
     def __init__(
         self,
         db: sqlite3.Connection,
+        index: _Index,
         forgotten: ForgottenList,
         check_file: Callable[[], None],
         pace: _Pace,
@@ -341,6 +394,7 @@ class _Batch:
         before: Cursor,
     ) -> None:
         self._db = db
+        self._index = index
         self._forgotten = forgotten
         self._check_file = check_file
         self._pace = pace
@@ -482,9 +536,7 @@ class _Batch:
         except sqlite3.IntegrityError as error:
             # Between two transactions another program replaced the document.
             raise _Overtaken from error
-        self._db.execute(
-            "INSERT INTO chunk_fts(rowid, title, text, context) SELECT * FROM passage WHERE id > ?", (last,)
-        )
+        self._index.add_after(last)
 
     def _remove(self, condition: str, values: Sequence[object]) -> None:
         while remove_some(self._db, condition, values):
