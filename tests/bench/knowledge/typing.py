@@ -20,7 +20,7 @@ BOUND = 30.0
 WORDS = 8
 BETWEEN_KEYS = 0.09
 """Longer than the time after which a search begins, so that each key comes while one runs."""
-CLEAR, BACKSPACE = "\x15", "\x7f"
+FIND, CLEAR, BACKSPACE = "\x1b[19~", "\x15", "\x7f"
 
 
 def typing_row(base: Path, database: Path) -> Row:
@@ -42,16 +42,9 @@ def typing_row(base: Path, database: Path) -> Row:
     letters = probes()
     keys: list[Taken] = []
     with Driven([program(), "--demo"], cwd=base, env=environ) as driven:
+        driven.until("ready", SECONDS)
         driven.rest(SECONDS)
-        driven.send("/find")
-        driven.rest(SECONDS)
-        driven.send("\r")
-        driven.rest(SECONDS)
-        driven.forget()
-        driven.send(words[0])
-        # The site of a hit.
-        driven.until("site-", SECONDS)
-        driven.send(CLEAR)
+        driven.send(FIND)
         driven.rest(SECONDS)
         for place, word in enumerate(words):
             for letter in word:
