@@ -89,7 +89,7 @@ async def test_what_a_command_is_for_can_be_read_on_the_row_of_the_cursor_too(
                 for strip in app.screen._compositor.render_strips()
                 for text, style, _ in strip
                 if (colours := parts(style)) is not None
-                and ("Set up the model" in text or "Read, resume" in text)
+                and ("Set up the model" in text or "Articles, results" in text)
             }
 
         await until(lambda: len({ground for _, ground in found()}) == 2)

@@ -20,6 +20,7 @@ def test_the_commands_of_the_screens_are_found_in_their_order() -> None:
         "model",
         "mode",
         "queue",
+        "find",
         "sessions",
         "connections",
         "agents",
