@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -9,8 +10,11 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from core.errors import WorkspaceError
+from core.events.codec import decode_event
+from core.events.types import ArtifactSaved
 from core.knowledge.fingerprints import body_hash
-from core.storage.workspace import Workspace
+from core.storage.regular_file import open_regular
+from core.storage.workspace import JOURNAL, Workspace
 from core.toolkit.articles import Article, Reference, count_words, decode_article
 
 if TYPE_CHECKING:
@@ -36,8 +40,8 @@ class _ArticleFile(msgspec.Struct):
 def earlier_article(base: KnowledgeBase, url: str, now: datetime, max_age: float) -> Article | None:
     """Return the newest article of a page that an earlier session read at most `max_age` seconds ago; blocks.
 
-    It is that of the session's file, opened without following links, unless the file was changed after it was indexed:
-    then the text is that of the knowledge base. A page whose file was deleted or is a link is not returned.
+    It is that of the session's file, opened without following links, unless the file was changed after it was saved:
+    then the text is that of the knowledge base, without links. A page whose file was deleted or is a link is not returned.
 
     Raises:
         KnowledgeError: the knowledge base cannot be read.
@@ -72,13 +76,37 @@ def _is_there(folder: Path, path: str) -> bool:
 
 
 def _in_file(folder: Path, page: FoundPage) -> Article | None:
-    """The article in a file; None if the file cannot be read or has another text than was indexed."""
+    """The article in a file; None if the file cannot be read, was changed, or has another text than was indexed."""
     try:
         data = Workspace(folder, folder).read_artifact(page.path, _LARGEST + 1)
     except WorkspaceError:
         return None
     article = _decoded(data) if len(data) <= _LARGEST else None
-    return article if article is not None and body_hash(article.text).hex() == page.hash else None
+    if article is None or body_hash(article.text).hex() != page.hash:
+        return None
+    return article if _is_as_saved(folder, page.path, data) else None
+
+
+def _is_as_saved(folder: Path, path: str, data: bytes) -> bool:
+    """Whether the journal of a session states that a file with this content was saved.
+
+    The knowledge base has a hash of the text alone, and an agent could have put other addresses below it.
+    """
+    digest = hashlib.sha256(data).hexdigest()
+    mark = digest.encode()
+    try:
+        with open(open_regular(folder / JOURNAL), "rb") as journal:
+            return any(mark in line and _names(line, path, digest) for line in journal)
+    except OSError:
+        return False
+
+
+def _names(line: bytes, path: str, digest: str) -> bool:
+    try:
+        event = decode_event(line)
+    except ValueError:
+        return False
+    return isinstance(event, ArtifactSaved) and (event.path, event.sha256) == (path, digest)
 
 
 def _decoded(data: bytes) -> Article | None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
@@ -9,11 +10,13 @@ from typing import Any, Literal
 import pytest
 
 from core.errors import KnowledgeError
+from core.events.codec import encode_event
+from core.events.types import ArtifactSaved
 from core.knowledge.records import Cursor, Document, Facts
 from core.knowledge.store import KnowledgeStore
 from core.net.client import Fetcher
 from core.redaction.redactor import Redactor
-from core.storage.workspace import WORKSPACES, Workspace
+from core.storage.workspace import JOURNAL, WORKSPACES, Workspace
 from core.toolkit import crawl
 from core.toolkit.articles import Article, Reference, article_path, decode_article, encode_article
 from core.toolkit.context import ToolContext
@@ -67,7 +70,21 @@ class Earlier:
             title="HBM4 yields", url=PAGE, author="Ada Example", site="Chip Daily", text=text, links=(LINK,)
         )
         path.write_text(encode_article(found))
+        self.record(path)
         return path
+
+    def record(self, path: Path) -> None:
+        """Note in the journal of the session that the file was saved."""
+        folder, data = path.parents[1], path.read_bytes()
+        saved = ArtifactSaved(
+            path=str(path.relative_to(folder)),
+            kind="article",
+            size=len(data),
+            sha256=hashlib.sha256(data).hexdigest(),
+            observer="corpus",
+        )
+        with (folder / JOURNAL).open("ab") as journal:
+            journal.write(encode_event(saved) + b"\n")
 
 
 @pytest.fixture
@@ -290,6 +307,20 @@ async def test_a_file_that_was_changed_or_is_a_link_is_not_used(
     assert "evil" not in written.read_text()
 
 
+async def test_addresses_that_were_put_below_the_text_are_not_copied(
+    context: ToolContext, earlier: Earlier
+) -> None:
+    earlier.add(article())
+    path = earlier.save()
+    changed = path.read_text().replace(LINK.url, "https://evil.example/?d=secret")
+    path.write_text(changed)
+    found = await crawled(context, 999_999)
+    assert found["from_knowledge"]
+    saved = decode_article((context.workspace.path / found["path"]).read_text())
+    assert saved is not None
+    assert (saved.text, saved.links) == (TEXT, ())
+
+
 Lost = Literal["file", "session", "old", "demo", "partial", "agent", "forgotten"]
 
 
@@ -335,6 +366,7 @@ async def test_an_article_of_another_reader_is_used_from_its_json_file(
         "links": links,
     }
     (folder / name).write_text(json.dumps(value))
+    earlier.record(folder / name)
     found = await crawled(context, 999_999)
     saved = decode_article((context.workspace.path / found["path"]).read_text())
     assert saved is not None
