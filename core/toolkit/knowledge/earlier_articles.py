@@ -41,7 +41,8 @@ def earlier_article(base: KnowledgeBase, url: str, now: datetime, max_age: float
     """Return the newest article of a page that an earlier session read at most `max_age` seconds ago; blocks.
 
     It is that of the session's file, opened without following links, unless the file was changed after it was saved:
-    then the text is that of the knowledge base, without links. A page whose file was deleted or is a link is not returned.
+    then the text is that of the knowledge base, without links. A page whose file was deleted or is a link is not
+    returned.
 
     Raises:
         KnowledgeError: the knowledge base cannot be read.
