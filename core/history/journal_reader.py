@@ -41,7 +41,6 @@ LARGEST = 512 << 20
 LONGEST_LINE = 4 << 20
 """Bytes; no session writes a longer line."""
 _USUAL_LINE = 4 << 10
-"""The reason for a journal that can be opened but is no regular file."""
 
 
 class PastCallStarted(ToolCallStarted, frozen=True, kw_only=True, tag="tool_call_started"):

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from core.errors import KnowledgeError
 from core.knowledge.database_file import (
+    check_regular,
     identity,
     is_on_network,
     make_private,
@@ -20,7 +21,7 @@ from core.knowledge.database_file import (
     sidecars,
 )
 from core.knowledge.problems import DAMAGED, KnowledgeDamaged, primary_code, reporting
-from core.knowledge.schema import APPLICATION, MIGRATIONS, SCHEMA, VERSION
+from core.knowledge.schema import APPLICATION, MIGRATIONS, PASSAGE, SCHEMA, VERSION
 from core.knowledge.segments import indexed
 from core.settings.model import Settings
 from core.storage.workspace import WORKSPACES
@@ -135,6 +136,8 @@ def open_reader(path: Path) -> sqlite3.Connection:
     if identity(path) is None:
         raise KnowledgeError(f"there is no knowledge base {_shown(path)}: it is made when a session runs")
     with reporting(path, "opened"):
+        # A pipe would be waited for.
+        check_regular(path)
         try:
             connection = connect(path, "ro")
             _check_tables(connection, path)
@@ -268,11 +271,24 @@ def _check_version(connection: sqlite3.Connection, path: Path, newest: int | Non
         raise KnowledgeError(
             f"{_shown(path)} is a database of another program: set `knowledge` to another path"
         )
+    if version <= VERSION and not is_empty and _has_others_code(connection):
+        raise KnowledgeError(
+            f"the knowledge base {_shown(path)} has triggers or views that ua-tui did not make: remove it, and run "
+            "`ua-tui knowledge rebuild`"
+        )
     if newest is not None and version > newest:
         raise KnowledgeError(
             f"the knowledge base {_shown(path)} is of a later version of ua-tui (its tables are {version}, not "
             f"{newest}): it can be searched but not changed; install that version, or set `knowledge` to another path"
         )
+
+
+def _has_others_code(connection: sqlite3.Connection) -> bool:
+    """Whether somebody else's statements would run: they could keep what is forgotten, or never end."""
+    made = connection.execute(
+        "SELECT name, sql FROM sqlite_master WHERE type IN ('trigger', 'view')"
+    ).fetchall()
+    return any(name != "passage" or sql != PASSAGE for name, sql in made)
 
 
 def _version(connection: sqlite3.Connection) -> int:

@@ -17,6 +17,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 __all__ = [
+    "check_regular",
     "damaged_files",
     "identity",
     "is_network_type",
@@ -65,18 +66,29 @@ def make_private(path: Path) -> None:
     with suppress(FileExistsError):
         os.close(os.open(path, _FILE_FLAGS, 0o600))
     # SQLite follows links, and gives the files that it makes the permissions of the database.
+    check_regular(path)
     for each in (path, *sidecars(path)):
         with suppress(FileNotFoundError):
-            mode = os.lstat(each).st_mode
-            if not stat.S_ISREG(mode):
-                raise _not_regular(each, mode)
-            if mode & 0o077:
+            if os.lstat(each).st_mode & 0o077:
                 os.chmod(each, 0o600)
     for each in (path, path.parent):
         if not os.access(each, os.W_OK):
             read_only = os.statvfs(each).f_flag & os.ST_RDONLY
             code = errno.EROFS if read_only else errno.EACCES
             raise OSError(code, os.strerror(code), str(each))
+
+
+def check_regular(path: Path) -> None:
+    """Refuse links, folders, pipes and devices in the place of the file or of those beside it.
+
+    Raises:
+        OSError: one of them is no regular file.
+    """
+    for each in (path, *sidecars(path)):
+        with suppress(FileNotFoundError):
+            mode = os.lstat(each).st_mode
+            if not stat.S_ISREG(mode):
+                raise _not_regular(each, mode)
 
 
 @contextmanager

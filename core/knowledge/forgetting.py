@@ -16,7 +16,7 @@ from core.errors import KnowledgeError, WorkspaceError
 from core.knowledge.conditions import Scope, conditions_of
 from core.knowledge.database import open_reader
 from core.knowledge.database_file import damaged_files, identity
-from core.knowledge.folders import folder_key, folder_path
+from core.knowledge.folders import folder_key, folder_path, is_session
 from core.knowledge.forgotten import Entry, place_trace, session_trace, source_trace, text_trace
 from core.knowledge.problems import reporting
 from core.knowledge.query import Query, parse_query
@@ -266,6 +266,9 @@ def _files_of(database: Path, found: Iterable[_Found]) -> list[tuple[Path, str]]
     files = []
     for folder, path in places:
         place = folder_path(database, folder)
+        # A database that somebody else made may name any folder.
+        if not is_session(place):
+            continue
         for name in (path, path + SUFFIX):
             if os.path.lexists(place / name):
                 files.append((place / name, name))

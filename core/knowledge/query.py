@@ -19,7 +19,7 @@ __all__ = ["FILTERS", "MOST_TERMS", "Query", "Term", "parse_date", "parse_query"
 FILTERS = ("site", "kind", "session", "tool", "since", "until")
 """The words that are filters before a colon; any other word with a colon is an ordinary term."""
 MOST_TERMS = 16
-"""Terms of a query; further ones are left out."""
+"""Terms of a query, and values of a filter; further ones are left out."""
 
 _MOST_CHARACTERS = 4_000
 _LONGEST_TERM = 200
@@ -103,9 +103,11 @@ class _Reading:
 
     def values(self, name: str) -> list[str]:
         """The values of a filter; commas separate them."""
-        return [
-            value.strip() for text in self.filters.get(name, []) for value in text.split(",") if value.strip()
-        ]
+        values = [value.strip() for text in self.filters.get(name, []) for value in text.split(",")]
+        found = list(dict.fromkeys(filter(None, values)))
+        if len(found) > MOST_TERMS:
+            self.notices.append(f"Only the first {MOST_TERMS} values of “{name}:” are used.")
+        return found[:MOST_TERMS]
 
     def kinds(self) -> tuple[Kind, ...]:
         found: list[Kind] = []

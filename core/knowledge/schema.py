@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from core.knowledge.segments import UNSPACED
 
-__all__ = ["APPLICATION", "MIGRATIONS", "SCHEMA", "VERSION"]
+__all__ = ["APPLICATION", "MIGRATIONS", "PASSAGE", "SCHEMA", "VERSION"]
 
 APPLICATION = 0x75614B42
 """The `application_id` of the file, which tells it from databases of other programs: "uaKB"."""
@@ -19,6 +19,12 @@ MIGRATIONS: Mapping[int, Sequence[str]] = {}
 def _indexed(column: str) -> str:
     return f"iif({column} GLOB '*[{UNSPACED}]*', indexed({column}), {column})"
 
+
+PASSAGE = f"""CREATE VIEW passage AS
+    SELECT chunk.id AS id, {_indexed("document.title")} AS title, {_indexed("chunk.text")} AS text,
+        {_indexed("document.context")} AS context
+    FROM chunk JOIN document ON document.id = chunk.document"""  # noqa: S608 -- made of constants
+"""The only view: there are no triggers."""
 
 # The full-text index reads its texts through a view, so that the title of a document is stored once. It has no index of
 # prefixes, which would double its size and save little: most of such a query's time goes to ranking its many hits.
@@ -101,14 +107,11 @@ CREATE TABLE citation(
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX citation_of_source ON citation(source);
 
-CREATE VIEW passage AS
-    SELECT chunk.id AS id, {_indexed("document.title")} AS title, {_indexed("chunk.text")} AS text,
-        {_indexed("document.context")} AS context
-    FROM chunk JOIN document ON document.id = chunk.document;
+{PASSAGE};
 
 CREATE VIRTUAL TABLE chunk_fts USING fts5(
     title, text, context, content='passage', content_rowid='id',
     tokenize='porter unicode61 remove_diacritics 2'
 );
 CREATE VIRTUAL TABLE chunk_terms USING fts5vocab(chunk_fts, row);
-"""  # noqa: S608 -- made of constants
+"""

@@ -36,6 +36,8 @@ BUDGET = 0.03
 
 _CACHE_KIB = 32 << 10
 _MAPPED = 1 << 30
+_LARGEST = (1 << 63) - 1
+"""The largest number of SQLite."""
 _CITING = """
 WHERE d.id IN (
     SELECT citation.document FROM citation JOIN source ON source.id = citation.source WHERE source.url = ?
@@ -130,12 +132,14 @@ class KnowledgeSearch:
     def document(self, number: int) -> FoundDocument | None:
         """Find a document by its number; None if there is none."""
         with self._reading() as db:
-            return _document(db, number) if db is not None else None
+            return _document(db, number) if db is not None and number <= _LARGEST else None
 
     def text(self, number: int, around: int | None = None, limit: int = 8_000) -> str:
         """Read at most `limit` characters of a document's text, from its beginning or around a place in it."""
         with self._reading() as db:
-            return _text(db, number, around, limit) if db is not None and limit > 0 else ""
+            if db is None or number > _LARGEST or limit <= 0:
+                return ""
+            return _text(db, number, min(around or 0, _LARGEST >> 1), min(limit, _LARGEST >> 1))
 
     def sources(self, url: str) -> list[FoundPage]:
         """List the copies of a page that sessions fetched, the newest first."""
@@ -261,9 +265,9 @@ def _document(db: sqlite3.Connection, number: int) -> FoundDocument | None:
     )
 
 
-def _text(db: sqlite3.Connection, number: int, around: int | None, limit: int) -> str:
+def _text(db: sqlite3.Connection, number: int, around: int, limit: int) -> str:
     """Put the text together from the chunks that are near; white space between chunks was not stored."""
-    place = max(around or 0, 0)
+    place = max(around, 0)
     first, last = max(place - limit, 0), place + limit
     parts: list[str] = []
     begin = at = -1

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Annotated
 
 import msgspec
 
@@ -43,6 +44,8 @@ __all__ = ["MOST_FILES", "Batch", "read_batch"]
 MOST_FILES = 32
 """Files of a batch; a few more if many change at once."""
 
+_LARGEST_SEQ = (1 << 63) - 1
+"""What the database can store; an event with another number is no event of a session."""
 _LONGEST_NAME = 200
 _MOST_INNER = 8
 
@@ -104,7 +107,7 @@ def read_batch(folder: Path, cursor: Cursor, redactor: Redactor) -> Batch:
 
 
 class _Line(msgspec.Struct):
-    seq: int = 0
+    seq: Annotated[int, msgspec.Meta(ge=0, le=_LARGEST_SEQ)] = 0
 
 
 def _seq_before(journal: PastJournal, place: int) -> int:
@@ -151,6 +154,8 @@ class _Found:
     def add(self, events: Iterable[Event]) -> int | None:
         """Add events, up to the first one with too many files; returns the place of that one's line."""
         for event in events:
+            if not 0 <= event.seq <= _LARGEST_SEQ:
+                continue
             files = list(_files_of(event))
             is_full = len(self.files) >= MOST_FILES and any(file.path not in self.files for file in files)
             if is_full and isinstance(event, PastArtifactSaved | PastCallFinished):

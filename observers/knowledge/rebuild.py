@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import logging
 import os
 import time
 from collections.abc import Callable, Iterator
@@ -20,9 +21,12 @@ from core.knowledge.status import read_status
 from core.knowledge.store import KnowledgeStore
 from core.redaction.redactor import Redactor
 from core.storage.workspace import JOURNAL, WORKSPACES
+from core.text import clean_line
 from observers.knowledge.catch_up import Piece, catch_up, index_piece
 
 __all__ = ["Rebuilt", "rebuild"]
+
+_log = logging.getLogger(__name__)
 
 _LATER_IDS = 1_000_000
 """The numbers of documents begin so far behind earlier ones, so that none means another document than before."""
@@ -157,6 +161,13 @@ def _index(
             piece = index_piece(store, folder, redactor)
         except JournalError as error:
             problems.append(str(error))
+            return True
+        except KnowledgeError:
+            raise
+        except Exception as error:
+            # What is in one session must not keep the others from being read.
+            _log.exception("%s is not indexed", folder)
+            problems.append(f"The session {folder.name} cannot be read: {clean_line(str(error), 300)}")
             return True
         if piece.busy:
             time.sleep(_PAUSE_SECONDS)

@@ -105,6 +105,9 @@ def test_something_else_in_its_place(
     make(tmp_path / name)
     with pytest.raises(KnowledgeError, match=reason):
         open_writer(tmp_path / FILE)
+    if name == FILE:
+        with pytest.raises(KnowledgeError, match=reason):
+            open_reader(tmp_path / FILE)
     assert target.read_bytes() == b"of another program"
     assert os.path.lexists(tmp_path / name)
 
@@ -263,6 +266,22 @@ def test_a_database_of_another_program(tmp_path: Path) -> None:
         ):
             opened(path)
     assert path.read_bytes() == data
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "CREATE TRIGGER keep BEFORE DELETE ON chunk BEGIN INSERT INTO kept VALUES (old.text); END",
+        "CREATE VIEW endless AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i FROM n) SELECT * FROM n",
+    ],
+)
+def test_statements_of_somebody_else_never_run(path: Path, statement: str) -> None:
+    with closing(connect(path, "rw")) as db:
+        db.execute("CREATE TABLE kept(text)")
+        db.execute(statement)
+    for use in (open_reader, open_writer):
+        with pytest.raises(KnowledgeError, match="triggers or views"):
+            use(path)
 
 
 def test_a_file_of_a_later_version_is_only_read(path: Path) -> None:

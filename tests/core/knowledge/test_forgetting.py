@@ -192,6 +192,19 @@ def test_files_are_removed_with_all_that_is_in_them(path: Path, tmp_path: Path) 
     assert found(path, "kept") == [("session_3", "other.md")]
 
 
+def test_files_of_folders_that_are_no_sessions_stay(tmp_path: Path) -> None:
+    """Somebody else may have made the database."""
+    home, path = tmp_path / "home", tmp_path / "sessions" / FILE
+    home.mkdir()
+    (home / "letter.md").write_bytes(SECRET)
+    with KnowledgeStore(path) as store:
+        for folder in (str(home), "../home", "..", "/"):
+            add(store, folder, document(WORD, path="letter.md"), document(WORD, path="home/letter.md"))
+        add(store, ".", document(WORD, path="../home/letter.md"))
+    assert forget(path, match=WORD, files=True).files == ()
+    assert (home / "letter.md").read_bytes() == SECRET
+
+
 def test_a_program_that_ends_before_it_has_removed_anything(path: Path) -> None:
     """Its list is on the disk; the next program removes what it lists."""
     ForgottenList(path).append(

@@ -429,6 +429,7 @@ HOSTILE = [
     *("a\0b", "🎉", "\u202eabc", "\ud800", "x" * 10_000, "word " * 2_000, "東" * 10_000, "the of and"),
     *("' OR 1=1 --", "\x02\x03", '"" ""', "+", "a+b", '-"', "kind:", "site:%_", "session:'", 'tool:"'),
     "since:9999999999d",
+    *("".join(f"{name}:a{number} " for number in range(600)) for name in ("site", "session", "tool")),
 ]
 
 
@@ -447,6 +448,13 @@ def test_no_text_is_an_error(hostile: KnowledgeSearch, text: str, typing: bool) 
     for query in (text, f"weather {text}", f"-{text} weather", f"{text} kind:article"):
         for hit in hostile.search(query, typing=typing).hits:
             assert all(0 <= start < end <= len(hit.passage) for start, end in hit.marks)
+
+
+def test_no_number_is_an_error(hostile: KnowledgeSearch) -> None:
+    for number in (-(1 << 63), -1, 0, 1 << 63, 1 << 70):
+        assert hostile.document(number) is None
+        assert hostile.text(number) == ""
+        assert isinstance(hostile.text(1, around=number, limit=1 << 70), str)
 
 
 @given(

@@ -16,6 +16,7 @@ from core.knowledge.forgetting import forget
 from core.knowledge.status import read_status
 from core.knowledge.store import KnowledgeStore
 from core.redaction.redactor import Redactor
+from core.storage.workspace import JOURNAL
 from observers.knowledge.catch_up import catch_up, index_piece
 from observers.knowledge.rebuild import rebuild
 from tests.observers.knowledge.recorded import Recorded, database_of, passages
@@ -94,6 +95,19 @@ def test_a_damaged_file_is_set_aside(base: Path) -> None:
     rebuild(database, base, Redactor())
     assert passages(database) == before
     assert [path.read_bytes()[:11] for path in read_status(database).set_aside] == [b"no database"]
+
+
+def test_a_journal_with_numbers_that_no_session_writes(base: Path) -> None:
+    hostile = Recorded(base, "session_20260401_120000")
+    hostile.answer("The answer that nobody wrote.")
+    hostile.answer("The answer that a session wrote.")
+    journal = hostile.folder / JOURNAL
+    journal.write_bytes(journal.read_bytes().replace(b'"seq":3,', b'"seq":99999999999999999999,'))
+    result = rebuild(database_of(base), base, Redactor())
+    assert result is not None
+    assert result.problems == ()
+    texts = [text for folder, _, text in passages(database_of(base)) if folder == hostile.folder.name]
+    assert texts == ["Which animals smile?", "The answer that a session wrote."]
 
 
 def test_stopped_it_leaves_everything_as_it_was(base: Path) -> None:
