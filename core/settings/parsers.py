@@ -51,6 +51,7 @@ _WORDS = {
 _MODES = ("plan", "default", "acceptEdits", "bypassPermissions")
 _OUTER_COMMA = re.compile(r",(?![^()]*\))")
 _HEADER = re.compile(r"[!#$%&'*+.^_`|~\w-]+\s*:[\t\x20-\x7e\x80-\xff]*", re.ASCII)
+_PATH_MARK = re.compile(r"[/\\.]")
 _SLUG = re.compile(r"[a-z0-9][a-z0-9_-]{0,99}")
 
 
@@ -74,10 +75,13 @@ def knowledge(value: Any) -> Path | Literal["on", "off"]:
     """Read whether there is a knowledge base, or the path of its file."""
     if isinstance(value, bool) or (isinstance(value, str) and value.strip().lower() in _WORDS):
         return "on" if flag(value) else "off"
+    # A word alone is "on" or "off" with a mistake.
+    if isinstance(value, str) and not _PATH_MARK.search(value):
+        raise ValueError("on, off, or the path of a file, such as ./knowledge.db")
     try:
         return path(value)
     except ValueError:
-        raise ValueError("on, off, or the path of a file") from None
+        raise ValueError("on, off, or the path of a file, such as ./knowledge.db") from None
 
 
 def url(value: Any) -> str:

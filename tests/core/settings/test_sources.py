@@ -131,6 +131,21 @@ def test_values_become_their_types(folders: Folders) -> None:
     assert settings.cli_path == folders.cwd / "bin/claude"
 
 
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [("on", "on"), ("No", "off"), ("~/k.db", "home/k.db"), ("notes/k", "cwd/notes/k"), ("k.db", "cwd/k.db")],
+)
+def test_the_knowledge_base_is_on_off_or_a_path(folders: Folders, written: str, meant: str) -> None:
+    found = folders.load(environ={"UA_KNOWLEDGE": written}).knowledge
+    assert found == (meant if meant in ("on", "off") else folders.cwd.parent / meant)
+
+
+@pytest.mark.parametrize("written", ["of", "onn", "disabled"])
+def test_a_word_is_no_path_of_the_knowledge_base(folders: Folders, written: str) -> None:
+    with pytest.raises(SettingsError, match="on, off, or the path of a file"):
+        folders.load({"knowledge": written})
+
+
 def test_patterns_split_at_commas_outside_parentheses(folders: Folders) -> None:
     settings = folders.load(environ={"UA_ALLOW": "Bash(ls a,b), mcp__composio__*,"})
     assert settings.allow == ("Bash(ls a,b)", "mcp__composio__*")
