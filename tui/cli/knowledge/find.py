@@ -89,6 +89,8 @@ def run(args: argparse.Namespace) -> int:
     query = " ".join(args.words)
     if not (query.strip() or kinds or args.site or args.session or args.tool or since or until):
         raise WrongUsage("the query is empty")
+    if '"' in (args.tool or ""):
+        raise WrongUsage(f"--tool: {args.tool!r} is not the name of a tool")
     if args.tool:
         query += f' tool:"{args.tool}"'
     settings = settings_of(args)

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from core.errors import KnowledgeError
 from core.events.units import quantity
 from core.knowledge.forgetting import forget
 from core.text import clean_line
@@ -28,10 +29,10 @@ _SHOWN = 20
 
 
 def run_forget(settings: Settings, args: argparse.Namespace) -> int:
-    """Forget what the options name; returns the exit code: 0, 1 if nothing was, or 2 if nobody can be asked.
+    """Forget what the options name; returns the exit code: 0, 1 if nothing was, or 2 if that is not possible.
 
     Raises:
-        KnowledgeError: the file cannot be read or written.
+        KnowledgeError: the file cannot be written.
         SettingsError: the knowledge base is off or missing, or there is no such session.
         WrongUsage: nothing is named.
     """
@@ -50,7 +51,10 @@ def run_forget(settings: Settings, args: argparse.Namespace) -> int:
         match=args.match or "",
         files=args.files,
     )
-    found = which(dry_run=True)
+    try:
+        found = which(dry_run=True)
+    except KnowledgeError as error:
+        return _complain(str(error), EXIT_USAGE)
     if not (found.documents or found.files or args.session):
         if args.json:
             print_line(json.dumps(_fields(found, done=False), indent=2))

@@ -76,6 +76,8 @@ def run(args: argparse.Namespace) -> int:
     from tui.cli.knowledge.place import settings_of
 
     settings = settings_of(args)
+    if args.action in ("update", "rebuild") and not settings.workspace_base.is_dir():
+        raise WrongUsage(f"there is no folder {clean_line(str(settings.workspace_base), 1000)}")
     match args.action:
         case "forget":
             from tui.cli.knowledge.forget import run_forget

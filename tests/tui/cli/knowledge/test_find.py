@@ -216,3 +216,10 @@ def test_output_that_is_no_terminal_has_no_escape_sequences(
     assert find(base, "quokka") == 0
     sys.stdout.flush()
     assert b"\x1b" not in written.getvalue()
+
+
+def test_a_tool_with_a_quote_does_not_change_the_query(
+    base: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert find(base, "numbat", "--tool", 'write" OR quokka') == 2
+    assert "is not the name of a tool" in capsys.readouterr().err

@@ -112,3 +112,12 @@ def test_what_matches_nothing_is_exit_code_1(base: Path, capsys: pytest.CaptureF
     assert "nothing was forgotten" in capsys.readouterr().err
     assert forget(base, "--source", "https://nowhere.example/", "--yes") == 1
     assert forget(base, "--session", "tomorrow", "--yes") == 2
+
+
+def test_a_query_that_is_not_clear_is_a_wrong_command_line(
+    base: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert forget(base, "--match", "quokka since:nonsense", "--yes") == 2
+    assert "not clear" in capsys.readouterr().err
+    assert (base / QUOKKA).exists()
+    assert any("quokka" in text.lower() for text in map(str, passages(database_of(base))))

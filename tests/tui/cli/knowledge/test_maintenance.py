@@ -133,3 +133,13 @@ def test_what_does_not_go_together_is_one_line(
 ) -> None:
     assert knowledge(base, *words) == 2
     assert capsys.readouterr().err == f"ua-tui knowledge: {problem}; see ua-tui knowledge --help\n"
+
+
+@pytest.mark.parametrize("action", ["update", "rebuild"])
+def test_a_folder_that_is_missing_is_named_and_not_made(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], action: str
+) -> None:
+    missing = tmp_path / "reserach"
+    assert knowledge(missing, action) == 2
+    assert f"there is no folder {missing}" in capsys.readouterr().err
+    assert not missing.exists()
