@@ -25,6 +25,7 @@ __all__ = [
     "make_private",
     "opening",
     "protected_log",
+    "remove_unfinished",
     "set_aside",
     "sidecars",
 ]
@@ -146,6 +147,29 @@ def damaged_files(path: Path) -> list[Path]:
     except OSError:
         return []
     return [path.with_name(name) for name in sorted(names)]
+
+
+def remove_unfinished(path: Path) -> None:
+    """Remove the file beside the database that a rebuild has left which was killed; one that runs keeps its file.
+
+    Raises:
+        OSError: it cannot be removed.
+    """
+    file = path.with_name(f"{path.name}.new")
+    lock = file.with_name(f"{file.name}.lock")
+    try:
+        descriptor = os.open(lock, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        for each in (file, *sidecars(file), lock):
+            with suppress(FileNotFoundError):
+                os.unlink(each)
+    except BlockingIOError:
+        return
+    finally:
+        os.close(descriptor)
 
 
 @contextmanager

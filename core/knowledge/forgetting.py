@@ -15,9 +15,9 @@ import msgspec
 from core.errors import KnowledgeError, WorkspaceError
 from core.knowledge.conditions import Scope, conditions_of
 from core.knowledge.database import open_reader
-from core.knowledge.database_file import damaged_files, identity
+from core.knowledge.database_file import damaged_files, identity, remove_unfinished
 from core.knowledge.folders import folder_key, folder_path, is_session
-from core.knowledge.forgotten import Entry, place_trace, session_trace, source_trace, text_trace
+from core.knowledge.forgotten import Entry, place_trace, session_trace, source_trace, text_trace, title_trace
 from core.knowledge.problems import reporting
 from core.knowledge.query import Query, parse_query
 from core.knowledge.store import KnowledgeStore
@@ -108,6 +108,7 @@ def forget(
             found = _with_same_texts(db, found)
         if files:
             found = _with_their_files(db, found)
+        titles = _titles_with(db, found, match)
         passages = _count_passages(db, found)
         known = db.execute("SELECT count(*) FROM session WHERE folder = ?", (session,)).fetchone()[0]
     if session and not known and not os.path.isdir(folder_path(database, session)):
@@ -117,7 +118,7 @@ def forget(
     if found:
         kept = [_RECORDS] if files or not any(each.path for each in found) else [_FILES, _RECORDS]
     if not dry_run:
-        entry = _entry(found, session, source, match, files=files)
+        entry = _entry(found, titles, session, source, match, files=files)
         if entry.sessions or entry.sources or entry.places:
             kept += _remove(database, entry)
         paths = [path for path in paths if _remove_file(path, kept)]
@@ -149,11 +150,14 @@ def forget_deleted(database: Path, folder: Path) -> None:
             store.finish_forgetting()
 
 
-def _entry(found: Sequence[_Found], session: str, source: str, match: str, *, files: bool) -> Entry:
+def _entry(
+    found: Sequence[_Found], titles: Iterable[str], session: str, source: str, match: str, *, files: bool
+) -> Entry:
     """What is put on the list: a session or an address that is named alone as such, all else document by document."""
     if session and not source and not match:
         return Entry(sessions=(session_trace(session),))
     texts = [text_trace(each.digest) for each in found] if match and not session else []
+    texts += [title_trace(title) for title in titles]
     places = (
         [place_trace(each.folder, each.path, each.part) for each in found]
         if match or session or files
@@ -172,6 +176,9 @@ def _remove(database: Path, entry: Entry) -> Iterator[str]:
         store.add_forgotten(entry)
         if not store.finish_forgetting():
             yield _READ
+    # What a killed rebuild has left; one that runs removes what is on the list itself.
+    with reporting(database, "written"):
+        remove_unfinished(database)
     for damaged in damaged_files(database):
         try:
             os.unlink(damaged)
@@ -206,6 +213,26 @@ def _with_same_texts(db: sqlite3.Connection, found: list[_Found]) -> list[_Found
     bodies = list({each.digest.hex() for each in found if text_trace(each.digest)})
     condition = "hex(body.hash) IN (SELECT upper(value) FROM json_each(?))"
     return _joined(found, _documents(db, condition, [msgspec.json.encode(bodies).decode()]))
+
+
+def _titles_with(db: sqlite3.Connection, found: Iterable[_Found], match: str) -> list[str]:
+    """The titles of the documents' sessions with a word of the query: mostly a title is that of the first question."""
+    if not match:
+        return []
+    folders = msgspec.json.encode(sorted({each.folder for each in found})).decode()
+    titles = [
+        title
+        for (title,) in db.execute(
+            "SELECT DISTINCT title FROM session WHERE title != '' AND folder IN (SELECT value FROM json_each(?))",
+            (folders,),
+        )
+    ]
+    terms = [term.text for term in _read_query(match).terms]
+    with closing(Tokenizer()) as tokenizer:
+        wanted = {word for words in tokenizer.words(terms) for word in words}
+        return [
+            title for title, words in zip(titles, tokenizer.words(titles), strict=True) if wanted & {*words}
+        ]
 
 
 def _joined(found: Iterable[_Found], others: Iterable[_Found]) -> list[_Found]:

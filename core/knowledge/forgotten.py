@@ -26,6 +26,7 @@ __all__ = [
     "session_trace",
     "source_trace",
     "text_trace",
+    "title_trace",
     "traces_of",
 ]
 
@@ -103,6 +104,11 @@ def text_trace(digest: bytes) -> str:
     return "" if digest == _NO_TEXT else digest.hex()
 
 
+def title_trace(title: str) -> str:
+    """The trace of the title of a session."""
+    return _hash("title", title)
+
+
 class ForgottenList:
     """The hashes of what was forgotten, read again when the file changes.
 
@@ -174,6 +180,10 @@ class ForgottenList:
     def has_source(self, url: str) -> bool:
         """Whether an address is forgotten."""
         return bool(self._hashes.sources) and source_trace(url) in self._hashes.sources
+
+    def has_title(self, title: str) -> bool:
+        """Whether the title of a session is forgotten."""
+        return bool(self._hashes.texts) and title_trace(title) in self._hashes.texts
 
     def has(self, traces: Traces) -> bool:
         """Whether a document is forgotten, by its session, its place in it, its address, or its text."""

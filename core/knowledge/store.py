@@ -244,7 +244,7 @@ class KnowledgeStore:
         ]
 
     def _remove_forgotten_names(self) -> None:
-        """Remove the titles and calls of forgotten sessions, and forgotten addresses to which reports link."""
+        """Remove titles and calls of forgotten sessions, forgotten titles, and forgotten addresses in reports."""
         sessions = [
             number
             for number, folder in self._db.execute("SELECT id, folder FROM session").fetchall()
@@ -255,7 +255,15 @@ class KnowledgeStore:
             for number, url in self._db.execute("SELECT id, url FROM source").fetchall()
             if self._forgotten.has_source(url)
         ]
+        titles = [
+            number
+            for number, title in self._db.execute("SELECT id, title FROM session").fetchall()
+            if self._forgotten.has_title(title)
+        ]
         with transaction(self._db):
+            self._db.execute(
+                "UPDATE session SET title = '' WHERE id IN (SELECT value FROM json_each(?))", (_json(titles),)
+            )
             self._db.execute(
                 "UPDATE session SET title = '', started = NULL WHERE id IN (SELECT value FROM json_each(?))",
                 (_json(sessions),),
@@ -432,9 +440,11 @@ class _Batch:
         if self._is_forgotten:
             return
         if facts is not None:
+            title = _storable(facts.title)
+            title = "" if self._forgotten.has_title(title) else title
             self._db.execute(
                 "UPDATE session SET started = ?, title = ?, state = ?, demo = ? WHERE id = ?",
-                (facts.started, _storable(facts.title), facts.state, facts.demo, self._session),
+                (facts.started, title, facts.state, facts.demo, self._session),
             )
         for call in calls:
             self._put_call(call)

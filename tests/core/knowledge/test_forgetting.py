@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import fcntl
 import os
 import stat
 from contextlib import closing
@@ -12,7 +13,7 @@ from core.knowledge import database, forgetting
 from core.knowledge.database import FILE, open_reader
 from core.knowledge.forgetting import Forgotten, forget, forget_deleted
 from core.knowledge.forgotten import Entry, ForgottenList, forgotten_file, source_trace
-from core.knowledge.records import Cursor
+from core.knowledge.records import Cursor, Facts
 from core.knowledge.store import KnowledgeStore
 from tests.core.knowledge.stored import add, content, document, found
 
@@ -237,6 +238,33 @@ def test_damaged_files_are_removed_too(path: Path) -> None:
     aside.write_bytes(SECRET)
     forget(path, match=WORD)
     assert not aside.exists()
+
+
+def test_what_a_killed_rebuild_has_left_is_removed_too(path: Path) -> None:
+    left, lock = path.with_name(f"{FILE}.new"), path.with_name(f"{FILE}.new.lock")
+    for each in (left, path.with_name(f"{FILE}.new-wal"), lock):
+        each.write_bytes(SECRET)
+    with open(lock) as running:
+        fcntl.flock(running, fcntl.LOCK_EX)
+        forget(path, source="https://b.org/")
+        assert left.exists()
+    forget(path, match=WORD)
+    assert [*path.parent.glob(f"{FILE}.new*")] == []
+
+
+def test_the_title_of_a_session_is_forgotten_with_its_question(tmp_path: Path) -> None:
+    path = tmp_path / FILE
+    facts = Facts(title=f"What do {WORD}s cost, and wh…")
+    with KnowledgeStore(path) as store:
+        question = document(f"What do {WORD}s cost, and who sells them?", path="", part=2, kind="query")
+        store.apply("session_1", Cursor(), Cursor(2, 20), facts=facts, documents=[question])
+        add(store, "session_2", document("what others cost"))
+    forget(path, match=f"{WORD} sells")
+    assert has_bytes(path) == []
+    with KnowledgeStore(path) as store:
+        store.apply("session_1", Cursor(2, 20), Cursor(3, 30), facts=facts)
+    assert has_bytes(path) == []
+    assert [row[:2] for row in content(path)[0]] == [("session_1", ""), ("session_2", "About session_2")]
 
 
 def test_the_list_is_private_and_survives_bad_lines(path: Path) -> None:
