@@ -17,7 +17,10 @@ MIGRATIONS: Mapping[int, Sequence[str]] = {}
 
 
 def _indexed(column: str) -> str:
-    return f"iif({column} GLOB '*[{UNSPACED}]*', indexed({column}), {column})"
+    # As many bytes as characters: it is ASCII, and need not be searched, which would take as long as to index it.
+    is_ascii = f"length(CAST({column} AS BLOB)) = length({column})"
+    has_unspaced = f"{column} GLOB '*[{UNSPACED}]*'"
+    return f"iif({is_ascii}, {column}, iif({has_unspaced}, indexed({column}), {column}))"
 
 
 PASSAGE = f"""CREATE VIEW passage AS
