@@ -17,7 +17,7 @@ _LANE = 8
 _MOST_WORDS = 255
 """As many as a lane can count, and a chunk has."""
 _ONES = sum(1 << bit * _LANE for bit in range(_BITS))
-_LANES_OF_BYTE = tuple(sum(1 << bit * _LANE for bit in range(8) if byte >> bit & 1) for byte in range(256))
+_LANES_OF_BYTE = tuple(bytes(byte >> bit & 1 for bit in range(7, -1, -1)) for byte in range(256))
 _HALF = 1 << (_LANE - 1)
 _DIGITS = bytes(ord("1") if byte >> 7 else ord("0") for byte in range(256))
 # Everything but ASCII's letters and digits, and what is beyond ASCII, separates words.
@@ -67,9 +67,7 @@ class _LanesOfWords(dict[bytes, int]):
 
     def __missing__(self, word: bytes) -> int:
         digest = hashlib.blake2b(word, digest_size=_BITS // 8).digest()
-        lanes = 0
-        for byte in digest:
-            lanes = lanes << 8 * _LANE | _LANES_OF_BYTE[byte]
+        lanes = int.from_bytes(b"".join([_LANES_OF_BYTE[byte] for byte in digest]), "big")
         if len(self) >= self._MOST:
             self.clear()
         self[word] = lanes

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Self
 from urllib.parse import urlsplit
@@ -379,10 +380,9 @@ def _groups(documents: Iterable[Document]) -> Iterator[list[_Prepared]]:
 def _prepare(document: Document) -> _Prepared:
     # A document without a text is found by its title.
     chunks = [*split_chunks(document.text)] or [Chunk(0, 0, "")]
-    digest = body_hash(document.text)
     return _Prepared(
         document,
-        digest,
+        body_hash(document.text),
         count_words(document.text),
         [(chunk.start, chunk.end, simhash(chunk.text), _storable(chunk.text)) for chunk in chunks],
     )
@@ -553,23 +553,40 @@ class _Batch:
             self._breathe()
 
     def _body(self, prepared: _Prepared) -> int:
-        self._db.execute(
-            "INSERT OR IGNORE INTO body(hash, words) VALUES (?, ?)", (prepared.digest, prepared.words)
+        return self._add_or_find(
+            "INSERT OR IGNORE INTO body(hash, words) VALUES (?, ?)",
+            "SELECT id FROM body WHERE hash = ?",
+            (prepared.digest, prepared.words),
         )
-        found = self._db.execute("SELECT id FROM body WHERE hash = ?", (prepared.digest,))
-        return int(found.fetchone()[0])
 
     def _source(self, url: str) -> int | None:
         """The number of an address; None for none, and for a forgotten one."""
         if not url or self._forgotten.has_source(url):
             return None
-        key = _storable(canonical_url(url))
-        self._db.execute("INSERT OR IGNORE INTO source(url, site) VALUES (?, ?)", (key, _host(key)))
-        return int(self._db.execute("SELECT id FROM source WHERE url = ?", (key,)).fetchone()[0])
+        key, host = _address(url)
+        return self._add_or_find(
+            "INSERT OR IGNORE INTO source(url, site) VALUES (?, ?)",
+            "SELECT id FROM source WHERE url = ?",
+            (key, host),
+        )
+
+    def _add_or_find(self, add: str, find: str, values: tuple[object, object]) -> int:
+        """The number of a row, which is added if there is none with the first of the values."""
+        added = self._db.execute(add, values)
+        if added.rowcount == 1 and added.lastrowid is not None:
+            return added.lastrowid
+        return int(self._db.execute(find, values[:1]).fetchone()[0])
 
 
 def _place(document: Document) -> tuple[str, int]:
     return _storable(document.path), document.part
+
+
+@lru_cache(maxsize=1_000)
+def _address(url: str) -> tuple[str, str]:
+    """An address as it is stored, and its host; a session names most of its addresses several times."""
+    key = _storable(canonical_url(url))
+    return key, _host(key)
 
 
 def _host(url: str) -> str:
@@ -581,7 +598,8 @@ def _host(url: str) -> str:
 
 def _storable(text: str) -> str:
     """A text as the database can hold it; its length does not change."""
-    return text.encode("utf-8", "replace").decode().replace("\0", "?")
+    text = text.replace("\0", "?")
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
 
 def _json(value: Sequence[object]) -> str:

@@ -19,10 +19,11 @@ def canonical_url(url: str) -> str:
         port = parts.port
     except ValueError:
         return stripped
-    if not parts.hostname:
+    name = parts.hostname
+    if not name:
         return stripped
     scheme = parts.scheme.lower()
-    host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
+    host = f"[{name}]" if ":" in name else name
     authority = host if port in (None, _DEFAULT_PORTS.get(scheme)) else f"{host}:{port}"
     if "@" in parts.netloc:
         authority = f"{parts.netloc.rpartition('@')[0]}@{authority}"

@@ -5,10 +5,11 @@ from __future__ import annotations
 import codecs
 import hashlib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from io import BufferedReader
 
+from core.errors import WorkspaceError
 from core.storage.compression import SUFFIX, Unpacked
 from core.storage.files import Root
 
@@ -66,8 +67,13 @@ def opened(root: Root, path: str) -> Iterator[tuple[BufferedReader, bool]]:
         WorkspaceError: there is no such file, or it cannot be opened.
     """
     plain = path.removesuffix(SUFFIX)
-    is_packed = not root.exists(plain)
-    with root.opened(plain + SUFFIX if is_packed else plain) as file:
+    with ExitStack() as stack:
+        try:
+            file, is_packed = stack.enter_context(root.opened(plain)), False
+        except WorkspaceError as error:
+            if not isinstance(error.__cause__, FileNotFoundError):
+                raise
+            file, is_packed = stack.enter_context(root.opened(plain + SUFFIX)), True
         yield file, is_packed
 
 

@@ -52,8 +52,8 @@ class Searches:
             if seq >= before or len(found) >= _MOST:
                 break
             if form in search.titles:
-                texts = (search.query, search.titles[form])
-                found |= dict.fromkeys(clean_title(self._cleaner.masked(text)) for text in texts if text)
+                texts = self._cleaner.value([search.query, search.titles[form]])
+                found |= dict.fromkeys(clean_title(text) for text in texts if text)
         return list(found)
 
     @cached_property
