@@ -38,6 +38,8 @@ def clean(text: str) -> str:
 
     Line feeds and tabs stay, CR LF becomes LF, everything visible is kept.
     """
+    if text.isascii() and text.isprintable():
+        return text
     text = text.replace("\r\n", "\n")
     # Most characters are visible ASCII, which is removed many times faster than a search passes it.
     rest = text.encode("utf-8", "surrogatepass").translate(None, _VISIBLE_BYTES)

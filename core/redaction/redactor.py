@@ -236,8 +236,8 @@ def _collect(value: object, texts: set[str], depth: int) -> None:
     elif depth >= _DEEPEST:
         return
     elif isinstance(value, dict):
-        for key, item in value.items():
-            _collect(key, texts, _DEEPEST)
+        texts.update(key for key in value if isinstance(key, str))
+        for item in value.values():
             _collect(item, texts, depth + 1)
     elif isinstance(value, list | tuple):
         for item in value:
