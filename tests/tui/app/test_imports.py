@@ -18,7 +18,8 @@ HEAVY = (
     "core.net.client", "core.telemetry.tracer", "core.storage.files", "core.agent", "hashlib", "zstandard", "tomllib",
     "tui.panes.conversation.pane", "tui.panes.trace.pane", "tui.panes.workspace.pane", "tui.panes.prompt.pane",
     "textual.widgets._text_area", "tui.graphics.store", "tui.terminal.clipboard", "tui.terminal.desktop",
-    "core.session.resume", "core.redaction", "core.events.codec", "core.trust_question",
+    "core.session.resume", "core.redaction", "core.events.codec", "core.trust_question", "sqlite3",
+    "core.knowledge.store", "core.knowledge.search", "observers.knowledge",
 )  # fmt: skip
 
 FIRST_FRAME = """
