@@ -18,6 +18,7 @@ from typing import Any
 
 import zstandard
 
+from core.knowledge.status import read_status
 from core.settings.places import Places
 from core.trust_question.question import read_folder
 from tests.collector import Collector, collector
@@ -271,13 +272,18 @@ def test_planted_secrets_are_found_nowhere(tmp_path: Path) -> None:
     assert "it failed: xxx" in text
     for name in ("ANTHROPIC_API_KEY", "CLAUDE_CODE_MESSAGING_TOKEN"):
         assert name not in text
-    for name in ("run.log", "trace.json", "transcript.md", "summary.txt", "spans.jsonl"):
+    for name in ("run.log", "trace.json", "transcript.md", "summary.txt", "spans.jsonl", "knowledge.db"):
         assert any(each.endswith(name) for each in seen)
     assert any("tool_results" in each for each in seen)
     assert any("search_results" in each for each in seen)
     assert any("SAVED_REPORTS" in each for each in seen)
     assert received.spans
     assert received.metrics
+    # The index of the knowledge base has words in lower case, and it has what was found.
+    (database,) = [each for each in seen if each.endswith("knowledge.db")]
+    indexed = (base / database).read_bytes().lower()
+    assert not [each for each in SECRETS if each.core[:CHUNK].lower().encode() in indexed]
+    assert {"query", "answer", "search_row", "report"} <= {*read_status(base / database).documents}
     # The command line leaves nothing but its state, which only its user can enter.
     assert not any(".cache" in each for each in seen)
     assert not list((base / "tmp").iterdir())
