@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass
 from html import unescape
 
-from core.toolkit.html_text import BLOCKS
+from core.toolkit.html_text import BLOCKS, separate
 
 __all__ = ["HtmlPage", "read_html"]
 
@@ -38,7 +38,7 @@ class HtmlPage:
 
 def read_html(source: str) -> HtmlPage:
     """Read the title, the text and the links of a page; what is damaged is read as far as possible."""
-    reader = _Reader(source)
+    reader = _Reader(separate(source))
     reader.read()
     return HtmlPage(
         " ".join(unescape(reader.title).split()), _tidy("".join(reader.parts)), tuple(reader.links)

@@ -24,6 +24,7 @@ from observers.knowledge.html_reading import read_html
         ("<a title='x>y' href=x>word", "y' href=x>word"),
         ("line one\n   line two<br>three", "line one\nline two\nthree"),
         ("<p", ""),
+        ("<p><span>we have.</span><span>Dagny</span> wor<b>d</b>s", "we have. Dagny words"),
     ],
 )
 def test_the_text_of_a_page(source: str, text: str) -> None:
@@ -37,7 +38,7 @@ def test_the_title_and_the_links_of_a_page() -> None:
     )
     assert page.title == "A & B"
     assert page.links == ("https://a.example/?x=1&y=2", "https://b.example/")
-    assert page.text == "abcdef"
+    assert page.text == "a b c d e f"
 
 
 _TAGS = ["<p>", "<a", "href=", "<script>", "</script", "<title>", "<!--", "-->", "</"]
