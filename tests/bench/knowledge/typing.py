@@ -45,6 +45,8 @@ def typing_row(base: Path, database: Path) -> Row:
         driven.until("ready", SECONDS)
         driven.rest(SECONDS)
         driven.send(FIND)
+        # Its rows are sites of the texts: keys are timed over real hits.
+        driven.until("site-", SECONDS)
         driven.rest(SECONDS)
         for place, word in enumerate(words):
             for letter in word:
