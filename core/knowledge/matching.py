@@ -36,6 +36,8 @@ _FREQUENT = 5_000
 """Passages with an excluded word; if more have it, it excludes passages and not documents, which is faster."""
 _BM25 = "bm25(chunk_fts, 4.0, 1.0, 2.0)"
 
+_SHORTEST_BEGINNING = 3
+"""Letters; fewer are the beginning of so many words that their search takes too long and cannot be stopped."""
 _SHORTEST = 5
 _ENDINGS = (
     *(
@@ -73,7 +75,8 @@ LEFT JOIN call ON call.id = d.call
 """Everything of a `Hit` that does not depend on the query."""
 _CHOSEN = "WHERE d.id IN (SELECT value FROM json_each(?))"
 _CANDIDATE = """
-SELECT c.id, c.simhash, d.id, iif(b.words, d.body, NULL), d.kind, d.made_at, coalesce(s.site, ''), session.folder
+SELECT c.id, c.simhash, d.id, iif(b.words, d.body, NULL), d.kind, d.made_at, coalesce(s.site, ''), session.folder,
+    iif(d.kind IN ('article', 'search_row'), d.source, NULL)
 FROM chunk c JOIN document d ON d.id = c.document JOIN body b ON b.id = d.body JOIN session ON session.id = d.session
 LEFT JOIN source s ON s.id = d.source
 WHERE c.id IN (SELECT value FROM json_each(?))
@@ -115,6 +118,7 @@ class Matching:
         self._deadline = clock() + budget
         self._stopped = stopped
         self._typing = typing and query.unfinished
+        self._is_short = False
         self._partial = False
         self._words: list[list[str]] = []
         self._terms: list[Term] = []
@@ -131,8 +135,9 @@ class Matching:
             found = self._candidates(self._matches(self._expression(self._terms)), full=True)
             ranked = rank(found, time.time())
             if len(ranked) < _ENOUGH and not self._partial:
-                more = self._relaxed({each.chunk for each in found})
-                relaxed = bool(more)
+                known = {each.chunk for each in found}
+                more = self._without_short(known) if self._is_short else self._relaxed(known)
+                relaxed = bool(more) and not self._is_short
                 ranked = rank([*found, *more], time.time()) if more else ranked
         else:
             ranked = rank(self._candidates(self._newest(), full=True), time.time(), newest_first=True)
@@ -145,6 +150,7 @@ class Matching:
             sessions=count_facets(each.session for each in ranked),
             partial=self._partial,
             relaxed=relaxed,
+            unfinished=self._is_short and not ranked,
         )
 
     def _read_words(self) -> None:
@@ -157,6 +163,8 @@ class Matching:
         self._words = [found for _, found in pairs if found]
         if self._typing:
             self._stems = self._stems_of(self._terms[-1])
+            self._is_short = len(self._words[-1][-1]) < _SHORTEST_BEGINNING
+            self._typing = not self._is_short
         for term, found in zip(query.without, words[len(query.terms) :], strict=True):
             if found and self._terms and self._frequency(found) > _FREQUENT:
                 self._without.append(quoted(term.text))
@@ -164,9 +172,9 @@ class Matching:
                 self._conditions.add(_EXCLUDED, quoted(term.text))
 
     def _string(self, term: Term) -> str:
-        if not self._typing or term is not self._terms[-1]:
+        if not (self._typing or self._is_short) or term is not self._terms[-1]:
             return quoted(term.text)
-        choices = [f"{quoted(term.text)} *", *map(quoted, self._stems)]
+        choices = [quoted(term.text) + " *" * self._typing, *map(quoted, self._stems)]
         return f"({' OR '.join(choices)})" if self._stems else choices[0]
 
     def _stems_of(self, term: Term) -> list[str]:
@@ -211,6 +219,12 @@ class Matching:
             if found or not self._partial:
                 break
         return found
+
+    def _without_short(self, known: set[int]) -> list[Candidate]:
+        """Passages that have all words but the last, of which the person has typed a letter or two."""
+        expression = self._expression(self._terms[:-1])
+        rows = [row for row in self._matches(expression) if row[0] not in known] if expression else []
+        return self._candidates(rows, full=False)
 
     def _relaxed(self, known: set[int]) -> list[Candidate]:
         """Passages that have some of the words; phrases must be there."""
@@ -264,9 +278,11 @@ class Matching:
         return [
             Candidate(
                 chunk=chunk, simhash=fingerprint, document=document, body=body, kind=kind, made_at=made_at, site=site,
-                session=session, relevance=relevance[chunk], full=full,
+                session=session, source=source, relevance=relevance[chunk], full=full,
             )
-            for chunk, fingerprint, document, body, kind, made_at, site, session in self._db.execute(_CANDIDATE, (ids,))
+            for chunk, fingerprint, document, body, kind, made_at, site, session, source in self._db.execute(
+                _CANDIDATE, (ids,)
+            )
         ]  # fmt: skip
 
     def _hits(self, chosen: Sequence[Candidate]) -> tuple[Hit, ...]:
@@ -295,6 +311,7 @@ class Matching:
                     passage=passage,
                     marks=marks,
                     copies=candidate.copies,
+                    same_address=candidate.same_address,
                     score=candidate.score,
                 )
             )

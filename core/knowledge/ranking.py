@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from core.knowledge.fingerprints import are_near
@@ -21,7 +21,7 @@ _KINDS = {"report": 1.2, "article": 1.25, "answer": 1.1, "note": 1.1, "search_ro
 _COMPARED = 60
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True, eq=False)
 class Candidate:
     """A chunk that matches, with what its rank depends on.
 
@@ -29,7 +29,9 @@ class Candidate:
         relevance: the negative bm25; a higher one is better.
         full: whether it has all words of the query.
         body: the number of the document's text; None if it has no words.
+        source: the number of the address of an article or a search row; None for others.
         copies: how many other documents have the same text or nearly the same.
+        same_address: how many other documents with its address match.
     """
 
     chunk: int
@@ -42,20 +44,24 @@ class Candidate:
     made_at: float
     site: str
     session: str
+    source: int | None = None
     score: float = 0.0
     copies: int = 0
+    same_address: int = 0
 
 
 def rank(candidates: Iterable[Candidate], now: float, *, newest_first: bool = False) -> list[Candidate]:
-    """Give the best chunk of each text, the best text first; nearly equal texts are joined among the first ones."""
+    """Give the best chunk of each text and address, the best first; nearly equal texts are joined among the first."""
     candidates = list(candidates)
     for candidate in candidates:
         candidate.score = _score(candidate, now)
     if newest_first:
-        return group(sorted(candidates, key=lambda each: (each.made_at, -each.chunk), reverse=True))
-    return group(
-        sorted(candidates, key=lambda each: (each.full, each.score, each.made_at, -each.chunk), reverse=True)
-    )
+        ordered = sorted(candidates, key=lambda each: (each.made_at, -each.chunk), reverse=True)
+    else:
+        ordered = sorted(
+            candidates, key=lambda each: (each.full, each.score, each.made_at, -each.chunk), reverse=True
+        )
+    return one_per_address(group(ordered), ordered)
 
 
 def group(ordered: Iterable[Candidate]) -> list[Candidate]:
@@ -70,6 +76,29 @@ def group(ordered: Iterable[Candidate]) -> list[Candidate]:
         places[candidate.document] = key
     for key, candidate in kept.items():
         candidate.copies = len(documents[key]) - 1
+    return list(kept.values())
+
+
+def one_per_address(texts: Sequence[Candidate], ordered: Iterable[Candidate]) -> list[Candidate]:
+    """Keep one of the texts with the same address, at the place of the best; an article if it has all words.
+
+    `ordered` are all chunks that match, which are counted.
+    """
+    documents: dict[int, set[int]] = {}
+    for candidate in ordered:
+        if candidate.source is not None:
+            documents.setdefault(candidate.source, set()).add(candidate.document)
+    kept: dict[object, Candidate] = {}
+    for candidate in texts:
+        key: object = ("source", candidate.source) if candidate.source else candidate
+        first = kept.setdefault(key, candidate)
+        # A row may have words that the article does not have.
+        if first.kind != "article" and candidate.kind == "article" and candidate.full:
+            candidate.score = first.score
+            kept[key] = candidate
+    for candidate in kept.values():
+        if candidate.source is not None:
+            candidate.same_address = len(documents[candidate.source]) - 1
     return list(kept.values())
 
 

@@ -112,6 +112,7 @@ class Hit:
         passage: the passage, about 40 words.
         marks: the ranges of the passage that match, in characters.
         copies: how many other documents have the same text or nearly the same.
+        same_address: how many other documents with its address match: rows of searches, and copies of the page.
         score: the rank; a higher one is better.
     """
 
@@ -135,6 +136,7 @@ class Hit:
     passage: str = ""
     marks: tuple[tuple[int, int], ...] = ()
     copies: int = 0
+    same_address: int = 0
     score: float = 0.0
 
 
@@ -197,8 +199,9 @@ class Results:
     """The answer to a query.
 
     `partial` says that the search was stopped before it had seen everything. `relaxed` says that some words of the
-    query were left out, because too few documents have all of them. `notices` are sentences about the query or the
-    file, such as one on a date that cannot be read.
+    query were left out, because too few documents have all of them. `unfinished` says that nothing was found because
+    the last word has too few letters to be searched as the beginning of a word. `notices` are sentences about the query
+    or the file, such as one on a date that cannot be read.
     """
 
     hits: tuple[Hit, ...] = ()
@@ -207,5 +210,6 @@ class Results:
     sessions: tuple[Facet, ...] = ()
     partial: bool = False
     relaxed: bool = False
+    unfinished: bool = False
     notices: tuple[str, ...] = ()
     ms: float = field(default=0.0, compare=False)

@@ -149,6 +149,36 @@ def test_files_without_a_text_are_not_copies_of_each_other(path: Path, search: K
     assert sorted(titles(search, "quokka")) == ["quokka.pdf", "quokka.png"]
 
 
+def test_an_address_is_one_hit_and_its_article_comes_before_its_rows(
+    path: Path, search: KnowledgeSearch
+) -> None:
+    url = "https://a.example/page"
+    fill(
+        path,
+        *others(),
+        document("row", "quokka price", kind="search_row", url=url),
+        document("other row", "quokka costs", kind="search_row", url=url),
+        document("article", "a long text of the quokka", url=url),
+        document("report", "quokka report", kind="report", url=url),
+    )
+    hits = {hit.title: hit.same_address for hit in search.search("quokka").hits}
+    assert hits == {"article": 2, "report": 0}
+    # What only a row has is found in the row.
+    assert titles(search, "quokka price")[0] == "row"
+
+
+def test_one_or_two_letters_that_are_typed_are_a_word_and_no_beginning(
+    path: Path, search: KnowledgeSearch
+) -> None:
+    fill(path, *others(), document("Data", "quokka data"), document("AI", "quokka ai chips"))
+    assert [hit.title for hit in search.search("ai", typing=True).hits] == ["AI"]
+    assert search.search("d", typing=True).unfinished
+    both = search.search("quokka a", typing=True)
+    assert {hit.title for hit in both.hits} == {"Data", "AI"}
+    assert not both.relaxed
+    assert search.search("quokka dat", typing=True).hits[0].title == "Data"
+
+
 def test_filters(path: Path, search: KnowledgeSearch) -> None:
     call = Call(tool_use_id="t", tool="mcp__local_toolkit__crawl_parallel")
     fill(

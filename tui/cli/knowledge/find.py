@@ -203,5 +203,6 @@ def _hit_fields(hit: Hit, database: Path) -> dict[str, Any]:
         "passage": hit.passage,
         "marks": [list(mark) for mark in hit.marks],
         "copies": hit.copies,
+        "same_address": hit.same_address,
         "score": round(hit.score, 4),
     }

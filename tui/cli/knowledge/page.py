@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from core.knowledge.folders import folder_path
+from core.knowledge.plain_passage import plain_passage
 from core.text import clean_line
 
 if TYPE_CHECKING:
@@ -56,6 +57,8 @@ class Page:
         yield hit.date.partition("T")[0] or f"{datetime.fromtimestamp(hit.made_at).astimezone():%Y-%m-%d}"
         if hit.copies:
             yield f"same text, {hit.copies + 1:,} sources"
+        if hit.same_address:
+            yield f"same address, {hit.same_address + 1:,} results"
         yield f"demo {Path(hit.session).name}" if hit.demo else Path(hit.session).name
         if hit.session_title:
             yield hit.session_title
@@ -75,14 +78,15 @@ class Page:
             yield from self._wrapped([(text, bold)], indent)
 
     def _passage(self, hit: Hit) -> Iterator[str]:
+        passage, marks = plain_passage(hit.passage, hit.marks)
         if self._width is None:
-            yield _INDENT + clean_line(hit.passage, 2000)
+            yield _INDENT + clean_line(passage, 2000)
             return
         pieces, at = [], 0
-        for start, end in hit.marks:
-            pieces += [(hit.passage[at:start], False), (hit.passage[start:end], True)]
+        for start, end in marks:
+            pieces += [(passage[at:start], False), (passage[start:end], True)]
             at = end
-        pieces.append((hit.passage[at:], False))
+        pieces.append((passage[at:], False))
         yield from self._wrapped([(_on_one_line(text), bold) for text, bold in pieces], _INDENT)
 
     def _wrapped(self, pieces: list[tuple[str, bool]], indent: str) -> Iterator[str]:

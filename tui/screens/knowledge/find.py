@@ -195,9 +195,12 @@ class FindScreen(Modal[None]):
     async def _search(self, words: str, narrowing: Narrowing, delay: float, *, keep: bool) -> None:
         await asyncio.sleep(delay)
         answer = await self._reader.search(words, narrowing, limit=MOST_HITS)
+        self._waits = False
+        if answer.results.unfinished and self._list.chosen is not None:
+            # The hits of the text before stay until the word is longer.
+            return
         self._facets = self._facets.after(answer.results, narrowing)
         self._answer = answer
-        self._waits = False
         self._list.show(answer.results.hits, self._messages(words, answer), keep=keep)
         self._show_facets()
         self._show_title()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
@@ -14,6 +13,7 @@ from textual.content import Content
 from textual.message import Message
 
 from core.events.units import quantity
+from core.knowledge.plain_passage import plain_passage
 from core.knowledge.records import Hit
 from core.text import clean, clean_line
 from tui.render.format import middle_cut, tail_cut
@@ -41,8 +41,6 @@ _PASSAGE_LINES = 2
 _TITLE = 300
 _LONGEST = 600
 _ELLIPSIS = "…"
-_MARKUP = re.compile(r"(?:(?<=\s)|^)#{1,6}(?=\s)|\*\*|`")
-"""Marks of headings, of what is bold and of code, which only disturb in a passage."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,8 +81,11 @@ class _Hits(RowSource[FoundHit]):
         room = max(1, width - len(indent))
         lines: list[Line] = [[], self._head(hit, width)]
         below = self._passage(hit, room)
-        if hit.copies:
-            below.append([Segment(f"same text, {quantity(hit.copies + 1, 'source')}", muted)])
+        others = [f"same text, {quantity(hit.copies + 1, 'source')}"] if hit.copies else []
+        if hit.same_address:
+            others.append(f"same address, {quantity(hit.same_address + 1, 'result')}")
+        if others:
+            below.append([Segment(" · ".join(others), muted)])
         if hit.demo and not below:
             below.append([])
         for number, line in enumerate(below):
@@ -199,10 +200,11 @@ def title_of(hit: Hit) -> str:
 
 def marked(hit: Hit, without: str = "") -> Iterator[tuple[str, bool]]:
     """Give the parts of the passage, on one line, and whether each matches; none if it is the text `without`."""
-    passage, at = hit.passage[:_LONGEST], 0
+    passage, marks = plain_passage(hit.passage[:_LONGEST], hit.marks)
+    at = 0
     if " ".join(passage.split()) == without:
         return
-    for first, last in sorted(hit.marks):
+    for first, last in marks:
         start, end = max(first, at), min(last, len(passage))
         if start < end:
             yield from _part(passage[at:start], is_match=False)
@@ -220,7 +222,7 @@ def passage_line(hit: Hit) -> Content:
 
 def _part(text: str, *, is_match: bool) -> Iterator[tuple[str, bool]]:
     """Give a part of a passage with white space on one line."""
-    text = _MARKUP.sub("", clean(text))
+    text = clean(text)
     if text:
         inner = " ".join(text.split())
         lead = " " if text[0].isspace() else ""
