@@ -79,6 +79,8 @@ def takes_too_much_memory(data: str | bytes) -> bool:
 def decode_event(line: bytes | str) -> Event:
     """Decode one journal line; an event of a later version comes back as `UnknownEvent`.
 
+    An observation of a later version comes back as that of any MCP tool, if it has its fields.
+
     Raises:
         ValueError: the line is not JSON, or not an event.
     """
@@ -87,6 +89,13 @@ def decode_event(line: bytes | str) -> Event:
         return event
     except (msgspec.DecodeError, RecursionError) as error:
         raw = from_json(line)
+        if isinstance(raw, dict) and isinstance(raw.get("observation"), dict):
+            try:
+                given = {**raw, "observation": {**raw["observation"], "kind": "mcp"}}
+                older: Event = _DECODER.decode(msgspec.json.encode(given))
+                return older
+            except (msgspec.DecodeError, RecursionError):
+                pass
         name = raw.pop("event", None) if isinstance(raw, dict) else None
         if not isinstance(name, str) or name in _NAMES:
             raise ValueError(f"not an event: {error}") from error
