@@ -9,6 +9,7 @@ from core.concurrency.cancellation import NEVER, Stop
 from core.errors import JournalError
 from core.events.codec import decode_event
 from core.events.types import ArtifactSaved, PermissionAnswered, ToolCallFinished, ToolCallStarted
+from core.history.headline import event_lines
 from core.storage.regular_file import open_regular
 from core.storage.workspace import JOURNAL
 
@@ -36,7 +37,7 @@ def read_call(session: Path, tool_use_id: str, stop: Stop = NEVER) -> PastToolCa
     call: PastToolCall | None = None
     try:
         with open(open_regular(journal), "rb") as file:
-            for number, line in enumerate(file):
+            for number, (line, _) in enumerate(event_lines(file.fileno(), b'{"event":"')):
                 if not number & 1023:
                     stop.check()
                 # Decoding every line would take most of the time.

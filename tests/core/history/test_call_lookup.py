@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -51,3 +52,14 @@ def test_a_call_that_is_not_there_is_not_found(tmp_path: Path) -> None:
 def test_a_journal_that_is_missing_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(JournalError, match="cannot be read"):
         read_call(tmp_path, "a")
+
+
+def test_a_line_without_an_end_is_not_read_into_memory(tmp_path: Path) -> None:
+    with open(tmp_path / "journal.jsonl", "wb") as file:
+        file.truncate(128 << 20)
+    tracemalloc.start()
+    try:
+        assert read_call(tmp_path, "call_1") is None
+        assert tracemalloc.get_traced_memory()[1] < 64 << 20
+    finally:
+        tracemalloc.stop()
