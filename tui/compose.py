@@ -39,6 +39,7 @@ from core.errors import SettingsError
 from core.events.types import Event, PipelineFailed, SessionStarted
 from core.history.rebuild import clean_up_after_kills
 from core.knowledge.database import database_path
+from core.knowledge.embeddings import embedder_of
 from core.pipelines import Handler, Pipelines
 from core.plugins import PIPELINE_GROUP, PluginProblem, register_plugins
 from core.provider.request import AskModel, small_request
@@ -63,6 +64,7 @@ from observers.execution.artifact_watch import ArtifactWatch
 from observers.execution.offload import ResultOffload
 from observers.execution.runner import ObserverRunner
 from observers.knowledge.feed import KnowledgeFeed
+from observers.knowledge.vectors import VectorFeed
 from observers.plugins import load_failure_events
 
 if TYPE_CHECKING:
@@ -78,6 +80,7 @@ SERVER_NOTES = {
     COMPOSIO: "search the web and the news, mail, calendars and hundreds of other services, a remote workbench",
 }
 _SESSION_FILE = "composio.json"
+_EMBEDDINGS_FILE = "embeddings.json"
 DEMO_TOOLS = ("COMPOSIO_REMOTE_*", "trim_video", "TRIM_VIDEO")
 
 HANDLERS: tuple[tuple[str, Handler, int], ...] = ()
@@ -340,6 +343,10 @@ def _feed_knowledge(
     feed = KnowledgeFeed(database, workspace.path, settings.workspace_base, workspace.redactor, bus.publish)
     bus.subscribe(feed.handle_event)
     stack.push_async_callback(feed.close)
+    if embedder := embedder_of(settings):
+        vectors = VectorFeed(database, embedder, workspace.redactor, bus.publish)
+        bus.subscribe(vectors.handle_event)
+        stack.callback(vectors.close)
     return feed
 
 
@@ -397,6 +404,7 @@ def _connectors(
     async def toolkit() -> Connection:
         telemetry = await recording.tracer.toolkit_environment(os.environ)
         session_file = private.path / _SESSION_FILE if settings.composio_api_key else None
+        embedder = embedder_of(settings)
         return toolkit_connection(
             workspace,
             routes=routes,
@@ -406,6 +414,7 @@ def _connectors(
             progress_socket=sockets[1],
             knowledge=database_path(settings),
             demo=settings.demo,
+            embeddings_file=private.write(_EMBEDDINGS_FILE, asdict(embedder)) if embedder else None,
         )
 
     async def composio() -> Connection:

@@ -8,12 +8,22 @@ from pathlib import Path
 
 from core.connections.base import BLANKED, Connection
 
-__all__ = ["PROGRESS_SOCKET", "SECRETS_SOCKET", "SERVER", "SESSION_FILE", "toolkit_connection"]
+__all__ = [
+    "EMBEDDINGS_FILE",
+    "PROGRESS_SOCKET",
+    "SECRETS_SOCKET",
+    "SERVER",
+    "SESSION_FILE",
+    "toolkit_connection",
+]
 
 SERVER = "local_toolkit"
 
 SESSION_FILE = "TOOLKIT_COMPOSIO_SESSION"
 """The environment variable with the path of the private file that holds the credentials of the remote sandbox."""
+
+EMBEDDINGS_FILE = "TOOLKIT_EMBEDDINGS"
+"""The environment variable with the path of the private file that names the server for the search by meaning."""
 
 SECRETS_SOCKET = "TOOLKIT_SECRETS"
 """The environment variable with the path of the private socket that gives the secrets to mask."""
@@ -32,6 +42,7 @@ def toolkit_connection(
     progress_socket: Path | None = None,
     knowledge: Path | None = None,
     demo: bool = False,
+    embeddings_file: Path | None = None,
 ) -> Connection:
     """The server that starts `core.toolkit` for this workspace.
 
@@ -46,16 +57,19 @@ def toolkit_connection(
         progress_socket: the private socket of a `ProgressReceiver`.
         knowledge: the file of the knowledge base; None if there is none.
         demo: whether the session is one of the demo, which sees only what sessions of the demo found.
+        embeddings_file: the private file with the server for the search by meaning, and its key.
     """
     args = ["-I", "-m", "core.toolkit", "--workspace", str(workspace)]
     for suffix, address in routes.items():
         args += ["--route", f"{suffix}={address}"]
     if knowledge is not None:
         args += ["--knowledge", str(knowledge.absolute()), *(["--demo"] if demo else [])]
-    environment = dict.fromkeys((*BLANKED, "COMPOSIO_API_KEY"), "")
+    environment = dict.fromkeys((*BLANKED, "COMPOSIO_API_KEY", "UA_EMBEDDINGS_KEY"), "")
     environment |= {"PYDANTIC_DISABLE_PLUGINS": "__all__", **(telemetry or {})}
     if session_file is not None:
         environment[SESSION_FILE] = str(session_file)
+    if embeddings_file is not None:
+        environment[EMBEDDINGS_FILE] = str(embeddings_file)
     if secrets_socket is not None:
         environment[SECRETS_SOCKET] = str(secrets_socket)
     if progress_socket is not None:

@@ -6,23 +6,27 @@ import sqlite3
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 import msgspec
 
 from core.knowledge.conditions import Conditions
+from core.knowledge.embeddings import similarities
 from core.knowledge.passages import cut_passage
 from core.knowledge.query import Query, Term
-from core.knowledge.ranking import Candidate, count_facets, rank
+from core.knowledge.ranking import Candidate, count_facets, in_order, joined, order_by_meaning, rank
 from core.knowledge.records import Hit, Results
 from core.knowledge.tokens import Tokenizer, quoted
 
-__all__ = ["HIT", "Matching", "named"]
+__all__ = ["HIT", "Matching", "Meaning", "named"]
 
 _ENOUGH = 5
 """Hits; with fewer of them words are left out."""
 _RAREST = 2
 _ANY = 4
+_COMPARED = 200
+"""Passages whose meaning is compared: the best ones by their words."""
 _RANKED = 250
 """Passages whose documents are read: the best ones by their words."""
 _UNRANKED = 200
@@ -88,6 +92,14 @@ _EXCLUDED = (
 )
 
 
+@dataclass(frozen=True, slots=True)
+class Meaning:
+    """The vector of a query, and the model that made it."""
+
+    model: str
+    vector: bytes
+
+
 class Matching:
     """One search on a connection that is in a transaction.
 
@@ -96,6 +108,7 @@ class Matching:
         clock: gives the time in seconds.
         typing: whether the last word may be incomplete.
         stopped: asked often; once it returns True the search ends with an empty answer.
+        meaning: if it is there, passages with any of the words are ordered by their meaning, too.
     """
 
     def __init__(
@@ -109,6 +122,7 @@ class Matching:
         clock: Callable[[], float],
         typing: bool,
         stopped: Callable[[], bool],
+        meaning: Meaning | None = None,
     ) -> None:
         self._db = db
         self._tokenizer = tokenizer
@@ -117,6 +131,7 @@ class Matching:
         self._clock = clock
         self._deadline = clock() + budget
         self._stopped = stopped
+        self._meaning = meaning
         self._typing = typing and query.unfinished
         self._is_short = False
         self._partial = False
@@ -134,11 +149,15 @@ class Matching:
         if self._terms:
             found = self._candidates(self._matches(self._expression(self._terms)), full=True)
             ranked = rank(found, time.time())
-            if len(ranked) < _ENOUGH and not self._partial:
+            has_few = len(ranked) < _ENOUGH
+            if (has_few or self._meaning) and not self._partial:
                 known = {each.chunk for each in found}
                 more = self._without_short(known) if self._is_short else self._relaxed(known)
-                relaxed = bool(more) and not self._is_short
+                relaxed = bool(more) and has_few and not self._is_short
                 ranked = rank([*found, *more], time.time()) if more else ranked
+                found += more
+            if self._meaning is not None:
+                ranked = joined(self._by_meaning(found, self._meaning))
         else:
             ranked = rank(self._candidates(self._newest(), full=True), time.time(), newest_first=True)
         if self._stopped():
@@ -248,9 +267,23 @@ class Matching:
             rows = [row for row in self._matches(attempt) if row[0] not in known]
             found += self._candidates(rows, full=False)
             known.update(chunk for chunk, _ in rows)
-            if len({each.document for each in found}) >= _ENOUGH or self._partial:
+            is_enough = len({each.document for each in found}) >= _ENOUGH and self._meaning is None
+            if is_enough or self._partial:
                 break
         return found
+
+    def _by_meaning(self, candidates: Sequence[Candidate], meaning: Meaning) -> list[Candidate]:
+        """Order the best candidates by their words and their meaning, and the others behind them."""
+        ordered = in_order(candidates)
+        best, others = ordered[:_COMPARED], ordered[_COMPARED:]
+        ids = msgspec.json.encode([each.chunk for each in best]).decode()
+        vectors = self._db.execute(
+            "SELECT chunk, data FROM vector WHERE model = ? AND data != x''"
+            " AND chunk IN (SELECT value FROM json_each(?))",
+            (meaning.model, ids),
+        ).fetchall()
+        near = similarities(meaning.vector, [data for _, data in vectors])
+        return order_by_meaning(best, dict(zip((chunk for chunk, _ in vectors), near, strict=True))) + others
 
     def _count(self, number: int) -> int:
         """How many passages have the rarest word of a term; none has it if it is 0."""

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from core.knowledge.fingerprints import are_near
 from core.knowledge.records import Facet
 
-__all__ = ["Candidate", "count_facets", "group", "rank"]
+__all__ = ["Candidate", "count_facets", "in_order", "joined", "order_by_meaning", "rank"]
 
 HALF_LIFE = 180 * 86_400
 """Seconds after which the bonus for recency is half."""
@@ -19,6 +19,8 @@ _RECENCY = 0.3
 _KINDS = {"report": 1.2, "article": 1.25, "answer": 1.1, "note": 1.1, "search_row": 1.0, "file": 0.9,
           "workbench": 0.75, "query": 0.6}  # fmt: skip
 _COMPARED = 60
+_SMOOTHING = 20
+"""Added to a place before its reciprocal is taken, so that the first places do not decide alone."""
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -56,12 +58,37 @@ def rank(candidates: Iterable[Candidate], now: float, *, newest_first: bool = Fa
     for candidate in candidates:
         candidate.score = _score(candidate, now)
     if newest_first:
-        ordered = sorted(candidates, key=lambda each: (each.made_at, -each.chunk), reverse=True)
-    else:
-        ordered = sorted(
-            candidates, key=lambda each: (each.full, each.score, each.made_at, -each.chunk), reverse=True
-        )
+        return joined(sorted(candidates, key=lambda each: (each.made_at, -each.chunk), reverse=True))
+    return joined(in_order(candidates))
+
+
+def in_order(candidates: Iterable[Candidate]) -> list[Candidate]:
+    """Order candidates by their scores, and those with all words first."""
+    return sorted(
+        candidates, key=lambda each: (each.full, each.score, each.made_at, -each.chunk), reverse=True
+    )
+
+
+def joined(ordered: Sequence[Candidate]) -> list[Candidate]:
+    """Keep the best chunk of each text and address."""
     return one_per_address(group(ordered), ordered)
+
+
+def order_by_meaning(ordered: Sequence[Candidate], near: Mapping[int, float]) -> list[Candidate]:
+    """Order candidates by their places in two lists: by their words, as given, and by their meaning.
+
+    The score becomes the sum of the reciprocals of both places. One without a vector keeps the place of its words.
+
+    Args:
+        ordered: the candidates, the best by their words first.
+        near: how near the vector of a chunk is to that of the query.
+    """
+    known = sorted((each.chunk for each in ordered if each.chunk in near), key=lambda chunk: -near[chunk])
+    places = {chunk: place for place, chunk in enumerate(known)}
+    for place, candidate in enumerate(ordered):
+        other = places.get(candidate.chunk, place)
+        candidate.score = 1 / (_SMOOTHING + place) + 1 / (_SMOOTHING + other)
+    return sorted(ordered, key=lambda each: -each.score)
 
 
 def group(ordered: Iterable[Candidate]) -> list[Candidate]:

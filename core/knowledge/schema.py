@@ -103,6 +103,12 @@ CREATE TABLE chunk(
 ) STRICT;
 CREATE INDEX chunk_of_document ON chunk(document);
 
+CREATE TABLE vector(
+    chunk INTEGER PRIMARY KEY REFERENCES chunk ON DELETE CASCADE,
+    model TEXT NOT NULL,
+    data BLOB NOT NULL
+) STRICT;
+
 CREATE TABLE citation(
     document INTEGER NOT NULL REFERENCES document ON DELETE CASCADE,
     source INTEGER NOT NULL REFERENCES source,

@@ -19,10 +19,11 @@ from core.errors import KnowledgeError
 from core.knowledge.conditions import Scope, conditions_of
 from core.knowledge.database import open_reader
 from core.knowledge.database_file import identity
-from core.knowledge.matching import HIT, Matching, named
+from core.knowledge.embeddings import Embedder
+from core.knowledge.matching import HIT, Matching, Meaning, named
 from core.knowledge.passages import cut_around
 from core.knowledge.problems import reporting
-from core.knowledge.query import parse_query
+from core.knowledge.query import Query, parse_query
 from core.knowledge.records import FoundDocument, FoundPage, Hit, Results
 from core.knowledge.schema import VERSION
 from core.knowledge.tokens import Tokenizer
@@ -34,6 +35,8 @@ __all__ = ["BUDGET", "KnowledgeSearch"]
 BUDGET = 0.03
 """Seconds after which a search answers with what it has; to make the answer takes about ten milliseconds."""
 
+_MEANING_BUDGET = 0.2
+"""The same for a search by meaning, which reads more passages; nobody waits for it while typing."""
 _CACHE_KIB = 32 << 10
 _MAPPED = 1 << 30
 _LARGEST = (1 << 63) - 1
@@ -57,14 +60,21 @@ class KnowledgeSearch:
         path: the file.
         budget: the seconds after which a search answers with what it has.
         clock: gives the time in seconds, for the budget.
+        embedder: makes the vector of a query, so that hits are also ordered by their meaning; None for no such search.
     """
 
     def __init__(
-        self, path: Path, *, budget: float = BUDGET, clock: Callable[[], float] = time.monotonic
+        self,
+        path: Path,
+        *,
+        budget: float = BUDGET,
+        clock: Callable[[], float] = time.monotonic,
+        embedder: Embedder | None = None,
     ) -> None:
         self.path = path
         self._budget = budget
         self._clock = clock
+        self._embedder = embedder
         self._lock = threading.Lock()
         self._db: sqlite3.Connection | None = None
         self._identity: tuple[int, int] | None = None
@@ -112,6 +122,7 @@ class KnowledgeSearch:
             since=since,
             until=until,
         )
+        meaning, problems = self._meaning(query)
         with self._reading() as db:
             if db is None:
                 return Results(notices=(*query.notices, _MISSING))
@@ -120,14 +131,25 @@ class KnowledgeSearch:
                 self._words(),
                 query,
                 conditions_of(query, scope),
-                budget=self._budget,
+                budget=self._budget if meaning is None else max(self._budget, _MEANING_BUDGET),
                 clock=self._clock,
                 typing=typing,
                 stopped=stopped,
+                meaning=meaning,
             )
             results = matching.run(max(limit, 0))
-            notices = (*query.notices, *results.notices, *([_LATER] if _is_later(db) else []))
+            notices = (*query.notices, *problems, *results.notices, *([_LATER] if _is_later(db) else []))
         return replace(results, notices=notices, ms=(time.perf_counter() - began) * 1_000)
+
+    def _meaning(self, query: Query) -> tuple[Meaning | None, list[str]]:
+        """The vector of the words of a query, and notices about why there is none."""
+        text = " ".join(term.text for term in query.terms)
+        if self._embedder is None or not text or identity(self.path) is None:
+            return None, []
+        try:
+            return Meaning(self._embedder.model, self._embedder.embed_query(text)), []
+        except KnowledgeError as error:
+            return None, [f"Only the words were searched, not the meaning: {error}."]
 
     def document(self, number: int) -> FoundDocument | None:
         """Find a document by its number; None if there is none."""

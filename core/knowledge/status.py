@@ -16,9 +16,13 @@ from core.knowledge.folders import folder_key, folder_path
 from core.knowledge.forgotten import ForgottenList
 from core.knowledge.problems import reporting
 from core.knowledge.records import KINDS
+from core.knowledge.vectors import HAS_WORDS
 from core.storage.workspace import JOURNAL, WORKSPACES
 
 __all__ = ["Lag", "Status", "read_status"]
+
+
+_PASSAGES = "FROM chunk JOIN document ON document.id = chunk.document"
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +41,8 @@ class Status:
         size: bytes, with those of the files beside it that belong to it.
         sessions: how many have documents.
         documents: how many of each kind, in the order of `KINDS`.
+        embeddable: how many passages can have a vector; counted only if the search by meaning is on.
+        vectors: how many of them have one.
         updated: the time of the last change, in seconds since the epoch.
         journal_mode: `wal`, or `delete` on a file system without shared memory.
         forgotten: how many times something was forgotten.
@@ -54,6 +60,8 @@ class Status:
     documents: Mapping[str, int] = field(default_factory=dict)
     passages: int = 0
     sources: int = 0
+    embeddable: int = 0
+    vectors: int = 0
     updated: float | None = None
     journal_mode: str = ""
     forgotten: int = 0
@@ -73,11 +81,15 @@ class _Content:
     sessions: int = 0
     passages: int = 0
     sources: int = 0
+    embeddable: int = 0
+    vectors: int = 0
     places: dict[str, int] = field(default_factory=dict)
 
 
-def read_status(database: Path, base: Path | None = None) -> Status:
+def read_status(database: Path, base: Path | None = None, model: str = "") -> Status:
     """Read the state of the knowledge base, and compare it with the journals of the sessions below `base`; blocks.
+
+    With the `model` of the search by meaning its vectors are counted.
 
     It raises nothing: what cannot be read is among the problems.
     """
@@ -86,7 +98,7 @@ def read_status(database: Path, base: Path | None = None) -> Status:
     exists = identity(database) is not None
     if exists:
         try:
-            content = _read(database)
+            content = _read(database, model)
         except KnowledgeError as error:
             problems.append(str(error))
     forgotten = ForgottenList(database)
@@ -114,6 +126,8 @@ def read_status(database: Path, base: Path | None = None) -> Status:
         documents=content.documents,
         passages=content.passages,
         sources=content.sources,
+        embeddable=content.embeddable,
+        vectors=content.vectors,
         updated=max((found.st_mtime for found in files[:2] if found is not None), default=None),
         journal_mode=content.journal_mode,
         forgotten=len(forgotten),
@@ -128,9 +142,9 @@ def read_status(database: Path, base: Path | None = None) -> Status:
     )
 
 
-def _read(database: Path) -> _Content:
-    def number(query: str) -> int:
-        return int(db.execute(query).fetchone()[0])
+def _read(database: Path, model: str) -> _Content:
+    def number(query: str, *values: str) -> int:
+        return int(db.execute(query, values).fetchone()[0])
 
     with closing(open_reader(database)) as db, reporting(database, "read"):
         counts = dict(db.execute("SELECT kind, count(*) FROM document GROUP BY kind").fetchall())
@@ -143,6 +157,10 @@ def _read(database: Path) -> _Content:
             sessions=number("SELECT count(*) FROM session WHERE id IN (SELECT session FROM document)"),
             passages=number("SELECT count(*) FROM chunk WHERE text != ''"),
             sources=number("SELECT count(*) FROM source"),
+            embeddable=number(f"SELECT count(*) {_PASSAGES} WHERE {HAS_WORDS}") if model else 0,
+            vectors=number("SELECT count(*) FROM vector WHERE model = ? AND data != x''", model)
+            if model
+            else 0,
             places=dict(db.execute("SELECT folder, place FROM session").fetchall()),
         )
 

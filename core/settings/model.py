@@ -105,6 +105,21 @@ class Settings:
     """The knowledge base, in which everything that sessions found can be found again: on, off, or the path of its file.
 
     By default it is knowledge.db in AGENT_RUN_WORKSPACES, one for all sessions there."""
+    embeddings_url: Annotated[
+        str | None, Spec(values.url, user_only=True, unset="no search by meaning", affects="data")
+    ] = None
+    """The server that makes vectors of texts for the search by meaning, such as http://127.0.0.1:11434/v1 for Ollama.
+
+    Any server with an OpenAI-compatible `/embeddings` will do. The passages of the knowledge base and your queries are
+    sent there; without it, or without `embeddings_model`, nothing is sent."""
+    embeddings_model: Annotated[
+        str | None, Spec(user_only=True, unset="no search by meaning", affects="data")
+    ] = None
+    """The model that makes the vectors, such as nomic-embed-text; another one makes all of them again."""
+    embeddings_key: Annotated[str | None, Spec(values.text, user_only=True, secret=True, affects="data")] = (
+        None
+    )
+    """The key for `embeddings_url`, sent as a bearer token; a server on your own machine needs none."""
     permission_mode: Annotated[
         PermissionMode,
         Spec(values.choice(*get_args(PermissionMode)), affects="tools", stricter=values.more_careful),

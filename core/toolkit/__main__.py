@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 from core.concurrency.garbage_collection import deferred
-from core.connections.toolkit import PROGRESS_SOCKET, SECRETS_SOCKET, SESSION_FILE
+from core.connections.toolkit import EMBEDDINGS_FILE, PROGRESS_SOCKET, SECRETS_SOCKET, SESSION_FILE
 from core.errors import UniversalAgentError
 from core.net.addresses import parse_endpoint
 from core.redaction.names import names_given_secret
@@ -121,6 +121,7 @@ async def _serve(options: argparse.Namespace, redactor: Redactor) -> None:
     session_file = os.environ.get(SESSION_FILE, "")
     secrets_socket = os.environ.get(SECRETS_SOCKET, "")
     progress_socket = os.environ.get(PROGRESS_SOCKET, "")
+    embeddings = os.environ.get(EMBEDDINGS_FILE, "")
 
     def learn() -> None:
         learn_secrets(Path(secrets_socket), redactor)
@@ -132,7 +133,13 @@ async def _serve(options: argparse.Namespace, redactor: Redactor) -> None:
 
     knowledge = None
     if options.knowledge is not None:
-        knowledge = KnowledgeBase(options.knowledge, session=workspace.path, demo=options.demo)
+        knowledge = KnowledgeBase(
+            options.knowledge,
+            session=workspace.path,
+            demo=options.demo,
+            embeddings_file=Path(embeddings) if embeddings else None,
+            add_secret=redactor.add,
+        )
     context = ToolContext(
         workspace,
         open_fetcher,

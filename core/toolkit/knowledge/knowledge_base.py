@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import logging
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,9 +12,12 @@ from core.knowledge.folders import folder_key, folder_path
 from core.knowledge.records import FoundDocument, FoundPage, Kind, Results
 
 if TYPE_CHECKING:
+    from core.knowledge.embeddings import Embedder
     from core.knowledge.search import KnowledgeSearch
 
 __all__ = ["KnowledgeBase"]
+
+_log = logging.getLogger(__name__)
 
 
 class KnowledgeBase:
@@ -27,12 +31,25 @@ class KnowledgeBase:
         path: the file.
         session: the folder of the session that asks.
         demo: whether the session is one of the demo; it sees only what sessions of the same kind found.
+        embeddings_file: the private file with the server for the search by meaning (an `Embedder` as JSON); None for no
+            such search.
+        add_secret: is called with the key of that server, to have it masked.
     """
 
-    def __init__(self, path: Path, *, session: Path, demo: bool) -> None:
+    def __init__(
+        self,
+        path: Path,
+        *,
+        session: Path,
+        demo: bool,
+        embeddings_file: Path | None = None,
+        add_secret: Callable[[str], object] = lambda _secret: None,
+    ) -> None:
         self._path = path
         self._session = folder_key(path, session)
         self._demo = demo
+        self._embeddings_file = embeddings_file
+        self._add_secret = add_secret
 
     def search(
         self,
@@ -78,7 +95,24 @@ class KnowledgeBase:
     def _file(self) -> KnowledgeSearch:
         from core.knowledge.search import KnowledgeSearch
 
-        return KnowledgeSearch(self._path)
+        return KnowledgeSearch(self._path, embedder=self._embedder())
+
+    def _embedder(self) -> Embedder | None:
+        if self._embeddings_file is None:
+            return None
+        import msgspec
+
+        from core.knowledge.embeddings import Embedder
+
+        try:
+            embedder = msgspec.json.decode(self._embeddings_file.read_bytes(), type=Embedder)
+        except (OSError, msgspec.MsgspecError) as error:
+            # The search for words does not depend on it.
+            _log.warning("no search by meaning: %s", type(error).__name__)
+            return None
+        if embedder.key:
+            self._add_secret(embedder.key)
+        return embedder
 
     def _is_earlier(self, found: FoundDocument | FoundPage) -> bool:
         return found.demo == self._demo and found.session != self._session

@@ -12,6 +12,7 @@ import pytest
 from core.errors import KnowledgeError
 from core.events.codec import encode_event
 from core.events.types import ArtifactSaved
+from core.knowledge import embeddings
 from core.knowledge.records import Cursor, Document, Facts
 from core.knowledge.store import KnowledgeStore
 from core.net.client import Fetcher
@@ -23,6 +24,7 @@ from core.toolkit.context import ToolContext
 from core.toolkit.knowledge import knowledge_tools as tools
 from core.toolkit.knowledge.knowledge_base import KnowledgeBase
 from tests.core.toolkit_site import Site, running_site
+from tests.embeddings_server import embeddings_server
 
 NOW = datetime(2026, 11, 23, 12, tzinfo=UTC)
 PAGE = "https://chips.example/story/3"
@@ -373,3 +375,30 @@ async def test_an_article_of_another_reader_is_used_from_its_json_file(
     assert found["from_knowledge"]
     assert (saved.site, saved.text, saved.links) == ("Chip Daily", TEXT, (LINK,))
     assert site.hits["/story/3"] == 0
+
+
+@pytest.mark.parametrize("content", ["", "{}", None])
+async def test_it_searches_by_meaning_if_the_session_names_a_server(
+    earlier: Earlier, tmp_path: Path, content: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(embeddings, "QUERY_SECONDS", 60)
+    earlier.add(article())
+    secrets: list[str] = []
+    file = tmp_path / "embeddings.json"
+    with embeddings_server() as server:
+        given = {"url": server.url, "model": "m", "key": "sk-canary"}
+        file.write_text(json.dumps(given) if content is None else content)
+        base = KnowledgeBase(
+            earlier.database,
+            session=tmp_path,
+            demo=False,
+            embeddings_file=file,
+            add_secret=secrets.append,
+        )
+        try:
+            # A file that cannot be read leaves the search for words.
+            assert len(base.search("HBM4 yields", limit=5).hits) == 1
+        finally:
+            base.close()
+        assert server.texts == (["HBM4 yields"] if content is None else [])
+    assert secrets == (["sk-canary"] if content is None else [])

@@ -80,6 +80,7 @@ def run(args: argparse.Namespace) -> int:
         SettingsError: a setting is wrong, the knowledge base is off or missing, or there is no such session.
         WrongUsage: an option is wrong.
     """
+    from core.knowledge.embeddings import embedder_of
     from core.knowledge.search import KnowledgeSearch
     from tui.cli.knowledge.place import find_database, session_key, settings_of
 
@@ -97,7 +98,7 @@ def run(args: argparse.Namespace) -> int:
     path = find_database(settings)
     try:
         session = session_key(path, settings.workspace_base, args.session) if args.session else ""
-        search = KnowledgeSearch(path)
+        search = KnowledgeSearch(path, embedder=embedder_of(settings))
         try:
             results = search.search(
                 query,

@@ -19,6 +19,7 @@ from tui.cli.output import complain, print_line
 from tui.terminal.exit_codes import EXIT_FAILED, EXIT_INTERRUPTED
 
 if TYPE_CHECKING:
+    from core.knowledge.embeddings import Embedder
     from core.knowledge.status import Status
     from core.redaction.redactor import Redactor
     from core.settings.model import Settings
@@ -92,22 +93,24 @@ def run(args: argparse.Namespace) -> int:
 
 def _show(settings: Settings, *, as_json: bool) -> int:
     from core.knowledge.database import database_path
+    from core.knowledge.embeddings import embedder_of
     from core.knowledge.status import read_status
 
     path = database_path(settings)
     if path is None:
         print_line('{"path": null}' if as_json else "The knowledge base is off (setting knowledge).")
         return 0
-    status = read_status(path, settings.workspace_base)
+    embedder = embedder_of(settings)
+    status = read_status(path, settings.workspace_base, embedder.model if embedder else "")
     if as_json:
-        print_line(json.dumps(_fields(status), indent=2))
+        print_line(json.dumps(_fields(status, embedder), indent=2))
     else:
-        for line in _lines(status):
+        for line in _lines(status, embedder):
             print_line(line)
     return EXIT_FAILED if status.problems else 0
 
 
-def _fields(status: Status) -> dict[str, Any]:
+def _fields(status: Status, embedder: Embedder | None) -> dict[str, Any]:
     return {
         "path": str(status.path),
         "exists": status.exists,
@@ -122,6 +125,9 @@ def _fields(status: Status) -> dict[str, Any]:
         else datetime.fromtimestamp(status.updated, UTC).isoformat(timespec="seconds"),
         "journal_mode": status.journal_mode,
         "forgotten": status.forgotten,
+        "meaning": None
+        if embedder is None
+        else {"model": embedder.model, "host": embedder.host, "vectors": status.vectors},
         "lagging": [{"session": lag.session, "missing_bytes": lag.missing} for lag in status.lagging],
         "set_aside": [str(path) for path in status.set_aside],
         "notes": list(status.notes),
@@ -129,7 +135,7 @@ def _fields(status: Status) -> dict[str, Any]:
     }
 
 
-def _lines(status: Status) -> Iterator[str]:
+def _lines(status: Status, embedder: Embedder | None) -> Iterator[str]:
     from core.events.units import quantity, size
 
     def row(name: str, value: str) -> str:
@@ -153,6 +159,9 @@ def _lines(status: Status) -> Iterator[str]:
         yield row("sessions", f"{status.sessions:,}")
         if status.updated is not None:
             yield row("updated", f"{datetime.fromtimestamp(status.updated).astimezone():%Y-%m-%d %H:%M}")
+    if embedder is not None:
+        count = f"{status.vectors:,} of {quantity(status.embeddable, 'passage')} have vectors"
+        yield row("by meaning", f"on, {embedder.model} at {embedder.host}; {count}")
     if status.lagging:
         named = [f"{lag.session} ({size(lag.missing)})" for lag in status.lagging[:_SHOWN_LAGS]]
         more = len(status.lagging) - len(named)

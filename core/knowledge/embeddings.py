@@ -1,0 +1,191 @@
+"""Asks a server with an OpenAI-compatible API for vectors of texts, so that texts with a similar meaning are near.
+
+The user chooses the server; without a setting nothing is asked. It is reached directly, without a proxy.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+import sys
+import threading
+import time
+from array import array
+from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
+from urllib.parse import urlsplit
+
+import msgspec
+
+from core.errors import KnowledgeError
+from core.settings.model import Settings
+
+__all__ = ["Embedder", "TextsRefused", "embedder_of", "similarities"]
+
+QUERY_SECONDS = 0.5
+"""How long a person or the agent waits for the vector of a query."""
+
+_SECONDS = 60.0
+_MOST_CHARACTERS = 2_000
+"""Of a text; models read no more than a few hundred words well, and some servers refuse longer ones."""
+_MOST_BYTES = 32 << 20
+_MOST_NUMBERS = 16_384
+_OF_TEXTS = (400, 413, 422)
+_REMEDY = "check the settings embeddings_url, embeddings_model and embeddings_key"
+
+
+class TextsRefused(KnowledgeError):
+    """The server did not accept these texts; others may be accepted."""
+
+
+class _Row(msgspec.Struct):
+    index: int
+    embedding: list[float]
+
+
+class _Answer(msgspec.Struct):
+    data: list[_Row]
+
+
+@dataclass(frozen=True, slots=True)
+class Embedder:
+    """Makes vectors: numbers of four bytes, little-endian, of length 1 as a whole. Its methods block.
+
+    Attributes:
+        url: the address to which `/embeddings` is added, such as http://127.0.0.1:11434/v1.
+        model: the name of the model; only vectors of the same one can be compared.
+        key: is sent as a bearer token; empty for none.
+    """
+
+    url: str
+    model: str
+    key: str = field(default="", repr=False)
+
+    @property
+    def host(self) -> str:
+        """Where texts are sent: the host of the address, with its port."""
+        return urlsplit(self.url).netloc.rpartition("@")[2]
+
+    def embed(self, texts: Sequence[str], seconds: float = _SECONDS) -> list[bytes]:
+        """Make a vector for each text.
+
+        Raises:
+            TextsRefused: the server answered that a text or the request is wrong.
+            KnowledgeError: there is no answer in the time, or a wrong one.
+        """
+        texts = [text[:_MOST_CHARACTERS] for text in texts]
+        return _vectors(self._post(texts, seconds), len(texts), self.host)
+
+    def embed_query(self, text: str) -> bytes:
+        """Make the vector of a query within `QUERY_SECONDS`.
+
+        Raises:
+            KnowledgeError: there is no answer in the time, or a wrong one.
+        """
+        import httpx  # noqa: F401 -- it takes longer than the request, and the time is for that
+
+        answers: list[bytes | KnowledgeError] = []
+
+        def ask() -> None:
+            try:
+                answers.extend(self.embed([text], QUERY_SECONDS))
+            except KnowledgeError as error:
+                answers.append(error)
+            except Exception as error:
+                answers.append(self._failed(type(error).__name__))
+
+        # To look up a name may take much longer, and cannot be stopped.
+        thread = threading.Thread(target=ask, name="knowledge-query", daemon=True)
+        thread.start()
+        thread.join(QUERY_SECONDS)
+        if not answers:
+            raise KnowledgeError(f"the embeddings server {self.host} did not answer in {QUERY_SECONDS:g} s")
+        if isinstance(answers[0], KnowledgeError):
+            raise answers[0]
+        return answers[0]
+
+    def _post(self, texts: Sequence[str], seconds: float) -> bytes:
+        import httpx
+
+        until = time.monotonic() + seconds
+        headers = {"authorization": f"Bearer {self.key}"} if self.key else {}
+        body = {"model": self.model, "input": texts}
+        read = bytearray()
+        try:
+            with (
+                closing(httpx.Client(timeout=seconds, trust_env=False)) as client,
+                client.stream("POST", f"{self.url}/embeddings", headers=headers, json=body) as response,
+            ):
+                for piece in response.iter_bytes():
+                    read += piece
+                    if time.monotonic() > until or len(read) > _MOST_BYTES:
+                        raise self._failed("its answer is too long or takes too long")
+                status = response.status_code
+        except httpx.TimeoutException as error:
+            raise self._failed(f"no answer in {seconds:g} s") from error
+        except (httpx.HTTPError, httpx.InvalidURL, UnicodeError, OSError) as error:
+            # Their texts may have parts of the request.
+            raise self._failed(f"it cannot be reached ({type(error).__name__})") from None
+        if status != httpx.codes.OK:
+            # What a server answers may have the texts in it, or the key.
+            reason = f"it answered with status {status}"
+            raise TextsRefused(self._message(reason)) if status in _OF_TEXTS else self._failed(reason)
+        return bytes(read)
+
+    def _failed(self, reason: str) -> KnowledgeError:
+        return KnowledgeError(self._message(reason))
+
+    def _message(self, reason: str) -> str:
+        return f"the embeddings server {self.host} failed: {reason}; {_REMEDY}"
+
+
+def embedder_of(settings: Settings) -> Embedder | None:
+    """What makes vectors, if the user chose a server and a model; None in the demo, which sends nothing."""
+    if not settings.embeddings_url or not settings.embeddings_model or settings.demo:
+        return None
+    return Embedder(settings.embeddings_url, settings.embeddings_model, settings.embeddings_key or "")
+
+
+def similarities(vector: bytes, others: Sequence[bytes]) -> list[float]:
+    """How near vectors are to one: 1 for the same direction, 0 for no likeness or another number of dimensions."""
+    numbers = _unpacked(vector)
+    return [
+        sum(map(operator.mul, numbers, _unpacked(other))) if len(other) == len(vector) else 0.0
+        for other in others
+    ]
+
+
+def _vectors(answer: bytes, count: int, host: str) -> list[bytes]:
+    try:
+        rows = sorted(msgspec.json.decode(answer, type=_Answer).data, key=lambda row: row.index)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        rows = []
+    lengths = {len(row.embedding) for row in rows}
+    if [row.index for row in rows] != list(range(count)) or len(lengths) != 1:
+        raise KnowledgeError(
+            f"the embeddings server {host} failed: its answer has no such vectors; {_REMEDY}"
+        )
+    if not 0 < lengths.pop() <= _MOST_NUMBERS:
+        raise KnowledgeError(
+            f"the embeddings server {host} failed: its vectors have no usable length; {_REMEDY}"
+        )
+    return [_packed(row.embedding) for row in rows]
+
+
+def _packed(numbers: Sequence[float]) -> bytes:
+    largest = max(map(abs, numbers)) or 1.0
+    scaled = [number / largest for number in numbers]
+    length = math.hypot(*scaled) or 1.0
+    packed = array("f", [number / length for number in scaled])
+    if sys.byteorder == "big":
+        packed.byteswap()
+    return packed.tobytes()
+
+
+def _unpacked(vector: bytes) -> array[float]:
+    numbers = array("f")
+    numbers.frombytes(vector)
+    if sys.byteorder == "big":
+        numbers.byteswap()
+    return numbers

@@ -1,0 +1,113 @@
+"""The vectors of passages are made while a session runs."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import AsyncIterator, Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from core.events.types import ErrorRaised, Event, QueryFinished, SessionFinished, SessionStarted
+from core.knowledge.database import FILE, open_reader
+from core.knowledge.embeddings import Embedder
+from core.knowledge.store import KnowledgeStore
+from core.redaction.redactor import Redactor
+from observers.knowledge.vectors import VectorFeed, VectorPace
+from tests.core.knowledge.stored import add, document
+from tests.embeddings_server import EmbeddingsServer, embeddings_server
+from tests.observers.knowledge.test_feed import until
+
+PACE = VectorPace(wake=0.01, check=0.05, pause=0.001, retry=0.01)
+START = SessionStarted(session_id="s", workspace="/", cwd="/", version="1")
+
+
+@pytest.fixture
+def server() -> Iterator[EmbeddingsServer]:
+    with embeddings_server() as running:
+        yield running
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    path = tmp_path / FILE
+    store_documents(path, *(f"text {number} of rain" for number in range(40)))
+    return path
+
+
+class Running:
+    """The feed of a running session, and what it published."""
+
+    def __init__(self, path: Path, server: EmbeddingsServer) -> None:
+        self.events: list[Event] = []
+        self.feed = VectorFeed(path, Embedder(server.url, "m"), Redactor(), self.events.append, PACE)
+
+
+@pytest.fixture
+async def running(path: Path, server: EmbeddingsServer) -> AsyncIterator[Running]:
+    running = Running(path, server)
+    yield running
+    running.feed.close()
+
+
+def store_documents(path: Path, *texts: str) -> None:
+    with KnowledgeStore(path) as store:
+        add(store, "session_1", *(document(text, path=text) for text in texts))
+
+
+def vectors(path: Path) -> list[bytes]:
+    with closing(open_reader(path)) as db:
+        return [data for (data,) in db.execute("SELECT data FROM vector ORDER BY chunk")]
+
+
+async def test_missing_vectors_are_filled_in_the_newest_first(
+    path: Path, running: Running, server: EmbeddingsServer
+) -> None:
+    running.feed.handle_event(START)
+    await until(lambda: len(vectors(path)) == 40)
+    assert server.texts == [f"text {number} of rain" for number in reversed(range(40))]
+    store_documents(path, "a later text")
+    await until(lambda: len(vectors(path)) == 41)
+    assert server.texts[40:] == ["a later text"]
+    assert running.events == []
+
+
+async def test_a_failure_is_reported_once_and_tried_again(
+    path: Path, running: Running, server: EmbeddingsServer
+) -> None:
+    server.status = 500
+    running.feed.handle_event(START)
+    await until(lambda: len(server.asked) > 3)
+    server.status = 200
+    await until(lambda: len(vectors(path)) == 40)
+    (event,) = running.events
+    assert isinstance(event, ErrorRaised)
+    assert "status 500" in event.message
+    assert "tried again" in event.message
+
+
+async def test_a_text_that_is_refused_does_not_keep_the_others(
+    path: Path, running: Running, server: EmbeddingsServer
+) -> None:
+    server.refused = "text 33 "
+    running.feed.handle_event(START)
+    await until(lambda: len(vectors(path)) == 40)
+    assert [number for number, data in enumerate(vectors(path)) if not data] == [33]
+    assert running.events == []
+
+
+async def test_the_end_of_a_session_does_not_wait_for_an_answer(
+    path: Path, running: Running, server: EmbeddingsServer
+) -> None:
+    server.wait = threading.Event()
+    running.feed.handle_event(START)
+    await until(lambda: server.asked)
+    running.feed.handle_event(SessionFinished(reason="finished"))
+    running.feed.handle_event(QueryFinished(query_id="q", status="success", text=""))
+    server.status = 500
+    server.wait.set()
+    await asyncio.sleep(0.1)
+    assert len(server.asked) == 1
+    assert running.events == []
