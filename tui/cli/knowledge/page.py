@@ -55,7 +55,8 @@ class Page:
             yield hit.site
         # A source may state the time, too.
         yield hit.date.partition("T")[0] or f"{datetime.fromtimestamp(hit.made_at).astimezone():%Y-%m-%d}"
-        if hit.copies:
+        # Copies of a page have its address, too.
+        if hit.copies > hit.same_address:
             yield f"same text, {hit.copies + 1:,} sources"
         if hit.same_address:
             yield f"same address, {hit.same_address + 1:,} results"

@@ -81,7 +81,10 @@ class _Hits(RowSource[FoundHit]):
         room = max(1, width - len(indent))
         lines: list[Line] = [[], self._head(hit, width)]
         below = self._passage(hit, room)
-        others = [f"same text, {quantity(hit.copies + 1, 'source')}"] if hit.copies else []
+        others = []
+        # Copies of a page have its address, too.
+        if hit.copies > hit.same_address:
+            others.append(f"same text, {quantity(hit.copies + 1, 'source')}")
         if hit.same_address:
             others.append(f"same address, {quantity(hit.same_address + 1, 'result')}")
         if others:
