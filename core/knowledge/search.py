@@ -30,13 +30,13 @@ from core.knowledge.tokens import Tokenizer
 from core.net.urls import canonical_url
 from core.text import without_surrogates
 
-__all__ = ["BUDGET", "KnowledgeSearch"]
+__all__ = ["BUDGET", "PATIENT", "KnowledgeSearch"]
 
 BUDGET = 0.03
 """Seconds after which a search answers with what it has; to make the answer takes about ten milliseconds."""
 
-_MEANING_BUDGET = 0.2
-"""The same for a search by meaning, which reads more passages; nobody waits for it while typing."""
+PATIENT = 1.0
+"""The same where nobody types: a complete answer is worth more than a quick one."""
 _CACHE_KIB = 32 << 10
 _MAPPED = 1 << 30
 _LARGEST = (1 << 63) - 1
@@ -94,6 +94,7 @@ class KnowledgeSearch:
         since: float | None = None,
         until: float | None = None,
         typing: bool = False,
+        budget: float | None = None,
         stopped: Callable[[], bool] = lambda: False,
     ) -> Results:
         """Find documents; any text is a query, and one without words finds the newest documents.
@@ -109,6 +110,7 @@ class KnowledgeSearch:
             since: only what was found or made at this time or later, in seconds since the epoch.
             until: only what was found or made at this time or before.
             typing: whether the last word may be incomplete, if no space follows it.
+            budget: the seconds for this search, if it has others.
             stopped: asked often meanwhile; once it returns True the search ends with an empty, partial answer.
         """
         began = time.perf_counter()
@@ -131,7 +133,7 @@ class KnowledgeSearch:
                 self._words(),
                 query,
                 conditions_of(query, scope),
-                budget=self._budget if meaning is None else max(self._budget, _MEANING_BUDGET),
+                budget=self._budget if budget is None else budget,
                 clock=self._clock,
                 typing=typing,
                 stopped=stopped,

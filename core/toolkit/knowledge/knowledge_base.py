@@ -93,9 +93,9 @@ class KnowledgeBase:
 
     @cached_property
     def _file(self) -> KnowledgeSearch:
-        from core.knowledge.search import KnowledgeSearch
+        from core.knowledge.search import PATIENT, KnowledgeSearch
 
-        return KnowledgeSearch(self._path, embedder=self._embedder())
+        return KnowledgeSearch(self._path, budget=PATIENT, embedder=self._embedder())
 
     def _embedder(self) -> Embedder | None:
         if self._embeddings_file is None:

@@ -81,7 +81,7 @@ def run(args: argparse.Namespace) -> int:
         WrongUsage: an option is wrong.
     """
     from core.knowledge.embeddings import embedder_of
-    from core.knowledge.search import KnowledgeSearch
+    from core.knowledge.search import PATIENT, KnowledgeSearch
     from tui.cli.knowledge.place import find_database, session_key, settings_of
 
     now = datetime.now().astimezone()
@@ -98,7 +98,7 @@ def run(args: argparse.Namespace) -> int:
     path = find_database(settings)
     try:
         session = session_key(path, settings.workspace_base, args.session) if args.session else ""
-        search = KnowledgeSearch(path, embedder=embedder_of(settings))
+        search = KnowledgeSearch(path, budget=PATIENT, embedder=embedder_of(settings))
         try:
             results = search.search(
                 query,

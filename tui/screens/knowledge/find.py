@@ -195,6 +195,13 @@ class FindScreen(Modal[None]):
     async def _search(self, words: str, narrowing: Narrowing, delay: float, *, keep: bool) -> None:
         await asyncio.sleep(delay)
         answer = await self._reader.search(words, narrowing, limit=MOST_HITS)
+        self._show(words, narrowing, answer, keep=keep)
+        if answer.results.partial:
+            # The person waits, as the next key would have stopped this.
+            complete = await self._reader.search(words, narrowing, limit=MOST_HITS, patient=True)
+            self._show(words, narrowing, complete, keep=True)
+
+    def _show(self, words: str, narrowing: Narrowing, answer: Answer, *, keep: bool) -> None:
         self._waits = False
         if answer.results.unfinished and self._list.chosen is not None:
             # The hits of the text before stay until the word is longer.

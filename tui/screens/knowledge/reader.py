@@ -59,9 +59,14 @@ class KnowledgeReader:
         self._turn = threading.Lock()
         self._closed = False
 
-    async def search(self, text: str, narrowing: Narrowing | None = None, *, limit: int) -> Answer:
-        """Return the hits for a text that a person types, at most `limit`; the newest documents for an empty one."""
-        return await in_thread(partial(self._find, text, narrowing or Narrowing(), limit))
+    async def search(
+        self, text: str, narrowing: Narrowing | None = None, *, limit: int, patient: bool = False
+    ) -> Answer:
+        """Return the hits for a text that a person types, at most `limit`; the newest documents for an empty one.
+
+        A search that is not `patient` may give a part of them, while the person types on.
+        """
+        return await in_thread(partial(self._find, text, narrowing or Narrowing(), limit, patient))
 
     async def changed(self) -> bool:
         """Whether something was stored since the last question."""
@@ -73,7 +78,7 @@ class KnowledgeReader:
             self._closed = True
             self._close()
 
-    def _find(self, text: str, narrowing: Narrowing, limit: int, stop: Stop) -> Answer:
+    def _find(self, text: str, narrowing: Narrowing, limit: int, patient: bool, stop: Stop) -> Answer:
         with self._turn:
             # The question may have been cancelled while it waited for its turn.
             stop.check()
@@ -83,11 +88,14 @@ class KnowledgeReader:
                 return Answer(problem=OFF)
             if self._search is None and not self.database.exists():
                 return Answer(problem=MISSING)
+            from core.knowledge.search import BUDGET, PATIENT
+
             try:
                 results = self._opened(self.database).search(
                     text,
                     limit=limit,
                     typing=True,
+                    budget=PATIENT if patient else BUDGET,
                     kinds=narrowing.kinds,
                     sites=(narrowing.site,) if narrowing.site else (),
                     session=narrowing.session,

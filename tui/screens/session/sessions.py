@@ -403,7 +403,7 @@ class SessionsScreen(Modal[Path | None]):
 
     async def _search_knowledge(self, query: str) -> None:
         """Add the sessions with hits in the knowledge base; those that are not in it are found in their journals."""
-        answer = await self._reader.search(query, limit=MOST_HITS)
+        answer = await self._reader.search(query, limit=MOST_HITS, patient=True)
         if query != self._query or self._found is None or answer.results.relaxed:
             return
         for hit in answer.results.hits:
