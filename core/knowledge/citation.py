@@ -11,19 +11,21 @@ __all__ = ["citation"]
 
 
 def citation(hit: Hit) -> str:
-    """Return title, site, address, date and session of a document on one line.
+    """Return author, title, address, dates and session of a document on one line.
 
-    The date is that of publication, as the source states it; without one it is the day on which it was found or made.
+    The dates are the day of publication, if the source states it, and that on which it was found or made.
     """
     day = f"{datetime.fromtimestamp(hit.made_at).astimezone():%Y-%m-%d}"
     verb = "found" if hit.url else "made"
-    dates = f"{clean_line(hit.date, 40)}, {verb} {day}" if hit.date else f"{verb} {day}"
+    # A source may state the time, too.
+    published = clean_line(hit.date, 40).partition("T")[0]
+    dates = f"{published}, {verb} {day}" if published else f"{verb} {day}"
     author = clean_line(hit.author, 100)
     parts = [
         f"{author}: {_title(hit)}" if author else _title(hit),
         clean_line(hit.url, 2_000),
         dates,
-        f"session {clean_line(hit.session_title or hit.session, 120)}",
+        f"Session {clean_line(hit.session_title or hit.session, 120)}",
     ]
     return ". ".join(part.rstrip(".") for part in parts if part) + "."
 

@@ -430,12 +430,14 @@ def test_the_copies_of_a_page_and_the_reports_that_cite_it(path: Path, search: K
 def test_a_citation_has_title_address_dates_and_session(path: Path, search: KnowledgeSearch) -> None:
     fill(
         path,
-        document("Yields\nrise", "quokka", url="https://a.org/x", author="Ann Lee", date="2026-11-01"),
+        document(
+            "Yields\nrise", "quokka", url="https://a.org/x", author="Ann Lee", date="2026-11-01T05:23:19Z"
+        ),
         title="Chips",
     )
     written = citation(search.search("quokka").hits[0])
     found = time.strftime("%Y-%m-%d", time.localtime(NOW - DAY))
-    assert written == f"Ann Lee: Yields rise. https://a.org/x. 2026-11-01, found {found}. session Chips."
+    assert written == f"Ann Lee: Yields rise. https://a.org/x. 2026-11-01, found {found}. Session Chips."
 
 
 HOSTILE = [
