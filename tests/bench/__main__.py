@@ -13,6 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tests.bench.dragging import dragging
+from tests.bench.evidence.section import evidence
 from tests.bench.extracting import extracting
 from tests.bench.goals import split
 from tests.bench.journal import journal
@@ -44,6 +45,7 @@ MEASUREMENTS: dict[str, Callable[[Path, int], Section]] = {
     "viewers": viewers,
     "turns": turns,
     "knowledge": knowledge,
+    "evidence": evidence,
     "screen": on_screen,
     "headless": headless,
 }

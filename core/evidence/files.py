@@ -1,0 +1,49 @@
+"""The file of a check, in the folder `report_checks` of its session."""
+
+from __future__ import annotations
+
+from pathlib import PurePosixPath
+
+import msgspec
+
+from core.errors import WorkspaceError
+from core.evidence.records import VERSION, ReportCheck
+from core.storage.compression import SUFFIX
+from core.storage.files import Root, Written
+from core.storage.names import safe_name
+from core.storage.workspace import Workspace
+
+__all__ = ["FOLDER", "LARGEST", "check_path", "load_check", "save_check"]
+
+FOLDER = "report_checks"
+LARGEST = 32 << 20
+"""Bytes of a file that is read as a check."""
+_REPORTS = "work_products"
+
+
+def check_path(report: str) -> str:
+    """The path of the check of a report, both relative to the session's folder."""
+    parts = PurePosixPath(report.removesuffix(SUFFIX)).parts
+    parts = parts[1:] if parts[:1] == (_REPORTS,) else parts
+    return f"{FOLDER}/{safe_name('__'.join(parts), 150)}.json"
+
+
+def save_check(workspace: Workspace, check: ReportCheck) -> Written:
+    """Write a check with its secrets masked, in place of the one before.
+
+    Raises:
+        WorkspaceError: it cannot be written.
+    """
+    return workspace.write_json(check_path(check.report), msgspec.to_builtins(check))
+
+
+def load_check(root: Root, report: str) -> ReportCheck | None:
+    """Read the newest check of a report; None if there is none, or not of this version.
+
+    Whether it is of the report as it is now, its `sha256` says.
+    """
+    try:
+        check = msgspec.json.decode(root.read(check_path(report), LARGEST), type=ReportCheck)
+    except (WorkspaceError, msgspec.DecodeError, ValueError, RecursionError):
+        return None
+    return check if check.version == VERSION and check.report == report else None

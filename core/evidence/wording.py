@@ -1,0 +1,59 @@
+"""The words for a check: its summary in one line, and the names of verdicts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from core.evidence.records import Kind, ReportCheck, Verdict
+
+__all__ = ["NAMES", "summary"]
+
+NAMES: Mapping[Verdict, str] = {
+    Verdict.READ: "read",
+    Verdict.SEEN: "seen, not read",
+    Verdict.EARLIER: "read by an earlier session",
+    Verdict.LOCAL: "a file of the session",
+    Verdict.INVENTED: "never seen",
+    Verdict.VERBATIM: "verbatim",
+    Verdict.MISATTRIBUTED: "in another source",
+    Verdict.ALTERED: "altered",
+    Verdict.NOT_FOUND: "not found",
+    Verdict.TRACED: "traced",
+    Verdict.CONVERTED: "rounded or converted",
+    Verdict.DERIVED: "derived",
+    Verdict.OTHER_SOURCE: "in another source",
+    Verdict.UNTRACED: "untraced",
+    Verdict.FOUND: "found",
+    Verdict.LOOK: "look",
+    Verdict.UNCHECKED: "not checked",
+}
+_ORDER = tuple(Verdict)
+_NOUNS: Mapping[Kind, tuple[str, str]] = {
+    "figure": ("figure", "figures"),
+    "quotation": ("quotation", "quotations"),
+    "link": ("link", "links"),
+}
+
+
+def summary(check: ReportCheck) -> str:
+    """Say what was found, such as "61 figures: 55 traced, 3 untraced · 9 quotations verbatim · 14 of 14 links read".
+
+    Names are left out, as nothing is ever wrong with them.
+    """
+    parts = [part for kind in _NOUNS if (part := _part(check, kind))]
+    return " · ".join(parts) or "nothing to check: no figures, quotations or links"
+
+
+def _part(check: ReportCheck, kind: Kind) -> str:
+    counts = {verdict: count for (of, verdict), count in check.counts().items() if of == kind}
+    total = sum(counts.values())
+    if not total:
+        return ""
+    noun = _NOUNS[kind][total != 1]
+    if len(counts) == 1:
+        (verdict,) = counts
+        if kind == "link":
+            return f"{total} of {total} {noun} {NAMES[verdict]}"
+        return f"{total} {noun} {NAMES[verdict]}"
+    named = ", ".join(f"{counts[verdict]:,} {NAMES[verdict]}" for verdict in _ORDER if verdict in counts)
+    return f"{total:,} {noun}: {named}"

@@ -1,0 +1,53 @@
+"""Checks one report against the sources of its session."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Callable, Iterable, Sequence
+from datetime import UTC, datetime
+
+import msgspec
+
+from core.concurrency.cancellation import NEVER, Stop
+from core.evidence.records import Claim, ReportCheck
+from observers.evidence.disagreements import find_disagreements
+from observers.evidence.figure_claims import check_figures
+from observers.evidence.links import check_links
+from observers.evidence.names import check_names
+from observers.evidence.quotations import check_quotations
+from observers.evidence.reading.document import read_report
+from observers.evidence.report import Report
+from observers.evidence.sources import Sources
+
+__all__ = ["check_report"]
+
+Checker = Callable[[Report, Sources, Stop], Iterable[Claim]]
+_CHECKERS: Sequence[Checker] = (check_links, check_quotations, check_figures, check_names)
+
+
+def check_report(
+    data: bytes, path: str, sources: Sources, *, now: datetime | None = None, stop: Stop = NEVER
+) -> ReportCheck:
+    """Check a report; `path` names its format and is relative to the session's folder. Runs in a thread.
+
+    Raises:
+        Stopped: the flag was set.
+    """
+    started = time.perf_counter()
+    report = read_report(data, path, stop)
+    found = [claim for check in _CHECKERS for claim in check(report, sources, stop)]
+    found.sort(key=lambda claim: (claim.start, claim.end))
+    claims = tuple(msgspec.structs.replace(claim, id=number) for number, claim in enumerate(found, 1))
+    return ReportCheck(
+        report=path,
+        sha256=hashlib.sha256(data).hexdigest(),
+        title=report.title,
+        checked_at=now or datetime.now(UTC),
+        duration_ms=round((time.perf_counter() - started) * 1_000, 1),
+        is_cut=report.is_cut,
+        notices=(*report.notices, *sources.notices),
+        claims=claims,
+        disagreements=tuple(find_disagreements(claims, report, sources, stop)),
+        sources=tuple(text.record for text in sources.texts),
+    )

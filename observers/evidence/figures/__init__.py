@@ -1,0 +1,4 @@
+"""Reads the figures in a text, as people write them in English, German, French and Spanish.
+
+`figure` has the type, `find` finds all figures of a text. Start with `find.py`.
+"""

@@ -1,0 +1,47 @@
+"""A figure in a text: a number with its unit, or a date."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Literal
+
+__all__ = ["Figure", "FigureKind"]
+
+FigureKind = Literal["number", "share", "money", "measure", "date", "multiple", "ordinal"]
+"""`number` counts something or has no unit, `share` is of a whole (percent, a third), `measure` has a physical unit,
+`multiple` compares ("twice", "2.7 times"), `ordinal` is a rank."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Figure:
+    """A figure: `text[start:end]` of the text it was found in, without the words around it.
+
+    Attributes:
+        value: the number in the base unit of its family ("2.1 TB/s" is 2.1e12 B/s, "9 percent" is 9 %); of a date
+            the ordinal of its first day.
+        unit: the base unit: "%", "USD", "B/s", "W", "m", "d"… ; the noun that is counted is no unit: "" then.
+        written: the unit as it stands in the text, such as "TB/s"; "".
+        step: the size of the last written digit in the base unit, such as 1e11 for 2.1 TB/s; 0 for exact figures.
+        low, high: what a range is, from the lowest to the highest value; equal to `value` for one number. The ends
+            of a range in words ("58 to 71 percent") are figures of their own with the unit of the range.
+        date: (year, month, day) of a date as far as it is written, 0 for what is not; a quarter has the month 100 + n.
+        is_approximate: "about", "more than", "nearly", "±".
+        is_word: written in words ("nine", "a third", "twice").
+        remarks: what is suspicious: "invisible characters", "look-alike characters".
+    """
+
+    start: int
+    end: int
+    text: str
+    kind: FigureKind
+    value: Decimal
+    unit: str = ""
+    written: str = ""
+    step: Decimal = Decimal(0)
+    low: Decimal = Decimal(0)
+    high: Decimal = Decimal(0)
+    date: tuple[int, int, int] = (0, 0, 0)
+    is_approximate: bool = False
+    is_word: bool = False
+    remarks: tuple[str, ...] = ()

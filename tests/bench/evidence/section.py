@@ -1,0 +1,17 @@
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from tests.bench.table import Section
+
+__all__ = ["evidence"]
+
+MEASUREMENTS: Sequence[Callable[[Path], Section]] = ()
+
+
+def evidence(base: Path, _runs: int) -> Section:
+    """The check of reports: what it finds, whom it accuses falsely, how quick it is, and the export."""
+    sections = [measure(base / f"{number}") for number, measure in enumerate(MEASUREMENTS)]
+    rows = [row for section in sections for row in section.rows]
+    return Section(rows, [line for section in sections for line in section.details])

@@ -1,0 +1,17 @@
+from core.evidence.records import Claim, Kind, ReportCheck, Verdict
+from core.evidence.wording import summary
+
+
+def check(*found: tuple[Kind, Verdict]) -> ReportCheck:
+    claims = tuple(Claim(kind=kind, verdict=verdict, text="x", start=0, end=1) for kind, verdict in found)
+    return ReportCheck(report="work_products/a.md", sha256="", claims=claims)
+
+
+def test_the_summary_counts_each_kind_by_verdict() -> None:
+    figures: list[tuple[Kind, Verdict]] = [("figure", Verdict.TRACED)] * 2 + [("figure", Verdict.UNTRACED)]
+    found = check(*figures, ("quotation", Verdict.VERBATIM), ("link", Verdict.READ), ("name", Verdict.LOOK))
+    assert summary(found) == "3 figures: 2 traced, 1 untraced · 1 quotation verbatim · 1 of 1 link read"
+
+
+def test_a_report_without_claims_says_so() -> None:
+    assert summary(check()) == "nothing to check: no figures, quotations or links"
