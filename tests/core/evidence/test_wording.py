@@ -8,7 +8,8 @@ def check(*found: tuple[Kind, Verdict]) -> ReportCheck:
 
 
 def test_the_summary_counts_each_kind_by_verdict() -> None:
-    figures: list[tuple[Kind, Verdict]] = [("figure", Verdict.TRACED)] * 2 + [("figure", Verdict.UNTRACED)]
+    traced: tuple[Kind, Verdict] = ("figure", Verdict.TRACED)
+    figures = [traced, traced, ("figure", Verdict.UNTRACED)]
     found = check(*figures, ("quotation", Verdict.VERBATIM), ("link", Verdict.READ), ("name", Verdict.LOOK))
     assert summary(found) == "3 figures: 2 traced, 1 untraced · 1 quotation verbatim · 1 of 1 link read"
 
