@@ -3,35 +3,41 @@
 from __future__ import annotations
 
 import fcntl
-import logging
 import os
-import time
-from collections.abc import Callable, Iterator
+import threading
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from queue import Empty, Full, Queue
 
-from core.errors import JournalError, KnowledgeError
+import msgspec
+
+from core.concurrency.cancellation import Stop, Stopped
+from core.concurrency.worker import WorkerFailed, WorkerProcess
+from core.errors import KnowledgeError
 from core.history.lookup import session_names
 from core.knowledge.database import connect, open_writer
 from core.knowledge.database_file import sidecars
-from core.knowledge.folders import folder_path
+from core.knowledge.folders import folder_key, folder_path
+from core.knowledge.preparing import Prepared
 from core.knowledge.problems import KnowledgeDamaged, reporting
 from core.knowledge.status import read_status
 from core.knowledge.store import KnowledgeStore
 from core.redaction.redactor import Redactor
 from core.storage.workspace import JOURNAL, WORKSPACES
-from core.text import clean_line
-from observers.knowledge.catch_up import Piece, catch_up, index_piece
+from observers.knowledge.catch_up import catch_up
+from observers.knowledge.reading_child import Part
 
 __all__ = ["Rebuilt", "rebuild"]
 
-_log = logging.getLogger(__name__)
-
 _LATER_IDS = 1_000_000
 """The numbers of documents begin so far behind earlier ones, so that none means another document than before."""
-_PATIENCE_SECONDS, _PAUSE_SECONDS = 5.0, 0.02
-"""How long a session is waited for that another program indexes at that moment, and between two tries."""
+_TASK = "observers.knowledge.reading_child:read_sessions"
+_MEMORY = 2 << 30
+_AHEAD = 8
+"""Parts of sessions that are read before the earlier ones are stored."""
+_POLL_SECONDS = 0.1
 _LOCK_FLAGS = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -68,7 +74,8 @@ def rebuild(
         What the file has; None if it was stopped.
 
     Raises:
-        KnowledgeError: the file cannot be written, or another program makes it again at that moment.
+        KnowledgeError: the file cannot be written, the sessions cannot be read, or another program makes the file
+            again at that moment.
     """
     known, last = _known(database)
     folders = [(base / WORKSPACES).resolve() / name for name in session_names(base)]
@@ -77,9 +84,10 @@ def rebuild(
     with _beside(database) as file:
         with KnowledgeStore(database, file=file) as store:
             store.number_from(last + _LATER_IDS)
-            for number, folder in enumerate(folders):
-                on_progress(number, len(folders))
-                if not _index(store, folder, redactor, problems, stopped):
+            with _Reading(folders, redactor, stopped) as parts:
+                try:
+                    _store(store, folders, parts, problems, on_progress)
+                except Stopped:
                     return None
             on_progress(len(folders), len(folders))
             # What was forgotten meanwhile.
@@ -123,6 +131,9 @@ def _beside(database: Path) -> Iterator[Path]:
     try:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            # The program that had it may have removed it, and a third one made another.
+            if not _is_at(lock, descriptor):
+                raise BlockingIOError
         except BlockingIOError as error:
             raise KnowledgeError(
                 f"another program makes the knowledge base {database} again: wait until it has finished"
@@ -138,40 +149,128 @@ def _beside(database: Path) -> Iterator[Path]:
         os.close(descriptor)
 
 
+def _is_at(path: Path, descriptor: int) -> bool:
+    try:
+        return os.path.samestat(os.lstat(path), os.fstat(descriptor))
+    except FileNotFoundError:
+        return False
+
+
 def _remove(file: Path) -> None:
     for each in (file, *sidecars(file)):
         with suppress(FileNotFoundError):
             os.unlink(each)
 
 
-def _index(
+class _Reading:
+    """The parts of the sessions in `folders`, which another process reads some parts ahead.
+
+    Raises:
+        KnowledgeError: that process cannot be started, or ended early; raised by the iteration.
+        Stopped: `stopped` returned true; raised by the iteration.
+    """
+
+    def __init__(self, folders: Sequence[Path], redactor: Redactor, stopped: Callable[[], bool]) -> None:
+        self._argument = {
+            "folders": [os.fspath(folder) for folder in folders],
+            "secrets": [value.encode("utf-8", "surrogatepass") for value in sorted(redactor.values)],
+        }
+        self._stopped = stopped
+        self._stop = Stop()
+        self._worker = WorkerProcess(memory=_MEMORY)
+        self._parts: Queue[bytes | WorkerFailed | None] = Queue(_AHEAD)
+        self._thread = threading.Thread(target=self._read, name="knowledge-reading", daemon=True)
+
+    def __enter__(self) -> Iterator[Part]:
+        self._thread.start()
+        return self._decoded()
+
+    def __exit__(self, *_error: object) -> None:
+        self._stop.set()
+        self._worker.close()
+        self._thread.join()
+
+    def _decoded(self) -> Iterator[Part]:
+        decoder = msgspec.msgpack.Decoder(Part)
+        while True:
+            if self._stopped():
+                raise Stopped
+            try:
+                part = self._parts.get(timeout=_POLL_SECONDS)
+            except Empty:
+                continue
+            if isinstance(part, WorkerFailed):
+                raise KnowledgeError(f"the sessions could not be read ({part}): try again") from part
+            if part is None:
+                return
+            yield decoder.decode(part)
+
+    def _read(self) -> None:
+        with suppress(Stopped):
+            try:
+                self._worker.call(_TASK, self._argument, on_part=self._put)
+            except WorkerFailed as error:
+                self._put(error)
+            else:
+                self._put(None)
+
+    def _put(self, part: bytes | WorkerFailed | None) -> None:
+        while True:
+            self._stop.check()
+            with suppress(Full):
+                self._parts.put(part, timeout=_POLL_SECONDS)
+                return
+
+
+class _Unreadable(Exception):
+    """A session cannot be read any further; the message says why."""
+
+
+def _store(
     store: KnowledgeStore,
-    folder: Path,
-    redactor: Redactor,
+    folders: Sequence[Path],
+    parts: Iterator[Part],
     problems: list[str],
-    stopped: Callable[[], bool],
-) -> bool:
-    """Read a session into the store; False if it was stopped."""
-    until = time.monotonic() + _PATIENCE_SECONDS
-    piece = Piece(more=True)
-    while piece.more or (piece.busy and time.monotonic() < until):
-        if stopped():
-            return False
+    on_progress: Callable[[int, int], None],
+) -> None:
+    current = -1
+    for part in parts:
+        while current < part.session:
+            current += 1
+            on_progress(current, len(folders))
+        folder = folders[part.session]
+        key = folder_key(store.path, folder)
         try:
-            piece = index_piece(store, folder, redactor)
-        except JournalError as error:
-            problems.append(str(error))
-            return True
-        except KnowledgeError:
-            raise
-        except Exception as error:
-            # What is in one session must not keep the others from being read.
-            _log.exception("%s is not indexed", folder)
-            problems.append(f"The session {folder.name} cannot be read: {clean_line(str(error), 300)}")
-            return True
-        if piece.busy:
-            time.sleep(_PAUSE_SECONDS)
-    return True
+            if part.restarted:
+                store.remove_session(key)
+            elif part.is_first:
+                store.apply(
+                    key,
+                    part.before,
+                    part.after,
+                    facts=part.facts,
+                    calls=part.calls,
+                    groups=_groups(parts),
+                    replaced=part.replaced,
+                )
+            elif part.problem:
+                raise _Unreadable(part.problem)
+        except _Unreadable as error:
+            if folder.is_dir():
+                problems.append(str(error))
+            else:
+                # It was deleted while it was read.
+                store.remove_session(key)
+
+
+def _groups(parts: Iterator[Part]) -> Iterator[list[Prepared]]:
+    """Give the documents of a batch, up to its last part."""
+    for part in parts:
+        if part.problem:
+            raise _Unreadable(part.problem)
+        if part.is_last:
+            return
+        yield part.group
 
 
 def _replace(database: Path, file: Path) -> None:

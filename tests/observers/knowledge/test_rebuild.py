@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import signal
 import subprocess
 import sys
@@ -9,6 +10,7 @@ import threading
 import time
 from pathlib import Path
 
+import psutil
 import pytest
 
 from core.errors import KnowledgeError
@@ -191,3 +193,43 @@ def test_what_is_forgotten_meanwhile_does_not_return(base: Path) -> None:
     rebuild(database, base, Redactor(), on_progress=progress)
     assert not [each for each in passages(database) if "quokka2" in each[2]]
     assert b"quokka2" not in database.read_bytes()
+
+
+def test_a_killed_reader_leaves_everything_as_it_was(base: Path) -> None:
+    database = database_of(base)
+    before = passages(database)
+
+    def progress(done: int, _total: int) -> None:
+        for child in psutil.Process().children() if done == 1 else ():
+            child.kill()
+
+    for day in range(7, 28):
+        recorded = Recorded(base, f"session_202603{day:02}_120000")
+        for number in range(20):
+            recorded.write_report(f"report{number}", f"# Report {number}\n\n" + "wombat " * 5000)
+    with pytest.raises(KnowledgeError, match="could not be read"):
+        rebuild(database, base, Redactor(), on_progress=progress)
+    assert passages(database) == before
+    assert not list(database.parent.glob("*.new*"))
+
+
+def test_a_session_that_is_deleted_meanwhile_is_left_out(base: Path) -> None:
+    database = database_of(base)
+    folder = base / "AGENT_RUN_WORKSPACES" / "session_20260304_120000"
+
+    def progress(done: int, _total: int) -> None:
+        if done == 0:
+            shutil.rmtree(folder)
+
+    rebuilt = rebuild(database, base, Redactor(), on_progress=progress)
+    assert rebuilt is not None
+    assert rebuilt.problems == ()
+    assert folder.name not in {each for each, _, _ in passages(database)}
+
+
+def test_known_secrets_are_masked(base: Path) -> None:
+    database = database_of(base)
+    Recorded(base, "session_20260402_120000").answer("The password is Quagga-7731-zebra.")
+    rebuild(database, base, Redactor(["Quagga-7731-zebra"]))
+    assert [text for folder, _, text in passages(database) if folder == "session_20260402_120000"]
+    assert b"Quagga" not in database.read_bytes()
