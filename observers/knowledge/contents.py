@@ -13,12 +13,13 @@ from core.errors import WorkspaceError
 from core.storage.compression import SUFFIX, Unpacked
 from core.storage.files import Root
 
-__all__ = ["LARGEST", "Content", "opened", "read_content"]
+__all__ = ["LARGEST", "Content", "opened", "read_content", "whole_words"]
 
 LARGEST = 8 << 20
 """Bytes of a file that are read; of a longer one only its beginning is indexed."""
 
 _HEAD = 8 << 10
+_LONGEST_WORD = 64 << 10
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8"),
     # The mark of UTF-32 begins as that of UTF-16 does.
@@ -75,6 +76,14 @@ def opened(root: Root, path: str) -> Iterator[tuple[BufferedReader, bool]]:
                 raise
             file, is_packed = stack.enter_context(root.opened(plain + SUFFIX)), True
         yield file, is_packed
+
+
+def whole_words(text: str, limit: int) -> str:
+    """Cut a text without cutting a word: half of a secret would not be recognised as one."""
+    if len(text) <= limit:
+        return text
+    end = max(text.rfind(space, limit - _LONGEST_WORD, limit) for space in " \n\t")
+    return text[: max(end, limit - _LONGEST_WORD)]
 
 
 def _is_binary(head: bytes) -> bool:

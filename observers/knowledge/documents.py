@@ -28,7 +28,7 @@ from observers.knowledge.cleaning import (
     clean_title,
     heading_of,
 )
-from observers.knowledge.contents import Content, opened, read_content
+from observers.knowledge.contents import Content, opened, read_content, whole_words
 from observers.knowledge.html_reading import read_html
 from observers.knowledge.searches import Searches
 
@@ -144,7 +144,7 @@ def _text(file: SavedFile, content: Content, cleaner: Cleaner) -> Document:
     links: tuple[str, ...] = ()
     is_html = path.lower().endswith(_HTML)
     if is_html:
-        page = read_html(content.text[:_LONGEST_HTML])
+        page = read_html(whole_words(content.text, _LONGEST_HTML))
         title, read, links = cleaner.masked(page.title), page.text, page.links
     read = cleaner.masked(read)
     text = clean_text(read)

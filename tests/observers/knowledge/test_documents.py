@@ -253,6 +253,17 @@ def test_of_a_huge_file_only_the_beginning_is_read(tmp_path: Path) -> None:
     assert found.text.startswith("beginning")
 
 
+def test_half_of_a_secret_at_the_end_of_what_is_read_is_left_out(tmp_path: Path) -> None:
+    limit = 2 * LONGEST_TEXT
+    for missing in (1, 6, len(SECRET) - 1):
+        filling = ("<br>" * limit)[: limit - 11 - len(SECRET) + missing]
+        (found,) = documents(
+            tmp_path, "written", f"beginning {filling} {SECRET}", "work_products/report.html"
+        )
+        assert found.text.startswith("beginning")
+        assert SECRET[:4] not in found.text
+
+
 def test_encodings_with_a_mark_are_read(tmp_path: Path) -> None:
     for encoding in ("utf-8-sig", "utf-16", "utf-32"):
         (found,) = documents(tmp_path, "written", "# Größe\n".encode(encoding))
