@@ -174,7 +174,15 @@ def _schema(args: argparse.Namespace) -> int:
     from core.events.schema import journal_schema
     from observers.output.formats import artifact_schema
 
-    schema = journal_schema() if args.format == "journal" else artifact_schema(args.format)
+    match args.format:
+        case "journal":
+            schema = journal_schema()
+        case "export":
+            from tui.export.records import export_schema
+
+            schema = export_schema()
+        case _:
+            schema = artifact_schema(args.format)
     sys.stdout.write(json.dumps(schema, indent=2) + "\n")
     return 0
 
@@ -184,7 +192,7 @@ def _add_schema(parser: argparse.ArgumentParser) -> None:
         "format",
         nargs="?",
         default="journal",
-        choices=("journal", "search_results", "article", "workbench_activity", "upload"),
+        choices=("journal", "search_results", "article", "workbench_activity", "upload", "export"),
         metavar="FORMAT",
         help="one of %(choices)s (default: %(default)s)",
     )
@@ -253,6 +261,11 @@ COMMANDS: dict[str | None, Command] = {
         "tui.cli.knowledge.maintenance",
         "its size, and forgetting",
         "Show the knowledge base of a folder's sessions, update or rebuild it, or forget something.",
+    ),
+    "export": _in_module(
+        "tui.cli.export",
+        "a session in one file",
+        "Write a session into one file to hand on: the report with its evidence, the conversation and the trace.",
     ),
     "observe": _in_module(
         "tui.cli.observe",

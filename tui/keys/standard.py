@@ -105,6 +105,7 @@ STANDARD: Mapping[str, str] = {
     "delete.keep": "n,escape,q",
     "file.reload": "r",
     "table.filter": "f",
+    "file.export": "x",
     "file.headings": "t",
     "hit.call": "p,alt+p",
     "hit.session": "s,alt+s",
@@ -177,6 +178,7 @@ STANDARD: Mapping[str, str] = {
     "sessions.resume": "r",
     "sessions.rename": "n",
     "sessions.delete": "d,delete",
+    "sessions.export": "x",
     "sessions.sort": "s",
     "status.close": "escape,q",
 }
@@ -229,11 +231,11 @@ TOGETHER = (
     "help.all help.here screen.back",
     "help.all help.here link.copy link.open screen.back",
     "file.compare file.copy_path file.copy_place file.copy_text file.copy_value file.delete file.edit "
-    "file.fold_all file.headings file.links file.open_outside file.page_down file.page_up file.raw "
-    "file.reload file.toggle file.unfold_all find.next find.previous find.search help.all help.here "
-    "move.down move.first move.fold move.last move.open move.page_down move.page_up move.unfold move.up "
-    "picture.width results.answer results.article screen.close screen.leave screen.prompt table.filter "
-    "table.sort table.turn",
+    "file.export file.fold_all file.headings file.links file.open_outside file.page_down file.page_up "
+    "file.raw file.reload file.toggle file.unfold_all find.next find.previous find.search help.all "
+    "help.here move.down move.first move.fold move.last move.open move.page_down move.page_up move.unfold "
+    "move.up picture.width results.answer results.article screen.close screen.leave screen.prompt "
+    "table.filter table.sort table.turn",
     "find.search help.all help.here hit.call hit.cite hit.kind hit.kind_only hit.next_part "
     "hit.previous_part hit.session hit.session_only hit.site_only link.open move.down move.first move.last "
     "move.open move.page_down move.page_up move.up screen.close screen.leave screen.prompt",
@@ -266,8 +268,8 @@ TOGETHER = (
     "help.all help.here queue.delete queue.earlier queue.later screen.back",
     "help.all help.here quit.stay quit.stop quit.wait",
     "find.search help.all help.here move.down move.first move.last move.open move.page_down move.page_up "
-    "move.up screen.close screen.leave screen.prompt sessions.delete sessions.rename sessions.resume "
-    "sessions.sort",
+    "move.up screen.close screen.leave screen.prompt sessions.delete sessions.export sessions.rename "
+    "sessions.resume sessions.sort",
     "help.all help.here status.close",
 )
 """The actions that are active at the same time, for each place that may have the focus."""

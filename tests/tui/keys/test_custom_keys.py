@@ -138,7 +138,7 @@ async def test_the_screen_names_the_keys_that_hold(tmp_path: Path) -> None:
         ("quit", "ctrl+x"),
         ("pane.maximise", "f9"),
         ("call.copy_result", "c"),
-        ("file.copy_value", "x"),
+        ("file.copy_value", "Z"),
         ("permission.once", "ctrl+y"),
         session=session,
     )

@@ -24,6 +24,7 @@ from core.text import clean_line
 from tui.keys.places import COPY_FILE, KeyPlace, key_binding
 from tui.screens.files.article import open_article
 from tui.screens.files.document import FILTER, DocumentScreen
+from tui.screens.files.export import export_session, is_report
 from tui.screens.files.headings import HeadingsScreen
 from tui.terminal.copy import copy_text
 from tui.viewers.articles.session import session_of
@@ -75,6 +76,7 @@ class ViewerScreen(DocumentScreen[None]):
         key_binding("file.edit", "e", "edit", "edit in $VISUAL or $EDITOR"),
         key_binding("file.delete", "d", "delete", "delete (asks first)"),
         key_binding("file.compare", "v", "compare", "compare with another version"),
+        key_binding("file.export", "x", "export", "of a report: write it with its evidence as one page"),
         key_binding("file.headings", "t", "headings", "headings, to jump to one"),
         key_binding("file.copy_path", "y", "copy_path", "copy the path", COPY_FILE),
         key_binding("file.copy_text", "Y", "copy_text", "copy the text", COPY_FILE),
@@ -398,6 +400,8 @@ class ViewerScreen(DocumentScreen[None]):
                 keys.append(("w", "whole" if self.view.full_width else "full width", "screen.full_width"))
             if cursor_body is None and document.is_text:
                 keys.append(("v", "versions", "screen.compare"))
+            if self._is_report():
+                keys.append(("x", "export", "screen.export"))
             keys.append(("o", "open", "screen.open_outside"))
             if document.is_text and document.packed is None and not self.read_only:
                 keys.append(("e", "edit", "screen.edit"))
@@ -456,6 +460,19 @@ class ViewerScreen(DocumentScreen[None]):
 
     async def _open_outside(self) -> None:
         await open_outside(self, self.path, self.copies)
+
+    def action_export(self) -> None:
+        """Export the session with this report as one page."""
+        if not self._is_report():
+            self.warn(
+                "Only a report of a session can be exported: an HTML, Markdown or text file in work_products."
+            )
+            return
+        assert self.root is not None
+        export_session(self.app, self.root, self._relative())
+
+    def _is_report(self) -> bool:
+        return self.root is not None and is_report(self.root, self.path)
 
     def action_edit(self) -> None:
         """Open the file in the person's editor, then read it again."""

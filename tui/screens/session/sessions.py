@@ -27,6 +27,7 @@ from tui.keys.places import TO_PROMPT, KeyPlace, key_binding
 from tui.ports import ScreenHost
 from tui.render.format import tail_cut
 from tui.screens.files.confirm_delete import DeleteScreen
+from tui.screens.files.export import export_session
 from tui.screens.knowledge.hit_list import passage_line
 from tui.screens.knowledge.reader import KnowledgeReader
 from tui.screens.session.session_list import MARKS, SessionList
@@ -76,6 +77,7 @@ class SessionsScreen(Modal[Path | None]):
         key_binding("sessions.resume", "r", "resume", "resume it"),
         key_binding("sessions.rename", "n", "rename", "give it a title"),
         key_binding("sessions.delete", "d,delete", "delete", "delete it (asks first)"),
+        key_binding("sessions.export", "x", "export", "write it as one page, with report and evidence"),
         key_binding("sessions.sort", "s", "sort", "change the order"),
         key_binding("find.search", "slash", "search", "search titles, queries, answers"),
         key_binding("screen.leave", "escape", "leave", "back"),
@@ -120,6 +122,7 @@ class SessionsScreen(Modal[Path | None]):
             ("/", "search", "screen.search"),
             ("s", "sort", "screen.sort"),
             ("n", "rename", "screen.rename"),
+            ("x", "export", "screen.export"),
             ("d", "delete", "screen.delete"),
             ("Esc", "back", "screen.close"),
         )
@@ -265,6 +268,16 @@ class SessionsScreen(Modal[Path | None]):
             self.warn(f"This session can't be resumed: {chosen.why}.")
         else:
             self.dismiss(self._index.folder(chosen.name))
+
+    def action_export(self) -> None:
+        """Export the session under the cursor."""
+        chosen = self._list.chosen
+        if chosen is None:
+            return
+        if chosen.state == "corrupt":
+            self.warn(f"This session can't be exported: {chosen.why}.")
+        else:
+            export_session(self.app, self._index.folder(chosen.name))
 
     def action_delete(self) -> None:
         """Delete the session under the cursor after a confirmation."""

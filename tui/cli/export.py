@@ -1,0 +1,101 @@
+"""`ua-tui export`: a session in one file to hand on, with its report, evidence, conversation and trace."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from core.errors import JournalError, SettingsError, UniversalAgentError
+from tui.cli.arguments import WrongUsage, add_session, add_sessions_folder
+from tui.cli.output import complain, print_line
+from tui.terminal.exit_codes import EXIT_FAILED, EXIT_USAGE
+
+if TYPE_CHECKING:
+    from tui.export.formats import ExportFormat
+
+__all__ = ["add_arguments", "run"]
+
+_complain = partial(complain, prog="ua-tui export")
+_FORMATS = ("html", "md", "json")
+_EXAMPLES = """\
+Secrets and local paths are removed. Nothing is written into the session's folder. Without -o the file is named after
+the session and written into the current folder; an existing file is never replaced.
+
+examples:
+  ua-tui export latest
+  ua-tui export latest --format md -o report.md
+  ua-tui export session_20261121_074110 --report ai-chip-news.html
+  ua-tui export latest --format json -o - | jq .session
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `ua-tui export`."""
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.epilog = _EXAMPLES
+    add_session(parser)
+    parser.add_argument(
+        "--format",
+        choices=_FORMATS,
+        default="html",
+        help="html, one page that needs nothing else; md, Markdown with footnotes; or json (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--report", metavar="FILE", default="", help="the report, if not the newest: its path or its name"
+    )
+    parser.add_argument("-o", "--output", metavar="FILE", help="the file to write; - for standard output")
+    add_sessions_folder(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Export; returns the exit code: 0, 1 if the file cannot be written, 2 if there is no such session or report."""
+    import logging
+    import os
+
+    if args.output == "":
+        raise WrongUsage("-o needs a file; - is standard output")
+    # No log is written; without any handler log messages would go to the terminal.
+    logging.getLogger().addHandler(logging.NullHandler())
+    from core.history.lookup import find_session
+    from core.redaction.redactor import Redactor
+    from core.settings.loading import load_settings
+    from core.settings.secrets import secrets
+    from tui.export.formats import export_bytes, write_export
+
+    form: ExportFormat = args.format
+    try:
+        settings = load_settings({"workspace_base": Path(args.workspace) if args.workspace else None})
+        folder = find_session(settings.workspace_base, args.session)
+        redactor = Redactor(secrets(settings, os.environ))
+        if args.output is None:
+            written = write_export(folder, redactor, Path(), form, args.report)
+        else:
+            data = export_bytes(folder, redactor, form, args.report)
+            if args.output == "-":
+                sys.stdout.flush()
+                sys.stdout.buffer.write(data)
+                return 0
+            written = _write(Path(args.output), data)
+    except (JournalError, SettingsError) as error:
+        return _complain(str(error), EXIT_USAGE)
+    except UniversalAgentError as error:
+        return _complain(str(error), EXIT_FAILED)
+    from core.events.units import size
+    from core.text import clean_line
+
+    print_line(
+        f"Exported {folder.name} to {clean_line(str(written), 1000)} ({size(written.stat().st_size)})."
+    )
+    return 0
+
+
+def _write(path: Path, data: bytes) -> Path:
+    """Write a file of that name; one that exists is never replaced."""
+    from core.storage.files import Root
+
+    root = Root(path.absolute().parent)
+    root.write(path.name, data, replace=False)
+    return path

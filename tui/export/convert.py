@@ -1,0 +1,180 @@
+"""Turns reports and answers of unknown origin into HTML that runs and loads nothing.
+
+Parsers can be kept busy for hours by a small text, so this is done in a worker process with a time and a memory limit.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+from core.concurrency.cancellation import NEVER, Stop
+from tui.export.records import ReportFormat
+from tui.viewers.conversion import conversions
+
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+
+    from core.concurrency.worker_child import TaskContext
+
+__all__ = [
+    "PICTURE",
+    "convert",
+    "convert_in_child",
+    "harmless_markdown",
+    "markdown_of",
+    "markdown_of_in_child",
+    "plain_html",
+]
+
+SECONDS = 10.0
+PICTURE = "x-picture:"
+"""The scheme of pictures in converted HTML; the rest is the quoted address of the original."""
+_LONGEST_DATA = 2 << 20
+
+
+def _names(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_TAGS = _names(
+    "a abbr b bdi bdo blockquote br caption cite code col colgroup dd del details dfn div dl dt em figcaption figure "
+    "h1 h2 h3 h4 h5 h6 hr i img ins kbd li mark ol p pre q rp rt ruby s samp small span strong sub summary sup table "
+    "tbody td tfoot th thead time tr u ul var wbr"
+)
+_DROPPED = _names(
+    "script style title noscript iframe object embed svg math template canvas form select textarea audio video head "
+    "button input"
+)
+_ATTRIBUTES = {
+    "*": {"id", "lang", "dir"},
+    "a": {"href"},
+    "img": {"src", "alt"},
+    "ol": {"start"},
+    "td": {"colspan", "rowspan"},
+    "th": {"colspan", "rowspan", "scope"},
+    "time": {"datetime"},
+}
+_LINE = re.compile(r"\r\n|\r|\n")
+_MARKUP = re.compile(r"(?<!\\)<(?=[a-zA-Z/!?])(?!https?://)")
+_UNSAFE_LINK = re.compile(r"([(<:]\s*)(?:javascript|vbscript|data|file)\s*:", re.IGNORECASE)
+_SAFE_LINK = re.compile(r"(?:https?://|mailto:)", re.IGNORECASE)
+
+
+def convert(texts: Sequence[tuple[ReportFormat, str]], stop: Stop = NEVER) -> list[str]:
+    """Convert texts into sanitised HTML; the ids of each are prefixed, so that they are unique in a page.
+
+    Links lead only to the web, to mail, or into the same text. The `src` of a picture begins with `PICTURE`.
+
+    Raises:
+        ConversionFailed: it takes too long or needs too much memory.
+        Stopped: the flag was set.
+    """
+    result = conversions().run(
+        f"{__name__}:convert_in_child", [list(each) for each in texts], seconds=SECONDS, stop=stop
+    )
+    return [str(each) for each in result]
+
+
+def convert_in_child(_: TaskContext, texts: Sequence[Sequence[Any]]) -> list[str]:
+    """Convert texts as `convert` does, in the worker process."""
+    return [_converted(kind, text, f"t{number}-") for number, (kind, text) in enumerate(texts)]
+
+
+def markdown_of(source: str, stop: Stop = NEVER) -> str:
+    """Convert the HTML of a report into Markdown.
+
+    Raises:
+        ConversionFailed: it takes too long or needs too much memory.
+        Stopped: the flag was set.
+    """
+    return str(conversions().run(f"{__name__}:markdown_of_in_child", source, seconds=SECONDS, stop=stop))
+
+
+def markdown_of_in_child(_: TaskContext, source: str) -> str:
+    """Convert HTML into Markdown in the worker process."""
+    from tui.viewers.safe_html import to_markdown
+
+    return to_markdown(source)
+
+
+def harmless_markdown(texts: Sequence[str], stop: Stop = NEVER) -> list[str]:
+    """Take HTML, pictures and dangerous links out of Markdown; in blocks of code everything stays.
+
+    Raises:
+        ConversionFailed: it takes too long or needs too much memory.
+        Stopped: the flag was set.
+    """
+    task = f"{__name__}:harmless_markdown_in_child"
+    return [str(each) for each in conversions().run(task, list(texts), seconds=SECONDS, stop=stop)]
+
+
+def harmless_markdown_in_child(_: TaskContext, texts: Sequence[str]) -> list[str]:
+    """Do what `harmless_markdown` does in the worker process."""
+    from markdown_it import MarkdownIt
+
+    parser = MarkdownIt("commonmark").enable("table")
+    return [_harmless(parser, text) for text in texts]
+
+
+def _harmless(parser: MarkdownIt, text: str) -> str:
+    lines = _LINE.split(text)
+    code = {
+        number
+        for token in parser.parse(text)
+        if token.type in {"fence", "code_block"} and token.map
+        for number in range(*token.map)
+    }
+    return "\n".join(
+        line
+        if number in code
+        else _UNSAFE_LINK.sub(r"\1unsafe:", _MARKUP.sub(r"\\<", line).replace("![", "["))
+        for number, line in enumerate(lines)
+    )
+
+
+def plain_html(text: str) -> str:
+    """Write a plain text as HTML, with its line breaks."""
+    return f'<p class="plain">{html.escape(text)}</p>'
+
+
+def _converted(kind: ReportFormat, text: str, prefix: str) -> str:
+    import nh3
+
+    if kind == "text":
+        return plain_html(text)
+    if kind == "markdown":
+        from markdown_it import MarkdownIt
+
+        parser = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"])
+        # Whatever is unsafe in an address is removed below.
+        parser.validateLink = lambda url: True  # type: ignore[method-assign]
+        text = parser.render(text)
+    return nh3.clean(
+        text,
+        tags=set(_TAGS),
+        clean_content_tags=set(_DROPPED),
+        attributes={tag: set(names) for tag, names in _ATTRIBUTES.items()},
+        attribute_filter=_filter(prefix),
+        url_schemes={"http", "https", "mailto", "data"},
+        url_relative="pass_through",
+        link_rel="noopener noreferrer nofollow",
+    )
+
+
+def _filter(prefix: str) -> Callable[[str, str, str], str | None]:
+    def filtered(tag: str, name: str, value: str) -> str | None:
+        if name == "id":
+            return f"{prefix}{value}"
+        if name == "src":
+            return f"{PICTURE}{quote(value, safe='')}" if len(value) <= _LONGEST_DATA else PICTURE
+        if name == "href":
+            if value.startswith("#"):
+                return f"#{prefix}{value[1:]}"
+            return value if _SAFE_LINK.match(value) else None
+        return value
+
+    return filtered

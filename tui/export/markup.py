@@ -1,0 +1,69 @@
+"""Small pieces of HTML that several parts of the page use."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterable
+from datetime import datetime
+from urllib.parse import urlsplit
+
+from core.evidence.records import Level, Source
+
+__all__ = ["GLYPHS", "LEVEL_NAMES", "element", "escaped", "facts", "host_of", "link", "moment", "source_line"]
+
+GLYPHS = {Level.SUPPORTED: "✓", Level.LOOK: "?", Level.UNSUPPORTED: "!"}
+LEVEL_NAMES = {Level.SUPPORTED: "supported", Level.LOOK: "to look at", Level.UNSUPPORTED: "unsupported"}
+_SAFE_LINK = re.compile(r"https?://[^\s]+\Z", re.IGNORECASE)
+_LONGEST_LINK = 2_000
+
+
+def escaped(text: str) -> str:
+    """Write a text so that it is only text in HTML."""
+    return html.escape(text, quote=True)
+
+
+def element(tag: str, content: str, **attributes: str) -> str:
+    """Write an element around HTML; empty attributes are left out, and `class_` stands for `class`."""
+    written = "".join(
+        f' {name.rstrip("_").replace("_", "-")}="{escaped(value)}"'
+        for name, value in attributes.items()
+        if value
+    )
+    return f"<{tag}{written}>{content}</{tag}>"
+
+
+def link(url: str, text: str) -> str:
+    """Link to a page of the web; only the text if the address is another kind."""
+    if not _SAFE_LINK.match(url) or len(url) > _LONGEST_LINK:
+        return escaped(text)
+    return element("a", escaped(text), href=url, rel="noopener noreferrer nofollow")
+
+
+def host_of(url: str) -> str:
+    """The host of an address; empty if it has none."""
+    try:
+        return (urlsplit(url).hostname or "").removeprefix("www.")
+    except ValueError:
+        return ""
+
+
+def moment(at: datetime | None) -> str:
+    """Write a time in UTC, for people and for programs."""
+    if at is None:
+        return ""
+    return element("time", f"{at:%Y-%m-%d %H:%M} UTC", datetime=at.isoformat(timespec="seconds"))
+
+
+def facts(parts: Iterable[str]) -> str:
+    """Join short pieces of HTML with dots; empty ones are left out."""
+    return " · ".join(part for part in parts if part)
+
+
+def source_line(source: Source) -> str:
+    """Name a source in a line: its title as a link, its host, and when it was published or read."""
+    title = source.title or source.url or source.path or source.kind.replace("_", " ")
+    dated = f"published {escaped(source.published[:10])}" if source.published else ""
+    read = f"read {source.read_at:%Y-%m-%d}" if source.read_at else ""
+    gone = "no longer there" if source.gone else ""
+    return facts([link(source.url, title), escaped(host_of(source.url)), dated or read, gone])

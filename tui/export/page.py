@@ -1,0 +1,325 @@
+"""Writes an export as one HTML page that loads nothing, runs nothing, and needs nothing beside it."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from core.concurrency.cancellation import NEVER, Stop
+from core.concurrency.conversions import ConversionFailed
+from core.events.continuation import is_own
+from core.events.units import duration, money, quantity, size
+from core.evidence.wording import summary
+from core.storage.files import Root
+from core.text import clean, clean_line
+from tui.export.convert import convert, plain_html
+from tui.export.evidence import disagreement_list, doubtful_list, evidence_list, is_noted, mark_up
+from tui.export.marks import mark_claims, marked_ids, without_marks
+from tui.export.markup import element, escaped, facts, host_of, link, moment
+from tui.export.pictures import embedded_pictures
+from tui.export.records import Export, Message, Query
+from tui.export.redaction import Redaction
+from tui.export.waterfall import waterfall
+
+__all__ = ["html_page"]
+
+_SHORT_HASH = 16
+_LONGEST_TITLE = 200
+
+
+@dataclass(frozen=True)
+class _Report:
+    """The report as HTML, the claims that have a mark in it, and sentences about what is missing."""
+
+    html: str
+    placed: frozenset[int]
+    notices: tuple[str, ...] = ()
+
+
+def html_page(export: Export, root: Root, redaction: Redaction, stop: Stop = NEVER) -> str:
+    """Write the page; pictures of the report are read from `root`, the session's folder. Takes a thread a while.
+
+    Raises:
+        Stopped: the flag was set.
+    """
+    report = _report(export, root, redaction, stop)
+    answers = _answers(export, redaction, stop)
+    sections = [each for each in _sections(export, report, answers) if each[2]]
+    title = _title(export)
+    contents = "".join(f'<li><a href="#{name}">{heading}</a></li>' for name, heading, _ in sections)
+    body = "".join(
+        f'<section id="{name}" aria-labelledby="h-{name}"><h2 id="h-{name}">{heading}</h2>{content}</section>'
+        for name, heading, content in sections
+    )
+    style = _style()
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    policy = (
+        f"default-src 'none'; style-src 'sha256-{digest}'; img-src data:; base-uri 'none'; form-action 'none'"
+    )
+    return (
+        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        '<meta name="referrer" content="no-referrer">\n<meta name="color-scheme" content="light dark">\n'
+        f'<meta name="generator" content="{escaped(export.program)}">\n<title>{escaped(title)}</title>\n'
+        f"<style>{style}</style>\n</head>\n<body>\n"
+        '<a class="skip" href="#main">Skip to the content</a>\n'
+        f"<header>{_header(export, title)}</header>\n"
+        f'<nav aria-label="Contents"><ul>{contents}</ul></nav>\n<main id="main">\n{body}\n</main>\n'
+        f"<footer>{_footer(export)}</footer>\n</body>\n</html>\n"
+    )
+
+
+@cache
+def _style() -> str:
+    return Path(__file__).with_name("page.css").read_text("utf-8")
+
+
+def _title(export: Export) -> str:
+    title = export.report.title if export.report is not None else ""
+    return clean_line(title or export.session.title or export.session.id, _LONGEST_TITLE)
+
+
+def _header(export: Export, title: str) -> str:
+    session = export.session
+    line = facts(
+        [
+            moment(session.started),
+            escaped(session.model),
+            quantity(session.queries, "query", "queries"),
+            quantity(session.calls, "tool call"),
+            quantity(len(export.sources), "source") if export.sources else "",
+            money(export.costs.cost_usd),
+            "demo session" if session.demo else "",
+            "session still running" if session.state == "running" else "",
+        ]
+    )
+    return f'<p class="kind">Report with evidence</p><h1>{escaped(title)}</h1><p class="facts">{line}</p>'
+
+
+def _footer(export: Export) -> str:
+    made = f"Written by {escaped(export.program)} on {moment(export.exported_at)} from {escaped(export.session.id)}."
+    return f"<p>{made} Secrets and local paths are removed. The page loads nothing from anywhere.</p>"
+
+
+def _sections(export: Export, report: _Report, answers: Sequence[str]) -> Iterator[tuple[str, str, str]]:
+    """The name, heading and content of each section; those without content are left out."""
+    placed = set(report.placed)
+    yield "summary", "Summary", _summary(export, report, placed)
+    if export.report is not None:
+        heading = f'<p class="fine">{escaped(export.report.path)}</p>'
+        yield "report", "Report", f'{heading}<article class="prose report">{report.html}</article>'
+    yield "conversation", "Conversation", "".join(_conversation(export.queries, answers))
+    yield "trace", "Trace", waterfall(export)
+    if export.check is not None:
+        yield "evidence", "Evidence", evidence_list(export.check, export.sources, placed)
+    yield "sources", "Sources", _sources(export)
+    yield "files", "Saved files", _files(export)
+    yield "costs", "Costs", _costs(export)
+    yield "session", "Session", _session(export)
+
+
+# -- the parts -------------------------------------------------------------------------------------
+
+
+def _summary(export: Export, report: _Report, placed: set[int]) -> str:
+    parts: list[str] = []
+    check = export.check
+    if check is not None:
+        parts.append(element("p", escaped(summary(check)), class_="verdicts"))
+        unsupported = sum(claim.kind != "name" for claim in check.unsupported)
+        if doubtful := doubtful_list(check, export.sources, placed):
+            count = sum(claim.is_doubtful and claim.kind != "name" for claim in check.claims)
+            opening = quantity(count, "claim")
+            text = f"{opening} to look at" + (f", {unsupported} of them unsupported" if unsupported else "")
+            parts.append(f"<h3>{text}</h3>{doubtful}")
+        elif any(claim.kind != "name" for claim in check.claims):
+            parts.append(
+                "<p>Every figure, quotation and link of the report is supported by what the session read.</p>"
+            )
+        if disagreements := disagreement_list(check, export.sources):
+            parts.append(f"<h3>Sources that disagree</h3>{disagreements}")
+    if notices := [*export.notices, *report.notices, *(check.notices if check is not None else ())]:
+        items = "".join(element("li", escaped(each)) for each in dict.fromkeys(notices))
+        parts.append(f'<h3>About this file</h3><ul class="notices">{items}</ul>')
+    return "".join(parts)
+
+
+def _report(export: Export, root: Root, redaction: Redaction, stop: Stop) -> _Report:
+    report = export.report
+    if report is None:
+        return _Report("", frozenset())
+    claims = [claim for claim in export.check.claims if is_noted(claim)] if export.check is not None else []
+    marked = mark_claims(report.source, report.format, claims)
+    notices: list[str] = []
+    try:
+        (text,) = convert([(report.format, marked)], stop)
+    except ConversionFailed as error:
+        notices.append(f"The report is shown as its source, as it is too complex to be made safe: {error}.")
+        text = plain_html(marked)
+    # A secret may have been in pieces, or written with entities, before.
+    plain = without_marks(text)
+    if (safe := redaction.text(plain)) != plain:
+        text = safe if redaction.without_secrets(plain) != plain else clean(text)
+    pictures, left_out = embedded_pictures(text, report.path, root, redaction.redactor)
+    if left_out:
+        notices.append(
+            f"{quantity(left_out, 'picture')} of the report not included: not a file of the session, or too large."
+        )
+    placed = marked_ids(text)
+    written = mark_up(text, {claim.id: claim for claim in claims}, export.sources, pictures, deeper=2)
+    return _Report(written, frozenset(placed), tuple(notices))
+
+
+def _answers(export: Export, redaction: Redaction, stop: Stop) -> list[str]:
+    """The messages of the agent as HTML, in their order."""
+    texts = [message.text for query in export.queries for message in query.messages]
+    try:
+        converted = convert([("markdown", text) for text in texts], stop) if texts else []
+    except ConversionFailed:
+        converted = [plain_html(text) for text in texts]
+    return [mark_up(redaction.text(each), {}, (), {}, deeper=3) for each in converted]
+
+
+def _conversation(queries: Sequence[Query], answers: Sequence[str]) -> Iterator[str]:
+    left = iter(answers)
+    for query in queries:
+        by = "Sent by the program" if is_own(query.text) else "Query"
+        head = element("h3", f"{by} {query.number} <small>{moment(query.at)}</small>")
+        yield f'{head}<div class="asked"><p class="plain">{escaped(query.text)}</p></div>'
+        for message, text in zip(query.messages, left, strict=False):
+            yield _message(message, text)
+        yield element("p", _outcome(query), class_="fine")
+        if query.error:
+            yield element("p", escaped(query.error), class_="error")
+
+
+def _message(message: Message, text: str) -> str:
+    if message.by == "person":
+        return f'<div class="asked"><p class="plain">{escaped(message.text)}</p></div>'
+    unfinished = '<p class="fine">This message was cut off.</p>' if message.unfinished else ""
+    return f'<div class="prose answer">{text}{unfinished}</div>'
+
+
+def _outcome(query: Query) -> str:
+    if not query.status:
+        return "This query has no end."
+    return facts(
+        [
+            escaped({"success": "done", "error": "failed"}.get(query.status, query.status)),
+            escaped(duration(query.seconds)),
+            quantity(query.calls, "tool call"),
+            quantity(query.tokens, "token") if query.tokens else "",
+            money(query.cost_usd),
+        ]
+    )
+
+
+def _table(headings: Sequence[str], rows: Sequence[Sequence[str]], label: str) -> str:
+    """A table of HTML cells, which is a list of cards on a narrow screen."""
+    if not rows:
+        return ""
+    head = "".join(f'<th scope="col">{heading}</th>' for heading in headings)
+    body = "".join(
+        "<tr>"
+        + "".join(
+            f'<td data-label="{escaped(heading)}">{cell}</td>'
+            for heading, cell in zip(headings, row, strict=True)
+        )
+        + "</tr>"
+        for row in rows
+    )
+    return f'<table aria-label="{escaped(label)}"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
+
+
+def _sources(export: Export) -> str:
+    rows = []
+    for source in export.sources:
+        title = source.title or source.url or source.path or source.kind
+        named = link(source.url, clean_line(title, _LONGEST_TITLE))
+        where = escaped(host_of(source.url) or source.path)
+        dates = facts(
+            [
+                f"published {escaped(source.published[:10])}" if source.published else "",
+                f"read {source.read_at:%Y-%m-%d}" if source.read_at else "",
+                "no longer there" if source.gone else "",
+            ]
+        )
+        named = f'{named}<span class="fine">{where}</span>'
+        rows.append((named, _worded(source.kind), dates, _hash(source.sha256)))
+    return _table(("Source", "Kind", "Dates", "SHA-256"), rows, "Sources")
+
+
+def _files(export: Export) -> str:
+    rows = [
+        (
+            f"<code>{escaped(each.path)}</code>",
+            escaped(each.kind.replace("_", " ")),
+            size(each.size),
+            _hash(each.sha256),
+        )
+        for each in export.artifacts
+    ]
+    return _table(("File", "Kind", "Size", "SHA-256"), rows, "Saved files")
+
+
+def _worded(kind: str) -> str:
+    return kind.replace("_", " ")
+
+
+def _hash(digest: str) -> str:
+    return f'<code title="{escaped(digest)}">{escaped(digest[:_SHORT_HASH])}</code>' if digest else ""
+
+
+def _costs(export: Export) -> str:
+    costs = export.costs
+    unknown = (
+        f"unknown, as there is no price for {', '.join(costs.unpriced)}" if costs.unpriced else "unknown"
+    )
+    pairs = [
+        ("Cost", escaped(money(costs.cost_usd) or unknown)),
+        ("Tokens", f"{costs.tokens:,}"),
+        ("Time of all queries", escaped(duration(costs.seconds))),
+    ]
+    rows = [
+        (
+            escaped(each.model or "unknown"),
+            f"{each.usage.input_tokens:,}",
+            f"{each.usage.cache_read_input_tokens + each.usage.cache_creation_input_tokens:,}",
+            f"{each.usage.output_tokens:,}",
+            money(each.cost_usd),
+        )
+        for each in costs.models
+    ]
+    headings = ("Model", "Input tokens", "Cached tokens", "Output tokens", "Estimated cost")
+    return _pairs(pairs) + _table(headings, rows, "Tokens by model")
+
+
+def _session(export: Export) -> str:
+    session, report = export.session, export.report
+    pairs = [
+        ("Session", f"<code>{escaped(session.id)}</code>"),
+        ("State", session.state),
+        ("Started", moment(session.started)),
+        ("Ended", moment(session.ended) if session.state == "finished" else ""),
+        ("Duration", escaped(duration(session.seconds))),
+        ("Model", escaped(session.model)),
+        ("Permissions", escaped(session.permission_mode)),
+        ("Program", f"ua-tui {escaped(session.version)}" if session.version else ""),
+    ]
+    if report is not None:
+        pairs.append(("Report", f"{escaped(report.path)}, {size(report.size)}"))
+        pairs.append(("SHA-256 of the report", f"<code>{escaped(report.sha256)}</code>"))
+        pairs.append(("Other reports", escaped(", ".join(report.others))))
+    if export.check is not None:
+        pairs.append(("Checked", moment(export.check.checked_at)))
+    return _pairs(pairs)
+
+
+def _pairs(pairs: Sequence[tuple[str, str]]) -> str:
+    items = "".join(f"<div><dt>{name}</dt><dd>{value}</dd></div>" for name, value in pairs if value)
+    return f'<dl class="pairs">{items}</dl>'

@@ -1,0 +1,184 @@
+"""Finds the report of a session, reads it, and has its check at hand."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+import msgspec
+
+from core.concurrency.cancellation import NEVER, Stop, Stopped
+from core.errors import PathRefused, SettingsError, WorkspaceError
+from core.evidence.files import load_check
+from core.evidence.records import ReportCheck, Source
+from core.storage.compression import LARGEST, SUFFIX, Unpacked
+from core.storage.files import Root
+from core.text import clean_line
+from observers.evidence.check import check_report
+from observers.evidence.reading.document import read_report
+from observers.evidence.session_sources import read_sources
+from observers.work_products import FOLDER, is_draft
+from tui.export.records import Artifact, ReportFormat, ReportText
+from tui.export.redaction import Redaction
+from tui.viewers.safe_html import title_of
+
+__all__ = ["LARGEST_SOURCE", "Reported", "read_reported", "reports_of"]
+
+LARGEST_FILE = 64 << 20
+LARGEST_SOURCE = 2 << 20
+"""Characters of a report that are exported."""
+FORMATS: dict[str, ReportFormat] = {
+    ".html": "html",
+    ".htm": "html",
+    ".md": "markdown",
+    ".markdown": "markdown",
+    ".txt": "text",
+}
+_DEEPEST = 4
+_HEAD = 64 << 10
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reported:
+    """A report with its check, and the sources of the session; both None or empty if there are none."""
+
+    report: ReportText | None = None
+    check: ReportCheck | None = None
+    sources: tuple[Source, ...] = ()
+    notices: tuple[str, ...] = ()
+
+
+def reports_of(root: Root, artifacts: Sequence[Artifact]) -> list[str]:
+    """The paths of the reports of a session that still exist, the newest last."""
+    saved = [each.path for each in artifacts if each.kind == "work_product" and _format(each.path)]
+    found = [path for path in saved if root.exists(path)]
+    listed = sorted((time, path) for time, path in _listed(root, FOLDER, _DEEPEST) if path not in set(saved))
+    return [*(path for _, path in listed), *found]
+
+
+def read_reported(
+    root: Root, wanted: str, artifacts: Sequence[Artifact], redaction: Redaction, stop: Stop = NEVER
+) -> Reported:
+    """Read the report `wanted`, or the newest if that is empty, and check it if there is no check of it as it is.
+
+    Raises:
+        SettingsError: there is no such report.
+        WorkspaceError: it cannot be read.
+        Stopped: the flag was set.
+    """
+    reports = reports_of(root, artifacts)
+    path = _chosen(root, wanted, reports) if wanted else reports[-1] if reports else ""
+    if not path:
+        records, notices = _sources(root, redaction, "", stop)
+        return Reported(sources=records, notices=("The session has no report.", *notices))
+    data = _read(root, path)
+    document = read_report(data, path, stop)
+    source = document.source
+    safe = redaction.without_secrets(source)
+    inner = path.removesuffix(SUFFIX)
+    check, notices = _check(root, data if safe == source else safe.encode(), inner, redaction, stop)
+    if safe != source:
+        # The check has read it as UTF-8.
+        safe = read_report(safe.encode(), inner, stop).source
+    # Line breaks become one character of the two, so that the places of claims are right.
+    shown = safe[:LARGEST_SOURCE].replace("\r\n", " \n")
+    is_cut = len(safe) > LARGEST_SOURCE or document.is_cut
+    if is_cut:
+        notices = (*notices, f"Only the beginning of the report {path} is included, as it is too long.")
+    report = ReportText(
+        path=inner,
+        title=document.title or (title_of(source[:_HEAD]) if _format(path) == "html" else ""),
+        format=_format(path) or "text",
+        size=len(data),
+        sha256=hashlib.sha256(data).hexdigest(),
+        source=shown,
+        is_cut=is_cut,
+        others=tuple(each.removesuffix(SUFFIX) for each in reversed(reports) if each != path),
+    )
+    if check is None:
+        records, more = _sources(root, redaction, inner, stop)
+        return Reported(report=report, sources=records, notices=(*notices, *more))
+    without = msgspec.structs.replace(check, sources=())
+    return Reported(report=report, check=without, sources=check.sources, notices=notices)
+
+
+def _format(path: str) -> ReportFormat | None:
+    return FORMATS.get(PurePosixPath(path.removesuffix(SUFFIX)).suffix.lower())
+
+
+def _listed(root: Root, folder: str, depth: int) -> list[tuple[float, str]]:
+    try:
+        entries = root.list(folder)
+    except WorkspaceError:
+        return []
+    found = []
+    for entry in entries:
+        path = f"{folder}/{entry.name}"
+        if entry.is_dir and depth:
+            found += _listed(root, path, depth - 1)
+        elif not entry.is_dir and _format(path) and not is_draft(path):
+            found.append((entry.mtime, path))
+    return found
+
+
+def _chosen(root: Root, wanted: str, reports: Sequence[str]) -> str:
+    """The path of the report that a person named: by its path in the session's folder or on the disk, or its name."""
+    path = Path(wanted)
+    candidates = [wanted, f"{FOLDER}/{wanted}"]
+    for folder in (path.absolute().parent, path.parent):
+        # Only folders are resolved: the file itself may not be a link.
+        try:
+            candidates.append((folder.resolve() / path.name).relative_to(root.path).as_posix())
+        except (OSError, RuntimeError, ValueError):
+            continue
+    for candidate in candidates:
+        try:
+            if root.exists(candidate) and _format(candidate):
+                root.size(candidate)
+                return candidate
+        except (PathRefused, WorkspaceError):
+            continue
+    shown = clean_line(wanted, 200)
+    known = ", ".join(clean_line(each, 100) for each in reversed(reports[-5:]))
+    raise SettingsError(
+        f"the session has no report {shown!r}: " + (f"it has {known}" if known else "it has no report at all")
+    )
+
+
+def _read(root: Root, path: str) -> bytes:
+    with root.opened(path) as file:
+        if path.endswith(SUFFIX):
+            return Unpacked(file, SUFFIX, LARGEST).read(LARGEST_FILE)
+        return file.read(LARGEST_FILE)
+
+
+def _check(
+    root: Root, data: bytes, path: str, redaction: Redaction, stop: Stop
+) -> tuple[ReportCheck | None, tuple[str, ...]]:
+    saved = load_check(root, path)
+    if saved is not None and saved.sha256 == hashlib.sha256(data).hexdigest():
+        return saved, ()
+    try:
+        sources = read_sources(root.path, redaction.redactor, path, None, stop)
+        return check_report(data, path, sources, stop=stop), ()
+    except Stopped:
+        raise
+    except Exception as error:
+        # The report and the conversation are worth having without it.
+        why = clean_line(redaction.text(str(error)), 200) or type(error).__name__
+        return None, (f"The report could not be checked: {why}.",)
+
+
+def _sources(
+    root: Root, redaction: Redaction, path: str, stop: Stop
+) -> tuple[tuple[Source, ...], tuple[str, ...]]:
+    try:
+        sources = read_sources(root.path, redaction.redactor, path, None, stop)
+        return tuple(text.record for text in sources.texts), tuple(sources.notices)
+    except Stopped:
+        raise
+    except Exception as error:
+        why = clean_line(redaction.text(str(error)), 200) or type(error).__name__
+        return (), (f"The sources could not be read: {why}.",)

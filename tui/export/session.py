@@ -1,0 +1,283 @@
+"""Reads a session for an export: its facts, conversation, calls, files and costs, from its journal alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+
+from core.concurrency.cancellation import NEVER, Stop
+from core.errors import JournalError, WorkspaceError
+from core.events.tool_names import main_argument, tool_label, tool_name
+from core.events.types import (
+    ArtifactChanged,
+    ArtifactSaved,
+    ElicitationAsked,
+    Event,
+    PermissionAnswered,
+    SessionStarted,
+    TokensSpent,
+    ToolCallStarted,
+    Usage,
+)
+from core.events.units import quantity
+from core.history.event_replay import EventReplay
+from core.history.headline import read_heading
+from core.history.journal_reader import PastJournal
+from core.history.session import runs_elsewhere
+from core.history.stats import SessionStats, Totals
+from core.records.digest import CallEntry, DigestRecorder, MessageEntry, NoteEntry, QueryEntry, SessionRecord
+from core.redaction.redactor import Redactor
+from core.storage.files import Root
+from core.storage.workspace import JOURNAL
+from core.text import middle_truncate
+from tui.export.records import Artifact, Call, Costs, Message, ModelCosts, Query, SessionFacts
+
+__all__ = ["MOST_CALLS", "SessionContent", "read_session"]
+
+_Item = TypeVar("_Item")
+
+MOST_CALLS = 2_000
+MOST_QUERIES = 500
+MOST_ARTIFACTS = 2_000
+LONGEST_MESSAGE = 100_000
+LONGEST_CONVERSATION = 1_500_000
+"""Characters."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SessionContent:
+    """What the journal of a session has; not redacted yet, except for cut texts.
+
+    `recorded` are the paths that the session had for its folder and its working folder.
+    """
+
+    facts: SessionFacts
+    queries: tuple[Query, ...]
+    calls: tuple[Call, ...]
+    artifacts: tuple[Artifact, ...]
+    costs: Costs
+    recorded: tuple[str, ...]
+    notices: tuple[str, ...]
+
+
+@dataclass
+class _Found:
+    """What the digest of a session leaves out."""
+
+    recorded: set[str] = field(default_factory=set)
+    names: dict[str, tuple[str, str]] = field(default_factory=dict)
+    artifacts: dict[str, Artifact] = field(default_factory=dict)
+    models: dict[str, ModelCosts] = field(default_factory=dict)
+
+    def add(self, event: Event, redactor: Redactor) -> None:
+        match event:
+            case SessionStarted():
+                self.recorded |= {path for path in (event.workspace, event.cwd) if path.startswith("/")}
+            case ToolCallStarted():
+                self._name(event.tool_use_id, event.name, event.input)
+            case PermissionAnswered(tool_use_id=str() as call, input=dict() as given):
+                self._name(call, event.tool_name, given)
+            case ArtifactSaved() | ArtifactChanged():
+                self.artifacts.pop(event.path, None)
+                self.artifacts[event.path] = Artifact(
+                    path=event.path, kind=event.kind, size=event.size, sha256=event.sha256, saved_at=event.at
+                )
+            case TokensSpent():
+                self._spend(event)
+            case ElicitationAsked(url=str() as url) if url:
+                redactor.add_link(url)
+            case _:
+                pass
+
+    def _name(self, call: str, name: str, given: dict[str, object]) -> None:
+        self.names[call] = tool_label(name, given), main_argument(name, given)
+
+    def _spend(self, event: TokensSpent) -> None:
+        before = self.models.get(event.model, ModelCosts(model=event.model, usage=Usage(), cost_usd=0.0))
+        sums = {
+            name: getattr(before.usage, name) + getattr(event.usage, name) for name in Usage.__struct_fields__
+        }
+        cost = None if before.cost_usd is None or event.cost_usd is None else before.cost_usd + event.cost_usd
+        self.models[event.model] = ModelCosts(model=event.model, usage=Usage(**sums), cost_usd=cost)
+
+
+def read_session(folder: Path, redactor: Redactor, stop: Stop = NEVER) -> SessionContent:
+    """Read a session from its journal, also one that runs, was cut off, or is damaged; writes nothing and blocks.
+
+    Raises:
+        JournalError: there is no journal that can be read, or it has no events.
+        Stopped: the flag was set.
+    """
+    root = Root(folder)
+
+    def stored_size(path: str) -> int | None:
+        try:
+            return root.size(path)
+        except WorkspaceError:
+            return None
+
+    recorder, found, stats = DigestRecorder(redactor, stored_size=stored_size), _Found(), SessionStats()
+    totals, replay = Totals(stats), EventReplay(folder)
+    with closing(PastJournal(folder / JOURNAL)) as journal:
+        for _, events in journal.batches(journal.tail_place(journal.size - journal.left_out)):
+            stop.check()
+            for event in events:
+                found.add(event, redactor)
+            _record(replay.add(events), totals, recorder)
+        _record(replay.rest(), totals, recorder)
+        damage = tuple(_damage(journal, runs_elsewhere(folder)))
+    if not stats.events:
+        raise JournalError(f"The session in {folder} cannot be exported: its journal has no events.")
+    recorder.keep_unfinished()
+    stats.state = "finished" if totals.finished else "running" if runs_elsewhere(folder) else "crashed"
+    return _content(recorder.snapshot(), found, stats, folder, damage)
+
+
+def _record(events: Iterable[Event], totals: Totals, recorder: DigestRecorder) -> None:
+    shown = list(events)
+    totals.add(shown)
+    for event in shown:
+        recorder(event)
+
+
+def _damage(journal: PastJournal, is_running: bool) -> Iterator[str]:
+    if journal.skipped:
+        yield f"Damaged lines of the journal are missing ({journal.skipped})."
+    if journal.unknown:
+        yield f"Events of a later version of ua-tui are missing ({journal.unknown})."
+    if journal.left_out:
+        yield f"The first {journal.left_out >> 20} MiB of the journal are missing, as it is too long."
+    if journal.torn and not is_running:
+        yield "The last line of the journal is incomplete and missing."
+
+
+def _content(
+    record: SessionRecord, found: _Found, stats: SessionStats, folder: Path, damage: Sequence[str]
+) -> SessionContent:
+    notices = list(damage)
+    started, queries = record.started, record.queries
+    queries_shown = _limited(queries, MOST_QUERIES, "queries", notices)
+    calls_shown = _limited(record.calls, MOST_CALLS, "calls", notices)
+    artifacts = _limited(list(found.artifacts.values()), MOST_ARTIFACTS, "saved files", notices)
+    offsets = {query.iteration: query.offset for query in queries}
+    heading = read_heading(folder)
+    facts = SessionFacts(
+        id=folder.name,
+        title=heading.title or (queries[0].text if queries else ""),
+        state="interrupted" if stats.state == "crashed" else stats.state,
+        started=started.at if started else None,
+        ended=record.finished.at if record.finished else record.last_at,
+        seconds=stats.seconds,
+        version=started.version if started else "",
+        model=stats.model or "",
+        permission_mode=stats.permission_mode,
+        demo=stats.demo,
+        queries=len(queries),
+        calls=len(record.calls),
+    )
+    costs = Costs(
+        cost_usd=None if stats.unpriced else stats.cost,
+        unpriced=stats.unpriced,
+        tokens=stats.tokens,
+        seconds=sum(query.end.duration_ms for query in queries if query.end is not None) / 1000,
+        models=tuple(found.models.values()),
+    )
+    return SessionContent(
+        facts=facts,
+        queries=tuple(_queries(record, {query.iteration for query in queries_shown}, notices)),
+        calls=tuple(_call(call, found, offsets) for call in calls_shown),
+        artifacts=tuple(artifacts),
+        costs=costs,
+        recorded=tuple(sorted(found.recorded)),
+        notices=tuple(notices),
+    )
+
+
+def _limited(items: Sequence[_Item], most: int, noun: str, notices: list[str]) -> Sequence[_Item]:
+    """The newest items, with a notice about the others."""
+    if len(items) > most:
+        notices.append(f"Only the last {most:,} of {len(items):,} {noun} are included.")
+    return items[-most:]
+
+
+def _queries(record: SessionRecord, shown: set[int], notices: list[str]) -> Iterator[Query]:
+    current: QueryEntry | None = None
+    messages: list[Message] = []
+    length = cut = 0
+    for entry in record.entries:
+        match entry:
+            case QueryEntry():
+                if current is not None and current.iteration in shown:
+                    yield _query(current, messages)
+                current, messages = entry, []
+            case MessageEntry(depth=0) | NoteEntry(kind="said"):
+                text = middle_truncate(entry.text, LONGEST_MESSAGE)
+                if length + len(text) > LONGEST_CONVERSATION:
+                    cut += 1
+                    continue
+                cut += text is not entry.text
+                length += len(text)
+                by_agent = isinstance(entry, MessageEntry)
+                messages.append(
+                    Message(
+                        at=entry.at,
+                        text=text,
+                        by="agent" if by_agent else "person",
+                        unfinished=isinstance(entry, MessageEntry) and entry.unfinished,
+                    )
+                )
+            case _:
+                pass
+    if current is not None and current.iteration in shown:
+        yield _query(current, messages)
+    if cut:
+        notices.append(f"The conversation is too long: {quantity(cut, 'message')} cut or left out.")
+
+
+def _query(query: QueryEntry, messages: Sequence[Message]) -> Query:
+    end = query.end
+    plain = Query(
+        number=query.iteration,
+        at=query.at,
+        text=middle_truncate(query.text, LONGEST_MESSAGE),
+        calls=query.tool_calls,
+        messages=tuple(messages),
+    )
+    if end is None:
+        return plain
+    return msgspec.structs.replace(
+        plain,
+        status=end.status,
+        error=end.error or "",
+        seconds=end.duration_ms / 1000,
+        turns=end.turns,
+        cost_usd=end.cost_usd,
+        tokens=end.usage.total if end.usage is not None else 0,
+    )
+
+
+def _call(call: CallEntry, found: _Found, offsets: dict[int, float]) -> Call:
+    name = tool_name(call.name)
+    label, about = found.names.get(call.tool_use_id, (name.short, ""))
+    seconds = call.duration_ms / 1000 or max((call.ended_offset or call.offset) - call.offset, 0.0)
+    return Call(
+        id=call.tool_use_id,
+        name=call.name,
+        server=name.server,
+        label=label,
+        about=about,
+        query=call.iteration,
+        depth=call.depth,
+        at=call.at,
+        offset=round(max(call.offset - offsets.get(call.iteration, call.offset), 0.0), 3),
+        seconds=round(seconds, 3),
+        status=call.status or "",
+        input=call.input_preview,
+        result=call.content_preview,
+        result_size=call.content_size,
+    )

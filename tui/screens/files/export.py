@@ -1,0 +1,80 @@
+"""Exports a session from a screen, in a thread, and reports where the file is."""
+
+from __future__ import annotations
+
+import os
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from textual.app import App
+
+from core.concurrency.cancellation import NEVER, Stop, in_thread
+from core.errors import UniversalAgentError
+from core.events.units import size
+from core.redaction.redactor import Redactor
+from core.settings.loading import load_settings
+from core.settings.secrets import secrets
+from core.storage.compression import inner_name
+from core.storage.workspace import JOURNAL, saved_reports_of
+from core.text import clean_line
+from observers.work_products import FOLDER
+from tui.workers import start_job
+
+__all__ = ["export_session", "is_report"]
+
+_NAME = 120
+_FORMATS = (".html", ".htm", ".md", ".markdown", ".txt")
+
+
+def export_session(app: App[Any], folder: Path, report: str = "") -> None:
+    """Export the session in `folder` as an HTML page beside `SAVED_REPORTS`; `report` names one, empty for the newest.
+
+    The work goes on when the screen is closed, and notifications say how it ends.
+    """
+    start_job(app, partial(_export, app, folder, report), "export", replacing=False)
+
+
+def is_report(root: Path, path: Path) -> bool:
+    """Whether a file is a report in the folder of a session."""
+    return (
+        path.is_relative_to(root / FOLDER)
+        and inner_name(path.name).lower().endswith(_FORMATS)
+        and (root / JOURNAL).is_file()
+    )
+
+
+async def _export(app: App[Any], folder: Path, report: str) -> None:
+    app.notify(f"Exporting {clean_line(folder.name, _NAME)}…", markup=False, timeout=3)
+    # A session of this program has learned further secrets.
+    workspace = getattr(getattr(app, "session", None), "workspace", None)
+    known: frozenset[str] = getattr(getattr(workspace, "redactor", None), "values", frozenset())
+    into = _target(folder)
+    work = partial(_write, folder, into, report, getattr(app, "settings", None), known)
+    try:
+        path, length = await in_thread(work)
+    except UniversalAgentError as error:
+        app.notify(f"Not exported: {error}", markup=False, severity="error")
+    except OSError as error:
+        why = error.strerror or type(error).__name__
+        app.notify(f"Not exported: {why}; check the folder {into}.", markup=False, severity="error")
+    else:
+        app.notify(f"Exported to {path} ({size(length)}). It opens in any browser.", markup=False, timeout=10)
+
+
+def _target(folder: Path) -> Path:
+    """The folder that has `SAVED_REPORTS`, which is usually the current one."""
+    saved = saved_reports_of(folder)
+    return saved.parent if saved is not None else Path.cwd()
+
+
+def _write(
+    folder: Path, into: Path, report: str, settings: Any, known: frozenset[str], stop: Stop = NEVER
+) -> tuple[Path, int]:
+    # Its parts are needed only here.
+    from tui.export.formats import write_export
+
+    settings = settings if settings is not None else load_settings({"workspace_base": into})
+    redactor = Redactor((*secrets(settings, os.environ), *known))
+    path = write_export(folder, redactor, into, report=report, stop=stop)
+    return path, path.stat().st_size
