@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import msgspec
 
 from core.errors import ObserverError
+from core.events.types import ReportChecked
 from core.observation import ImageContent, TextContent, ToolCall, ToolResult
 from core.storage.workspace import Workspace
 from core.text import clean_line
@@ -58,13 +59,17 @@ class Saved:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The outcome of observing a result; `note` says why nothing was saved, or what is unusual about the files."""
+    """The outcome of observing a result; `note` says why nothing was saved, or what is unusual about the files.
+
+    `checked` is the event of a report that was checked; the run completes it with its call.
+    """
 
     artifacts: tuple[Saved, ...] = ()
     items: int = 0
     rejected: int = 0
     duplicates: int = 0
     note: str | None = None
+    checked: ReportChecked | None = None
 
 
 def total_of(outcomes: Sequence[Outcome]) -> Outcome:

@@ -1,17 +1,38 @@
-"""Checks the compliance rules of sub-agents: what must exist before a sub-agent may stop."""
+"""Checks the compliance rules of sub-agents: what must be true before a sub-agent may stop."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import hashlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
 from functools import cache
 
 from core.agent.definitions.prompts import shipped_subagents
-from core.agent.definitions.rules import Rule, is_satisfied
+from core.agent.definitions.rules import Rule, matching_files
+from core.errors import WorkspaceError
+from core.events.units import quantity
+from core.evidence.files import load_check
+from core.evidence.records import Claim, ReportCheck
+from core.evidence.wording import finding
 from core.observation import ToolCall, ToolResult
 from core.storage.workspace import Workspace
+from core.text import clean_line
 from observers.base import ObserverContext, ObserverSpec, Outcome, input_text
 
-__all__ = ["OBSERVER", "Compliance", "Rule", "check_subagent", "shipped_rules"]
+__all__ = ["OBSERVER", "Compliance", "Rule", "UnmetRule", "shipped_rules", "unmet_rules"]
+
+_MOST_CLAIMS = 20
+_LARGEST = 64 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class UnmetRule:
+    """A rule that a sub-agent has not met: why not, and the message to it."""
+
+    name: str
+    reason: str
+    message: str
 
 
 @cache
@@ -20,23 +41,74 @@ def shipped_rules() -> tuple[Rule, ...]:
     return tuple(rule for subagent in shipped_subagents() for rule in subagent.rules)
 
 
-def check_subagent(
-    agent: str, request: str, workspace: Workspace, rules: Sequence[Rule] | None = None
-) -> Rule | None:
-    """Find the first rule that `agent` has not met for the task `request`; None if all are met.
+def unmet_rules(
+    agent: str,
+    request: str,
+    workspace: Workspace,
+    rules: Sequence[Rule] | None = None,
+    since: datetime | None = None,
+) -> list[UnmetRule]:
+    """Find the rules that `agent` has not met for the task `request`; reads files.
 
-    `rules` are the shipped ones by default.
+    `rules` are the shipped ones by default. Reports that were last written before `since` are those of an earlier task
+    and do not count.
     """
-    for rule in shipped_rules() if rules is None else rules:
-        if rule.holds(agent, request) and not is_satisfied(rule, workspace):
-            return rule
-    return None
+    applying = [rule for rule in (shipped_rules() if rules is None else rules) if rule.holds(agent, request)]
+    return [unmet for rule in applying if (unmet := _unmet(rule, workspace, since)) is not None]
+
+
+def _unmet(rule: Rule, workspace: Workspace, since: datetime | None) -> UnmetRule | None:
+    if rule.checked:
+        return _unsupported(rule, workspace, since)
+    if any(True for _ in matching_files(rule.required, workspace)):
+        return None
+    return UnmetRule(rule.name, f"{rule.required} is missing", rule.message)
+
+
+def _unsupported(rule: Rule, workspace: Workspace, since: datetime | None) -> UnmetRule | None:
+    """Read what the checks of the matching reports found; a report without a check of its text is passed over."""
+    lines: list[str] = []
+    reports: list[str] = []
+    for path, entry in matching_files(rule.checked, workspace):
+        if since is not None and entry.mtime < since.timestamp():
+            continue
+        check = load_check(workspace.root, path)
+        if check is None or not check.unsupported or not _is_current(check, path, workspace):
+            continue
+        reports.append(path)
+        lines += _findings(check)
+    if not lines:
+        return None
+    reason = f"{', '.join(reports)} has unsupported claims"
+    return UnmetRule(rule.name, reason, "\n".join([rule.message, "", *lines]))
+
+
+def _is_current(check: ReportCheck, path: str, workspace: Workspace) -> bool:
+    try:
+        return hashlib.sha256(workspace.read_artifact(path, _LARGEST)).hexdigest() == check.sha256
+    except WorkspaceError:
+        return False
+
+
+def _findings(check: ReportCheck) -> Iterator[str]:
+    unsupported = check.unsupported
+    yield f"Nothing supports {quantity(len(unsupported), 'claim')} of {clean_line(check.report)}:"
+    for claim in unsupported[:_MOST_CLAIMS]:
+        yield f"- {_described(claim)}"
+    if len(unsupported) > _MOST_CLAIMS:
+        yield f"- and {len(unsupported) - _MOST_CLAIMS} more"
+
+
+def _described(claim: Claim) -> str:
+    section = f" in '{clean_line(claim.section, 80)}'" if claim.section else ""
+    return f"{claim.kind} '{clean_line(claim.text, 200)}'{section}: {clean_line(finding(claim), 200)}"
 
 
 class Compliance:
     """Observer that reports for every finished sub-agent whether it met its rules."""
 
     name = "compliance"
+    is_last = True
 
     def __init__(self, rules: Sequence[Rule] | None = None) -> None:
         self._rules = shipped_rules() if rules is None else tuple(rules)
@@ -54,10 +126,11 @@ class Compliance:
         arguments = result.call.input
         agent = input_text(arguments, "subagent_type") or ""
         request = " ".join(text for key in ("description", "prompt") if (text := input_text(arguments, key)))
-        unmet = check_subagent(agent, request, context.workspace, self._rules)
-        if unmet is None:
+        unmet = unmet_rules(agent, request, context.workspace, self._rules, result.observation.started_at)
+        if not unmet:
             return Outcome(note="every rule was met")
-        return Outcome(rejected=1, note=f"rule {unmet.name} was not met: {unmet.required} is missing")
+        note = "; ".join(f"rule {rule.name} was not met: {rule.reason}" for rule in unmet)
+        return Outcome(rejected=len(unmet), note=note)
 
 
 OBSERVER = ObserverSpec(Compliance, order=70)

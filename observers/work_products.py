@@ -3,34 +3,24 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import re
-import time
 from contextlib import suppress
-from pathlib import Path, PurePosixPath
-from typing import BinaryIO
+from pathlib import PurePosixPath
 
 import msgspec
 
-from core.errors import ObserverError, PathRefused, WorkspaceError
+from core.errors import PathRefused, WorkspaceError
 from core.observation import ToolCall, ToolResult
 from core.storage.names import safe_name
 from core.storage.workspace import REPORT_INDEX, Workspace
 from core.text import clean_line
-from observers.base import ObserverContext, ObserverSpec, Outcome, Saved, input_text, moment_of, texts_of
-from observers.decoding.decode import decode_texts
-from observers.search.tool_names import short_name
+from observers.base import ObserverContext, ObserverSpec, Outcome, Saved, moment_of
+from observers.output.written_files import FOLDER, read_written, writes_work_product, written_path
 
 __all__ = ["FOLDER", "OBSERVER", "WorkProducts", "is_draft"]
 
-FOLDER = "work_products"
-_OWN_WRITERS = frozenset({"write_local_file"})
-_NATIVE_WRITERS = frozenset({"Write", "Edit", "MultiEdit", "NotebookEdit"})
 _MAX_SIZE = 256 << 20
 _LONGEST_LINE = 64 << 10
-_QUIET = 0.75
-_POLL = 0.05
-_PATIENCE = 10.0
 _ENDINGS = (".bak", ".draft", ".part", ".partial", ".swp", ".temp", ".tmp", "~")
 _FOLDERS = frozenset({"draft", "drafts", "outlines", "scratch", "temp", "tmp", "wip", "working"})
 _MARK = r"(?:drafts?|outlines?|scratch|te?mp|wip)"
@@ -53,20 +43,19 @@ class WorkProducts:
 
     def wants(self, call: ToolCall) -> bool:
         """Writes to that folder by the local toolkit or the agent itself."""
-        writer = call.name in _NATIVE_WRITERS or short_name(call.name) in _OWN_WRITERS
-        return writer and FOLDER in (input_text(call.input, "path", "file_path") or "")
+        return writes_work_product(call)
 
     def observe(self, result: ToolResult, context: ObserverContext) -> Outcome:
         """Copy the written file to `SAVED_REPORTS/{name}_{YYYYMMDD_HHMMSS}{ext}`, once for each content."""
         if result.observation.has_error:
             return Outcome(note="the write failed")
         workspace = context.workspace
-        path = _inside(input_text(result.call.input, "path", "file_path") or "", workspace)
+        path = written_path(result.call, workspace)
         if path is None:
             return Outcome(note=f"not a file under {FOLDER}/")
         if is_draft(path):
             return Outcome(note="a draft or working file, which is not copied")
-        data = _written(result, workspace, path)
+        data = read_written(result, workspace, path, _MAX_SIZE)
         if len(data) > _MAX_SIZE:
             return Outcome(note=f"larger than {_MAX_SIZE >> 20} MiB, which is not copied")
         if not data:
@@ -120,68 +109,6 @@ def is_draft(path: str) -> bool:
         return True
     stem = name.rpartition(".")[0] or name
     return name.endswith(_ENDINGS) or _MARKED.fullmatch(_NUMBERED.sub("", stem) or stem) is not None
-
-
-def _inside(path: str, workspace: Workspace) -> str | None:
-    """The path relative to the workspace if the file is under `work_products/` and not in its `media` folder."""
-    pure = Path(path)
-    if pure.is_absolute():
-        if not pure.is_relative_to(workspace.path):
-            # The way to the workspace may have links in it, which the workspace's own path has not.
-            pure = Path(os.path.realpath(pure.parent), pure.name)
-        if not pure.is_relative_to(workspace.path):
-            return None
-        pure = pure.relative_to(workspace.path)
-    parts = [part for part in pure.parts if part != "."]
-    if len(parts) < 2 or parts[0] != FOLDER or ".." in parts or parts[1] == "media":
-        return None
-    return "/".join(parts)
-
-
-def _written(result: ToolResult, workspace: Workspace, path: str) -> bytes:
-    """What the call wrote; for the agent's own tools, the file once it no longer changes.
-
-    The toolkit's files are whole from the first moment. When one has been replaced since, what this call wrote is
-    taken from its arguments, so that no version is lost.
-    """
-    if result.call.name in _NATIVE_WRITERS:
-        return _read_when_complete(workspace, path)
-    data = workspace.read(path, _MAX_SIZE + 1)
-    content = result.call.input.get("content")
-    answer = next(iter(decode_texts(texts_of(result, workspace)).values), None)
-    if isinstance(answer, dict) and isinstance(content, str):
-        content_bytes = content.encode("utf-8", "replace")
-        if answer.get("sha256") == hashlib.sha256(content_bytes).hexdigest():
-            return content_bytes
-    return data
-
-
-def _read_when_complete(workspace: Workspace, path: str) -> bytes:
-    """Read a file once it has not changed for a while.
-
-    Raises:
-        ObserverError: it is still being written after `_PATIENCE` seconds.
-    """
-    end = time.monotonic() + _PATIENCE
-    seen: tuple[int, int, int] | None = None
-    since = time.monotonic()
-    while (now := time.monotonic()) < end:
-        with workspace.root.opened(path) as file:
-            state = _state(file)
-            if state != seen:
-                seen, since = state, now
-            # A file last changed long ago is at rest at the first look.
-            if now - since >= _QUIET or time.time() - state[2] / 1e9 >= _QUIET:
-                data = file.read(_MAX_SIZE + 1)
-                if _state(file) == state:
-                    return data
-        time.sleep(_POLL)
-    raise ObserverError(f"cannot copy {path}: it is still being written; write it again when it is complete")
-
-
-def _state(file: BinaryIO) -> tuple[int, int, int]:
-    found = os.fstat(file.fileno())
-    return found.st_ino, found.st_size, found.st_mtime_ns
 
 
 def _earlier_copy(workspace: Workspace, path: str, digest: str) -> str | None:

@@ -11,7 +11,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -21,6 +21,7 @@ from core.agent.assembly import AgentParts, Connector
 from core.agent.definitions.roster import Roster, RosterWatch, read_roster
 from core.agent.definitions.rules import Rule
 from core.agent.environment import PrivateFolder
+from core.agent.hooks import SubagentCheck
 from core.agent.login_request import LoginRequests
 from core.agent.permissions.store import RuleStore
 from core.bus import Bus
@@ -59,7 +60,7 @@ from core.web_reader.blacklist import Blacklist
 from core.web_reader.retry_policy import ReaderPolicy
 from observers.base import Observer, ObserverContext
 from observers.catalogue import default_observers
-from observers.compliance import check_subagent
+from observers.compliance import UnmetRule, unmet_rules
 from observers.execution.artifact_watch import ArtifactWatch
 from observers.execution.offload import ResultOffload
 from observers.execution.runner import ObserverRunner
@@ -72,6 +73,8 @@ if TYPE_CHECKING:
 
 __all__ = ["HANDLERS", "compose_session", "default_pipelines"]
 
+_CHECKED_WITHIN = 10.0
+"""Seconds that a sub-agent waits for the checks of its reports before it may stop."""
 COMPOSIO = "composio"
 SERVER_NOTES = {
     TOOLKIT: "crawl web pages, save the corpus, write and read files of the workspace; with Composio also move files "
@@ -178,7 +181,7 @@ async def compose_session(
                 server_notes=SERVER_NOTES,
                 on_result=runner.submit,
                 worker=worker,
-                check_subagent=lambda agent, request: check_subagent(agent, request, workspace, roster.rules),
+                check_subagent=_subagent_check(roster.rules, workspace, runner),
                 agent_home=_agent_home(settings),
                 interactive=interactive,
                 extra_allow=DEMO_TOOLS if settings.demo else (),
@@ -331,6 +334,19 @@ def _start_observers(
     runner = ObserverRunner(observers, ObserverContext(workspace), bus.publish, offload=offload)
     stack.callback(runner.abandon)
     return runner
+
+
+def _subagent_check(rules: Sequence[Rule], workspace: Workspace, runner: ObserverRunner) -> SubagentCheck:
+    """Make the function that finds the rules that a sub-agent has not met; it waits for the checks of its reports."""
+
+    async def check(agent: str, request: str, since: datetime | None) -> Sequence[UnmetRule]:
+        if any(rule.checked and rule.agent == agent for rule in rules):
+            with suppress(TimeoutError):
+                async with asyncio.timeout(_CHECKED_WITHIN):
+                    await runner.finish_submitted()
+        return await asyncio.to_thread(unmet_rules, agent, request, workspace, rules, since)
+
+    return check
 
 
 def _feed_knowledge(

@@ -252,8 +252,7 @@ class AgentAssembly:
             taint=self.taint,
             result_files=ResultFiles(parts.workspace, adapter, parts.worker),
             publish=self._publish,
-            request_of=translator.request_of,
-            call_of=translator.tasks.call_of,
+            task_of=translator.task_of,
             was_stopped=translator.tasks.was_stopped,
             check_subagent=parts.check_subagent,
         )

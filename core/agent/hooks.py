@@ -9,14 +9,15 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Protocol
 
-from core.agent.definitions.rules import Rule
 from core.agent.definitions.skills import without_mentions
 from core.agent.messages.result_files import READERS, ResultFiles
 from core.agent.messages.results import RawResult
+from core.agent.messages.subagents import SubagentTask
 from core.agent.permissions.foreign_text import LARGEST_READ, has_addresses
 from core.agent.permissions.gate import PermissionGate
 from core.agent.permissions.policy import PermissionPolicy, Verdict
@@ -50,6 +51,8 @@ STOPPED_HINT = (
     "the same task unless the person asks for that. Continue with what there is, and say in the answer what is missing."
 )
 _PLAN_SECONDS = 5.0
+_RESULTS_SECONDS = 5.0
+_RESULTS_POLLS = 250
 _CHANGED = (
     "The person changed the arguments of this call before allowing it: it did what they want, not exactly what you "
     "asked for. It ran with: {}"
@@ -57,8 +60,22 @@ _CHANGED = (
 _LONGEST_NOTE = 4_000
 
 
-SubagentCheck = Callable[[str, str], Rule | None]
-"""Checks a sub-agent that is about to stop: (its name, its request) -> the rule that it has not met."""
+class BrokenRule(Protocol):
+    """A rule that a sub-agent has not met; `message` is for the sub-agent, a line for each finding below the first."""
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        ...
+
+    @property
+    def message(self) -> str:
+        """What the sub-agent reads."""
+        ...
+
+
+SubagentCheck = Callable[[str, str, datetime | None], Awaitable[Sequence[BrokenRule]]]
+"""Checks a sub-agent that is about to stop: (its name, its request, when it started) -> the rules it has not met."""
 
 
 @dataclass
@@ -90,8 +107,7 @@ class AgentHooks:
         taint: Taint,
         result_files: ResultFiles,
         publish: Callable[[Event], Event],
-        request_of: Callable[[str], str],
-        call_of: Callable[[str], str | None],
+        task_of: Callable[[str], SubagentTask],
         was_stopped: Callable[[str], bool],
         check_subagent: SubagentCheck | None,
     ) -> None:
@@ -101,12 +117,11 @@ class AgentHooks:
         self._taint = taint
         self._result_files = result_files
         self._publish = publish
-        self._request_of = request_of
-        self._call_of = call_of
+        self._task_of = task_of
         self._was_stopped = was_stopped
         self._check_subagent = check_subagent
         self._copies: dict[str, HookCopies] = {}
-        self._sent_back: dict[str, tuple[ComplianceFailed, ComplianceEnforced]] = {}
+        self._sent_back: dict[str, list[ComplianceFailed | ComplianceEnforced]] = {}
         self._plans: dict[str, asyncio.Future[str]] = {}
         self.on_simple_path = False
         self.stopping = False
@@ -294,26 +309,37 @@ class AgentHooks:
         if self._check_subagent is None or self.stopping:
             return {}
         agent = clean(str(data.get("agent_type") or ""))
-        task = str(data.get("agent_id") or "")
+        task_id = str(data.get("agent_id") or "")
+        task = self._task_of(task_id)
         try:
-            unmet = self._check_subagent(agent, self._request_of(task))
+            await self._wait_for_results(task_id)
+            broken = await self._check_subagent(agent, task.request, task.started_at)
         except Exception:
             log.exception("the check of %s failed; it may stop", agent)
             return {}
-        if unmet is None:
+        if not broken or self.stopping:
             return {}
-        rule, message = unmet.name, unmet.message
-        failed = ComplianceFailed(subagent=agent, rule=rule, message=message)
+        failed = [ComplianceFailed(subagent=agent, rule=rule.name, message=rule.message) for rule in broken]
         if data.get("stop_hook_active"):
-            self._publish(failed)
+            for event in failed:
+                self._publish(event)
             return {}
         # The agent calls this hook also for a sub-agent that it stops, and does not send that one back: the events are
         # published once the sub-agent works again.
-        self._sent_back[self._call_of(task) or ""] = (
-            failed,
-            ComplianceEnforced(subagent=agent, rule=rule, message=message),
-        )
-        return {"decision": "block", "reason": message}
+        self._sent_back[task.call] = [
+            event
+            for each in failed
+            for event in (each, ComplianceEnforced(subagent=agent, rule=each.rule, message=each.message))
+        ]
+        return {"decision": "block", "reason": "\n\n".join(rule.message for rule in broken)}
+
+    async def _wait_for_results(self, task_id: str) -> None:
+        """Wait until the results of a sub-agent, which come as messages, have been passed to the observers."""
+        for _ in range(_RESULTS_POLLS):
+            if not self._task_of(task_id).open_calls:
+                return
+            await asyncio.sleep(_RESULTS_SECONDS / _RESULTS_POLLS)
+        log.warning("the results of the sub-agent %s are not complete", task_id)
 
     async def _prompt(self, _data: Any, _id: str | None, _context: Any) -> Any:
         hints = [SIMPLE_HINT] if self.on_simple_path else []

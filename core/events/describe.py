@@ -450,13 +450,13 @@ def _subagent_finished(event: ev.SubagentFinished, _hints: Hints) -> Description
 
 @_describe.register(ev.ComplianceFailed)
 def _compliance_failed(event: ev.ComplianceFailed, _hints: Hints) -> Description:
-    return Description("compliance", _broken_rule(event), Severity.WARNING, (clean_line(event.rule),))
+    return Description("compliance", _broken_rule(event), Severity.WARNING, _details_of_rule(event))
 
 
 @_describe.register(ev.ComplianceEnforced)
 def _compliance_enforced(event: ev.ComplianceEnforced, _hints: Hints) -> Description:
     sentence = f"{_broken_rule(event)} It was sent back to do so."
-    return Description("compliance", sentence, Severity.RETRY, (clean_line(event.rule),))
+    return Description("compliance", sentence, Severity.RETRY, _details_of_rule(event))
 
 
 # Observers and artifacts
@@ -491,6 +491,13 @@ def _artifact_saved(event: ev.ArtifactSaved, _hints: Hints) -> Description:
 def _artifact_changed(event: ev.ArtifactChanged, _hints: Hints) -> Description:
     details = f"{clean_line(event.kind)}, {event.size} bytes"
     return Description("artifact", f"Changed: {_line(event.path)}", details=(details,))
+
+
+@_describe.register(ev.ReportChecked)
+def _report_checked(event: ev.ReportChecked, _hints: Hints) -> Description:
+    severity = Severity.WARNING if event.unsupported else Severity.SUCCESS
+    details = (f"{_line(event.check)} in {event.duration_ms:.0f} ms",)
+    return Description("check", f"Checked: {_line(event.report)}: {_line(event.summary)}", severity, details)
 
 
 # Questions
@@ -762,8 +769,14 @@ def _names_server(name: str, reason: str) -> bool:
 
 
 def _broken_rule(event: ev.ComplianceFailed | ev.ComplianceEnforced) -> str:
-    rule = _line(event.message) or clean_line(event.rule).replace("_", " ")
+    rule = _line(event.message.partition("\n\n")[0]) or clean_line(event.rule).replace("_", " ")
     return f"{clean_line(event.subagent)} broke a rule: {rule.rstrip('.')}."
+
+
+def _details_of_rule(event: ev.ComplianceFailed | ev.ComplianceEnforced) -> tuple[str, ...]:
+    """The name of the rule, and a line for each finding of a check."""
+    findings = event.message.partition("\n\n")[2].splitlines()
+    return (clean_line(event.rule), *(line for each in findings if (line := _line(each))))
 
 
 def _subjects(event: ev.PermissionApplied | ev.PermissionAsked | ev.PermissionAnswered) -> str:

@@ -24,6 +24,7 @@ __all__ = [
     "KNOWLEDGE",
     "LIST_RESOURCES",
     "READ_RESOURCE",
+    "REPORT_CHECK",
     "AgentSilent",
     "ApiRetry",
     "ArtifactSaved",
@@ -58,6 +59,7 @@ __all__ = [
     "QueryClassified",
     "QueryFinished",
     "QueryReceived",
+    "ReportChecked",
     "ServerTrustAnswered",
     "ServerTrustAsked",
     "SessionFinished",
@@ -93,6 +95,10 @@ LIST_RESOURCES, READ_RESOURCE = "ListMcpResourcesTool", "ReadMcpResourceTool"
 
 KNOWLEDGE = "knowledge"
 """The observer that indexes what a call brought; its items are passages, which other observers have saved."""
+
+
+REPORT_CHECK = "report_check"
+"""The observer that checks reports, and the kind of the files that it saves."""
 
 
 class Event(msgspec.Struct, frozen=True, kw_only=True, tag_field="event", tag=_snake):
@@ -394,6 +400,25 @@ class ArtifactChanged(Event, frozen=True, kw_only=True):
     kind: str
     size: int
     sha256: str
+
+
+class ReportChecked(Event, frozen=True, kw_only=True):
+    """A report was compared with what the session has read; `check` is the file with every claim and its evidence.
+
+    Both paths are relative to the workspace, and `sha256` is that of the report. `counts` has for each kind of claim
+    (`link`, `quotation`, `figure`, `name`) how many claims have each verdict. Of them nothing supports `unsupported`,
+    and a person should look at `doubtful`, the unsupported ones among them. `summary` says it in one line.
+    """
+
+    report: str
+    check: str
+    sha256: str
+    counts: dict[str, dict[str, int]] = {}
+    unsupported: int = 0
+    doubtful: int = 0
+    summary: str = ""
+    tool_use_id: str | None = None
+    duration_ms: float = 0.0
 
 
 class PermissionApplied(Event, frozen=True, kw_only=True):

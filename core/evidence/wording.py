@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from core.evidence.records import Kind, ReportCheck, Verdict
+from core.evidence.records import Claim, Kind, ReportCheck, Verdict
 
-__all__ = ["NAMES", "summary"]
+__all__ = ["NAMES", "finding", "summary"]
 
 NAMES: Mapping[Verdict, str] = {
     Verdict.READ: "read",
@@ -27,6 +27,13 @@ NAMES: Mapping[Verdict, str] = {
     Verdict.LOOK: "look",
     Verdict.UNCHECKED: "not checked",
 }
+_FINDINGS: Mapping[Verdict, str] = {
+    Verdict.INVENTED: "this session has never seen that address",
+    Verdict.MISATTRIBUTED: "the cited source does not have it, another one does",
+    Verdict.ALTERED: "a source has similar words, but not these",
+    Verdict.NOT_FOUND: "no source that was read has these words",
+    Verdict.UNTRACED: "no source that was read gives it",
+}
 _ORDER = tuple(Verdict)
 _NOUNS: Mapping[Kind, tuple[str, str]] = {
     "figure": ("figure", "figures"),
@@ -42,6 +49,11 @@ def summary(check: ReportCheck) -> str:
     """
     parts = [part for kind in _NOUNS if (part := _part(check, kind))]
     return " · ".join(parts) or "nothing to check: no figures, quotations or links"
+
+
+def finding(claim: Claim) -> str:
+    """Say in a sentence why nothing supports a claim: the check's own note, else what the verdict means."""
+    return claim.note or _FINDINGS.get(claim.verdict, NAMES[claim.verdict])
 
 
 def _part(check: ReportCheck, kind: Kind) -> str:

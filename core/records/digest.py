@@ -45,6 +45,7 @@ _NOTED = (
     | ev.PipelineFailed
     | ev.ErrorRaised
     | ev.ContextCompaction
+    | ev.ReportChecked
     | ev.ConversationCleared
     | ev.PlanLimit
 )

@@ -59,7 +59,8 @@ def _lines(record: SessionRecord) -> Iterator[str]:
     if record.observers:
         yield from ("", f"Observers ({len(record.observers)})", *_table(record.observers))
 
-    for title, kind in (("Artifacts", "artifact"), ("Compliance", "compliance"), ("Errors", "error")):
+    titles = {"Artifacts": "artifact", "Checks": "check", "Compliance": "compliance", "Errors": "error"}
+    for title, kind in titles.items():
         notes = record.notes(kind)
         if notes:
             yield from ("", f"{title} ({len(notes)})")

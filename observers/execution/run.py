@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import msgspec
+
 from core.errors import ObserverError, UniversalAgentError, WorkspaceError
 from core.events.types import ArtifactSaved, Event, ObserverFinished, ObserverStarted
 from core.observation import ToolCall, ToolResult
@@ -100,6 +102,8 @@ class Run:
                 tool_use_id=self.tool_use_id,
                 copied_to=saved.copied_to,
             )
+        if self.outcome.checked is not None:
+            yield msgspec.structs.replace(self.outcome.checked, tool_use_id=self.tool_use_id)
         yield ObserverFinished(
             run_id=self.run_id,
             observer=self.observer,

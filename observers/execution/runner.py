@@ -33,6 +33,8 @@ class _Job:
     run: Run
     observer: Observer
     waiting: WaitingResult
+    turn: tuple[int, bool]
+    """The number of its result, and whether its observer is one of the last; smaller turns were submitted before."""
 
 
 class _Thread:
@@ -85,6 +87,9 @@ class ObserverRunner:
     A run is published when it starts and when it ends; one made out of curiosity (`Interest.CURIOUS`) only when
     it ends, with both events, and not at all when it came to nothing: then only `metrics` count it.
 
+    An observer with the attribute `is_last` reads what others have saved: its runs start when all runs for earlier
+    results are done, and those of the other observers for the same result.
+
     With `offload`, large results are observed in its child process.
     """
 
@@ -98,18 +103,21 @@ class ObserverRunner:
         limit: int = 64,
         offload: ResultOffload | None = None,
     ) -> None:
-        self._observers = tuple(observers)
+        self._observers = tuple(sorted(observers, key=_is_last))
         self._context = context
         self._offload = offload
         self._publish = publish
         self._workers = workers
         self._limit = limit
+        self._submitted = 0
+        # In the order of their turns.
         self._waiting: deque[_Job] = deque()
         self._running: dict[str, _Job] = {}
         self._wake = asyncio.Event()
         self._idle = asyncio.Event()
         self._tasks: list[object] = []
         self._over: asyncio.Future[None] | None = None
+        self._ended: asyncio.Future[None] | None = None
         self._at_work = 0
         self._closing = False
         self._spool: SpoolFile | None = None
@@ -134,6 +142,7 @@ class ObserverRunner:
     def submit(self, result: ToolResult) -> None:
         """Queue a result for every observer that wants it; never blocks, drops or raises."""
         waiting = WaitingResult(result)
+        self._submitted += 1
         queued = False
         for observer in self._observers:
             run = planned_run(observer, result)
@@ -142,13 +151,31 @@ class ObserverRunner:
             if run.error is not None or self._closing:
                 self._give_up(run, run.error or _LOST)
                 continue
-            self._waiting.append(_Job(run, observer, waiting))
+            self._waiting.append(_Job(run, observer, waiting, (self._submitted, _is_last(observer))))
             queued = True
         if queued:
             if len(self._waiting) > self._limit:
                 self._spool_later(waiting)
             self._idle.clear()
             self._wake.set()
+
+    async def finish_submitted(self) -> None:
+        """Wait until the results that were submitted until now have been observed, or given up."""
+        last = self._submitted
+        while any(job.turn[0] <= last for job in (*self._running.values(), *self._waiting)):
+            await self._next_end()
+
+    async def _next_end(self) -> None:
+        """Wait for the end of any run."""
+        if self._ended is None:
+            self._ended = asyncio.get_running_loop().create_future()
+        await asyncio.shield(self._ended)
+
+    def _note_end(self) -> None:
+        ended, self._ended = self._ended, None
+        if ended is not None and not ended.done():
+            ended.set_result(None)
+        self._wake.set()
 
     async def drain(self, deadline: float = 5.0) -> list[str]:
         """Wait up to `deadline` seconds for everything queued, then stop; returns the labels of lost runs.
@@ -185,7 +212,7 @@ class ObserverRunner:
         for job in jobs:
             announced = job.run.run_id in started and not job.run.curious
             self._give_up(job.run, _LOST, announced=announced)
-        self._wake.set()
+        self._note_end()
         if self._over is not None and not self._over.done():
             self._over.set_result(None)
         if self._spool is not None:
@@ -199,11 +226,11 @@ class ObserverRunner:
         self._at_work += 1
         try:
             while not self._closing:
-                if not self._waiting:
+                job = self._pop_ready()
+                if job is None:
                     self._wake.clear()
                     await self._wake.wait()
                     continue
-                job = self._waiting.popleft()
                 self._running[job.run.run_id] = job
                 if not job.run.curious:
                     self._publish(job.run.started())
@@ -211,6 +238,16 @@ class ObserverRunner:
         finally:
             self._at_work -= 1
             thread.stop()
+
+    def _pop_ready(self) -> _Job | None:
+        """Take the first waiting job that can start now."""
+        # One that is among the last is ready when it is the first in turn, running jobs included.
+        for index, job in enumerate(self._waiting):
+            is_first = index == 0 and all(other.turn >= job.turn for other in self._running.values())
+            if is_first or not job.turn[1]:
+                del self._waiting[index]
+                return job
+        return None
 
     def _perform(self, job: _Job, result: ToolResult) -> None:
         """Run a job; for worker threads."""
@@ -234,6 +271,7 @@ class ObserverRunner:
         self._metrics[job.run.observer].count(job.run)
         for event in job.run.finished(announced=not job.run.curious):
             self._publish(event)
+        self._note_end()
         if not self._running and not self._waiting:
             self._idle.set()
 
@@ -252,3 +290,7 @@ class ObserverRunner:
                 _log.warning("waiting results stay in memory: %s", error)
                 return
         self._spool.put(waiting)
+
+
+def _is_last(observer: Observer) -> bool:
+    return bool(getattr(observer, "is_last", False))

@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -9,9 +11,12 @@ import pytest
 from core.agent.definitions.prompts import read_subagent
 from core.agent.definitions.rules import Rule, read_rules
 from core.errors import SettingsError
+from core.evidence.files import save_check
+from core.evidence.records import Claim, ReportCheck, Verdict
 from core.observation import ToolResult
+from core.storage.workspace import Workspace
 from observers.base import ObserverContext
-from observers.compliance import Compliance, check_subagent, shipped_rules
+from observers.compliance import Compliance, shipped_rules, unmet_rules
 
 Make = Callable[..., ToolResult]
 
@@ -45,19 +50,17 @@ def test_a_definition_carries_its_rules_and_they_hold_in_order(context: Observer
     carried = read_subagent(DEFINITION, origin="chart-maker.md").rules
     assert [rule.agent for rule in carried] == ["chart-maker"] * 2
 
-    def broken(request: str) -> str | None:
-        violation = check_subagent("chart-maker", request, context.workspace, carried)
-        return violation.name if violation else None
+    def broken(request: str) -> list[str]:
+        return [rule.name for rule in unmet_rules("chart-maker", request, context.workspace, carried)]
 
-    assert broken("A CHART of sales") == "a-chart"
-    assert broken("Charting is not asked for") == "notes"
+    assert broken("A CHART of sales") == ["a-chart", "notes"]
+    assert broken("Charting is not asked for") == ["notes"]
     context.workspace.write("work_products/sales.html", "<svg/>")
-    assert broken("A chart of sales") == "notes"
+    assert broken("A chart of sales") == ["notes"]
     context.workspace.write("work_products/notes.md", "x")
-    assert broken("A chart of sales") is None
-    violation = check_subagent("chart-maker", "chart", context.workspace, [carried[1], only()])
-    assert violation is None
-    assert check_subagent("someone else", "A chart", context.workspace, carried) is None
+    assert broken("A chart of sales") == []
+    assert unmet_rules("chart-maker", "chart", context.workspace, [carried[1], only()]) == []
+    assert unmet_rules("someone else", "A chart", context.workspace, carried) == []
 
 
 def test_a_sub_agent_that_was_stopped_broke_no_rule(context: ObserverContext, result: Make) -> None:
@@ -108,15 +111,15 @@ def test_only_a_regular_file_that_is_not_empty_keeps_a_rule(
     workspace.write_artifact("big.json", "x" * (2 << 20))
     os.symlink(workspace.path / "a.json", workspace.path / "link.json")
     os.symlink(workspace.path / "work_products", workspace.path / "linked")
-    violation = check_subagent("expert", "", workspace, [only(requires=requires)])
-    assert (violation is None) is there
+    unmet = unmet_rules("expert", "", workspace, [only(requires=requires)])
+    assert (unmet == []) is there
 
 
 def test_a_condition_that_would_take_for_ever_elsewhere_answers_at_once(context: ObserverContext) -> None:
     rule = only(when="(a+)+$")
     request = "a" * 50_000 + "!"
-    assert check_subagent("expert", request, context.workspace, [rule]) is None
-    assert check_subagent("expert", "\ud800 aa", context.workspace, [rule]) is not None
+    assert unmet_rules("expert", request, context.workspace, [rule]) == []
+    assert unmet_rules("expert", "\ud800 aa", context.workspace, [rule])
 
 
 @pytest.mark.parametrize(
@@ -156,8 +159,9 @@ def test_no_rules_and_empty_rules_are_none() -> None:
 
 
 def test_the_shipped_rules_come_from_the_shipped_definitions() -> None:
-    (rule,) = [rule for rule in shipped_rules() if rule.agent == "report-creation-expert"]
+    rule, checked = [rule for rule in shipped_rules() if rule.agent == "report-creation-expert"]
     assert rule.required == "expanded_corpus.json"
+    assert checked.checked == "work_products/*.html"
     for request in ("Write a report", "IN-DEPTH look at chips", "an in depth look", "Analyses of prices"):
         assert rule.holds("report-creation-expert", request), request
     for request in ("Say hello", "reporter", "deep"):
@@ -173,3 +177,67 @@ def test_the_observer_judges_by_the_rules_it_is_given(context: ObserverContext, 
     assert (outcome.rejected, outcome.note) == (1, "rule r was not met: a.json is missing")
     context.workspace.write("a.json", "{}")
     assert observer.observe(call, context).rejected == 0
+
+
+def _saved_check(workspace: Workspace, report: str, *claims: Claim) -> None:
+    text = f"<p>{report}</p>"
+    workspace.write(report, text)
+    digest = hashlib.sha256(text.encode()).hexdigest()
+    save_check(workspace, ReportCheck(report=report, sha256=digest, claims=claims))
+
+
+def _claim(text: str, verdict: Verdict = Verdict.UNTRACED, **more: Any) -> Claim:
+    return Claim(kind="figure", verdict=verdict, text=text, start=0, end=1, **more)
+
+
+def test_unsupported_claims_break_a_rule_that_asks_for_a_check(context: ObserverContext) -> None:
+    workspace = context.workspace
+    rule = only(requires=None, checked="work_products/*.html")
+    _saved_check(
+        workspace,
+        "work_products/a.html",
+        _claim("12 percent", section="Memory\ndecides"),
+        _claim("9 percent", Verdict.TRACED),
+        _claim("8 percent", Verdict.OTHER_SOURCE),
+        _claim("7 percent", note="12.4 - 8.1 = 4.3"),
+    )
+    (unmet,) = unmet_rules("expert", "", workspace, [rule])
+    assert unmet.message.splitlines() == [
+        "Do it.",
+        "",
+        "Nothing supports 2 claims of work_products/a.html:",
+        "- figure '12 percent' in 'Memory decides': no source that was read gives it",
+        "- figure '7 percent': 12.4 - 8.1 = 4.3",
+    ]
+    assert unmet.reason == "work_products/a.html has unsupported claims"
+
+
+def test_what_was_not_checked_breaks_no_rule(context: ObserverContext) -> None:
+    workspace = context.workspace
+    rule = only(requires=None, checked="work_products/*.html")
+    workspace.write("work_products/unchecked.html", "x")
+    _saved_check(workspace, "work_products/other.md", _claim("12"))
+    _saved_check(workspace, "work_products/good.html", _claim("12", Verdict.DERIVED))
+    _saved_check(workspace, "work_products/changed.html", _claim("12"))
+    workspace.write("work_products/changed.html", "changed since")
+    _saved_check(workspace, "work_products/broken.html", _claim("12"))
+    workspace.write("report_checks/broken.html.json", "{")
+    assert unmet_rules("expert", "", workspace, [rule]) == []
+
+
+def test_reports_of_an_earlier_task_do_not_count(context: ObserverContext) -> None:
+    rule = only(requires=None, checked="work_products/*.html")
+    _saved_check(context.workspace, "work_products/a.html", _claim("12"))
+    now = datetime.now(UTC)
+    assert unmet_rules("expert", "", context.workspace, [rule], now - timedelta(minutes=1))
+    assert unmet_rules("expert", "", context.workspace, [rule], now + timedelta(minutes=1)) == []
+
+
+def test_at_most_twenty_claims_are_named(context: ObserverContext) -> None:
+    rule = only(requires=None, checked="work_products/*.html")
+    many = [_claim("1" * 1_000) for _ in range(50)]
+    _saved_check(context.workspace, "work_products/a.html", *many)
+    (unmet,) = unmet_rules("expert", "", context.workspace, [rule])
+    assert unmet.message.count("- figure") == 20
+    assert unmet.message.endswith("- and 30 more")
+    assert len(unmet.message) < 10_000

@@ -14,8 +14,8 @@ import pytest
 from core.errors import WorkspaceError
 from core.observation import ToolResult
 from core.storage.workspace import Workspace
-from observers import work_products
 from observers.base import ObserverContext, Outcome
+from observers.output import written_files
 from observers.work_products import WorkProducts, is_draft
 
 Make = Callable[..., ToolResult]
@@ -172,7 +172,7 @@ def test_a_file_that_others_continue_to_write_is_copied_once_it_rests(
 ) -> None:
     path = context.workspace.path / "work_products/slow.md"
     writer = Writer(path, replaces=replaces)
-    monkeypatch.setattr(work_products, "time", writer)
+    monkeypatch.setattr(written_files, "time", writer)
     outcome = observe(context, result("Write", "ok", file_path=str(path)))
     assert Path(outcome.artifacts[0].copied_to or "").read_bytes() == whole
     assert writer.parts == []

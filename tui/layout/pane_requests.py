@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from textual.containers import Horizontal
 
 from core.errors import UniversalAgentError
-from core.events.types import ArtifactSaved, Event
+from core.events.types import REPORT_CHECK, ArtifactSaved, Event
 
 if TYPE_CHECKING:
     from tui.panes.conversation.pane import ConversationPane
@@ -51,7 +51,8 @@ class PaneRequests(Horizontal):
 
     def handle_events(self, events: Sequence[Event]) -> None:
         """Preview the newest artifact until a file is selected; tell an open tool call what happens meanwhile."""
-        newest = next((event for event in reversed(events) if isinstance(event, ArtifactSaved)), None)
+        saved = (event for event in reversed(events) if isinstance(event, ArtifactSaved))
+        newest = next((event for event in saved if event.kind != REPORT_CHECK), None)
         if newest is not None and self.folder is not None:
             self._newest = self.folder / newest.path
             if not (self._workspace.has_cursor or self.query_one("#preview").has_focus):

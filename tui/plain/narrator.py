@@ -14,6 +14,7 @@ from core.events.types import (
     ObserverStarted,
     QueryFinished,
     QueryReceived,
+    ReportChecked,
     ToolCallFinished,
 )
 from core.events.units import quantity
@@ -78,7 +79,9 @@ class Narrator:
                 pass
             case ObserverStarted() if event.tool_use_id in self._delayed:
                 self._delayed[event.tool_use_id].observers += 1
-            case ArtifactSaved(tool_use_id=str(call)) if call in self._delayed:
+            case ArtifactSaved(tool_use_id=str(call)) | ReportChecked(tool_use_id=str(call)) if (
+                call in self._delayed
+            ):
                 self._delayed[call].saved.append(self._lines.of(event) or "")
             case ObserverFinished() if event.tool_use_id in self._delayed:
                 self._finish_observer(event)

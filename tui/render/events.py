@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from core.events import types
 from core.events.describe import BROKEN_STATES, Description, Hints, Severity, describe, describe_server
 from core.events.tool_names import main_argument, tool_label
 from core.events.types import (
@@ -32,6 +33,7 @@ from core.events.types import (
     QueryFinished,
     QueryReceived,
     QuerySteered,
+    ReportChecked,
     SessionStarted,
     SubagentFinished,
     SubagentStarted,
@@ -76,6 +78,7 @@ _SHOWN = (
     | PipelineFailed
     | PlanLimit
     | QueryClassified
+    | ReportChecked
     | SessionStarted
     | SubagentFinished
     | SubagentStarted
@@ -119,7 +122,8 @@ class EventLines:
                 if failure is None or failure.message == event.error:
                     return None
                 return self._line(describe(failure))
-            case PlanLimit(is_near=False):
+            case PlanLimit(is_near=False) | ArtifactSaved(kind=types.REPORT_CHECK):
+                # What a check found follows.
                 return None
             case QueryReceived():
                 self._is_answering = True

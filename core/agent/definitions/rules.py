@@ -1,28 +1,28 @@
-"""Rules for sub-agents, read from their front matter: what the workspace must have before one may stop."""
+"""Rules for sub-agents, read from their front matter: what must be true of the workspace before one may stop."""
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import Any
 
 from core.errors import PathRefused, SettingsError, WorkspaceError
 from core.storage.compression import SUFFIX
+from core.storage.files import FolderEntry
 from core.storage.paths import split_path
 from core.storage.workspace import Workspace
 from core.text import clean_line, without_surrogates
 
-__all__ = ["RequestPattern", "Rule", "is_satisfied", "read_rules"]
+__all__ = ["RequestPattern", "Rule", "matching_files", "read_rules"]
 
-_KEYS = ("name", "when", "requires", "message")
+_KEYS = ("name", "when", "requires", "checked", "message")
 _LONGEST_NAME = 80
 _LONGEST_CONDITION = 1_000
 _LONGEST_MESSAGE = 2_000
 _LONGEST_REQUEST = 100_000
 _MOST_RULES = 50
-_MAGIC = frozenset("*?[")
 
 
 class RequestPattern:
@@ -58,9 +58,11 @@ class RequestPattern:
 class Rule:
     """A rule for one sub-agent.
 
-    The rule applies if `condition` is found in the request, or always if there is none. Then `required`, a path in the
-    workspace whose parts may have the wildcards `*`, `?` and `[...]`, must be a file that is not empty. `message` is
-    sent to the sub-agent unchanged, and never contains text of a tool or a page.
+    The rule applies if `condition` is found in the request, or always if there is none. Then either `required` must be
+    a file that is not empty, or the check of every report that matches `checked` must have found nothing unsupported.
+    Both are paths in the workspace whose parts may have the wildcards `*`, `?` and `[...]`; one of them is empty.
+    `message` is sent to the sub-agent unchanged, and never contains text of a tool or a page; what a check found
+    follows it.
     """
 
     name: str
@@ -68,40 +70,35 @@ class Rule:
     required: str
     message: str
     condition: RequestPattern | None = field(default=None, compare=False)
+    checked: str = ""
 
     def holds(self, agent: str, request: str) -> bool:
         """Whether the rule applies to `agent` for `request`."""
         return self.agent == agent and (self.condition is None or self.condition.holds(request))
 
 
-def is_satisfied(rule: Rule, workspace: Workspace) -> bool:
-    """Whether the workspace has the file that a rule requires, compressed or not.
+def matching_files(pattern: str, workspace: Workspace) -> Iterator[tuple[str, FolderEntry]]:
+    """The files of the workspace that match a path of a rule, compressed or not, each with its path.
 
     Links, folders and empty files do not count.
     """
-    return _is_there(workspace, "", rule.required.split("/"))
+    yield from _matching(workspace, "", pattern.split("/"))
 
 
-def _is_there(workspace: Workspace, folder: str, parts: list[str]) -> bool:
+def _matching(workspace: Workspace, folder: str, parts: list[str]) -> Iterator[tuple[str, FolderEntry]]:
     head, *rest = parts
     try:
-        if not _MAGIC & set(head):
-            path = f"{folder}{head}"
-            if rest:
-                return _is_there(workspace, f"{path}/", rest)
-            return workspace.root.size(workspace.artifact_path(path)) > 0
         entries = workspace.list(folder.removesuffix("/"))
     except (WorkspaceError, OSError):
-        return False
-    found = [
-        entry
-        for entry in entries
-        if entry.is_dir == bool(rest)
-        and (fnmatchcase(entry.name, head) or fnmatchcase(entry.name.removesuffix(SUFFIX), head))
-    ]
-    if not rest:
-        return any(entry.size > 0 for entry in found)
-    return any(_is_there(workspace, f"{folder}{entry.name}/", rest) for entry in found)
+        return
+    for entry in entries:
+        names = {entry.name, entry.name.removesuffix(SUFFIX)}
+        if entry.is_dir != bool(rest) or not any(fnmatchcase(name, head) for name in names):
+            continue
+        if rest:
+            yield from _matching(workspace, f"{folder}{entry.name}/", rest)
+        elif entry.size > 0:
+            yield f"{folder}{entry.name}", entry
 
 
 def read_rules(value: Any, agent: str, *, origin: str) -> tuple[Rule, ...]:
@@ -116,7 +113,7 @@ def read_rules(value: Any, agent: str, *, origin: str) -> tuple[Rule, ...]:
     if not isinstance(value, list) or len(value) > _MOST_RULES:
         raise SettingsError(
             f"{origin}: compliance is not a list of at most {_MOST_RULES} rules: "
-            "begin each with '- name:', then requires and message"
+            "begin each with '- name:', then requires or checked, and message"
         )
     rules = [_read_rule(item, agent, f"{origin}: compliance rule {n}") for n, item in enumerate(value, 1)]
     names = [rule.name for rule in rules]
@@ -128,7 +125,9 @@ def read_rules(value: Any, agent: str, *, origin: str) -> tuple[Rule, ...]:
 
 def _read_rule(item: Any, agent: str, where: str) -> Rule:
     if not isinstance(item, Mapping):
-        raise SettingsError(f"{where} is not a mapping: give it the keys name, requires and message")
+        raise SettingsError(
+            f"{where} is not a mapping: give it the keys name, requires or checked, and message"
+        )
     for key in item:
         if key not in _KEYS:
             named = key if isinstance(key, str) else f"a {type(key).__name__}"
@@ -137,10 +136,16 @@ def _read_rule(item: Any, agent: str, where: str) -> Rule:
             raise SettingsError(f"{where} has the unknown key {clean_line(named, 60)!r}: {hint}")
     name = _text(item, "name", _LONGEST_NAME, where)
     where = f"{where} ({clean_line(name)})"
+    forms = [key for key in ("requires", "checked") if item.get(key) is not None]
+    if len(forms) > 1:
+        raise SettingsError(f"{where} has both requires and checked: make two rules of it")
+    path = _path(item, forms[0] if forms else "requires", where)
+    is_check = forms == ["checked"]
     return Rule(
         name=clean_line(name),
         agent=agent,
-        required=_required(item, where),
+        required="" if is_check else path,
+        checked=path if is_check else "",
         message=_text(item, "message", _LONGEST_MESSAGE, where),
         condition=_condition(item, where),
     )
@@ -166,14 +171,14 @@ def _condition(item: Mapping[Any, Any], where: str) -> RequestPattern | None:
         ) from error
 
 
-def _required(item: Mapping[Any, Any], where: str) -> str:
-    path = _text(item, "requires", 1_000, where)
+def _path(item: Mapping[Any, Any], key: str, where: str) -> str:
+    path = _text(item, key, 1_000, where)
     try:
         parts = split_path(path)
     except PathRefused as error:
-        raise SettingsError(f"{where}: requires is not a path in the workspace: {error}") from error
+        raise SettingsError(f"{where}: {key} is not a path in the workspace: {error}") from error
     if "**" in parts:
         raise SettingsError(
-            f"{where}: requires has the part **, which is not supported: name each folder, or use *"
+            f"{where}: {key} has the part **, which is not supported: name each folder, or use *"
         )
     return path

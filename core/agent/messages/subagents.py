@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal
 
 from core.agent.messages.usage import is_count
@@ -13,7 +14,7 @@ from core.text import clean
 if TYPE_CHECKING:
     import claude_agent_sdk as sdk
 
-__all__ = ["SubagentTasks"]
+__all__ = ["SubagentTask", "SubagentTasks"]
 
 
 @dataclass
@@ -21,6 +22,16 @@ class _Task:
     tool_use_id: str
     name: str
     description: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SubagentTask:
+    """A running sub-agent: the call that started it, when, for which request, and its calls without a result yet."""
+
+    call: str = ""
+    request: str = ""
+    started_at: datetime | None = None
+    open_calls: int = 0
 
 
 class SubagentTasks:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from core.agent.mcp.states import ServerStates
 from core.agent.messages.malformed import MalformedMessages
 from core.agent.messages.results import RawResult
-from core.agent.messages.subagents import SubagentTasks
+from core.agent.messages.subagents import SubagentTask, SubagentTasks
 from core.agent.messages.usage import Prices, Spending, TokenMeter, usage_of
 from core.agent.output_schema import NOT_FITTING
 from core.events.describe import describe_retry
@@ -249,13 +249,20 @@ class Translator:
         """End the message that is still streaming, keeping its text."""
         yield from self._close_message()
 
-    def request_of(self, task_id: str) -> str:
-        """The task of a sub-agent, with the query that it serves; empty if it is unknown."""
-        call = self.calls.get(self.tasks.call_of(task_id) or "")
-        if call is None:
-            return self.query
-        asked = [str(call.call.input.get(key) or "") for key in ("description", "prompt")]
-        return "\n".join([self.query, *asked])
+    def task_of(self, task_id: str) -> SubagentTask:
+        """What is known of a running sub-agent; its request is the query and what the agent wrote for it."""
+        opened = self.calls.get(self.tasks.call_of(task_id) or "")
+        if opened is None:
+            return SubagentTask(request=self.query)
+        call = opened.call
+        asked = [str(call.input.get(key) or "") for key in ("description", "prompt")]
+        open_calls = sum(each.call.parent_tool_use_id == call.tool_use_id for each in self.calls.values())
+        return SubagentTask(
+            call=call.tool_use_id,
+            request="\n".join([self.query, *asked]),
+            started_at=opened.started_at,
+            open_calls=open_calls,
+        )
 
     def _stream(self, message: sdk.StreamEvent) -> Iterator[Event]:
         if message.parent_tool_use_id is not None:

@@ -48,6 +48,11 @@ LOG_LINES: Mapping[type[ev.Event], LogLine] = {
     ev.ArtifactSaved: LogLine(
         "observer_artifact_saved", _same("path", "size", "observer") | {"type": "kind"}, "call"
     ),
+    ev.ReportChecked: LogLine(
+        "report_checked",
+        _same("report", "check", "unsupported", "doubtful", "summary", "duration_ms"),
+        "call",
+    ),
     ev.ObserverFinished: LogLine(
         "observer_error", _same("observer", "error") | {"tool_id": "tool_use_id"}, "call", is_error=True
     ),

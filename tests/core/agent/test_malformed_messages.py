@@ -109,8 +109,7 @@ async def replayed(
         taint=Taint(workspace),
         result_files=ResultFiles(workspace, adapter),
         publish=publish,
-        request_of=translator.request_of,
-        call_of=translator.tasks.call_of,
+        task_of=translator.task_of,
         was_stopped=translator.tasks.was_stopped,
         check_subagent=None,
     )

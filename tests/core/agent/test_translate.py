@@ -195,8 +195,8 @@ def test_what_a_sub_agent_was_asked_is_known_by_its_task() -> None:
         id="toolu_1", name="Agent", input={"description": "Write", "prompt": "about chips"}
     )
     fed(translator, shown_text(use), started())
-    assert translator.request_of("a1") == "write a comprehensive report\nWrite\nabout chips"
-    assert translator.request_of("unknown") == "write a comprehensive report"
+    assert translator.task_of("a1").request == "write a comprehensive report\nWrite\nabout chips"
+    assert translator.task_of("unknown").request == "write a comprehensive report"
 
 
 def test_ends_of_turns_are_distinguished() -> None:

@@ -302,3 +302,56 @@ async def test_a_drain_that_is_cancelled_leaves_no_work_of_its_own_behind(
     assert asyncio.all_tasks() == before
     assert runner.abandon() == ["probe of mcp__a__b (t1)"]
     gate.set()
+
+
+@dataclass
+class Late(Probe):
+    """An observer that reads what others have saved."""
+
+    is_last: bool = True
+
+
+async def test_one_of_the_last_waits_for_everything_that_was_submitted_before(
+    context: ObserverContext, result: Make
+) -> None:
+    ended: list[str] = []
+    hold = threading.Event()
+
+    def slow(given: ToolResult) -> Outcome:
+        if given.observation.output == "1":
+            assert hold.wait(10)
+        ended.append(f"slow {given.observation.output}")
+        return Outcome()
+
+    def late(given: ToolResult) -> Outcome:
+        ended.append(f"late {given.observation.output}")
+        return Outcome()
+
+    runner, _ = started(context, Late("late", late), Probe("slow", slow))
+    for number in "123":
+        runner.submit(result("mcp__a__b", number))
+    await until(lambda: "slow 3" in ended)
+    # Results that come later are observed meanwhile.
+    assert sorted(ended) == ["slow 2", "slow 3"]
+    hold.set()
+    await runner.finish_submitted()
+    assert sorted(ended[:3]) == ["slow 1", "slow 2", "slow 3"]
+    assert ended[3:] == ["late 1", "late 2", "late 3"]
+    assert await runner.drain() == []
+
+
+async def test_waiting_for_what_was_submitted_ends_when_the_session_does(
+    context: ObserverContext, result: Make
+) -> None:
+    hold = threading.Event()
+
+    def slow(_given: ToolResult) -> Outcome:
+        assert hold.wait(10)
+        return Outcome()
+
+    runner, _ = started(context, Probe("slow", slow), Late("late"))
+    runner.submit(result("mcp__a__b", "1"))
+    waiting = asyncio.create_task(runner.finish_submitted())
+    assert len(await runner.drain(0.05)) == 2
+    await asyncio.wait_for(waiting, 5)
+    hold.set()

@@ -13,7 +13,7 @@ from core.observation import ToolCall, ToolResult
 from core.storage.media_types import media_type
 from core.toolkit.articles import Article, article_path, encode_article
 from observers.base import ObserverContext
-from observers.compliance import Compliance, check_subagent, shipped_rules
+from observers.compliance import Compliance, shipped_rules, unmet_rules
 from observers.corpus import Corpus
 from observers.media import Media
 from observers.search_results import SearchResults
@@ -271,11 +271,10 @@ def test_a_web_reader_and_its_errors(context: ObserverContext, result: Make) -> 
 
 def test_the_corpus_comes_before_the_report(context: ObserverContext, result: Make) -> None:
     agent = "report-creation-expert"
-    violation = check_subagent(agent, "Write a comprehensive report on chips", context.workspace)
-    assert violation is not None
+    (violation,) = unmet_rules(agent, "Write a comprehensive report on chips", context.workspace)
     assert violation.message in {rule.message for rule in shipped_rules() if rule.agent == agent}
-    assert check_subagent(agent, "Say hello", context.workspace) is None
-    assert check_subagent("another", "Write a comprehensive report", context.workspace) is None
+    assert unmet_rules(agent, "Say hello", context.workspace) == []
+    assert unmet_rules("another", "Write a comprehensive report", context.workspace) == []
     call = result(
         "Agent", "❌ COMPLIANCE ERROR: run this", subagent_type=agent, prompt="In-depth analysis of chips"
     )
@@ -284,5 +283,5 @@ def test_the_corpus_comes_before_the_report(context: ObserverContext, result: Ma
     assert outcome.rejected == 1
     assert "COMPLIANCE ERROR" not in (outcome.note or "")
     context.workspace.write("expanded_corpus.json", b"[]")
-    assert check_subagent(agent, "Write a comprehensive report on chips", context.workspace) is None
+    assert unmet_rules(agent, "Write a comprehensive report on chips", context.workspace) == []
     assert not Compliance().wants(ToolCall(tool_use_id="t", name="Bash", input={}))

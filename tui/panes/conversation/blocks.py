@@ -11,9 +11,11 @@ from typing import assert_never
 from rich.segment import Segment
 from rich.style import Style
 
+from core.events.describe import Severity
 from core.events.units import quantity, size
 from core.text import clean_line
 from tui.panes.conversation.results import Result
+from tui.render.events import MARKS
 from tui.render.file_names import FindFile, no_file, with_files
 from tui.render.format import middle_cut, tail_cut
 from tui.render.layout import PLAIN, Line, line_width, spread, width_of, wrap
@@ -218,7 +220,7 @@ def estimate_block(block: Block, width: int) -> int:
         case Heading() | Fold() | Notice():
             return block.gap + 1
         case Card():
-            return block.gap + 2
+            return block.gap + (2 if block.result.check is None else 3)
         case Verbatim():
             return block.gap + block.text.count("\n") + 1 + len(block.text) // width
         case Prose():
@@ -346,4 +348,21 @@ def _card(block: Card, width: int, theme: ConversationTheme) -> list[Line]:
     return [
         spread(left, right, width, theme.card),
         spread([*below, *link], versions, width, theme.card),
+        *_verdict(result, width, theme),
+    ]
+
+
+def _verdict(result: Result, width: int, theme: ConversationTheme) -> list[Line]:
+    """What the check of a report found, coloured by the worst of it."""
+    check = result.check
+    if check is None:
+        return []
+    tone = theme.warning if check.unsupported else theme.facts if check.doubtful else theme.good
+    style = theme.card + tone + Style(meta={"file": result.path})
+    mark = MARKS[Severity.WARNING if check.unsupported else Severity.SUCCESS]
+    found = wrap([(clean_line(check.summary, 500), style)], max(8, width - 6))
+    starts = [f"   {mark} ", *["     "] * len(found)]
+    return [
+        spread([Segment(start, style), *line], [], width, theme.card)
+        for start, line in zip(starts, found, strict=False)
     ]

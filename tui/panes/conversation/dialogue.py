@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Hashable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, tzinfo
 
 from core.events.continuation import is_own
@@ -258,8 +258,9 @@ class Dialogue:
     def describe(self, card: Card, result: Result) -> None:
         """Show what a file says about itself."""
         if card.result.tool_use_id == result.tool_use_id:
-            card.result = result
-            self.results.describe(result)
+            # The check may have ended while the file was read.
+            card.result = replace(result, check=card.result.check)
+            self.results.describe(card.result)
             self.page.change(card)
 
     # -- the agent's text -------------------------------------------------------------------------

@@ -96,7 +96,10 @@ def message_of(event: Event) -> AppMessage | None:
         case QueryFinished():
             return _end_of_query(event)
         case ComplianceFailed() | ComplianceEnforced():
-            return _message(describe(event), topic=("compliance", event.subagent, event.rule))
+            description = describe(event)
+            # What a check found.
+            findings = description.details[1:]
+            return _message(description, findings, topic=("compliance", event.subagent, event.rule))
         case PermissionAsked() | PermissionAnswered() | ElicitationAsked() | ElicitationAnswered():
             description = describe(event)
             # The changed arguments, or the answers to questions.

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
 from core.errors import WorkspaceError
-from core.events.types import ArtifactSaved, Event, ToolCallFinished, ToolCallStarted
+from core.events.types import ArtifactSaved, Event, ReportChecked, ToolCallFinished, ToolCallStarted
 from core.storage.files import Root
 from core.text import clean_line
 
@@ -50,6 +50,7 @@ class Result:
         sources: how many pages it names or consists of; 0 if there are none or that is unknown.
         copies: the copy of each version in `SAVED_REPORTS`, the newest last.
         tool_use_id: the call that made the newest version.
+        check: what the check of that version found; None before it is done.
     """
 
     path: str
@@ -59,6 +60,7 @@ class Result:
     sources: int = 0
     copies: tuple[str, ...] = ()
     tool_use_id: str | None = None
+    check: ReportChecked | None = None
 
     @property
     def rank(self) -> int:
@@ -80,6 +82,9 @@ class Results:
                 copies = (event.copied_to,) if event.copied_to else ()
                 kind = event.kind if event.kind in KINDS else _kind_of(event.path)
                 return self._add(event.path, kind, event.size, copies, event.tool_use_id)
+            case ReportChecked() if event.report in self._all:
+                result = self._all[event.report] = replace(self._all[event.report], check=event)
+                return result
             case ToolCallStarted() if event.name.endswith("__save_corpus"):
                 self._saving.add(event.tool_use_id)
                 return None

@@ -15,6 +15,7 @@ from textual.message import Message
 from core.events.tool_names import tool_label
 from core.events.types import (
     KNOWLEDGE,
+    REPORT_CHECK,
     ArtifactChanged,
     ArtifactSaved,
     ComplianceEnforced,
@@ -22,6 +23,7 @@ from core.events.types import (
     Event,
     ObserverFinished,
     ObserverStarted,
+    ReportChecked,
     ToolCallStarted,
 )
 from core.events.units import milliseconds, quantity
@@ -64,6 +66,9 @@ class Run:
     milliseconds: float | None = None
     open: bool = False
     quiet: bool = False
+    report: str = ""
+    found: str = ""
+    doubtful: bool = False
     revision: int = 0
 
     def finish(self, event: ObserverFinished) -> None:
@@ -77,6 +82,10 @@ class Run:
         self.cause = clean((event.error or "")[:4_000]).strip()
         if event.status == "failed":
             self.what = clean_line(self.cause) or "failed"
+        elif self.report:
+            self.artifacts = [self.report]
+            self.counts, self.what = "", f"{_names(self.artifacts)}  {self.found}"
+            self.mark = Mark.DENIED if self.doubtful else Mark.SUCCESS
         else:
             self.what = _names(self.artifacts) or clean_line(event.note or "") or "nothing to save"
 
@@ -145,7 +154,7 @@ def render_run(run: Run, width: int, theme: ObserversTheme, names: int = NAME_CE
     for suffix in suffixes:
         if suffix and room > width_of(what) + width_of(suffix):
             what += suffix
-    cut = tail_cut if failed or run.observer == "compliance" else middle_cut
+    cut = tail_cut if failed or run.report or run.observer == "compliance" else middle_cut
     style = theme.bad if failed else theme.quiet if run.quiet else theme.what
     left.append(Segment(cut(what, max(1, room)), style))
     lines: list[Line] = [spread(left, right, width)]
@@ -300,6 +309,8 @@ class ObserversPane(VirtualList[Run]):
                 self._on_artifact_saved(event)
             case ArtifactChanged():
                 self._on_artifact_changed(event)
+            case ReportChecked():
+                self._on_report_checked(event)
             case ComplianceFailed() | ComplianceEnforced():
                 self._on_compliance(event)
             case _:
@@ -318,6 +329,13 @@ class ObserversPane(VirtualList[Run]):
         runs = (run for run in reversed(self._known.runs.values()) if event.path in run.artifacts)
         if (run := next(runs, None)) is not None:
             self._change(run, changed=True)
+
+    def _on_report_checked(self, event: ReportChecked) -> None:
+        run = self._known.latest.get((REPORT_CHECK, event.tool_use_id))
+        if run is not None:
+            run.report, run.found = event.report, clean_line(event.summary, 500)
+            run.doubtful = event.unsupported > 0
+            self._change(run)
 
     def _run(self, event: ObserverStarted | ObserverFinished) -> Run:
         run = self._known.runs.get(event.run_id)

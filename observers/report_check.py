@@ -1,0 +1,94 @@
+"""Checks every saved report against what the session has read, without a model."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import replace
+from pathlib import PurePosixPath
+
+import msgspec
+
+from core.events.types import REPORT_CHECK, ReportChecked
+from core.evidence.files import check_path, load_check, save_check
+from core.evidence.records import ReportCheck
+from core.evidence.wording import summary
+from core.observation import ToolCall, ToolResult
+from core.storage.workspace import Workspace
+from observers.base import ObserverContext, ObserverSpec, Outcome, Saved
+from observers.evidence.check import check_report
+from observers.evidence.session_sources import read_sources
+from observers.output.written_files import read_written, writes_work_product, written_path
+
+__all__ = ["OBSERVER", "REPORTS", "ReportChecker"]
+
+REPORTS = frozenset({".html", ".htm", ".md", ".markdown", ".txt"})
+"""The endings of files that are checked."""
+_LARGEST = 64 << 20
+
+
+class ReportChecker:
+    """Observer of reports that are written under `work_products/`, drafts included.
+
+    It compares with everything that the session has read so far, so that the observers of earlier results have to be
+    done first.
+    """
+
+    name = REPORT_CHECK
+    is_last = True
+
+    def wants(self, call: ToolCall) -> bool:
+        """Writes of documents to that folder by the local toolkit or the agent itself."""
+        return writes_work_product(call)
+
+    def is_heavy(self, _workspace: Workspace) -> bool:
+        """Always: how much a session has read is only known when it was read."""
+        return True
+
+    def observe(self, result: ToolResult, context: ObserverContext) -> Outcome:
+        """Write `report_checks/<report>.json`, in place of the check of an earlier version."""
+        if result.observation.has_error:
+            return Outcome(note="the write failed")
+        workspace = context.workspace
+        path = written_path(result.call, workspace)
+        if path is None or PurePosixPath(path).suffix.lower() not in REPORTS:
+            return Outcome(note="not a document that can be checked")
+        data = read_written(result, workspace, path, _LARGEST)
+        if len(data) > _LARGEST:
+            return Outcome(note=f"larger than {_LARGEST >> 20} MiB, which is not checked")
+        check = check_report(data, path, read_sources(workspace.path, workspace.redactor, path))
+        event = _event_of(check)
+        counted = Outcome(
+            items=len(check.claims), rejected=event.unsupported, note=event.summary, checked=event
+        )
+        if _is_known(check, workspace):
+            return replace(counted, duplicates=1)
+        written = save_check(workspace, check)
+        return replace(counted, artifacts=(Saved(written.path, self.name, written.size, written.sha256),))
+
+
+def _is_known(check: ReportCheck, workspace: Workspace) -> bool:
+    """Whether the saved check says the same."""
+    earlier = load_check(workspace.root, check.report)
+    if earlier is None:
+        return False
+    same = msgspec.structs.replace(check, checked_at=earlier.checked_at, duration_ms=earlier.duration_ms)
+    return same == earlier
+
+
+def _event_of(check: ReportCheck) -> ReportChecked:
+    counts: dict[str, dict[str, int]] = defaultdict(dict)
+    for (kind, verdict), count in sorted(check.counts().items()):
+        counts[kind][verdict.value] = count
+    return ReportChecked(
+        report=check.report,
+        check=check_path(check.report),
+        sha256=check.sha256,
+        counts=dict(counts),
+        unsupported=len(check.unsupported),
+        doubtful=sum(claim.is_doubtful for claim in check.claims),
+        summary=summary(check),
+        duration_ms=check.duration_ms,
+    )
+
+
+OBSERVER = ObserverSpec(lambda _rules: ReportChecker(), order=45)
