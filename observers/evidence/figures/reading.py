@@ -1,0 +1,94 @@
+"""A figure while it is read: its number as written, its scale and its unit, before they are multiplied."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Context, Decimal
+
+from observers.evidence.figures.figure import Figure, FigureKind
+from observers.evidence.figures.units import Unit
+
+__all__ = ["CONTEXT", "ONE", "ZERO", "Reading", "to_figure"]
+
+ZERO, ONE = Decimal(0), Decimal(1)
+CONTEXT = Context(prec=40, Emax=10_000, Emin=-10_000, traps=[])
+"""Arithmetic that never raises."""
+
+
+@dataclass(slots=True)
+class Reading:
+    """A figure of a text, as far as it has been read; dates have their ordinal as `number`.
+
+    `low` and `high` are None if there is no range; they are numbers like `number`, with the same scale and unit.
+    `is_bare` says that nothing but a number was written. `is_year` is a number that may be a year.
+    """
+
+    start: int
+    end: int
+    number: Decimal
+    step: Decimal = ZERO
+    kind: FigureKind = "number"
+    scale: Decimal = ONE
+    unit: Unit | None = None
+    unit_start: int = -1
+    other: Decimal | None = None
+    other_scale: Decimal | None = None
+    low: Decimal | None = None
+    high: Decimal | None = None
+    date: tuple[int, int, int] = (0, 0, 0)
+    is_approximate: bool = False
+    is_word: bool = False
+
+    @property
+    def is_bare(self) -> bool:
+        """Whether it is a number without a scale or unit."""
+        return self.kind == "number" and self.unit is None and self.scale == 1
+
+
+def to_figure(reading: Reading, text: str, unit_text: str) -> Figure:
+    """Multiply the number by its scale and unit; `unit_text` is the unit as written."""
+    if reading.kind == "date":
+        return Figure(
+            start=reading.start,
+            end=reading.end,
+            text=text,
+            kind="date",
+            value=reading.number,
+            low=reading.number if reading.low is None else reading.low,
+            high=reading.number if reading.high is None else reading.high,
+            date=reading.date,
+            other=reading.other,
+            is_approximate=reading.is_approximate,
+            is_word=reading.is_word,
+        )
+    unit = reading.unit
+    multiply = CONTEXT.multiply
+    scale = reading.scale
+    factor = multiply(scale, unit.factor) if unit else scale
+    offset = unit.offset if unit else ZERO
+
+    def convert(number: Decimal) -> Decimal:
+        product = multiply(number, factor) if factor != 1 else number
+        return CONTEXT.add(product, offset) if offset else product
+
+    value = convert(reading.number)
+    other = None
+    if reading.other is not None:
+        other = convert(reading.other)
+    elif reading.other_scale is not None:
+        other = multiply(reading.number, reading.other_scale)
+    return Figure(
+        start=reading.start,
+        end=reading.end,
+        text=text,
+        kind=reading.kind,
+        value=value,
+        unit=unit.base if unit else "",
+        written=unit_text,
+        step=multiply(reading.step, factor) if factor != 1 else reading.step,
+        low=value if reading.low is None else convert(reading.low),
+        high=value if reading.high is None else convert(reading.high),
+        other=other,
+        is_approximate=reading.is_approximate,
+        is_word=reading.is_word,
+    )
