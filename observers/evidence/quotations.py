@@ -76,7 +76,6 @@ class _Check:
     def __init__(self, report: Report, sources: Sources, stop: Stop) -> None:
         self._report, self._sources, self._stop = report, sources, stop
         self._texts = [text for text in sources.texts if text.text.strip()]
-        self._folded: dict[int, Folded] = {}
         self._sentences: dict[int, list[Sentence]] = {}
         for sentence in report.sentences:
             self._sentences.setdefault(id(sentence.block), []).append(sentence)
@@ -144,7 +143,7 @@ class _Check:
                 return
 
     def _verbatim(self, found: _Found, text: SourceText) -> Evidence | None:
-        folded = self._fold(text)
+        folded = text.folded
         spans = find_parts(found.parts, folded)
         if spans is None and found.wild and sum(len(part.folded) for part in found.wild) > 2:
             spans = find_parts(found.wild, folded)
@@ -179,7 +178,7 @@ class _Check:
         if not others:
             return
         parts = [(found, part) for found in others for part in found.parts]
-        texts = {text.number: self._fold(text) for text in self._texts}
+        texts = {text.number: text.folded for text in self._texts}
         shared = shared_pairs([part for _, part in parts], texts, self._stop)
         by_quotation: dict[int, dict[int, list[tuple[Part, list[Span]]]]] = {}
         for (found, part), places in zip(parts, shared, strict=True):
@@ -209,7 +208,7 @@ class _Check:
             return None
         _, text, alterations = best
         notes = [note for each in alterations for note in each.notes]
-        folded = self._fold(text)
+        folded = text.folded
         evidence = _evidence(
             text,
             folded,
@@ -225,7 +224,7 @@ class _Check:
         self, found: _Found, text: SourceText, places: Sequence[tuple[Part, list[Span]]]
     ) -> list[Alteration] | None:
         """The passages of one text for all parts of a quotation."""
-        folded = self._fold(text)
+        folded = text.folded
         by_part = {id(part): each for part, each in places}
         alterations: list[Alteration] = []
         for part in found.parts:
@@ -267,12 +266,6 @@ class _Check:
         if not own or own in languages or "" in languages:
             return ""
         return min(languages)
-
-    def _fold(self, text: SourceText) -> Folded:
-        if text.number not in self._folded:
-            self._stop.check()
-            self._folded[text.number] = Folded(text.text)
-        return self._folded[text.number]
 
     def _claim(self, found: _Found, verdict: Verdict, note: str, evidence: Sequence[Evidence] = ()) -> Claim:
         quotation = found.quotation

@@ -8,6 +8,7 @@ from functools import cached_property
 
 from core.evidence.records import Source, Verdict
 from observers.evidence.figures.figure import Figure
+from observers.evidence.quoting.folding import Folded
 
 __all__ = ["SourceText", "Sources"]
 
@@ -27,6 +28,11 @@ class SourceText:
     def figures(self) -> Sequence[Figure]:
         """The figures in the text, in order."""
         raise NotImplementedError
+
+    @cached_property
+    def folded(self) -> Folded:
+        """The words of the text as a reader reads them."""
+        return Folded(self.text)
 
 
 @dataclass

@@ -1,0 +1,77 @@
+from __future__ import annotations
+
+import pytest
+
+from core.evidence.records import Verdict
+from observers.evidence.names import check_names
+from observers.evidence.report import Block
+from tests.observers.evidence.quoting.reports import Known, block, page, report
+
+SOURCE = (
+    "Doe, Jane, leads the lab in Germany. Société Générale and the International Energy Agency paid for it, "
+    "OpenAI did not. It was built by Nordwind with help of the Kovač family."
+)
+
+
+def names(*blocks: Block | str, title: str = "", source: str = SOURCE) -> list[str]:
+    text = report(*(each if isinstance(each, Block) else block(each) for each in blocks), title=title)
+    claims = list(check_names(text, Known([page(source)])))
+    assert {claim.verdict for claim in claims} <= {Verdict.LOOK}
+    for claim in claims:
+        assert claim.sentence[claim.at :].startswith(claim.text)
+    return [claim.text for claim in claims]
+
+
+def test_gives_names_that_no_source_has_once() -> None:
+    text = "The lab of Maria Oswaldtwistle is paid by Quantrell Power and by QXPW."
+    assert names(text, text) == ["Maria Oswaldtwistle", "Quantrell Power", "QXPW"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The lab of Jane Doe is German, says Societe Generale.",
+        "It is paid by the IEA and not by Open AI in March, said Kovac.",
+        "Unusual words begin a sentence. Extraordinarily so. Note: Everything counts.",
+        "The Extraordinary Rise Of Quantrell Power",
+        "IT WAS QUANTRELL THAT DID IT",
+    ],
+)
+def test_leaves_other_words_alone(text: str) -> None:
+    assert names(text) == []
+
+
+def test_leaves_titles_links_tables_and_lists_of_sources_alone() -> None:
+    name = "about the lab of Quantrell"
+    assert (
+        names(
+            block(name, "heading"),
+            block(name, "cell"),
+            block(name, "code"),
+            block(name, is_hidden=True),
+            block(name, is_bibliography=True),
+        )
+        == []
+    )
+    assert names("about the lab of Quantrell", title="Quantrell in numbers") == []
+
+
+def test_leaves_german_alone() -> None:
+    text = "Der Bedarf ist mit den Netzen nicht so schnell gestiegen, wie es die Behörde für das Jahr sagte."
+    assert names(text) == []
+
+
+def test_gives_nothing_without_sources() -> None:
+    assert list(check_names(report(block("about the lab of Quantrell")), Known())) == []
+
+
+def test_hostile_names_are_bounded() -> None:
+    words = " ".join(f"Quantrell{number:x}".replace("0", "q") for number in range(5_000))
+    assert (
+        len(
+            names(
+                *[f"it is of Zyxw{chr(97 + a)}{chr(97 + b)}vut" for a in range(26) for b in range(26)], words
+            )
+        )
+        == 200
+    )
