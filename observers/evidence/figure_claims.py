@@ -2,16 +2,207 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from core.concurrency.cancellation import NEVER, Stop
-from core.evidence.records import Claim
+from core.evidence.records import Claim, Evidence, Verdict
 from observers.evidence.report import Report
-from observers.evidence.sources import Sources
+from observers.evidence.sources import Sources, SourceText
+from observers.evidence.tracing.implied_dates import implied_date
+from observers.evidence.tracing.index import Place
+from observers.evidence.tracing.neighbours import Neighbours
+from observers.evidence.tracing.passage import passage_at
+from observers.evidence.tracing.places import Trace, Tracer, best
+from observers.evidence.tracing.selection import Checked, select
 
 __all__ = ["check_figures"]
 
+_DISTINCT = 3
+"""Significant digits from which a figure is hardly found by accident."""
+_SHARE = 0.25
+"""How much of the sentence has to be around a figure in a source that is not cited, at least."""
+_CLEAR = 0.45
+"""How much, so that it counts more than the bare figure in the source that is cited."""
+_ROUNDS = 2
+"""How often figures are derived: the second time also from those that were derived the first time."""
+
+
+@dataclass(frozen=True)
+class _Finding:
+    """The verdict on a figure, with its note and the places behind it."""
+
+    verdict: Verdict
+    note: str = ""
+    evidence: tuple[Evidence, ...] = ()
+    trace: Trace | None = None
+
+    @property
+    def is_supported(self) -> bool:
+        return self.verdict in {Verdict.TRACED, Verdict.CONVERTED, Verdict.DERIVED}
+
 
 def check_figures(report: Report, sources: Sources, stop: Stop = NEVER) -> Iterator[Claim]:
-    """Give a claim for each of the figures of the report."""
-    yield from ()
+    """Give a claim for each of the figures of the report.
+
+    Raises:
+        Stopped: the flag was set.
+    """
+    checked, weights = select(report, stop)
+    if not checked:
+        return
+    if not any(text.text for text in sources.texts):
+        findings = [_Finding(Verdict.UNCHECKED, "The session has no text of any source.")] * len(checked)
+    else:
+        findings = _Check(checked, sources, Tracer(sources.texts, weights, stop), stop).run()
+    for each, finding in zip(checked, findings, strict=True):
+        yield _claim(each, finding)
+
+
+def _claim(each: Checked, finding: _Finding) -> Claim:
+    sentence, figure = each.sentence, each.figure
+    block = sentence.block
+    start, end = block.source_range(sentence.start + figure.start, sentence.start + figure.end)
+    return Claim(
+        kind="figure",
+        verdict=finding.verdict,
+        text=figure.text,
+        start=start,
+        end=end,
+        sentence=sentence.text,
+        at=each.at,
+        section=block.section,
+        url=sentence.cites[0] if sentence.cites else "",
+        note=finding.note,
+        remarks=figure.remarks,
+        evidence=finding.evidence,
+    )
+
+
+class _Check:
+    """Decides on the figures: first those that a source has, then those that follow from them."""
+
+    def __init__(self, checked: Sequence[Checked], sources: Sources, tracer: Tracer, stop: Stop) -> None:
+        self._checked = checked
+        self._sources = sources
+        self._tracer = tracer
+        self._stop = stop
+        self._findings: list[_Finding] = []
+        self._cited: dict[tuple[str, ...], Sequence[SourceText]] = {}
+
+    def run(self) -> list[_Finding]:
+        """Give the finding of each figure."""
+        traces = [self._tracer.traces(each.figure, each.context) for each in self._checked]
+        self._findings = [
+            self._of_cited(each, found) for each, found in zip(self._checked, traces, strict=True)
+        ]
+        neighbours = Neighbours(self._checked, self._tracer)
+        for _ in range(_ROUNDS):
+            is_known = [finding.is_supported for finding in self._findings]
+            for number, each in enumerate(self._checked):
+                self._stop.check()
+                if not is_known[number] and (derived := self._derived(number, each, neighbours, is_known)):
+                    self._findings[number] = derived
+        for number, (each, found) in enumerate(zip(self._checked, traces, strict=True)):
+            if not self._findings[number].is_supported:
+                self._findings[number] = self._of_others(each, found)
+        return self._findings
+
+    def _texts(self, each: Checked) -> Sequence[SourceText]:
+        """The sources that hold for a figure: the cited ones, and all if none is cited."""
+        cites = each.sentence.cites
+        if not cites:
+            return self._sources.texts
+        if (texts := self._cited.get(cites)) is None:
+            texts = self._cited[cites] = [text for url in cites for text in self._sources.cited(url)]
+        return texts
+
+    def _of_cited(self, each: Checked, traces: Sequence[Trace]) -> _Finding:
+        """What the cited sources say."""
+        texts = self._texts(each)
+        trace = best(traces, {text.number for text in texts})
+        if trace is None:
+            return self._of_publication(each, texts)
+        if not trace.common:
+            if not each.sentence.cites and not _is_distinct(each):
+                return _Finding(Verdict.UNTRACED)
+            other = best(traces)
+            if each.sentence.cites and other is not None and other.common > 1 and other.share >= _CLEAR:
+                return _Finding(Verdict.UNTRACED)
+            note = "The source has this figure, but none of the sentence's words near it."
+            return _Finding(Verdict.TRACED, note, (_passage(trace.place),), trace)
+        return _traced(each, trace)
+
+    def _of_publication(self, each: Checked, texts: Sequence[SourceText]) -> _Finding:
+        """What the date of publication of a source, or the name of a month in it, says about a date."""
+        if each.figure.kind == "date":
+            for text in texts:
+                if found := implied_date(each, text, self._tracer):
+                    is_derived, note, evidence = found
+                    return _Finding(Verdict.DERIVED if is_derived else Verdict.TRACED, note, (evidence,))
+        return _Finding(Verdict.UNTRACED)
+
+    def _derived(
+        self, number: int, each: Checked, neighbours: Neighbours, is_known: Sequence[bool]
+    ) -> _Finding | None:
+        found = neighbours.derive(
+            number, is_known, [finding.trace for finding in self._findings], self._texts(each)
+        )
+        if found is None:
+            return None
+        derivation, places = found
+        evidence = tuple(_passage(place) for place in places[:3])
+        return _Finding(Verdict.DERIVED, derivation.note, evidence)
+
+    def _of_others(self, each: Checked, traces: Sequence[Trace]) -> _Finding:
+        """What is known of a figure that the cited sources do not have."""
+        texts = self._texts(each)
+        trace = best(traces)
+        if trace is not None and each.sentence.cites and self._is_convincing(each, trace):
+            title = trace.place.source.record.title or trace.place.source.record.url or "another source"
+            return _Finding(
+                Verdict.OTHER_SOURCE, f"Not in the cited source, but in “{title}”.", (_passage(trace.place),)
+            )
+        if each.sentence.cites and any(_is_unread(text) for text in texts):
+            return _Finding(Verdict.UNCHECKED, "The text of the cited source was not read in full.")
+        if not each.sentence.cites:
+            return _Finding(Verdict.UNTRACED, "No source of the session has this figure near the same words.")
+        if not texts:
+            return _Finding(
+                Verdict.UNTRACED, "The cited source was not read, and no other source has this figure."
+            )
+        return _Finding(Verdict.UNTRACED, "Neither the cited source nor another one has this figure.")
+
+    def _is_convincing(self, each: Checked, trace: Trace) -> bool:
+        """Whether a figure of another source is about the same thing."""
+        if _is_distinct(each):
+            return trace.common > 0
+        return trace.common > 1 and trace.share >= _SHARE
+
+
+def _traced(each: Checked, trace: Trace) -> _Finding:
+    evidence = (_passage(trace.place),)
+    shown = " ".join(trace.place.figure.text.split())
+    if trace.how == "rounded":
+        return _Finding(Verdict.CONVERTED, f"The source has “{shown}”.", evidence, trace)
+    if trace.how == "converted":
+        return _Finding(Verdict.CONVERTED, f"Converted from “{shown}”.", evidence, trace)
+    note = "The year stands elsewhere in the source." if trace.needs_year else ""
+    return _Finding(Verdict.TRACED, note, evidence, trace)
+
+
+def _passage(place: Place) -> Evidence:
+    return passage_at(place.source, place.figure.start, place.figure.end)
+
+
+def _is_distinct(each: Checked) -> bool:
+    """Whether a figure has so many digits that it is hardly found by accident."""
+    figure = each.figure
+    if figure.kind == "date":
+        return all(figure.date)
+    digits = "".join(part for part in f"{abs(figure.value):f}" if part.isdigit()).strip("0")
+    return len(digits) >= _DISTINCT
+
+
+def _is_unread(text: SourceText) -> bool:
+    return text.record.kind == "search_row" or text.record.gone or not text.text

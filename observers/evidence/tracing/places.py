@@ -1,0 +1,164 @@
+"""Finds the place of a source that a figure of the report was taken from."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from core.concurrency.cancellation import NEVER, Stop
+from observers.evidence.figures.figure import Figure
+from observers.evidence.sources import SourceText
+from observers.evidence.tracing.dates import date_places, published_on, readings
+from observers.evidence.tracing.index import FigureIndex, Place
+from observers.evidence.tracing.rounding import How, how_same, windows
+from observers.evidence.tracing.units import is_unit_near
+from observers.evidence.tracing.words import Weights, stems_around
+
+__all__ = ["Context", "Trace", "Tracer", "best"]
+
+_PLACES = 400
+"""Figures of one value that are compared; a value that is found more often says little anyway."""
+_WIDE = 0.4
+"""What a word of the section or of the sentence before says, compared with one of the sentence."""
+_ORDER: dict[How, int] = {"same": 2, "converted": 1, "rounded": 1}
+
+
+@dataclass(frozen=True)
+class Context:
+    """What is around a figure in the report.
+
+    `near` are the stems of its sentence, with a cell's headers; `wide` those of the section's heading and of the
+    sentence before; `before` is the text before the figure.
+    """
+
+    near: frozenset[str]
+    wide: frozenset[str]
+    before: str
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """A place with how the figure follows from it.
+
+    `share` is how much of what the sentence says is found around the place, from 0 to 1, and `common` the number of
+    its words that are. `needs_year` says that the year stands elsewhere in the source.
+    """
+
+    place: Place
+    how: How
+    share: float
+    common: int
+    needs_year: bool = False
+
+    @property
+    def rank(self) -> tuple[bool, bool, int, float]:
+        """The larger, the better."""
+        return self.common > 0, not self.needs_year, _ORDER[self.how], self.share
+
+
+class Tracer:
+    """Compares figures of a report with the figures of the sources."""
+
+    def __init__(self, texts: Sequence[SourceText], weights: Weights, stop: Stop = NEVER) -> None:
+        self._texts = texts
+        self._weights = weights
+        self._stop = stop
+        self._stems: dict[tuple[int, int], frozenset[str]] = {}
+
+    @cached_property
+    def index(self) -> FigureIndex:
+        """The figures of all sources."""
+        return FigureIndex(self._texts, self._stop)
+
+    def stems_at(self, place: Place) -> frozenset[str]:
+        """The stems around a figure of a source."""
+        key = place.source.number, place.number
+        if (found := self._stems.get(key)) is None:
+            figure = place.figure
+            found = self._stems[key] = stems_around(place.source.text, figure.start, figure.end)
+        return found
+
+    def score(self, place: Place, context: Context) -> tuple[float, int]:
+        """How much of what the sentence says is around a place, and how many of its words."""
+        around = self.stems_at(place)
+        near = context.near & around
+        wide = (context.wide - context.near) & around
+        total = self._weights.of(context.near)
+        found = self._weights.of(near) + _WIDE * self._weights.of(wide)
+        return (min(found / total, 1.0) if total else 0.0), len(near)
+
+    def traces(self, figure: Figure, context: Context) -> list[Trace]:
+        """Give the places of all sources that a figure may be taken from."""
+        self._stop.check()
+        found = []
+        for place, how in self._dates(figure) if figure.kind == "date" else self._numbers(figure, context):
+            share, common = self.score(place, context)
+            is_other = figure.unit != place.figure.unit and figure.kind != "date"
+            if (how != "same" or is_other) and not common:
+                continue
+            needs_year = False
+            if (
+                figure.kind == "date"
+                and figure.date[0]
+                and place.figure.kind == "date"
+                and not place.figure.date[0]
+            ):
+                if not self.has_year(place.source, figure):
+                    continue
+                needs_year = True
+            found.append(Trace(place, how, share, common, needs_year))
+        return found
+
+    def has_year(self, source: SourceText, figure: Figure) -> bool:
+        """Whether a source has the year of a date anywhere, or is of that year."""
+        published = published_on(source.record.published)
+        for year, _, _ in readings(figure):
+            if published and published[0] == year:
+                return True
+            if any(place.source is source for place in self.index.dates(year, 0, 0)):
+                return True
+        return False
+
+    def _dates(self, figure: Figure) -> Iterator[tuple[Place, How]]:
+        for place, is_same in date_places(figure, self.index):
+            yield place, "same" if is_same else "converted"
+        year, month, _ = figure.date
+        if year and not month:
+            for place in self.index.between(year, year, "", _PLACES):
+                if place.figure.kind != "date":
+                    yield place, "same"
+
+    def _numbers(self, figure: Figure, context: Context) -> Iterator[tuple[Place, How]]:
+        seen = set()
+        for number, (unit, low, high) in enumerate(windows(figure, context.before)):
+            for place in self.index.between(low, high, unit, _PLACES):
+                key = place.source.number, place.number
+                if key in seen:
+                    continue
+                if how := self._how(figure, place, context.before, is_first=not number):
+                    seen.add(key)
+                    yield place, how
+
+    def _how(self, figure: Figure, place: Place, before: str, *, is_first: bool) -> How | None:
+        found = place.figure
+        if found.kind == "date":
+            return "same" if found.other == figure.value else None
+        if is_first or found.unit == figure.unit or {figure.unit, found.unit} == {"%", "pp"}:
+            how = how_same(figure, found, before)
+            if how or found.unit:
+                return how
+        if not figure.unit and found.unit:
+            return "same"
+        if not is_unit_near(figure, place):
+            return None
+        return how_same(figure, found, before) or "converted"
+
+
+def best(traces: Sequence[Trace], numbers: Collection[int] | None = None) -> Trace | None:
+    """The best place, of the sources with some numbers only if they are given."""
+    return max(
+        (trace for trace in traces if numbers is None or trace.place.source.number in numbers),
+        key=lambda trace: trace.rank,
+        default=None,
+    )

@@ -1,0 +1,140 @@
+"""Whether a number of a report is one of a source: the same, rounded, or in another unit of its family."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Literal
+
+from observers.evidence.figures.figure import Figure
+
+__all__ = ["How", "Window", "how_same", "windows"]
+
+How = Literal["same", "rounded", "converted"]
+Window = tuple[str, float, float]
+"""A unit, and the lowest and the highest value."""
+
+_BEFORE = 28
+_OVER = re.compile(
+    r"(?:more than|over|above|at least|exceed(?:s|ed|ing)?|upwards of|north of|past|surpass(?:es|ed|ing)?|mehr als|über"
+    r"|mindestens|gut|plus de|au moins|dépass\w{0,5}|más de|al menos|super(?:a|ó|ior a)|>|≥)[\s$€£~]{0,4}$",
+    re.IGNORECASE,
+)
+_UNDER = re.compile(
+    r"(?:nearly|almost|just under|under|less than|fewer than|below|close to|fast|knapp|beinahe|unter|nahezu"
+    r"|weniger als|près de|presque|moins de|casi|menos de|cerca de|<|≤)[\s$€£~]{0,4}$",
+    re.IGNORECASE,
+)
+_NEAR = 0.025
+"""How far, as a share of it, "about" reaches."""
+_FAR = 0.1
+"""How much rounding changes a value at most."""
+_BEYOND = 0.06
+"""How far "more than" and "nearly" reach."""
+_SMALL = 1_000
+"""Counts below it are not rounded unless the report says "about"."""
+_COUNT = 20
+"""Counts up to it are exact even then."""
+_SCALES = (1e3, 1e6, 1e9)
+_DAYS = 86_400.0
+_YEAR = 31_557_600.0
+_OFTEN_LEFT_OUT = ("%", "USD", "EUR")
+
+
+def _float(figure: Figure) -> tuple[float, float]:
+    return float(figure.value), float(figure.step)
+
+
+def _bounds(figure: Figure, before: str) -> tuple[float, float]:
+    """The lowest and the highest value of a source for which a person would write this figure."""
+    value, step = _float(figure)
+    size = abs(value)
+    if figure.unit == "" and figure.kind == "number" and size < _SMALL and step >= 1 and size == int(size):
+        step = 0.0
+        if size <= _COUNT:
+            return value, value
+    reach = min(step / 2, _FAR * size)
+    if figure.unit == "s" and size >= _DAYS:
+        reach = max(reach, 0.01 * size)
+    if figure.unit == "%" and figure.is_word:
+        reach = max(reach, 2.0 if figure.is_approximate else 0.5)
+    ending = before[-_BEFORE:]
+    if _OVER.search(ending):
+        return value - reach * 0.1, value + max(_BEYOND * size, reach)
+    if _UNDER.search(ending):
+        return value - max(_BEYOND * size, reach), value + reach * 0.1
+    if figure.is_approximate:
+        reach = max(reach, _NEAR * size)
+    return value - reach, value + reach
+
+
+def windows(figure: Figure, before: str) -> Iterator[Window]:
+    """Give where figures of sources may lie that a figure of a report was taken from; `before` is the text before it.
+
+    They are wide: `how_same` says of each figure found there whether it is the same.
+    """
+    low, high = _bounds(figure, before)
+    yield figure.unit, low, high
+    if figure.unit == "%":
+        yield "pp", low, high
+        yield "", low, high
+        yield "", low / 100, high / 100
+    elif figure.unit:
+        yield "", low, high
+    if figure.unit == "s":
+        yield "", low / _YEAR, high / _YEAR
+    for scale in _SCALES:
+        if abs(figure.value) >= scale:
+            yield "", low / scale, high / scale
+            if figure.unit:
+                yield figure.unit, low / scale, high / scale
+    if figure.other is not None:
+        other = float(figure.other)
+        yield figure.unit, other, other
+    if not figure.unit and figure.kind == "number":
+        # A cell or an age without its unit.
+        for unit in _OFTEN_LEFT_OUT:
+            yield unit, low, high
+        yield "s", low * _YEAR, high * _YEAR
+
+
+def how_same(figure: Figure, found: Figure, before: str) -> How | None:
+    """Say how a figure of a report follows from one of a source of the same or no unit; None if it does not."""
+    value, step = _float(figure)
+    original, finer = _float(found)
+    if _equal(value, original) or _has_other(figure, found):
+        return "converted" if _names_differ(figure, found) else "same"
+    low, high = _bounds(figure, before)
+    if not low - 1e-9 * abs(low) <= original <= high + 1e-9 * abs(high):
+        return None
+    if figure.written != found.written and figure.unit == found.unit != "":
+        return "converted"
+    if finer < step or figure.is_approximate or figure.is_word or _is_worded(before):
+        return "rounded"
+    return None
+
+
+def _equal(one: float, other: float) -> bool:
+    return abs(one - other) <= 1e-9 * max(abs(one), abs(other))
+
+
+def _has_other(figure: Figure, found: Figure) -> bool:
+    """Whether another reading of an ambiguous form is the same."""
+    if figure.other is not None and _equal(float(figure.other), float(found.value)):
+        return True
+    return found.other is not None and _equal(float(found.other), float(figure.value))
+
+
+def _names_differ(figure: Figure, found: Figure) -> bool:
+    """Whether the same quantity is written with another unit of the family, such as MW and GW."""
+    return (
+        figure.kind == "measure"
+        and figure.unit == found.unit
+        and figure.written.casefold().rstrip(".s") != found.written.casefold().rstrip(".s")
+        and not _equal(float(figure.step) or 1, float(found.step) or 1)
+    )
+
+
+def _is_worded(before: str) -> bool:
+    ending = before[-_BEFORE:]
+    return bool(_OVER.search(ending) or _UNDER.search(ending))

@@ -1,0 +1,136 @@
+"""Chooses the figures of a report that are checked, with what is around each.
+
+Left out are: code, hidden text, the list of sources, the numbering of headings and lists, marks of footnotes, the
+numbers of tables, figures, chapters and pages; words for small counts ("two reasons", "the first"), as hardly any of
+them is taken from a source (on WiCE, half of those that are not found are supported all the same); and the day on
+which the report was written.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from core.concurrency.cancellation import NEVER, Stop
+from observers.evidence.figures.figure import Figure
+from observers.evidence.figures.find import find_figures
+from observers.evidence.report import Block, Report, Sentence
+from observers.evidence.tracing.places import Context
+from observers.evidence.tracing.words import Weights, stems
+
+__all__ = ["Checked", "select"]
+
+_SMALL_WORD = 12
+_REFERENCE = re.compile(
+    r"(?:tab(?:le|elle|leau|la)?|fig(?:ure|ura)?|abb(?:ildung)?|chart|exhibit|box|section|sect?|chapter|kapitel|abschnitt"
+    r"|chapitre|capítulo|sección|appendix|anhang|annexe?|anexo|page|pages|pp?|seiten?|página|note|footnote|source|step"
+    r"|schritt|étape|paso|part|teil|partie|no|nr|n°|nº|version|v|ref|item|question|§)"
+    r"[.:]?[\s  ]?$",
+    re.IGNORECASE,
+)
+_OWN_DATE = re.compile(
+    r"(?:accessed|retrieved|as of|last (?:updated|checked|viewed)|date|updated|prepared|generated|written|compiled|stand"
+    r"|datum|abgerufen(?: am)?|erstellt(?: am)?|zuletzt|consulté(?: le)?|consultado(?: el)?|fecha|rédigé(?: le)?"
+    r"|research date|report date)\s*:?\s*(?:on\s+|am\s+|the\s+|\*+)?$",
+    re.IGNORECASE,
+)
+_ONE = re.compile(
+    r"(?:one|an?|eine?[rnms]?|une?|una|uno)[\s -]"
+    r"(?!half|third|quarter|fifth|tenth|halb|drittel|viertel|tiers)",
+    re.IGNORECASE,
+)
+_SHORT = 70
+"""Characters of a line that may be the date of the report alone."""
+_NUMBERING = re.compile(r"\s*[(\[]?\d{1,3}(?:\.\d{1,3}){0,4}[.)\]:]?\s")
+_MARK = re.compile(r"[\s\[\](){}^#,;\d*†‡.-]{1,24}")
+
+
+@dataclass(frozen=True)
+class Checked:
+    """A figure of the report that is checked; `at` is where it begins in its sentence."""
+
+    figure: Figure
+    sentence: Sentence
+    context: Context
+    at: int
+
+
+def select(report: Report, stop: Stop = NEVER) -> tuple[list[Checked], Weights]:
+    """Choose the figures of a report, in order, and weigh its words."""
+    chosen = []
+    found: list[tuple[Sentence, list[Figure], frozenset[str]]] = []
+    for sentence in report.sentences:
+        stop.check()
+        block = sentence.block
+        if block.is_hidden or block.is_bibliography or block.kind in {"code", "heading"}:
+            continue
+        text = sentence.text
+        around = stems(f"{text} {_headers(block)}")
+        found.append((sentence, list(_figures(sentence, text)), around))
+    weights = Weights(words for _, _, words in found)
+    previous: tuple[Block | None, frozenset[str]] = None, frozenset()
+    for sentence, figures, around in found:
+        block = sentence.block
+        wide = stems(f"{block.section} {report.title}") | (
+            previous[1] if previous[0] is block else frozenset()
+        )
+        for figure in figures:
+            context = Context(around, wide, sentence.text[: figure.start])
+            chosen.append(Checked(figure, sentence, context, figure.start))
+        previous = block, around
+    return chosen, weights
+
+
+def _headers(block: Block) -> str:
+    cell = block.cell
+    return "" if cell is None else f"{cell.row_header} {cell.column_header} {cell.caption}"
+
+
+def _figures(sentence: Sentence, text: str) -> Iterator[Figure]:
+    """The figures of a sentence that are checked."""
+    block = sentence.block
+    cell = block.cell
+    if cell is not None and cell.is_header:
+        return
+    unit = "" if cell is None else cell.column_header
+    figures = find_figures(text, unit=unit)
+    if cell is not None and figures and not any(figure.unit for figure in figures):
+        for header in (cell.row_header, cell.caption):
+            again = find_figures(text, unit=header) if header else []
+            if any(figure.unit for figure in again):
+                figures = again
+                break
+    for figure in figures:
+        if not _is_left_out(figure, sentence, text):
+            yield figure
+
+
+def _is_left_out(figure: Figure, sentence: Sentence, text: str) -> bool:
+    start, end = sentence.start + figure.start, sentence.start + figure.end
+    for link in sentence.block.links:
+        if link.start <= start and end <= link.end:
+            shown = sentence.block.text[link.start : link.end]
+            if _MARK.fullmatch(shown) or "://" in shown or "www." in shown:
+                return True
+    before = text[max(figure.start - 32, 0) : figure.start]
+    if figure.kind == "date":
+        return _is_own_date(figure, sentence, before)
+    if figure.is_word and _ONE.match(figure.text):
+        return True
+    if figure.unit:
+        return False
+    if figure.is_word and (figure.kind == "ordinal" or abs(figure.value) <= _SMALL_WORD):
+        return True
+    if _REFERENCE.search(before):
+        return True
+    return not figure.start and sentence.block.kind == "item" and bool(_NUMBERING.match(text))
+
+
+def _is_own_date(figure: Figure, sentence: Sentence, before: str) -> bool:
+    """Whether a date says when the report was written or a page was opened, and not when something happened."""
+    text = sentence.text
+    is_alone = figure.end - figure.start > len(text.strip(" .:*_()")) - 4
+    if is_alone and sentence.block.kind in {"paragraph", "item"} and sentence.number < 12:
+        return True
+    return bool(_OWN_DATE.search(before)) and len(text) < _SHORT and all(figure.date)
