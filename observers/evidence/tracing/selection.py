@@ -30,8 +30,8 @@ _REFERENCE = re.compile(
     re.IGNORECASE,
 )
 _OWN_DATE = re.compile(
-    r"(?:accessed|retrieved|as of|last (?:updated|checked|viewed)|date|updated|prepared|generated|written|compiled|stand"
-    r"|datum|abgerufen(?: am)?|erstellt(?: am)?|zuletzt|consulté(?: le)?|consultado(?: el)?|fecha|rédigé(?: le)?"
+    r"(?:accessed|retrieved|as of|last (?:updated|checked|viewed)|date|updated|prepared|generated|written|compiled"
+    r"|stand|datum|abgerufen(?: am)?|erstellt(?: am)?|zuletzt|consulté(?: le)?|consultado(?: el)?|fecha|rédigé(?: le)?"
     r"|research date|report date)\s*:?\s*(?:on\s+|am\s+|the\s+|\*+)?$",
     re.IGNORECASE,
 )
