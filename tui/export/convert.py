@@ -64,8 +64,8 @@ _UNSAFE_LINK = re.compile(r"([(<:]\s*)(?:javascript|vbscript|data|file)\s*:", re
 _SAFE_LINK = re.compile(r"(?:https?://|mailto:)", re.IGNORECASE)
 
 
-def convert(texts: Sequence[tuple[ReportFormat, str]], stop: Stop = NEVER) -> list[str]:
-    """Convert texts into sanitised HTML; the ids of each are prefixed, so that they are unique in a page.
+def convert(texts: Sequence[tuple[ReportFormat, str]], prefix: str, stop: Stop = NEVER) -> list[str]:
+    """Convert texts into sanitised HTML; ids begin with the prefix and the number of the text, and are unique.
 
     Links lead only to the web, to mail, or into the same text. The `src` of a picture begins with `PICTURE`.
 
@@ -73,15 +73,15 @@ def convert(texts: Sequence[tuple[ReportFormat, str]], stop: Stop = NEVER) -> li
         ConversionFailed: it takes too long or needs too much memory.
         Stopped: the flag was set.
     """
-    result = conversions().run(
-        f"{__name__}:convert_in_child", [list(each) for each in texts], seconds=SECONDS, stop=stop
-    )
+    argument = [prefix, [list(each) for each in texts]]
+    result = conversions().run(f"{__name__}:convert_in_child", argument, seconds=SECONDS, stop=stop)
     return [str(each) for each in result]
 
 
-def convert_in_child(_: TaskContext, texts: Sequence[Sequence[Any]]) -> list[str]:
+def convert_in_child(_: TaskContext, argument: Sequence[Any]) -> list[str]:
     """Convert texts as `convert` does, in the worker process."""
-    return [_converted(kind, text, f"t{number}-") for number, (kind, text) in enumerate(texts)]
+    prefix, texts = argument
+    return [_converted(kind, text, f"{prefix}{number}-") for number, (kind, text) in enumerate(texts)]
 
 
 def markdown_of(source: str, stop: Stop = NEVER) -> str:
@@ -166,8 +166,13 @@ def _converted(kind: ReportFormat, text: str, prefix: str) -> str:
 
 
 def _filter(prefix: str) -> Callable[[str, str, str], str | None]:
+    seen: set[str] = set()
+
     def filtered(tag: str, name: str, value: str) -> str | None:
         if name == "id":
+            if value in seen:
+                return None
+            seen.add(value)
             return f"{prefix}{value}"
         if name == "src":
             return f"{PICTURE}{quote(value, safe='')}" if len(value) <= _LONGEST_DATA else PICTURE

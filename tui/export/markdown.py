@@ -22,6 +22,7 @@ __all__ = ["markdown_text"]
 _SPECIAL = re.compile(r"([\\`*_\[\]<>|#~])")
 _FENCE = re.compile(r"`+|~+")
 _FENCED = re.compile(r" {0,3}(`{3,}|~{3,})")
+_ADDRESS_BEFORE = re.compile(r"((?<![(<])\bhttps?://[^\s<>()\[\]]+)(?=\[\^c)")
 _LONGEST = 500
 
 
@@ -80,6 +81,8 @@ def _report(export: Export, redaction: Redaction, stop: Stop) -> tuple[str, list
     text = replace_marks(marked, lambda number: f"[^c{number}]")
     if report.format == "text":
         text = _fenced(text)
+    # Without the space the footnote would become a part of a bare address.
+    text = _ADDRESS_BEFORE.sub(r"\1 ", text)
     return clean(_demoted(text, 2)), [claim for claim in claims if claim.id in placed]
 
 

@@ -31,7 +31,7 @@ _IN_HTML = re.compile(f"(?P<hidden>{_HIDDEN})|{_TAG}", re.IGNORECASE)
 _IN_MARKDOWN = re.compile(
     rf"(?P<hidden>{_HIDDEN})|{_TAG}"
     r"|\]\((?:[^()\n]|\([^()\n]*\))*+\)?|\]\[[^\]\n]*+\]?|^ {0,3}\[[^\]\n]{1,500}\]:[^\n]*"
-    r"|(?:https?|mailto):[^\s<>()\[\]]*+|\\.|^[ \t]*(?:[-+*>#|]|\d{1,9}[.)])++[ \t|]*",
+    r"|(?:https?|mailto):[^\s<>()\[\]]*[^\s<>()\[\].,;:!?]|\\.|^[ \t]*(?:[-+*>#|]|\d{1,9}[.)])++[ \t|]*",
     re.IGNORECASE | re.MULTILINE,
 )
 

@@ -157,7 +157,7 @@ def _report(export: Export, root: Root, redaction: Redaction, stop: Stop) -> _Re
     marked = mark_claims(report.source, report.format, claims)
     notices: list[str] = []
     try:
-        (text,) = convert([(report.format, marked)], stop)
+        (text,) = convert([(report.format, marked)], "r", stop)
     except ConversionFailed as error:
         notices.append(f"The report is shown as its source, as it is too complex to be made safe: {error}.")
         text = plain_html(marked)
@@ -179,7 +179,7 @@ def _answers(export: Export, redaction: Redaction, stop: Stop) -> list[str]:
     """The messages of the agent as HTML, in their order."""
     texts = [message.text for query in export.queries for message in query.messages]
     try:
-        converted = convert([("markdown", text) for text in texts], stop) if texts else []
+        converted = convert([("markdown", text) for text in texts], "a", stop) if texts else []
     except ConversionFailed:
         converted = [plain_html(text) for text in texts]
     return [mark_up(redaction.text(each), {}, (), {}, deeper=3) for each in converted]

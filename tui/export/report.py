@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import html
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -76,7 +77,7 @@ def read_reported(
     data = _read(root, path)
     document = read_report(data, path, stop)
     source = document.source
-    safe = redaction.without_secrets(source)
+    safe = _without_secrets(source, redaction)
     inner = path.removesuffix(SUFFIX)
     check, notices = _check(root, data if safe == source else safe.encode(), inner, redaction, stop)
     if safe != source:
@@ -102,6 +103,16 @@ def read_reported(
         return Reported(report=report, sources=records, notices=(*notices, *more))
     without = msgspec.structs.replace(check, sources=())
     return Reported(report=report, check=without, sources=check.sources, notices=notices)
+
+
+def _without_secrets(source: str, redaction: Redaction) -> str:
+    safe = redaction.without_secrets(source)
+    if "&" in safe:
+        # A secret may be written with entities. What they hide otherwise is sanitised later, as all markup is.
+        plain = html.unescape(safe)
+        if (masked := redaction.redactor.redact(plain)) != plain:
+            return masked
+    return safe
 
 
 def _format(path: str) -> ReportFormat | None:

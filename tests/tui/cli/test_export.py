@@ -1,0 +1,85 @@
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.observers.knowledge.recorded import Recorded
+from tests.tui.export.exported import answered, reported
+from tui.cli import main
+
+
+@pytest.fixture
+def session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Recorded:
+    monkeypatch.chdir(tmp_path)
+    session = Recorded(tmp_path)
+    reported(session, "<p>Cats smile.</p>")
+    answered(session)
+    return session
+
+
+def test_the_file_is_in_the_current_folder_and_replaces_none(
+    session: Recorded, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    name = session.folder.name
+    assert main(["export", "latest"]) == 0
+    assert f"Exported {name} to {tmp_path}/{name}.html (" in capsys.readouterr().out
+    assert main(["export", name]) == 0
+    assert f"{name}-2.html" in capsys.readouterr().out
+    assert main(["export", str(session.folder), "--format", "md"]) == 0
+    assert "Cats smile." in (tmp_path / f"{name}.md").read_text()
+
+
+def test_a_file_of_another_name_and_standard_output(
+    session: Recorded, tmp_path: Path, capsysbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    assert main(["export", "latest", "--format", "json", "-o", "-"]) == 0
+    assert json.loads(capsysbinary.readouterr().out)["session"]["id"] == session.folder.name
+    assert main(["export", "latest", "--report", "cats.html", "-o", "out.html"]) == 0
+    assert b"Exported" in capsysbinary.readouterr().out
+    before = (tmp_path / "out.html").read_bytes()
+    assert main(["export", "latest", "-o", "out.html"]) == 1
+    assert b"exists already; choose another name" in capsysbinary.readouterr().err
+    assert (tmp_path / "out.html").read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("given", "code", "reported_error"),
+    [
+        (["nosuch"], 2, "there is no session 'nosuch'"),
+        (["latest", "--report", "dogs.html"], 2, "has no report 'dogs.html': it has work_products/cats.html"),
+        (["latest", "--report", "../../../etc/passwd"], 2, "has no report"),
+        (["latest", "-o", "missing/out.html"], 1, "cannot open the folder"),
+        (["latest", "-o", ""], 2, "-o needs a file"),
+        (["latest", "-o", "."], 1, "out"),
+    ],
+)
+def test_what_cannot_be_exported_is_one_line(
+    session: Recorded, capsys: pytest.CaptureFixture[str], given: list[str], code: int, reported_error: str
+) -> None:
+    assert main(["export", *given]) == code
+    error = capsys.readouterr().err
+    assert error.count("\n") == 1
+    if given[-1] != ".":
+        assert reported_error in error
+
+
+def test_a_format_that_there_is_not(session: Recorded, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["export", "latest", "--format", "pdf"])
+    assert ended.value.code == 2
+    assert "invalid choice: 'pdf'" in capsys.readouterr().err
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_folder_that_may_not_be_written(
+    session: Recorded, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tmp_path.chmod(0o500)
+    try:
+        assert main(["export", "latest"]) == 1
+    finally:
+        tmp_path.chmod(0o700)
+    assert "cannot write" in capsys.readouterr().err
