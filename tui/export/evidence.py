@@ -206,7 +206,7 @@ def _item(claim: Claim, sources: Sequence[Source], placed: set[int], prefix: str
         element("p", escaped(note), class_="why") for note in (claim.note, *claim.remarks) if note
     )
     passages = "".join(_passage(each, sources, "p") for each in claim.evidence[:most])
-    head = element("p", f'{_verdict(claim)} <span class="place">{place}</span>', class_="head")
+    head = element("p", facts([_verdict(claim), place]), class_="head")
     said = element("p", _sentence(claim), class_="sentence")
     return element("li", f"{head}{said}{notes}{passages}", id=f"{prefix}{claim.id}", class_=claim.level)
 

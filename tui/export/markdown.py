@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from core.concurrency.cancellation import NEVER, Stop
 from core.concurrency.conversions import ConversionFailed
-from core.events.units import duration, money, size
+from core.events.units import money, size, spoken_duration
 from core.evidence.records import Claim, Source
 from core.evidence.wording import NAMES, summary
 from core.text import clean, clean_line
@@ -115,7 +115,12 @@ def _query(query: Query, messages: Iterator[str]) -> Iterator[str]:
     for message, text in zip(query.messages, messages, strict=False):
         yield _fenced(message.text) if message.by == "person" else _demoted(text.strip(), 3)
     if query.status:
-        facts = [query.status, duration(query.seconds), f"{query.calls} tool calls", money(query.cost_usd)]
+        facts = [
+            query.status,
+            spoken_duration(query.seconds * 1_000),
+            f"{query.calls} tool calls",
+            money(query.cost_usd),
+        ]
         yield f"*{_plain(', '.join(fact for fact in facts if fact))}*"
     if query.error:
         yield _fenced(query.error)
@@ -162,7 +167,7 @@ def _tables(export: Export) -> Iterator[str]:
         "Model": session.model,
         "Cost": money(costs.cost_usd),
         "Tokens": f"{costs.tokens:,}",
-        "Time": duration(costs.seconds),
+        "Time": spoken_duration(costs.seconds * 1_000),
         "Program": session.version,
         "Exported by": f"{export.program}, {export.exported_at:%Y-%m-%d %H:%M} UTC",
     }

@@ -12,7 +12,7 @@ from pathlib import Path
 from core.concurrency.cancellation import NEVER, Stop
 from core.concurrency.conversions import ConversionFailed
 from core.events.continuation import is_own
-from core.events.units import duration, money, quantity, size
+from core.events.units import money, quantity, size, spoken_duration
 from core.evidence.wording import summary
 from core.storage.files import Root
 from core.text import clean, clean_line
@@ -211,12 +211,16 @@ def _outcome(query: Query) -> str:
     return facts(
         [
             escaped({"success": "done", "error": "failed"}.get(query.status, query.status)),
-            escaped(duration(query.seconds)),
+            _time(query.seconds),
             quantity(query.calls, "tool call"),
             quantity(query.tokens, "token") if query.tokens else "",
             money(query.cost_usd),
         ]
     )
+
+
+def _time(seconds: float) -> str:
+    return spoken_duration(seconds * 1_000)
 
 
 def _table(headings: Sequence[str], rows: Sequence[Sequence[str]], label: str) -> str:
@@ -283,7 +287,7 @@ def _costs(export: Export) -> str:
     pairs = [
         ("Cost", escaped(money(costs.cost_usd) or unknown)),
         ("Tokens", f"{costs.tokens:,}"),
-        ("Time of all queries", escaped(duration(costs.seconds))),
+        ("Time of all queries", _time(costs.seconds)),
     ]
     rows = [
         (
@@ -306,7 +310,7 @@ def _session(export: Export) -> str:
         ("State", session.state),
         ("Started", moment(session.started)),
         ("Ended", moment(session.ended) if session.state == "finished" else ""),
-        ("Duration", escaped(duration(session.seconds))),
+        ("Duration", _time(session.seconds)),
         ("Model", escaped(session.model)),
         ("Permissions", escaped(session.permission_mode)),
         ("Program", f"ua-tui {escaped(session.version)}" if session.version else ""),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 
-from core.events.units import duration, size
+from core.events.units import size, spoken_duration
 from core.text import clean_line
 from tui.export.markup import element, escaped, facts
 from tui.export.records import Call, Export, Query
@@ -44,7 +44,9 @@ def _query(query: Query | None, calls: Sequence[Call], many: bool) -> str:
     rows = "".join(_row(call, whole or 1.0) for call in calls)
     scale = element(
         "p",
-        "".join(f"<span>{escaped(duration(whole * part))}</span>" for part in (0, 0.25, 0.5, 0.75, 1)),
+        "<span></span><span>"
+        + "".join(f"<span>{escaped(_time(whole * part))}</span>" for part in (0, 0.25, 0.5, 0.75, 1))
+        + "</span>",
         class_="scale",
         aria_hidden="true",
     )
@@ -63,7 +65,7 @@ def _row(call: Call, whole: float) -> str:
     )
     name = f"<b>{escaped(call.label or call.name)}</b>"
     about = element("span", escaped(call.about), class_="about") if call.about else ""
-    time = element("span", escaped(duration(call.seconds)), class_="time")
+    time = element("span", escaped(_time(call.seconds)), class_="time")
     mark = element("span", f'<span aria-hidden="true">{glyph}</span> {escaped(status)}', class_="status")
     title = element("span", f"{name} {about}", class_="name")
     summary = element("summary", f"{title}{bar}{time}{mark}")
@@ -73,11 +75,15 @@ def _row(call: Call, whole: float) -> str:
 
 def _details(call: Call) -> Iterator[str]:
     where = "by a sub-agent" if call.depth else ""
-    began = f"began after {duration(call.offset)}"
+    began = f"began after {_time(call.offset)}"
     yield element("p", facts([escaped(call.name), began, where]), class_="fine")
     yield f"<h4>Input</h4><pre>{escaped(_pretty(call.input))}</pre>"
     if call.result:
         yield f"<h4>Result ({escaped(size(call.result_size))})</h4><pre>{escaped(call.result)}</pre>"
+
+
+def _time(seconds: float) -> str:
+    return spoken_duration(seconds * 1_000)
 
 
 def _pretty(text: str) -> str:
