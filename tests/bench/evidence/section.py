@@ -3,11 +3,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from tests.bench.evidence.export import export_section
 from tests.bench.table import Section
 
 __all__ = ["evidence"]
 
-MEASUREMENTS: Sequence[Callable[[Path], Section]] = ()
+MEASUREMENTS: Sequence[Callable[[Path], Section]] = (export_section,)
 
 
 def evidence(base: Path, _runs: int) -> Section:
