@@ -21,7 +21,7 @@ from core.storage.compression import inner_name
 from core.storage.paths import split_path
 from core.storage.workspace import JOURNAL, REPORT_INDEX, SAVED_REPORTS, WORKSPACES, saved_reports_of
 
-__all__ = ["LARGEST_JOURNAL", "Version", "find_versions", "other_texts"]
+__all__ = ["LARGEST_JOURNAL", "TextOrigin", "Version", "find_origin", "find_versions", "other_texts"]
 
 LARGEST_JOURNAL = 256 << 20
 """Bytes; a longer journal is not searched for versions of one file."""
@@ -53,7 +53,7 @@ class Version:
 
 
 @dataclass(frozen=True, slots=True)
-class _Identity:
+class TextOrigin:
     """A text of a session: the session's folder, the saved reports beside it, and the path in the session."""
 
     session: Path
@@ -67,7 +67,7 @@ def find_versions(path: Path) -> list[Version]:
     The file itself is always among them, if it exists. Versions of the same content are listed once.
     """
     path = Path(os.path.abspath(path))
-    identity = _identity_of(path)
+    identity = find_origin(path)
     found = list(_on_disk(path, identity))
     if identity is not None:
         found += _saved(identity)
@@ -87,23 +87,24 @@ def other_texts(path: Path) -> list[Version]:
     return sorted(found, key=lambda version: version.at, reverse=True)[:MOST_OTHERS]
 
 
-def _identity_of(path: Path) -> _Identity | None:
+def find_origin(path: Path) -> TextOrigin | None:
+    """Find the text that a file is: itself in its session, or what it is a saved copy of; None if unknown. Blocks."""
     if path.parent.name == SAVED_REPORTS:
         reports = path.parent
         for entry in _index(reports):
             if entry["saved_as"] == path.name:
                 beside = reports.parent / WORKSPACES / entry["session"]
                 # A folder that is not one of ours has its saved reports inside.
-                return _Identity(beside if beside.is_dir() else reports.parent, reports, entry["source"])
+                return TextOrigin(beside if beside.is_dir() else reports.parent, reports, entry["source"])
         return None
     session = next((folder for folder in path.parents if (folder / JOURNAL).is_file()), None)
     if session is None:
         return None
     reports = saved_reports_of(session) or session / SAVED_REPORTS
-    return _Identity(session, reports, inner_name(path.relative_to(session).as_posix()))
+    return TextOrigin(session, reports, inner_name(path.relative_to(session).as_posix()))
 
 
-def _on_disk(path: Path, identity: _Identity | None) -> Iterator[Version]:
+def _on_disk(path: Path, identity: TextOrigin | None) -> Iterator[Version]:
     yield from _of_file(path, "saved copy" if path.parent.name == SAVED_REPORTS else "the file")
     if identity is not None:
         with suppress(PathRefused):
@@ -127,7 +128,7 @@ def _hash_of(path: Path, size: int) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _saved(identity: _Identity) -> Iterator[Version]:
+def _saved(identity: TextOrigin) -> Iterator[Version]:
     for entry in _index(identity.reports):
         if entry["source"] != identity.source:
             continue
@@ -169,7 +170,7 @@ def _time(text: object) -> datetime | None:
     return at if at.tzinfo is not None else at.replace(tzinfo=UTC)
 
 
-def _written(identity: _Identity) -> list[Version]:
+def _written(identity: TextOrigin) -> list[Version]:
     """What the calls of a session wrote to a file, edits included, as long as each follows from the one before."""
     journal = identity.session / JOURNAL
     versions: list[Version] = []
@@ -201,7 +202,7 @@ def _written(identity: _Identity) -> list[Version]:
     return versions
 
 
-def _path_of(call: ToolCallStarted, identity: _Identity) -> str | None:
+def _path_of(call: ToolCallStarted, identity: TextOrigin) -> str | None:
     path = call.input.get("path") or call.input.get("file_path")
     if not isinstance(path, str):
         return None

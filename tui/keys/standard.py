@@ -107,6 +107,12 @@ STANDARD: Mapping[str, str] = {
     "table.filter": "f",
     "file.export": "x",
     "file.headings": "t",
+    "claim.next": "right_square_bracket",
+    "claim.previous": "left_square_bracket",
+    "claim.next_any": "right_curly_bracket",
+    "claim.previous_any": "left_curly_bracket",
+    "claim.only_doubtful": "u",
+    "claim.check": "C",
     "hit.call": "p,alt+p",
     "hit.session": "s,alt+s",
     "hit.cite": "y,alt+y",
@@ -230,6 +236,7 @@ TOGETHER = (
     "help.all help.here screen.back",
     "help.all help.here screen.back",
     "help.all help.here link.copy link.open screen.back",
+    "claim.check claim.next claim.next_any claim.only_doubtful claim.previous claim.previous_any "
     "file.compare file.copy_path file.copy_place file.copy_text file.copy_value file.delete file.edit "
     "file.export file.fold_all file.headings file.links file.open_outside file.page_down file.page_up "
     "file.raw file.reload file.toggle file.unfold_all find.next find.previous find.search help.all "

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from textual.app import ComposeResult
-from textual.binding import BindingType
+from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.widgets import Input, OptionList, Static
@@ -24,6 +24,7 @@ from core.text import clean_line
 from tui.keys.places import COPY_FILE, KeyPlace, key_binding
 from tui.screens.files.article import open_article
 from tui.screens.files.document import FILTER, DocumentScreen
+from tui.screens.files.evidence import EvidenceFrame, ReportEvidence
 from tui.screens.files.export import export_session, is_report
 from tui.screens.files.headings import HeadingsScreen
 from tui.terminal.copy import copy_text
@@ -34,6 +35,9 @@ from tui.viewers.bodies.text import TextBody
 from tui.viewers.contract import FULL_LIMIT, PREVIEW_LIMIT
 from tui.viewers.cursor_body import CursorBody, OpenArticle
 from tui.viewers.document import Body, Document
+from tui.viewers.evidence.panel import EvidencePanel
+from tui.viewers.evidence.signs import LEGEND
+from tui.viewers.evidence.view import ReportView
 from tui.viewers.export import text_of, why_not_edited
 from tui.viewers.open_outside import open_outside
 from tui.viewers.passage import Passage
@@ -53,6 +57,9 @@ _MOST_LOADED = 16 * 1024 * 1024
 _NAME = 200
 _DETAIL_FROM = 16
 _OUTLINE_FROM = 140
+_OUTLINE_WITH_PANEL = 180
+_DOUBTFUL = Binding.Group("in a report: next, previous doubtful claim (Enter: its evidence)")
+_CLAIM = Binding.Group("in a report: next, previous claim of any kind")
 
 
 class ViewerScreen(DocumentScreen[None]):
@@ -67,7 +74,7 @@ class ViewerScreen(DocumentScreen[None]):
         passage: the passage to show first, if it is there.
     """
 
-    PLACE: ClassVar[KeyPlace] = KeyPlace("In a file", parts=(DocumentView,))
+    PLACE: ClassVar[KeyPlace] = KeyPlace("In a file", parts=(DocumentView,), fixed=LEGEND)
     BINDINGS: ClassVar[list[BindingType]] = [
         key_binding("file.raw", "m", "toggle_raw", "rendered or raw"),
         key_binding("file.reload", "r", "reload", "read the file again"),
@@ -78,6 +85,14 @@ class ViewerScreen(DocumentScreen[None]):
         key_binding("file.compare", "v", "compare", "compare with another version"),
         key_binding("file.export", "x", "export", "of a report: write it with its evidence as one page"),
         key_binding("file.headings", "t", "headings", "headings, to jump to one"),
+        key_binding("claim.next", "right_square_bracket", "claim(1)", "next doubtful claim", _DOUBTFUL),
+        key_binding(
+            "claim.previous", "left_square_bracket", "claim(-1)", "previous doubtful claim", _DOUBTFUL
+        ),
+        key_binding("claim.next_any", "right_curly_bracket", "any_claim(1)", "next claim", _CLAIM),
+        key_binding("claim.previous_any", "left_curly_bracket", "any_claim(-1)", "previous claim", _CLAIM),
+        key_binding("claim.only_doubtful", "u", "only_doubtful", "in a report: only doubtful claims, or all"),
+        key_binding("claim.check", "C", "check_again", "in a report: check its claims again"),
         key_binding("file.copy_path", "y", "copy_path", "copy the path", COPY_FILE),
         key_binding("file.copy_text", "Y", "copy_text", "copy the text", COPY_FILE),
     ]
@@ -104,22 +119,27 @@ class ViewerScreen(DocumentScreen[None]):
         self._passage = passage
         self._is_loaded = False
         self._loading_page = False
+        frame = EvidenceFrame(show_body=self._show_marks, open_file=self._open_source)
+        self.evidence = ReportEvidence(self, path, frame)
 
     def compose(self) -> ComposeResult:
         """Create title, notice, content, search line and keys."""
         yield TitleLine(id="viewer-title")
         yield Static(id="viewer-notice")
+        yield Static(id="viewer-check")
         with Horizontal(id="viewer-main"):
             yield OutlineList(id="viewer-outline")
             with Vertical():
-                yield DocumentView(id="viewer-view")
+                yield ReportView(id="viewer-view")
                 yield DetailPanel(id="viewer-detail", min_lines=_DETAIL_FROM)
+            yield EvidencePanel(id="viewer-evidence")
         yield Input(id="viewer-search", compact=True)
         yield KeyLine(id="viewer-keys")
 
     def on_mount(self) -> None:
         """Read the file."""
         self.query_one("#viewer-notice").display = False
+        self.query_one("#viewer-check").display = False
         self._outline.display = False
         self.watch(self.view, "scroll_y", self._show_current_heading, init=False)
         title = self.query_one(TitleLine)
@@ -128,9 +148,9 @@ class ViewerScreen(DocumentScreen[None]):
         self._read()
 
     @property
-    def view(self) -> DocumentView:
+    def view(self) -> ReportView:
         """The content."""
-        return self.query_one(DocumentView)
+        return self.query_one(ReportView)
 
     # -- reading ----------------------------------------------------------------------------------
 
@@ -164,6 +184,7 @@ class ViewerScreen(DocumentScreen[None]):
             self._show(document, place)
         else:
             self._extend_to(document)
+        self.evidence.read()
 
     def _show_reading(self) -> None:
         if self.document is None:
@@ -178,7 +199,7 @@ class ViewerScreen(DocumentScreen[None]):
             self.raw = document.rendered is not None
         self._set_document(document)
         self._show_outline()
-        self.view.show(self._body(), place=place, unfinished=document.end < document.size, line=self._line)
+        self.view.show(self._marked(), place=place, unfinished=document.end < document.size, line=self._line)
         self._line = 0
 
     def _extend_to(self, document: Document) -> None:
@@ -242,6 +263,18 @@ class ViewerScreen(DocumentScreen[None]):
         assert self.document is not None
         return self.document.raw if self.raw else self.document.best
 
+    def _marked(self) -> Body:
+        """The content with the marks of its claims, if the complete file is shown."""
+        body, document = self._body(), self.document
+        if document is None or not document.complete or self.view.cursor_body is not None:
+            return body
+        return self.evidence.marked(body, raw=body is document.raw and document.rendered is not None)
+
+    def _show_marks(self) -> None:
+        """Show the content with its marks, at the position that the person has scrolled to."""
+        if self.document is not None:
+            self.view.extend(self._marked(), unfinished=self.document.end < self.document.size)
+
     def on_document_view_near_end(self, event: DocumentView.NearEnd) -> None:
         """Load the next page of a file that is shown in part."""
         event.stop()
@@ -272,12 +305,14 @@ class ViewerScreen(DocumentScreen[None]):
         """Show the column of headings where there is room for it, before the text is laid out beside it."""
         body = self._body() if self.document is not None else None
         has_outline = isinstance(body, PageBody) and body.has_outline
-        self._outline.display = has_outline and self.size.width >= _OUTLINE_FROM
+        least = _OUTLINE_WITH_PANEL if self.evidence.is_open else _OUTLINE_FROM
+        self._outline.display = has_outline and self.size.width >= least
 
     def on_resize(self) -> None:
-        """Show or hide the column of headings."""
+        """Show or hide the column of headings, and move the evidence."""
         if self.is_mounted:
             self._show_outline()
+            self.evidence.on_resize()
 
     def on_document_view_laid_out(self, event: DocumentView.LaidOut) -> None:
         """List the headings."""
@@ -327,10 +362,12 @@ class ViewerScreen(DocumentScreen[None]):
             self.view.go_to_row(row)
 
     def action_leave(self) -> None:
-        """Leave the column of headings, then what else can be left, then the screen."""
+        """Leave the column of headings, then the evidence, then what else can be left, then the screen."""
         if self._outline.has_focus:
             self.view.focus()
-        else:
+        elif self.query_one(Input).display or not (
+            self.evidence.stop() or self.evidence.close_panel() or self.evidence.show_everything()
+        ):
             super().action_leave()
 
     # -- title and keys -----------------------------------------------------------------------------
@@ -345,6 +382,7 @@ class ViewerScreen(DocumentScreen[None]):
     def update_chrome(self) -> None:
         """Update the title and the keys."""
         self._show_facts()
+        self._show_outline()
         self._offer_keys()
 
     def _show_facts(self) -> None:
@@ -356,6 +394,8 @@ class ViewerScreen(DocumentScreen[None]):
             facts.insert(1, "raw")
         if self.view.cursor_body is not None and (state := self.view.cursor_body.state):
             facts.insert(0, state)
+        if fact := self.evidence.fact():
+            facts.insert(0, fact)
         facts = [*self.search_facts(), *facts]
         self.query_one(TitleLine).show(facts=" · ".join(clean_line(fact, 80) for fact in facts))
         self._show_notice(
@@ -392,6 +432,7 @@ class ViewerScreen(DocumentScreen[None]):
             keys.append(("/", "search", "screen.search"))
             if self.view.matches[1]:
                 keys.append(("n", "next", "screen.match(1)"))
+            keys += self._claim_keys()
             if cursor_body is not None:
                 keys += [(key.key, key.label, f"screen.command({key.command!r})") for key in cursor_body.keys]
             if len(self.view.landmarks) >= LEAST_HEADINGS:
@@ -412,6 +453,64 @@ class ViewerScreen(DocumentScreen[None]):
                 keys.append(("d", "delete", "screen.delete"))
         keys.append(("?", "keys", "app.keys_here"))
         self.query_one(KeyLine).show_keys(*keys)
+
+    def _claim_keys(self) -> list[tuple[str, str, str]]:
+        """The keys of a checked report."""
+        evidence = self.evidence
+        if evidence.can_check:
+            return [("C", "check", "screen.check_again")]
+        if evidence.check is None:
+            return []
+        keys: list[tuple[str, str, str]] = []
+        if evidence.doubtful:
+            keys.append(("]", "next doubtful", "screen.claim(1)"))
+        if self.view.claim >= 0:
+            keys.append(("Enter", "source" if evidence.is_open else "evidence", "screen.open_claim"))
+        if evidence.doubtful:
+            label = "all" if evidence.only_doubtful else "only doubtful"
+            keys.append(("u", label, "screen.only_doubtful"))
+        return keys
+
+    # -- claims -----------------------------------------------------------------------------------
+
+    def on_report_view_claim_chosen(self, event: ReportView.ClaimChosen) -> None:
+        """Show the evidence for a claim that was clicked."""
+        event.stop()
+        self.evidence.choose(event.claim)
+
+    def on_report_view_commanded(self, event: ReportView.Commanded) -> None:
+        """Show the evidence for the current claim, or its source."""
+        event.stop()
+        if event.name == "open":
+            self.evidence.open()
+        elif event.name == "article":
+            self.evidence.open_source()
+
+    def action_claim(self, step: int) -> None:
+        """Go to the next or the previous doubtful claim."""
+        self.evidence.step(step)
+
+    def action_any_claim(self, step: int) -> None:
+        """Go to the next or the previous claim."""
+        self.evidence.step(step, doubtful=False)
+
+    def action_open_claim(self) -> None:
+        """Show the evidence for the current claim, or its source."""
+        self.evidence.open()
+
+    def action_only_doubtful(self) -> None:
+        """Show only what is around doubtful claims, or everything."""
+        self.evidence.toggle_doubtful()
+
+    def action_check_again(self) -> None:
+        """Check the claims of the report as it is."""
+        self.evidence.check_again()
+
+    def _open_source(self, path: Path, session: Path, passage: Passage) -> None:
+        read_only = self.read_only or session != self.root
+        self.app.push_screen(
+            ViewerScreen(path, session, copies=self.copies, read_only=read_only, passage=passage)
+        )
 
     # -- keys -------------------------------------------------------------------------------------
 

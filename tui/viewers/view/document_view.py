@@ -103,7 +103,9 @@ class DocumentView(ScrollView, can_focus=True):
 
     ALLOW_SELECT = False
 
-    class _ViewMessage(Message):
+    class ViewMessage(Message):
+        """A message of a view."""
+
         def __init__(self, view: DocumentView) -> None:
             self.view = view
             super().__init__()
@@ -113,13 +115,13 @@ class DocumentView(ScrollView, can_focus=True):
             """The view."""
             return self.view
 
-    class LaidOut(_ViewMessage):
+    class LaidOut(ViewMessage):
         """The body is completely laid out."""
 
-    class NearEnd(_ViewMessage):
+    class NearEnd(ViewMessage):
         """The reader is within a screen of the end."""
 
-    class CursorMoved(_ViewMessage):
+    class CursorMoved(ViewMessage):
         """The cursor is on another entry, or the entries changed."""
 
         def can_replace(self, message: Message) -> bool:
@@ -189,6 +191,11 @@ class DocumentView(ScrollView, can_focus=True):
     def cursor_body(self) -> CursorBody | None:
         """The body shown, if it has a cursor."""
         return self._cursor_body
+
+    @property
+    def body(self) -> Body:
+        """The body shown."""
+        return self._body
 
     @property
     def row_count(self) -> int:
@@ -723,6 +730,7 @@ class DocumentView(ScrollView, can_focus=True):
         rows = self._cursor_rows()
         if rows is not None and index < rows.head:
             return strip
+        strip = self.decorate(index, strip)
         ranges = self._matches.ranges(index, strip.text) if len(self._matches) else []
         if index == self._marked_row:
             ranges = [(0, 1, True), *ranges]
@@ -730,6 +738,10 @@ class DocumentView(ScrollView, can_focus=True):
             return strip
         names = ("document--match", "document--current")
         return highlight(strip, ranges, *map(self.get_component_rich_style, names))
+
+    def decorate(self, index: int, strip: Strip) -> Strip:
+        """Style parts of a row, before matches are highlighted; a subclass may."""
+        return strip
 
     def _redraw(self) -> None:
         self._strips.clear()

@@ -1,0 +1,87 @@
+"""The view of a report with its claims: goes from claim to claim, and highlights the current one."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from rich.style import Style
+from textual import events
+from textual.strip import Strip
+
+from core.evidence.records import Level
+from tui.viewers.evidence.marks import MarkedBody, MarkedRows
+from tui.viewers.view.document_view import DocumentView
+from tui.viewers.view.search import highlight
+
+__all__ = ["ReportView"]
+
+_ROLES = (*Level, *(f"sign-{level}" for level in Level))
+
+
+class ReportView(DocumentView):
+    """Shows a `MarkedBody` with its claims, and any other body as a `DocumentView` does."""
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {f"claim--{role}" for role in _ROLES} | {"claim--current"}
+
+    class ClaimChosen(DocumentView.ViewMessage):
+        """A claim was clicked; `claim` is its number, from 0."""
+
+        def __init__(self, view: ReportView, claim: int) -> None:
+            self.claim = claim
+            super().__init__(view)
+
+    class Commanded(DocumentView.ViewMessage):
+        """The reader gave a command that the body does not know, such as `open`."""
+
+        def __init__(self, view: ReportView, name: str) -> None:
+            self.name = name
+            super().__init__(view)
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self.claim = -1
+        """The number of the current claim; -1 for none."""
+
+    def select_claim(self, claim: int) -> None:
+        """Make a claim the current one, and bring it into view; -1 for none."""
+        self.claim = claim
+        rows = self._marked_rows()
+        if rows is not None and claim >= 0:
+            row, height = rows.claim_row(claim), self.scrollable_content_region.height
+            if not self.scroll_offset.y <= row < self.scroll_offset.y + height - 1:
+                self.go_to_row(row, below=height // 3)
+        self._redraw()
+
+    def claim_row(self, claim: int) -> int:
+        """The row in which a claim begins; -1 while the rows have no claims."""
+        rows = self._marked_rows()
+        return rows.claim_row(claim) if rows is not None else -1
+
+    def _marked_rows(self) -> MarkedRows | None:
+        return self._rows if isinstance(self._rows, MarkedRows) else None
+
+    def decorate(self, index: int, strip: Strip) -> Strip:
+        """Style the signs and the words of claims."""
+        rows = self._marked_rows()
+        if rows is None:
+            return strip
+        for start, end, role, claim in rows.decorations(index):
+            name = "current" if claim == self.claim else role
+            style = self.get_component_rich_style(f"claim--{name}", partial=True)
+            style += Style(meta={"claim": claim})
+            strip = highlight(strip, [(start, end, False)], style, style)
+        return strip
+
+    def action_command(self, name: str) -> None:
+        """Give the body a command; one of a report goes to the screen."""
+        if isinstance(self._body, MarkedBody):
+            self.post_message(self.Commanded(self, name))
+        else:
+            super().action_command(name)
+
+    async def _on_click(self, event: events.Click) -> None:
+        claim = event.style.meta.get("claim")
+        if isinstance(claim, int) and not event.style.meta.get("url"):
+            event.stop()
+            event.prevent_default()
+            self.post_message(self.ClaimChosen(self, claim))
