@@ -4,11 +4,12 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from tests.bench.evidence.export import export_section
+from tests.bench.evidence.speed import speed
 from tests.bench.table import Section
 
 __all__ = ["evidence"]
 
-MEASUREMENTS: Sequence[Callable[[Path], Section]] = (export_section,)
+MEASUREMENTS: Sequence[Callable[[Path], Section]] = (export_section, speed)
 
 
 def evidence(base: Path, _runs: int) -> Section:

@@ -12,6 +12,7 @@ from core.events.types import (
     MessageFinished,
     QueryFinished,
     QueryReceived,
+    ReportChecked,
     SubagentStarted,
 )
 from tests.tui.app_host import at_work, shown
@@ -102,6 +103,44 @@ def test_the_newest_report_is_found_and_versions_are_kept() -> None:
     corpus = results.newest("corpus")
     assert corpus is not None
     assert corpus.path == "expanded_corpus.json"
+
+
+def checked(summary: str = "2 figures: 1 traced, 1 untraced", **given: Any) -> ReportChecked:
+    return ReportChecked(report=REPORT, check="report_checks/a.json", sha256="0", summary=summary, **given)
+
+
+def test_a_check_belongs_to_the_version_of_the_report_that_it_read() -> None:
+    results = Results()
+    assert results.handle_event(checked()) is None
+    results.handle_event(saved(tool_use_id="t1"))
+    found = results.handle_event(checked())
+    assert found is not None
+    assert found.check == checked()
+    assert results.newest() == found
+    later = results.handle_event(saved(tool_use_id="t2"))
+    assert later is not None
+    assert later.check is None
+
+
+async def test_a_card_says_what_the_check_found(tmp_path: Path) -> None:
+    (tmp_path / REPORT).parent.mkdir()
+    (tmp_path / REPORT).write_text(PAGE)
+    view = ConversationPane()
+    host = PaneHost(view)
+    async with host.run_test(size=(40, 24)) as pilot:
+        view.folder = tmp_path
+        found = checked("61 figures: 58 traced, 3 untraced · 9 quotations verbatim", unsupported=3)
+        view.handle_events(answered(saved(), found))
+        await until(lambda: cards(view)[0].title == "AI chips & memory")
+        await until(lambda: any("61 figures" in row for row in rows(view)))
+        lines = [row.strip(" ▌") for row in rows(view) if row.strip(" ▌")]
+        assert lines[-3:] == ["⚠ 61 figures: 58 traced, 3", "untraced · 9 quotations", "verbatim"]
+        await pilot.press("enter")
+        assert host.opened == [REPORT]
+        # A check that ends after the answer changes the card in its place.
+        view.handle_events([saved(tool_use_id="t2"), checked("61 figures traced")])
+        await until(lambda: any("✓ 61 figures traced" in row for row in rows(view)))
+        assert len(cards(view)) == 1
 
 
 async def test_an_answer_ends_in_a_card_that_opens_its_file(tmp_path: Path) -> None:

@@ -3,12 +3,14 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from core.events.types import (
+    REPORT_CHECK,
     ArtifactChanged,
     ArtifactSaved,
     ComplianceEnforced,
     ComplianceFailed,
     ObserverFinished,
     ObserverStarted,
+    ReportChecked,
 )
 from core.records.counters import RunMetrics
 from tests.tui.pane_host import PaneHost, hosted, rows, started
@@ -133,6 +135,29 @@ async def test_a_broken_rule_and_its_enforcement_are_one_row() -> None:
         assert "report-creation-expert: Save the corpus." in shown(view)[1]
         view.handle_events([ComplianceFailed(**rule)])
         assert len(view.entries) == 2
+
+
+async def test_the_row_of_a_check_says_what_was_found_and_leads_to_the_report() -> None:
+    view = ObserversPane()
+    host = PaneHost(view)
+    async with host.run_test(size=(90, 10)) as pilot:
+        path, report = "report_checks/a.html.json", "work_products/a.html"
+        found = "2 figures: 1 traced, 1 untraced"
+        view.handle_events(
+            [
+                began("r", REPORT_CHECK),
+                saved(path, REPORT_CHECK),
+                ReportChecked(
+                    report=report, check=path, sha256="", unsupported=1, summary=found, tool_use_id="t"
+                ),
+                ended("r", observer=REPORT_CHECK, artifacts=[path], rejected=1),
+            ]
+        )
+        (row,) = filled(view)
+        assert row.split("  ")[0] == "⊘ report_check a.html"
+        assert found in row
+        await pilot.press("enter")
+        assert host.opened == [report]
 
 
 async def test_enter_asks_to_show_the_artifact() -> None:

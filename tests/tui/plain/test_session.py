@@ -12,6 +12,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from core.events.types import (
+    REPORT_CHECK,
     ArtifactSaved,
     AuthRequired,
     ErrorRaised,
@@ -23,6 +24,7 @@ from core.events.types import (
     PermissionAsked,
     QueryFinished,
     QueryReceived,
+    ReportChecked,
     ToolCallFinished,
     ToolCallStarted,
 )
@@ -290,3 +292,21 @@ async def test_a_line_below_a_prompt_brings_the_prompt_again_and_an_answered_one
     output.answered()
     await asyncio.sleep(0.4)
     assert b"".join(sent).endswith(b"You: \nServers: c\n")
+
+
+def test_a_check_is_one_line_after_what_was_saved() -> None:
+    narrated = Narrated()
+    path = "report_checks/a.html.json"
+    report = ReportChecked(
+        report="work_products/a.html", check=path, sha256="0", summary="9 figures traced", tool_use_id="t1"
+    )
+    lines = narrated(
+        finished(),
+        ObserverStarted(run_id="r", observer=REPORT_CHECK, tool_use_id="t1"),
+        ArtifactSaved(
+            path=path, kind=REPORT_CHECK, size=9, sha256="x", observer=REPORT_CHECK, tool_use_id="t1"
+        ),
+        report,
+        ObserverFinished(run_id="r", observer=REPORT_CHECK, tool_use_id="t1", status="saved"),
+    )
+    assert lines[1:] == ["Checked: work_products/a.html: 9 figures traced"]

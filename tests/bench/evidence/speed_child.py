@@ -1,0 +1,147 @@
+"""The check of a long report in a process of its own: `MODE RESULT_FILE`, where the mode is `alone` or `screen`."""
+
+from __future__ import annotations
+
+import asyncio
+import html
+import json
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from itertools import cycle
+from pathlib import Path
+from typing import Any
+
+from core.concurrency.spawn import spawn_task
+from core.concurrency.worker import WorkerProcess
+from core.events.types import Event, ReportChecked
+from core.observation import FileWriteObservation, TextContent, ToolCall, ToolResult
+from core.redaction.redactor import Redactor
+from core.storage.workspace import Workspace
+from observers.base import ObserverContext
+from observers.catalogue import default_observers
+from observers.evidence.check import check_report
+from observers.evidence.session_sources import read_sources
+from observers.execution.offload import ResultOffload
+from observers.execution.runner import ObserverRunner
+from tests.bench.heartbeat import Heartbeat
+from tests.bench.knowledge.sessions import Page, Session, invent_sessions, write_session
+
+WORDS, SOURCES, TIMES = 5_000, 50, 5
+REPORT = "work_products/long.html"
+WRITER = "mcp__local_toolkit__write_local_file"
+WORK = "work"
+
+
+def _report(session: Session) -> bytes:
+    """A report of `WORDS` words from all pages: a paragraph of each page in turn, with a link to it."""
+    parts = ["<!doctype html><html><body><h1>All that was read</h1>"]
+    words = 0
+    pieces = {page.url: _paragraphs(page) for page in session.pages}
+    for page in cycle(session.pages):
+        if words >= WORDS:
+            break
+        text = next(pieces[page.url])
+        words += len(text.split())
+        parts.append(f'<p>{html.escape(text)} (<a href="{page.url}">{html.escape(page.title)}</a>)</p>')
+    return "\n".join([*parts, "</body></html>"]).encode()
+
+
+def _paragraphs(page: Page) -> Iterator[str]:
+    facts = cycle([fact.sentence for fact in page.facts])
+    for paragraph in cycle(page.text.split("\n\n")):
+        yield f"{next(facts)} {paragraph}"
+
+
+def _session() -> tuple[Path, bytes]:
+    (session,) = invent_sessions(1, read=SOURCES)
+    folder = write_session(Path.cwd(), session)
+    report = _report(session)
+    (folder / REPORT).write_bytes(report)
+    return folder, report
+
+
+def alone() -> dict[str, Any]:
+    """Read the sources and check the report, several times; seconds."""
+    folder, report = _session()
+    took = []
+    for _ in range(TIMES):
+        began = time.perf_counter()
+        sources = read_sources(folder, Redactor(), REPORT)
+        check = check_report(report, REPORT, sources)
+        took.append(time.perf_counter() - began)
+    return {
+        "took": took,
+        "claims": len(check.claims),
+        "sources": len(check.sources),
+        "words": len(report.split()),
+    }
+
+
+async def _on_screen() -> dict[str, Any]:
+    folder, report = _session()
+    workspace = Workspace.resume(folder)
+    worker = WorkerProcess(workspace)
+    observers = default_observers(plugins=False)
+    checked: asyncio.Future[ReportChecked] = asyncio.get_running_loop().create_future()
+
+    def follow(event: Event) -> None:
+        if isinstance(event, ReportChecked) and not checked.done():
+            checked.set_result(event)
+
+    offload = ResultOffload(worker, [observer.name for observer in observers])
+    runner = ObserverRunner(observers, ObserverContext(workspace), follow, offload=offload)
+    runner.start(spawn_task)
+    heart = Heartbeat()
+    heart.start()
+    await asyncio.sleep(1.0)
+    heart.phase = WORK
+    began = time.perf_counter()
+    runner.submit(_result(report))
+    async with asyncio.timeout(60):
+        await checked
+        await runner.finish_submitted()
+    took = time.perf_counter() - began
+    heart.phase = "after"
+    heart.stop()
+    await runner.drain()
+    worker.close()
+    workspace.close()
+    found = heart.report()
+    return {
+        "longest": max(found["phases"][WORK]),
+        "before": max(found["phases"]["start"]),
+        "stalls": [stall for stall in found["stalls"] if stall["phase"] == WORK],
+        "took": took,
+        "summary": checked.result().summary,
+    }
+
+
+def _result(report: bytes) -> ToolResult:
+    arguments = {"path": REPORT, "content": report.decode()}
+    call = ToolCall(tool_use_id="toolu_long", name=WRITER, input=arguments, query_id="q1")
+    written = FileWriteObservation(
+        tool_name=WRITER,
+        tool_use_id=call.tool_use_id,
+        server="local_toolkit",
+        path=REPORT,
+        content=(TextContent("{}"),),
+    )
+    return ToolResult(call=call, observation=written)
+
+
+def screen() -> dict[str, Any]:
+    """Have the observers of a session check the report beside a heartbeat; times in milliseconds and seconds."""
+    return asyncio.run(_on_screen())
+
+
+MODES: Mapping[str, Callable[[], dict[str, Any]]] = {"alone": alone, "screen": screen}
+
+
+def main(mode: str, result: str) -> None:
+    """Measure `mode`, and write what was found to `result`."""
+    Path(result).write_text(json.dumps(MODES[mode]()), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], sys.argv[2])
