@@ -102,7 +102,7 @@ class _Known:
         words: set[str] = set()
         for text in texts:
             stop.check()
-            words.update(text.folded.words())
+            words.update(text.folded.words)
             words.update(_words(f"{text.record.title} {text.record.url}"))
         self._words = sorted({_without_accents(word) for word in words})
 
@@ -162,7 +162,7 @@ def _counts(word: str, excluded: set[str]) -> bool:
 
 
 def _words(text: str) -> list[str]:
-    return [_without_accents(word) for word in fold(text).words()]
+    return [_without_accents(word) for word in fold(text).words]
 
 
 @lru_cache(maxsize=1 << 15)

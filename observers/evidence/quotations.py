@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from core.concurrency.cancellation import NEVER, Stop
 from core.evidence.records import Claim, Evidence, Verdict
 from observers.evidence.quoting.alterations import Alteration, closest, describe, shared_pairs
-from observers.evidence.quoting.finding import Quotation, find_quotations
+from observers.evidence.quoting.finding import Quotation, find_quotations, is_title
 from observers.evidence.quoting.folding import INVISIBLE, Folded, has_look_alikes
 from observers.evidence.quoting.language import language_of
 from observers.evidence.quoting.matching import Part, Span, find_parts, occurrences, read_parts
@@ -174,7 +174,9 @@ class _Check:
         )
 
     def _check_others(self, others: Sequence[_Found]) -> None:
-        """Find the passages that quotations were changed from."""
+        """Find the passages that quotations were changed from; titles that no source has are no quotations."""
+        blocks = self._report.blocks
+        others = [each for each in others if not is_title(blocks[each.quotation.number], each.quotation)]
         if not others:
             return
         parts = [(found, part) for found in others for part in found.parts]
@@ -215,6 +217,10 @@ class _Check:
             [each.span for each in alterations],
             [span for each in alterations for span in each.marks],
         )
+        if not notes and len(found.parts) > 1:
+            return self._claim(
+                found, Verdict.UNCHECKED, "the parts around the ellipsis are far apart", [evidence]
+            )
         if not notes:
             verdict, note = self._place(found, text)
             return self._claim(found, verdict, note, [evidence])
@@ -238,8 +244,8 @@ class _Check:
         if any(each.notes for each in alterations) or len(alterations) < 2:
             return alterations
         order = [each.span[0] for each in alterations]
-        how = "far apart" if order == sorted(order) else "in another order"
-        alterations[0].notes.append(f"the parts around the ellipsis are {how} in the source")
+        if order != sorted(order):
+            alterations[0].notes.append("the parts around the ellipsis are in another order in the source")
         return alterations
 
     def _not_found(self, found: _Found) -> Claim:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
@@ -25,7 +26,11 @@ _FEWEST = 3
 _LONGEST = 400
 """Words that are compared at once."""
 _MOST_PLACES = 4_000
+_MOST_PARTS = 50
 _MOST_RUNS = 4
+_MOST_STARTS = 3
+_SHIFT = 6
+"""Words by which a passage may be longer or shorter than the quotation before a word that both have."""
 _MOST_NAMED = 3
 _LONGEST_NAMED = 80
 
@@ -56,36 +61,37 @@ def shared_pairs(
     """Find where two successive words of each part stand in each text, by the number of the text."""
     wanted: dict[tuple[str, str], list[Place]] = {}
     for number, part in enumerate(parts):
-        words = part.folded.words()[:_LONGEST]
+        words = part.folded.words[:_LONGEST]
         for at, pair in enumerate(pairwise(words)):
             wanted.setdefault(pair, []).append((number, at))
     found: list[dict[int, list[Place]]] = [{} for _ in parts]
     for text_number, text in texts.items():
         stop.check()
-        words = text.words()
-        for at, pair in enumerate(pairwise(words)):
-            if pair in wanted:
-                for number, inside in wanted[pair][:50]:
-                    places = found[number].setdefault(text_number, [])
-                    if len(places) < _MOST_PLACES:
-                        places.append((at, inside))
+        words = text.words
+        for at, pair in [(at, pair) for at, pair in enumerate(pairwise(words)) if pair in wanted]:
+            for number, inside in wanted[pair][:_MOST_PARTS]:
+                places = found[number].setdefault(text_number, [])
+                if len(places) < _MOST_PLACES:
+                    places.append((at, inside))
     return found
 
 
 def closest(part: Part, text: Folded, places: Sequence[Place]) -> Alteration | None:
     """Find the passage that is most similar to a part; `places` are from `shared_pairs`."""
-    words = part.folded.words()[:_LONGEST]
+    words = part.folded.words[:_LONGEST]
     joined = _joined(part, words, text)
     if joined is not None:
         return joined
-    width = len(words) + len(words) // 2 + 10
-    first = _densest(places, width)
-    if first is None:
-        return None
-    begin = max(first - len(words) // 2 - 5, 0)
+    found = [_aligned(part, words, text, first) for first in _likely_starts(places)]
+    return max(filter(None, found), key=lambda each: each.ratio, default=None)
+
+
+def _aligned(part: Part, words: list[str], text: Folded, first: int) -> Alteration | None:
+    """Compare a part with the passage that may begin at a word of the text."""
+    begin = max(first - _SHIFT, 0)
     window = [
-        text.compact[text.places[at] : text.places[at + 1]]
-        for at in range(begin, min(first + width, len(text)))
+        text.letters(at, at + 1)
+        for at in range(begin, min(first + len(words) + len(words) // 8 + _SHIFT, len(text)))
     ]
     blocks = _blocks(window, words)
     if not blocks:
@@ -111,20 +117,16 @@ def closest(part: Part, text: Folded, places: Sequence[Place]) -> Alteration | N
     return alteration
 
 
-def _densest(places: Sequence[Place], width: int) -> int | None:
-    """The first word of the stretch of a text that has the most different words of a quotation."""
-    best, best_count, low = None, 0, 0
-    counts: dict[int, int] = {}
-    for at, inside in places:
-        counts[inside] = counts.get(inside, 0) + 1
-        while places[low][0] < at - width:
-            left = places[low][1]
-            counts[left] -= 1
-            if not counts[left]:
-                del counts[left]
-            low += 1
-        if len(counts) > best_count:
-            best, best_count = places[low][0], len(counts)
+def _likely_starts(places: Sequence[Place]) -> list[int]:
+    """Where a quotation would begin in a text by most of the words that both have."""
+    counts = Counter(at - inside for at, inside in places)
+    near = {start: sum(counts[start + shift] for shift in range(-_SHIFT, _SHIFT + 1)) for start in counts}
+    best: list[int] = []
+    for start in sorted(near, key=lambda each: (-near[each], -counts[each], each)):
+        if all(abs(start - other) > _SHIFT for other in best):
+            best.append(start)
+            if len(best) == _MOST_STARTS:
+                break
     return best
 
 

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from observers.evidence.quoting.folding import count_words, fold
+from observers.evidence.quoting.language import language_of
 from observers.evidence.report import Block
 
-__all__ = ["FEWEST_WORDS", "Quotation", "find_quotations"]
+__all__ = ["FEWEST_WORDS", "Quotation", "find_quotations", "is_title"]
 
 FEWEST_WORDS = 4
 """Words from which on a text in quotation marks is a quotation; fewer are a term, a title or a doubtful word."""
@@ -131,10 +132,9 @@ def _opens(text: str, at: int) -> bool:
     starts = not before or (not before.isalnum() and before not in ".,;:!?%)")
     if mark in "«‹“":
         return bool(after)
-    if mark == "‘":
-        return starts and after.isalpha()
-    if mark == "'":
-        return starts and after.isalpha()
+    if mark in "‘'":
+        # A digit would follow an apostrophe: the '90s.
+        return starts and (after.isalpha() or (bool(after) and after in '[(…"“„«'))
     return starts and bool(after) and not after.isspace()
 
 
@@ -185,13 +185,21 @@ def _is_quotation(block: Block, start: int, end: int, source: str) -> bool:
     is_tagged = start > 0 and source[block.offsets[start - 1] :][:2].lower() == "<q" if source else False
     if count_words(fold(text[:20_000])) < (1 if is_tagged else FEWEST_WORDS):
         return False
-    if any(link.start <= start and link.end >= end for link in block.links):
+    return not any(link.start <= start and link.end >= end for link in block.links)
+
+
+def is_title(block: Block, quotation: Quotation) -> bool:
+    """Whether a text in quotation marks is rather the title of a work, a name, or what was searched for.
+
+    A title has a capital letter at each of its words but short ones, other than in German; a name follows "called".
+    """
+    if quotation.is_block:
         return False
-    return not _TITLE_BEFORE.search(block.text[max(start - 40, 0) : start - 1]) and not _is_title(text)
-
-
-def _is_title(text: str) -> bool:
-    """Whether all words but short ones begin with a capital letter: the title of a work."""
+    text = block.text[quotation.start : quotation.end]
+    if _TITLE_BEFORE.search(block.text[max(quotation.start - 40, 0) : quotation.start - 1]):
+        return True
+    if language_of(block.text) == "German":
+        return False
     words = re.findall(r"[^\W\d_][\w'’-]*", text[:300])
     capital = [word for word in words if word[0].isupper()]
     return len(capital) >= 3 and all(word[0].isupper() or len(word) <= _SMALL_LETTERS for word in words)

@@ -12,6 +12,7 @@ from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from functools import lru_cache
+from itertools import accumulate
 
 __all__ = ["INVISIBLE", "SOFT_HYPHEN", "Folded", "count_words", "fold", "has_look_alikes", "is_single"]
 
@@ -26,6 +27,8 @@ _SINGLE = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17b3\u17b6-\u17ff\u3005-\u3007\u3041-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
     "\uf900-\ufaff\U00020000-\U0003ffff"
 )
+# Apostrophes that count as letters.
+_APOSTROPHES = "\u02b9\u02bb\u02bc\u02bd\u02be\u02c8\u055a\u07f4\u07f5\ua78c"
 _SUPERSCRIPT = "\u00b2\u00b3\u00b9\u2070-\u2079"
 # Accents that stand apart from their letter, and the vowel signs of Indian scripts.
 _MARKS = "\u0300-\u036f\u0900-\u0963\u0966-\u0dff"
@@ -37,14 +40,13 @@ _SKIPPED = (
     r"|<sup>[^<]{0,20}</sup>|</?[a-zA-Z][^<>\n]{0,300}>"
     r"|&(?:[a-z]{2,8}|\#x?[0-9a-fA-F]{1,6});"
 )
-_LETTER = rf"[^\W\d_{_SUPERSCRIPT}{_SINGLE}]"
+_LETTER = rf"[^\W\d_{_APOSTROPHES}{_SUPERSCRIPT}{_SINGLE}]"
 _TOKEN = re.compile(
     rf"{_SKIPPED}|(?:{_LETTER}|[{_MARKS}{SOFT_HYPHEN}{INVISIBLE}]){{1,200}}"
     rf"|\d{{1,60}}(?:[.,]\d{{1,60}}){{0,9}}|[{_SINGLE}{_SIGNS}]|(?<!{_LETTER}{{3}})(?<={_LETTER})[{_SUPERSCRIPT}]"
 )
-# Without a skipped span, a look-alike or an accent, only these matter.
+# In a text of ASCII without anything to skip, only these matter.
 _PLAIN_TOKEN = re.compile(r"[A-Za-z]{1,200}|[0-9]{1,60}(?:[.,][0-9]{1,60}){0,9}|[%$]")
-_HAS_SKIPPED = re.compile(r"[<&]|\]\(|\[\^?[0-9]|\[\\?\[")
 _THOUSANDS = re.compile(r"\d{1,3}(?:([.,])\d{3})(?:\1\d{3})*")
 _HIDDEN = re.compile(f"[{SOFT_HYPHEN}{INVISIBLE}]")
 _PIECE = 64 << 10
@@ -70,37 +72,54 @@ class Folded:
 
     Attributes:
         text: the text itself.
+        words: the folded words in order.
         compact: the folded words, one after the other.
     """
 
-    __slots__ = ("_located", "compact", "text")
+    __slots__ = ("_pattern", "_places", "_spans", "compact", "text", "words")
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self.compact = "".join(self._read())
-        self._located: tuple[array[int], array[int], array[int]] | None = None
+        is_plain = text.isascii() and not any(sign in text for sign in "<&[")
+        self._pattern = _PLAIN_TOKEN if is_plain else _TOKEN
+        self.words: list[str] = []
+        for start, end in self._pieces():
+            self.words += filter(None, map(_fold_word, self._pattern.findall(text, start, end)))
+        self.compact = "".join(self.words)
+        self._places: array[int] | None = None
+        self._spans: tuple[array[int], array[int]] | None = None
 
     def __len__(self) -> int:
-        return len(self.starts)
-
-    @property
-    def starts(self) -> array[int]:
-        """Where each word begins in the text."""
-        return self._locate()[0]
-
-    @property
-    def ends(self) -> array[int]:
-        """Where each word ends in the text."""
-        return self._locate()[1]
+        return len(self.words)
 
     @property
     def places(self) -> array[int]:
         """Where each word begins in `compact`, and at last the length of it."""
-        return self._locate()[2]
+        if self._places is None:
+            self._places = array("L", accumulate(map(len, self.words), initial=0))
+        return self._places
 
-    def words(self) -> list[str]:
-        """All folded words."""
-        return list(self._read())
+    @property
+    def starts(self) -> array[int]:
+        """Where each word begins in the text."""
+        return self._located()[0]
+
+    @property
+    def ends(self) -> array[int]:
+        """Where each word ends in the text."""
+        return self._located()[1]
+
+    def _located(self) -> tuple[array[int], array[int]]:
+        """Find the words again with their places, which only texts with a quotation need."""
+        if self._spans is None:
+            starts, ends = array("L"), array("L")
+            for start, end in self._pieces():
+                found = self._pattern.finditer(self.text, start, end)
+                spans = [match.span() for match in found if _fold_word(match[0])]
+                starts.extend([first for first, _ in spans])
+                ends.extend([last for _, last in spans])
+            self._spans = starts, ends
+        return self._spans
 
     def at(self, place: int) -> int | None:
         """The number of the word that begins at a place of `compact`; None if none does."""
@@ -118,30 +137,6 @@ class Folded:
     def written(self, first: int, after: int) -> str:
         """The text from a word to before another one, as it is written."""
         return self.text[self.starts[first] : self.ends[after - 1]] if first < after else ""
-
-    def _read(self) -> Iterator[str]:
-        pattern = self._pattern
-        for start, end in self._pieces():
-            yield from filter(None, map(_fold_word, pattern.findall(self.text, start, end)))
-
-    def _locate(self) -> tuple[array[int], array[int], array[int]]:
-        """Find the places of the words, which only texts with a quotation need."""
-        if self._located is None:
-            starts, ends, places = array("L"), array("L"), array("L", (0,))
-            at, pattern = 0, self._pattern
-            for start, end in self._pieces():
-                for found in pattern.finditer(self.text, start, end):
-                    if word := _fold_word(found[0]):
-                        starts.append(found.start())
-                        ends.append(found.end())
-                        at += len(word)
-                        places.append(at)
-            self._located = starts, ends, places
-        return self._located
-
-    @property
-    def _pattern(self) -> re.Pattern[str]:
-        return _PLAIN_TOKEN if self.text.isascii() and not _HAS_SKIPPED.search(self.text) else _TOKEN
 
     def _pieces(self) -> Iterator[tuple[int, int]]:
         """Ranges of the text, as a single search through a large one would block all other threads."""

@@ -8,13 +8,13 @@ from collections.abc import Mapping
 __all__ = ["language_of"]
 
 _COMMON = {
-    "English": "the of and to in is that for it with was are be this by from have which not but they",
-    "German": "der die das und ist nicht ein eine mit von den zu auf für sich dem des im auch wir",
-    "French": "le la les des et est une du dans pour que qui pas sur avec nous vous au ce sont",
-    "Spanish": "el los las que del una por con para es más como pero su lo se no al son está",
-    "Italian": "il che di gli della per non una sono con è del nel anche più questo alla dei",
-    "Portuguese": "o os que não uma para com do da em mais dos como são foi ao pelo das",
-    "Dutch": "de het een en van is niet dat op te voor met zijn aan er ook wij",
+    "English": "a as the of and to in is that for it on its with was are be this by from have has which not but they",
+    "German": "der die das und ist nicht ein eine mit von den zu an in auf für sich dem des im es auch wir als war",
+    "French": "de un en à par ne l d n le la les des et est une du dans pour que qui pas sur avec nous vous au ce se",
+    "Spanish": "de en un y a la el los las que del una por con para es más como pero su lo se no al son está sin",
+    "Italian": "di e un la a da si il che gli della per non una sono con è del nel anche più questo alla dei",
+    "Portuguese": "de e um a o os que não uma para com do da em no na mais dos como são foi ao se pelo das",
+    "Dutch": "de het een en in van is niet dat die op te voor met zijn aan bij er ook wij",
 }
 _WORDS: Mapping[str, frozenset[str]] = {name: frozenset(words.split()) for name, words in _COMMON.items()}
 _SCRIPTS: Mapping[str, re.Pattern[str]] = {
@@ -27,7 +27,7 @@ _SCRIPTS: Mapping[str, re.Pattern[str]] = {
     "Hebrew": re.compile("[\u0590-\u05ff]"),
 }
 _LONGEST = 4_000
-_FEWEST = 2
+_FEWEST = 3
 
 
 def language_of(text: str) -> str:
@@ -43,4 +43,4 @@ def language_of(text: str) -> str:
         ((sum(word in common for word in words), name) for name, common in _WORDS.items()), reverse=True
     )
     (most, name), (second, _) = counts[0], counts[1]
-    return name if most >= _FEWEST and most > 1.3 * second else ""
+    return name if most >= _FEWEST and most > 1.5 * second else ""
