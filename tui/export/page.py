@@ -130,7 +130,8 @@ def _summary(export: Export, report: _Report, placed: set[int]) -> str:
     parts: list[str] = []
     check = export.check
     if check is not None:
-        parts.append(element("p", escaped(summary(check)), class_="verdicts"))
+        found = summary(check)
+        parts.append(element("p", escaped(found[:1].upper() + found[1:]), class_="verdicts"))
         unsupported = sum(claim.kind != "name" for claim in check.unsupported)
         if doubtful := doubtful_list(check, export.sources, placed):
             count = sum(claim.is_doubtful and claim.kind != "name" for claim in check.claims)

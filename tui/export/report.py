@@ -33,9 +33,12 @@ LARGEST_SOURCE = 2 << 20
 FORMATS: dict[str, ReportFormat] = {
     ".html": "html",
     ".htm": "html",
+    ".xhtml": "html",
     ".md": "markdown",
     ".markdown": "markdown",
+    ".mdown": "markdown",
     ".txt": "text",
+    ".text": "text",
 }
 _DEEPEST = 4
 _HEAD = 64 << 10

@@ -194,6 +194,21 @@ async def test_a_session_that_runs_is_neither_resumed_nor_deleted(tmp_path: Path
             assert not app._exit
 
 
+async def test_x_exports_a_session_or_says_why_not(tmp_path: Path) -> None:
+    lay_all(tmp_path)
+    page = tmp_path / f"{name(4)}.html"
+    async with sessions(tmp_path) as (app, screen, pilot):
+        await pilot.press("x")
+        await until(lambda: "can't be exported: its journal is damaged" in shown_text(app))
+        await pilot.press("down", "x")
+        await until(lambda: f"Exported to {page}" in shown_text(app))
+        assert app.screen is screen
+        journal = tmp_path / WORKSPACES / name(3) / "journal.jsonl"
+        journal.unlink()
+        await pilot.press("down", "x")
+        await until(lambda: "Not exported: " in shown_text(app))
+
+
 async def test_n_gives_a_title_and_takes_it_away(tmp_path: Path) -> None:
     lay_all(tmp_path)
     async with sessions(tmp_path) as (app, screen, pilot):

@@ -13,6 +13,7 @@ from PIL import Image
 from textual.content import Content
 
 from core.concurrency.cancellation import Stop, Stopped
+from tests.observers.knowledge.recorded import Recorded
 from tests.tui.files_host import Host, finished, hosted, screen_text, sit_at_a_desktop, until
 from tui.panes.workspace.preview import PreviewPane
 from tui.screens.files.article import ArticleScreen
@@ -125,6 +126,32 @@ async def test_the_browser_is_given_a_harmless_copy(tmp_path: Path, monkeypatch:
     assert "grow" in page
     assert "t.example" not in page
     assert "onclick" not in page
+
+
+async def test_a_report_is_exported_with_its_session(tmp_path: Path) -> None:
+    session = Recorded(tmp_path)
+    session.write_report("cats", "# Cats\n\nCats smile.")
+    session.write_report("dogs", "# Dogs")
+    path = session.folder / "work_products/cats.md"
+    async with hosted(screen=ViewerScreen(path, session.folder, read_only=True)) as (app, pilot):
+        await until(lambda: "x export" in screen_text(app))
+        await pilot.press("x")
+        page = tmp_path / f"{session.folder.name}.html"
+        await until(lambda: any(f"Exported to {page}" in each for each in app.shown_text))
+        await pilot.press("x", "q")
+        await until((tmp_path / f"{session.folder.name}-2.html").exists)
+        await finished(app.workers)
+    text = page.read_text()
+    assert "Cats smile." in text
+    assert "work_products/dogs.md" in text
+
+
+async def test_a_file_of_no_session_is_not_exported(tmp_path: Path) -> None:
+    async with hosted(screen=ViewerScreen(write(tmp_path, "report.html", REPORT), tmp_path)) as (app, pilot):
+        await ready(app)
+        assert "x export" not in screen_text(app)
+        await pilot.press("x")
+        await until(lambda: any("Only a report of a session" in each for each in app.shown_text))
 
 
 async def test_what_a_browser_would_run_is_refused_in_words(tmp_path: Path) -> None:

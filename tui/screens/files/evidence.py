@@ -78,6 +78,11 @@ class ReportEvidence:
         return self._file.check if self._file is not None and self._file.is_current else None
 
     @property
+    def origin(self) -> tuple[Path, str] | None:
+        """The folder of the session whose report the file is, and the report's path in it; None if unknown."""
+        return (self._file.session, self._file.report) if self._file is not None else None
+
+    @property
     def doubtful(self) -> list[int]:
         """The numbers of the claims that a person should look at."""
         check = self.check

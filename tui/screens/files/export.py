@@ -15,16 +15,13 @@ from core.events.units import size
 from core.redaction.redactor import Redactor
 from core.settings.loading import load_settings
 from core.settings.secrets import secrets
-from core.storage.compression import inner_name
-from core.storage.workspace import JOURNAL, saved_reports_of
+from core.storage.workspace import saved_reports_of
 from core.text import clean_line
-from observers.work_products import FOLDER
 from tui.workers import start_job
 
-__all__ = ["export_session", "is_report"]
+__all__ = ["export_session"]
 
 _NAME = 120
-_FORMATS = (".html", ".htm", ".md", ".markdown", ".txt")
 
 
 def export_session(app: App[Any], folder: Path, report: str = "") -> None:
@@ -33,15 +30,6 @@ def export_session(app: App[Any], folder: Path, report: str = "") -> None:
     The work goes on when the screen is closed, and notifications say how it ends.
     """
     start_job(app, partial(_export, app, folder, report), "export", replacing=False)
-
-
-def is_report(root: Path, path: Path) -> bool:
-    """Whether a file is a report in the folder of a session."""
-    return (
-        path.is_relative_to(root / FOLDER)
-        and inner_name(path.name).lower().endswith(_FORMATS)
-        and (root / JOURNAL).is_file()
-    )
 
 
 async def _export(app: App[Any], folder: Path, report: str) -> None:
@@ -59,7 +47,7 @@ async def _export(app: App[Any], folder: Path, report: str) -> None:
         why = error.strerror or type(error).__name__
         app.notify(f"Not exported: {why}; check the folder {into}.", markup=False, severity="error")
     else:
-        app.notify(f"Exported to {path} ({size(length)}). It opens in any browser.", markup=False, timeout=10)
+        app.notify(f"Exported to {path} ({size(length)}).", markup=False, timeout=10)
 
 
 def _target(folder: Path) -> Path:

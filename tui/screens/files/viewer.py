@@ -25,7 +25,7 @@ from tui.keys.places import COPY_FILE, KeyPlace, key_binding
 from tui.screens.files.article import open_article
 from tui.screens.files.document import FILTER, DocumentScreen
 from tui.screens.files.evidence import EvidenceFrame, ReportEvidence
-from tui.screens.files.export import export_session, is_report
+from tui.screens.files.export import export_session
 from tui.screens.files.headings import HeadingsScreen
 from tui.terminal.copy import copy_text
 from tui.viewers.articles.session import session_of
@@ -441,7 +441,7 @@ class ViewerScreen(DocumentScreen[None]):
                 keys.append(("w", "whole" if self.view.full_width else "full width", "screen.full_width"))
             if cursor_body is None and document.is_text:
                 keys.append(("v", "versions", "screen.compare"))
-            if self._is_report():
+            if self.evidence.origin is not None:
                 keys.append(("x", "export", "screen.export"))
             keys.append(("o", "open", "screen.open_outside"))
             if document.is_text and document.packed is None and not self.read_only:
@@ -562,16 +562,12 @@ class ViewerScreen(DocumentScreen[None]):
 
     def action_export(self) -> None:
         """Export the session with this report as one page."""
-        if not self._is_report():
+        if (origin := self.evidence.origin) is None:
             self.warn(
-                "Only a report of a session can be exported: an HTML, Markdown or text file in work_products."
+                "Only a report of a session can be exported: an HTML, Markdown or text file that it wrote."
             )
-            return
-        assert self.root is not None
-        export_session(self.app, self.root, self._relative())
-
-    def _is_report(self) -> bool:
-        return self.root is not None and is_report(self.root, self.path)
+        else:
+            export_session(self.app, *origin)
 
     def action_edit(self) -> None:
         """Open the file in the person's editor, then read it again."""
