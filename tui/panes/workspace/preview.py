@@ -14,6 +14,7 @@ from textual.binding import BindingType
 from textual.content import Content, Span
 from textual.message import Message
 
+from core.concurrency.cancellation import Stop, in_thread
 from core.events.types import ArtifactChanged, ArtifactSaved, Event
 from core.events.units import quantity, size
 from core.storage.compression import inner_name
@@ -25,7 +26,9 @@ from tui.terminal.copy import copy_text
 from tui.viewers.bodies.text import TextBody
 from tui.viewers.contract import PREVIEW_LIMIT
 from tui.viewers.cursor_body import CopyText, OpenArticle
-from tui.viewers.document import Document, JoinedBody
+from tui.viewers.document import Body, Document, JoinedBody
+from tui.viewers.evidence.origin import find_check
+from tui.viewers.evidence.summary import summary_body
 from tui.viewers.reader import FileUnviewable
 from tui.viewers.view.document_view import DocumentView
 from tui.viewers.view.reading import READING, read_document
@@ -74,6 +77,7 @@ class PreviewPane(DocumentView):
         self.path: Path | None = None
         self.document: Document | None = None
         self._raw = False
+        self._summary: TextBody | None = None
 
     @property
     def key_hints(self) -> tuple[tuple[str, str], ...]:
@@ -101,7 +105,7 @@ class PreviewPane(DocumentView):
             self.notify("This file is not text, so it has no raw form.", markup=False)
         elif document is not None and document.rendered is not None:
             self._raw = not self._raw
-            self.show(document.raw if self._raw else document.rendered, place=self.place)
+            self.show(document.raw if self._raw else self._with_summary(document.rendered), place=self.place)
 
     def action_file(self, action: FileAction) -> None:
         """Request an action of the workspace on the file that is shown."""
@@ -175,6 +179,7 @@ class PreviewPane(DocumentView):
             self._set_titles(name, "")
             self.show(TextBody(str(error), style=_dim))
             return
+        self._summary = await in_thread(partial(_find_summary, path))
         self.document = document
         self._raw = False
         self._set_titles(name, " · ".join((document.kind, document.size_text)))
@@ -183,7 +188,11 @@ class PreviewPane(DocumentView):
         elif document.notice and document.rendered is None:
             self.show(JoinedBody((TextBody(f"{document.notice}\n\n", style=_dim), document.raw)))
         else:
-            self.show(document.best)
+            self.show(self._with_summary(document.best))
+
+    def _with_summary(self, body: Body) -> Body:
+        """A report below what its check found."""
+        return body if self._summary is None else JoinedBody((self._summary, body))
 
     def _show_reading(self, name: str) -> None:
         self.document = None
@@ -193,6 +202,12 @@ class PreviewPane(DocumentView):
     def _set_titles(self, title: str, facts: str) -> None:
         self.border_title = Content(title)
         self.border_subtitle = Content(facts) if facts else None
+
+
+def _find_summary(path: Path, stop: Stop) -> TextBody | None:
+    """What the check of a report found, if it is of the report as it is."""
+    found = find_check(path, stop, words=False)
+    return summary_body(found.check) if found is not None and found.check and found.is_current else None
 
 
 def _is_folder(path: Path) -> bool:

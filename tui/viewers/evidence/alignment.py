@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
+from functools import partial
 
 from core.concurrency.cancellation import NEVER, Stop
 
@@ -13,6 +14,9 @@ _ANCHORS = (4, 2, 1)
 """Lengths of the runs of words that are looked for in both texts, one after the other."""
 _FARTHEST = 64
 """How many words may be between two words that follow each other in the first text."""
+_CROSSING = 200
+"""How many words a figure may be away from where it is expected."""
+_TRIED = 4
 
 Gap = tuple[int, int, int, int]
 
@@ -38,6 +42,7 @@ def align(ours: Sequence[str], theirs: Sequence[str], stop: Stop = NEVER) -> lis
     for gap in gaps:
         stop.check()
         _fill(ours, theirs, found, gap)
+    _take_crossing(ours, theirs, found, stop)
     return found
 
 
@@ -121,8 +126,39 @@ def _fill(ours: Sequence[str], theirs: Sequence[str], found: list[int], gap: Gap
             used.add(last)
     free = {word: iter([at for at in where if at not in used]) for word, where in places.items()}
     for at in range(a, a_end):
-        if found[at] < 0 and any(map(str.isdigit, ours[at])) and ours[at] in free:
+        if found[at] < 0 and _is_figure(ours[at]) and ours[at] in free:
             _follow(ours, theirs, found, (at, a_end, next(free[ours[at]], b_end), b_end))
+
+
+def _take_crossing(ours: Sequence[str], theirs: Sequence[str], found: list[int], stop: Stop) -> None:
+    """Align figures that are left with the nearest ones that are free, though others cross them."""
+    left = {word for word, place in zip(ours, found, strict=True) if place < 0 and _is_figure(word)}
+    taken = set(found)
+    places: dict[str, list[int]] = {}
+    for place, word in enumerate(theirs):
+        if word in left and place not in taken:
+            places.setdefault(word, []).append(place)
+    stop.check()
+    before = 0
+    for at, word in enumerate(ours):
+        if found[at] >= 0:
+            before = found[at]
+            continue
+        where = places.get(word, [])
+        near = bisect_left(where, before)
+        candidates = [place for place in where[max(0, near - _TRIED) : near + _TRIED] if place not in taken]
+        place = min(candidates, key=partial(_distance, before), default=-1)
+        if place >= 0 and abs(place - before) <= _CROSSING:
+            found[at] = place
+            taken.add(place)
+
+
+def _distance(first: int, second: int) -> int:
+    return abs(first - second)
+
+
+def _is_figure(word: str) -> bool:
+    return any(map(str.isdigit, word))
 
 
 def _follow(ours: Sequence[str], theirs: Sequence[str], found: list[int], gap: Gap) -> None:

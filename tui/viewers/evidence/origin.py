@@ -19,11 +19,12 @@ from core.storage.files import Root
 from tui.viewers.evidence.words import ClaimWords, words_of_sentences, words_of_texts
 from tui.viewers.reader import FileUnviewable, read_piece
 
-__all__ = ["CheckedFile", "check_again", "find_check", "has_format"]
+__all__ = ["REPORTS", "CheckedFile", "check_again", "find_check", "has_format"]
 
 _LARGEST = 32 << 20
 _LONGEST_RAW = 1 << 20
-_SUFFIXES = frozenset({".html", ".htm", ".xhtml", ".md", ".markdown", ".mdown", ".txt", ".text"})
+REPORTS = frozenset({".html", ".htm", ".md", ".markdown", ".txt"})
+"""The endings of files that are checked, as `observers.report_check` has them, which is slow to import."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +59,7 @@ class CheckedFile:
 
 def has_format(path: Path) -> bool:
     """Whether a file has a format that can be checked, by its name."""
-    return PurePath(inner_name(path.name)).suffix.lower() in _SUFFIXES
+    return PurePath(inner_name(path.name)).suffix.lower() in REPORTS
 
 
 def find_check(path: Path, stop: Stop = NEVER, *, words: bool = True) -> CheckedFile | None:

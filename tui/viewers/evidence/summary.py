@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections import Counter
 
-from textual.content import Content
+from textual.content import Content, Span
 
 from core.events.units import quantity
 from core.evidence.records import Level, ReportCheck
 from core.evidence.wording import NAMES, summary
 from core.text import clean_line
+from tui.viewers.bodies.text import TextBody
 from tui.viewers.evidence.signs import SUSPICIOUS, severity, sign_of
 
-__all__ = ["summary_line", "summary_sign"]
+__all__ = ["summary_body", "summary_line", "summary_sign"]
 
 _MOST_SUBJECTS = 3
 
@@ -24,6 +25,14 @@ def summary_sign(check: ReportCheck) -> tuple[str, str]:
     if any(claim.level is Level.LOOK and claim.kind != "name" for claim in check.claims):
         return "◌", "$warning"
     return "✓", "$success"
+
+
+def summary_body(check: ReportCheck) -> TextBody:
+    """The line as the beginning of a document, with an empty line below it."""
+    _, colour = summary_sign(check)
+    role = {"$error": "bad", "$warning": "warn"}.get(colour, "good")
+    text = summary_line(check).plain
+    return TextBody(f"{text}\n\n", style=lambda number, line: [Span(0, 1, role), Span(1, len(line), "dim")])
 
 
 def summary_line(check: ReportCheck, *, brief: bool = False) -> Content:

@@ -1,0 +1,212 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from core.concurrency.cancellation import Stop
+from core.errors import WorkspaceError
+from core.evidence.files import check_path
+from core.evidence.records import Claim, ReportCheck, Verdict
+from tests.tui.files_host import Host, finished, hosted, screen_text, until
+from tests.tui.viewers.checked_report import HTML, REPORT, write_session
+from tui.panes.workspace.preview import PreviewPane
+from tui.screens.files import evidence
+from tui.screens.files.viewer import ViewerScreen
+from tui.viewers.evidence.marks import MarkedBody
+from tui.viewers.evidence.origin import CheckedFile
+from tui.viewers.evidence.words import words_of_sentences
+
+SIZES = pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 50)])
+
+
+async def marks_shown(app: Host, screen: ViewerScreen) -> None:
+    await until(lambda: isinstance(screen.view.body, MarkedBody) and screen.view.is_laid_out)
+    await finished(app.workers)
+
+
+@SIZES
+async def test_keys_go_from_doubt_to_doubt_and_show_the_passage(
+    tmp_path: Path, size: tuple[int, int]
+) -> None:
+    session = write_session(tmp_path)
+    screen = ViewerScreen(session / REPORT, session)
+    async with hosted(screen=screen, size=size) as (app, pilot):
+        await marks_shown(app, screen)
+        await until(lambda: "untraced" in screen_text(app))
+        assert "sources disagree on growth of shipments" in " ".join(screen_text(app).split())
+        await pilot.press("right_square_bracket")
+        assert screen.view.claim == 1
+        await pilot.press("enter")
+        await until(lambda: "H200 in detail" in screen_text(app))
+        assert "↗ in another source" in screen_text(app)
+        assert "Sources disagree" in screen_text(app)
+        await pilot.press("right_square_bracket")
+        await until(lambda: "? untraced" in screen_text(app))
+        await pilot.press("left_square_bracket", "left_square_bracket")
+        assert screen.view.claim == 6
+        assert app.shown_text[-1] == "Last doubtful claim again."
+        await pilot.press("right_square_bracket")
+        assert app.shown_text[-1] == "First doubtful claim again."
+        await pilot.press("right_curly_bracket", "left_curly_bracket", "left_curly_bracket")
+        assert screen.view.claim == 0
+        await until(lambda: "✓ traced" in screen_text(app))
+        await pilot.press("escape")
+        await until(lambda: "H200 in detail" not in screen_text(app))
+        assert app.screen is screen
+        await pilot.press("escape")
+        assert app.screen is not screen
+
+
+async def test_the_source_opens_at_the_passage(tmp_path: Path) -> None:
+    session = write_session(tmp_path)
+    screen = ViewerScreen(session / REPORT, session)
+    async with hosted(screen=screen, size=(120, 40)) as (app, pilot):
+        await marks_shown(app, screen)
+        await pilot.press("right_square_bracket", "enter", "enter")
+        await until(lambda: app.screen is not screen)
+        opened = app.screen
+        assert isinstance(opened, ViewerScreen)
+        await until(lambda: "shipments grew by 58 percent" in screen_text(app))
+        await until(lambda: opened.view.matches[1] == 1)
+        await pilot.press("escape", "escape")
+        await until(lambda: app.screen is screen)
+        (session / "extracted_articles" / "h200.md").unlink()
+        await pilot.press("a")
+        await until(lambda: app.shown_text and "no longer there" in app.shown_text[-1])
+        await pilot.press("right_square_bracket", "a")
+        await until(lambda: "no source" in app.shown_text[-1])
+
+
+async def test_signs_and_claims_can_be_clicked(tmp_path: Path) -> None:
+    session = write_session(tmp_path)
+    screen = ViewerScreen(session / REPORT, session)
+    async with hosted(screen=screen, size=(120, 40)) as (app, pilot):
+        await marks_shown(app, screen)
+        for what, claim in (("≠", 3), ("141 GB", 0)):
+            await until(lambda what=what: what in screen_text(app))  # type: ignore[misc]
+            lines = screen_text(app).splitlines()
+            (y,) = [y for y, line in enumerate(lines) if what in line and y > 3]
+            await pilot.click(offset=(lines[y].index(what), y))
+            await until(lambda claim=claim: screen.view.claim == claim and screen.evidence.is_open)  # type: ignore[misc]
+            await pilot.press("escape")
+            await finished(app.workers)
+            await pilot.pause()
+
+
+async def test_only_doubtful_claims_are_shown_and_everything_again(tmp_path: Path) -> None:
+    html = HTML + "".join(f"<p>Paragraph {number} is long.</p>\n" for number in range(40))
+    session = write_session(tmp_path, html)
+    screen = ViewerScreen(session / REPORT, session)
+    async with hosted(screen=screen) as (app, pilot):
+        await marks_shown(app, screen)
+        rows = screen.view.row_count
+        await pilot.press("u")
+        await until(lambda: screen.view.row_count < rows and "⋯" in screen_text(app))
+        await pilot.press("m")
+        await until(lambda: "raw" in screen_text(app) and screen.view.is_laid_out)
+        await pilot.press("m", "right_square_bracket")
+        assert screen.view.claim == 1
+        await pilot.press("escape")
+        await until(lambda: screen.view.row_count == rows)
+        assert app.screen is screen
+
+
+async def test_without_a_check_keys_say_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    session = write_session(tmp_path)
+    other = session / "work_products" / "other.md"
+    other.write_text("# Other\n\nIt grew by 58 percent.\n", encoding="utf-8")
+    screen = ViewerScreen(other, session)
+
+    def check(path: Path, known: CheckedFile, stop: Stop) -> CheckedFile:
+        assert path == other
+        if not done:
+            done.append(True)
+            raise WorkspaceError("the disk [red]is gone[/]")
+        start = other.read_text(encoding="utf-8").index("58 percent")
+        claim = Claim(
+            kind="figure", verdict=Verdict.UNTRACED, text="58 percent", start=start, end=start + 10, at=11,
+            sentence="It grew by 58 percent.",
+        )  # fmt: skip
+        found = ReportCheck(report=known.report, sha256="", claims=(claim,))
+        words = words_of_sentences((claim,))
+        return CheckedFile(known.session, known.report, found, True, words, words)
+
+    done: list[bool] = []
+    monkeypatch.setattr(evidence, "check_again", check)
+    async with hosted(screen=screen, size=(120, 40)) as (app, pilot):
+        await until(lambda: screen.evidence.can_check)
+        await pilot.press("right_square_bracket", "u", "enter")
+        assert app.shown_text[-1] == "This report has not been checked. Press C to check it."
+        await pilot.press("C")
+        await until(lambda: "the disk [red]is gone[/]" in app.shown_text[-1])
+        await pilot.press("C")
+        await until(lambda: app.shown_text[-1] == "Checked: 1 doubtful claim.")
+        await until(lambda: "? It grew by 58 percent." in screen_text(app))
+        assert not (session / check_path("work_products/other.md")).exists()
+
+
+async def test_a_check_of_another_version_is_not_shown(tmp_path: Path) -> None:
+    session = write_session(tmp_path)
+    (session / REPORT).write_text(HTML + "<p>More.", encoding="utf-8")
+    screen = ViewerScreen(session / REPORT, session)
+    async with hosted(screen=screen) as (app, pilot):
+        await until(lambda: "The check is of another version" in screen_text(app))
+        await pilot.press("right_square_bracket")
+        assert "another version" in app.shown_text[-1]
+        assert not isinstance(screen.view.body, MarkedBody)
+
+
+async def test_other_files_are_as_they_were(tmp_path: Path) -> None:
+    session = write_session(tmp_path)
+    for path, reason in ((session / "data.json", "Only HTML"), (tmp_path / "alone.md", "of no session")):
+        path.write_text('{"a": 1}', encoding="utf-8")
+        screen = ViewerScreen(path, session)
+        async with hosted(screen=screen) as (app, pilot):
+            await until(lambda screen=screen: screen.view.is_laid_out)  # type: ignore[misc]
+            await finished(app.workers)
+            await pilot.press("right_square_bracket", "C", "u")
+            assert all(reason in text for text in app.shown_text)
+            assert not screen.query_one("#viewer-check").display
+
+
+async def test_the_signs_move_when_the_terminal_gets_narrow(tmp_path: Path) -> None:
+    session = write_session(tmp_path)
+    screen = ViewerScreen(session / REPORT, session)
+    async with hosted(screen=screen, size=(120, 40)) as (app, pilot):
+        await marks_shown(app, screen)
+        assert "141 GB of memory" in screen_text(app)
+        await pilot.press("right_square_bracket", "enter")
+        await pilot.resize_terminal(80, 24)
+        await until(lambda: "141 GB✓ of memory" in screen_text(app))
+        await pilot.resize_terminal(30, 10)
+        await pilot.resize_terminal(120, 40)
+        await until(lambda: "141 GB of memory" in screen_text(app))
+
+
+async def test_two_thousand_claims_are_stepped_through(tmp_path: Path) -> None:
+    lines = "".join(f"<p>In year {year} it was {year * 7 % 997} units.</p>\n" for year in range(2_000))
+    start = 0
+    claims = []
+    for year in range(2_000):
+        text = f"{year * 7 % 997} units"
+        start = lines.index(text, lines.index(f"year {year} ", start))
+        verdict = Verdict.UNTRACED if year % 2 else Verdict.TRACED
+        claims.append(Claim(id=year + 1, kind="figure", verdict=verdict, text=text, start=start, end=start + len(text),
+                            sentence=f"In year {year} it was {text}.", at=len(f"In year {year} it was ")))  # fmt: skip
+    session = write_session(tmp_path, lines, claims)
+    screen = ViewerScreen(session / REPORT, session)
+    async with hosted(screen=screen) as (app, pilot):
+        await marks_shown(app, screen)
+        await pilot.press("end", "left_square_bracket")
+        await until(lambda: screen.view.claim > 1_900)
+        await until(lambda: f"In year {screen.view.claim} it was" in screen_text(app))
+
+
+async def test_the_preview_has_the_summary(tmp_path: Path) -> None:
+    session = write_session(tmp_path)
+    pane = PreviewPane()
+    async with hosted(pane, size=(100, 30)) as (app, _pilot):
+        pane.show_path(session / REPORT)
+        await until(lambda: "5 figures" in screen_text(app) or "figures:" in screen_text(app))
+        assert "The H200 has 141 GB" in screen_text(app)
