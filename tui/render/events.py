@@ -153,7 +153,7 @@ class EventLines:
             ):
                 return self._line(describe(event))
             case _:
-                return self._line(describe(event)) if isinstance(event, _SHOWN) else None
+                return self._other(event) if isinstance(event, _SHOWN) else None
 
     def end_of_query(self, event: QueryFinished) -> Description:
         """Describe the end of a query, and how much of its time was spent waiting for the person."""
@@ -187,6 +187,15 @@ class EventLines:
     def _query(self, prefix: str, text: str) -> str:
         longest = _LONGEST_DETAIL if self._marks else _LONGEST_SPOKEN_QUERY
         return f"{prefix} {clean_line(text, longest)}".rstrip()
+
+    def _other(self, event: Event) -> str:
+        description = describe(event)
+        line = self._line(description)
+        if not isinstance(event, ComplianceEnforced):
+            return line
+        # What a check found, below; before it is the name of the rule.
+        findings = (clean_line(finding, _LONGEST_DETAIL) for finding in description.details[1:])
+        return "\n".join([line, *(f"    {finding}" for finding in findings)])
 
     def _finished_call(self, event: ToolCallFinished) -> str:
         label = self._calls.pop(event.tool_use_id, event.tool_use_id)
