@@ -24,12 +24,12 @@ _NAMED = word_set(
     "section sections § §§ chapter chapters figure figures fig fig. figs table tables tab. page pages p. "
     "pp. no. no nr nr. nos. n° nº № eq. equation appendix annex article articles art. clause paragraph "
     "para. note footnote ref. line lines version versions ver v. release build revision rev. step item "
-    "rule part volume vol. issue iso iec en din rfc ieee isbn issn doi pmid arxiv cve abschnitt kapitel "
+    "rule part volume vol. issue iso iec din rfc ieee isbn issn doi pmid arxiv cve abschnitt kapitel "
     "abbildung abb. tabelle seite seiten s. nummer artikel absatz anhang ziffer chapitre tableau annexe "
     "numéro sección capítulo figura tabla página páginas número artículo anexo gtx rtx rx utf sha windows "
     "python iphone pixel llama gemini claude grok opus sonnet haiku gpt qwen phi gemma mistral ios "
     "android ubuntu debian macos route highway boeing airbus room suite flight formula apollo phone tel "
-    "tel. telephone fax zip"
+    "tel. telephone fax zip phase type channel war tier season episode grade"
 )
 _LETTER_DASHES = word_set(
     "mid early late pre post top under sub over about some circa anfang mitte ende plus"
@@ -37,7 +37,10 @@ _LETTER_DASHES = word_set(
 _ADDRESS = re.compile(r"[A-Z][\w]*")
 _WORDS = 30
 _IDENTIFIER = re.compile(r"\w*(?:[-./:@+_&=?~#%\\]+\w+){0,80}")
-_RUNS = re.compile(r"[0-9]+(?:-[0-9]+){2,60}|[0-9]+(?:\.[0-9]+){2,60}|\([0-9]{3}\) ?[0-9]{3}-[0-9]{4}")
+_RUNS = re.compile(
+    r"10\.[0-9]{4,9}/|24/7(?![0-9])|9/11(?![0-9/])|[0-9]+(?:-[0-9]+){2,60}|[0-9]+(?:\.[0-9]+){2,60}"
+    r"|[0-9]{3}\) ?[0-9]{3}-[0-9]{4}"
+)
 _FOOTNOTE = re.compile(r"[0-9]{1,3}(?:[ ]?[,–-][ ]?[0-9]{1,3}){0,20}\]")
 _PHONE = re.compile(r"[0-9][0-9 ()\u00a0./-]{7,20}[0-9](?![0-9])")
 _LIST_NUMBER = re.compile(r"[0-9]{1,3}[.)](?=[ \t\u00a0])")

@@ -36,9 +36,8 @@ for _number, _forms in enumerate(_NAMES, 1):
 _MONTH = f"(?P<month>{'|'.join(sorted(MONTH_NAMES, key=len, reverse=True))})(?![^\\W_])\\.?"
 _YEAR = r"(?P<year>1[0-9]{3}|20[0-9]{2}|21[0-9]{2})(?![0-9]|[.,][0-9]|['’]?s\b)"
 _ORDINAL = r"(?:st|nd|rd|th|er|º|\.)?"
-_DASH = (
-    r"[ \u00a0]?[-–—][ \u00a0]?|[ \u00a0](?:to|and|bis|und|au|et|al|y|a|or|through|until)[ \u00a0](?:the[ ])?"
-)
+_DASH = r"[ \u00a0]?[-–—][ \u00a0]?|[ \u00a0]"
+_DASH += r"(?:to|and|bis|und|au|et|al|y|a|or|through|until)[ \u00a0](?:the[ ]|le[ ]|el[ ])?"
 _SP = r"[ \u00a0]"
 _DAY_MONTH = re.compile(
     rf"(?P<day>[0-9]{{1,2}})(?P<ordinal>{_ORDINAL})(?:(?P<dash>{_DASH})(?P<last>[0-9]{{1,2}}){_ORDINAL})?"
@@ -72,11 +71,11 @@ _DECADE = re.compile(
 _FULL_YEAR = r"(?P<year>1[0-9]{3}|2[01][0-9]{2}|['’][0-9]{2})(?![0-9])"
 _QUARTER = re.compile(
     rf"(?:[QqT](?P<n>[1-4])|(?P<n2>[1-4])[QT](?![^\W_0-9])|(?P<n3>[1-4])\.{_SP}Quartal)"
-    rf"(?:(?:{_SP}|-|/)?(?:of{_SP}|de{_SP}|del{_SP})?(?:FY{_SP}?|CY{_SP}?|fiscal{_SP}(?:year{_SP})?)?(?:{_FULL_YEAR}|(?P<short>[0-9]{{2}})(?![0-9%.,])))?(?![^\W_])"
+    rf"(?:(?:{_SP}|-|/)?(?:of{_SP}|de{_SP}|del{_SP})?(?:FY{_SP}?|CY{_SP}?|fiscal{_SP}(?:year{_SP})?)?(?:{_FULL_YEAR}|(?P<short>[1-3][0-9])(?![0-9%]|[.,][0-9])))?(?![^\W_])"
 )
 _HALF = re.compile(
     rf"(?:H(?P<n>[12])|(?P<n2>[12])H(?![^\W_0-9])|S(?P<n4>[12])(?={_SP}20)|(?P<n3>[12])\.{_SP}Halbjahr)"
-    rf"(?:(?:{_SP}|-|/)?(?:of{_SP}|de{_SP})?(?:FY{_SP}?)?(?:{_FULL_YEAR}|(?P<short>[0-9]{{2}})(?![0-9%.,])))(?![^\W_])"
+    rf"(?:(?:{_SP}|-|/)?(?:of{_SP}|de{_SP})?(?:FY{_SP}?)?(?:{_FULL_YEAR}|(?P<short>[1-3][0-9])(?![0-9%]|[.,][0-9])))(?![^\W_])"
 )
 _ORDINAL_WORDS = {
     1: "first|erste[nsr]?|premier|primer|1st|1er", 2: "second|zweite[nsr]?|deuxième|second|segundo|2nd|2e",
@@ -98,15 +97,20 @@ _SEASON = re.compile(
     re.IGNORECASE,
 )
 _FISCAL = re.compile(r"(?:FY|CY)[ \u00a0'’]?(?P<year>20[0-9]{2}|[0-9]{2})(?![0-9])")
-PERIOD_STARTS = (
-    r"[QT][1-4](?![0-9])|H[12](?=[ '’/-]?(?:20|FY|['’])|[0-9]{2}\b)|S[12](?= 20)|(?:FY|CY)[ '’]?[0-9]{2}"
-    r"|(?:[Ss]pring|[Ss]ummer|[Aa]utumn|[Ff]all|[Ww]inter|Frühling|Frühjahr|Sommer|Herbst|[Pp]rintemps|[Éé]té|[Aa]utomne"
-    r"|[Hh]iver|[Pp]rimavera|[Vv]erano|[Oo]toño|[Ii]nvierno)(?=[ \u00a0](?:of |del? |d['’])?[12][0-9]{3})"
-    r"|(?:[Ff]irst|[Ss]econd|[Tt]hird|[Ff]ourth|[Ee]rste[nsr]?|[Zz]weite[nsr]?|[Dd]ritte[nsr]?|[Vv]ierte[nsr]?|[Pp]remier"
-    r"|[Dd]euxième|[Tt]roisième|[Qq]uatrième|[Pp]rimer|[Ss]egundo|[Tt]ercer|[Cc]uarto)"
-    r"(?=[ \u00a0](?:[Qq]uarter|Quartal|trimestre|half of|Halbjahr|semestre))"
-)
-"""How the words begin that `read_period` reads, as a pattern."""
+_OF_YEAR = r"(?=[ \u00a0](?:of |del? |d['’])?[12][0-9]{3})"
+_PERIOD = r"(?=[ \u00a0](?:[Qq]uarter|Quartal|trimestre|half of|Halbjahr|semestre))"
+PERIOD_STARTS = {
+    "[QT]": "[1-4](?![0-9])", "H": r"[12](?=[ '’/-]?(?:20|FY|['’])|[1-3][0-9]\b)|erbst" + _OF_YEAR,
+    "[FC]": r"Y[ '’]?[0-9]{2}",
+    "[Ss]": f"[12](?= 20)|(?:pring|ummer|ommer){_OF_YEAR}|(?:econd|egundo){_PERIOD}",
+    "[Aa]": f"ut(?:umn|omne){_OF_YEAR}",
+    "[Ff]": f"all{_OF_YEAR}|rüh(?:ling|jahr){_OF_YEAR}|(?:irst|ourth|inal){_PERIOD}", "[Ww]": f"inter{_OF_YEAR}",
+    "[Pp]": f"(?:rintemps|rimavera){_OF_YEAR}|remier{_PERIOD}|rimer{_PERIOD}",
+    "[ÉéEe]": f"té{_OF_YEAR}|rste[nsr]?{_PERIOD}",
+    "[Hh]": f"iver{_OF_YEAR}", "[VvOoIi]": f"(?:erano|toño|nvierno){_OF_YEAR}|ierte[nsr]?{_PERIOD}",
+    "[TtZzDdQqCc]": f"(?:hird|ercer|roisième|weite[nsr]?|ritte[nsr]?|euxième|uatrième|uarto){_PERIOD}",
+}  # fmt: skip
+"""How what `read_period` reads begins: the first letter and the rest, as patterns."""
 _CLOCK = Unit("clock")
 _LAST_SHORT = 69
 
@@ -124,7 +128,7 @@ def make_date(start: int, end: int, year: int, month: int = 0, day: int = 0) -> 
         first = {1: 3, 2: 6, 3: 9, 4: 12}[month - 300]
     elif month == 500:
         first = 1
-    if first > 12 or day > monthrange(year or 2024, first or 1)[1]:
+    if first > 12 or (day > 28 and day > monthrange(year or 2024, first or 1)[1]):
         return None
     value = Decimal(date(year, first or 1, day or 1).toordinal()) if year else ZERO
     return Reading(start, end, value, kind="date", date=(year, month, day))
@@ -201,6 +205,12 @@ def _read_dotted(match: re.Match[str]) -> list[Reading] | None:
 
 
 def _read_decade(match: re.Match[str]) -> list[Reading] | None:
+    if match["short"]:
+        # "The 90s" and "'90s", but not "30s", which are seconds.
+        start = match.start()
+        before = match.string[max(0, start - 6) : start].lower()
+        if not before.endswith(("the ", "'", "early ", "late ")):
+            return None
     year = int(match["year"]) if match["year"] else 1900 + int(match["short"])
     found = make_date(*match.span(), year, 500)
     if found:
@@ -242,7 +252,7 @@ def _read_days(match: re.Match[str]) -> list[Reading] | None:
 
 def _days(first: Reading, last: Reading, first_end: int, connector: str) -> list[Reading]:
     first.end = first_end
-    if connector.strip(" \u00a0") not in {"and", "und", "et", "y", "or"}:
+    if connector.split()[:1] not in (["and"], ["und"], ["et"], ["y"], ["or"]):
         first.low = last.low = first.number
         first.high = last.high = last.number
     return [first, last]

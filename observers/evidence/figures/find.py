@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 
+from observers.evidence.figures.anchors import ANCHOR
 from observers.evidence.figures.context import Before, is_identifier, skip_identifier
-from observers.evidence.figures.dates import MONTH_NAMES, PERIOD_STARTS, make_date, read_date, read_period
+from observers.evidence.figures.dates import make_date, read_date, read_period
 from observers.evidence.figures.figure import Figure
 from observers.evidence.figures.headers import HeaderUnit, read_header_unit
 from observers.evidence.figures.languages import languages, word_set
@@ -14,29 +15,24 @@ from observers.evidence.figures.money import BEFORE, CURRENCY_SYMBOLS, currency
 from observers.evidence.figures.numbers import FRACTIONS, Number, decimal_mark, read_number
 from observers.evidence.figures.ranges import join
 from observers.evidence.figures.reading import ONE, ZERO, Reading, to_figure
-from observers.evidence.figures.suffix import read_rate, read_suffix
+from observers.evidence.figures.suffix import add_half, read_rate, read_suffix
 from observers.evidence.figures.units import Unit
 from observers.evidence.figures.wordings import read_wording
-from observers.evidence.figures.words import NUMBER_STARTS
 
 __all__ = ["find_figures"]
 
 _PIECE = 48 << 10
 _MARGIN = 256
-_MONTHS = "|".join(sorted(MONTH_NAMES, key=len, reverse=True))
-_ANCHOR = re.compile(
-    rf"(?P<digit>[0-9{''.join(FRACTIONS)}])"
-    rf"|(?<![^\W_])(?:(?P<period>(?:{_MONTHS})(?=\.?,?[ \u00a0-](?:del?[ ]|of[ ])?[0-9])|{PERIOD_STARTS})"
-    rf"|(?P<word>{NUMBER_STARTS})"
-    r"|(?P<address>(?:https?://|www\.)[^\s<>\"]{1,2000}))"
-)
 _DATE = re.compile(
     r"[0-9]{1,4}(?:[-/:][0-9]|\.[ ]?[0-9]{1,2}\.|\.?(?:st|nd|rd|th|er|º)?[ \u00a0-]?(?:of |de |the )?[A-Za-zé]|[’']s"
     r"|\.? ?[-–—]|\. (?:bis|und) |[ ](?:to|and|et|au|al|y|a|or|bis|und)[ ][0-9])"
 )
+_TO_YEAR = re.compile(r"[ \u00a0]?[–-][ \u00a0]?(?:[0-9]{4}|[0-9]{2}|present)(?![0-9.,])")
+_GLUED = re.compile(r"[A-Z][a-zà-ÿ]{2}")
+_MINUS = re.compile(r"minus[ \u00a0]\Z")
 _ORDINAL = re.compile(r"(?:st|nd|rd|th|er|re|ère|e|ème|º|ª)(?![^\W_])")
 _PLUS_MINUS = re.compile(r"[ \u00a0]?(?:±|\+/[-−])[ \u00a0]?(?=[0-9])")
-_YEARS = range(1900, 2101)
+_YEARS = range(1600, 2101)
 _EARLY_YEARS = range(1000, 2101)
 _YEAR_WORDS = word_set(
     "in since by until till from during of before after around circa year mid early late through to im "
@@ -60,9 +56,9 @@ class _Finder:
         self.languages = languages(sample)
         self.language = self.languages[0] if self.languages else ""
         hint = "" if not self.languages else ("." if self.language == "en" else ",")
-        self.mark = decimal_mark(sample[:8_000], hint=hint)
+        self.mark = decimal_mark(sample[:4_000], hint=hint)
         self.joins_spaces = self.language != "en"
-        self.is_day_first = self.language != "en"
+        self.is_day_first = self.language not in {"", "en"}
 
     def add(self, reading: Reading) -> int:
         """Keep a figure; returns where it ends."""
@@ -84,8 +80,11 @@ class _Finder:
             currency_start = match.start()
         if money is None:
             may_be_date = _DATE.match(text, start) and not (
-                before.isalnum() or (before and before in "_/\\#@.-")
+                before.isalnum() or (before and before in "_/\\#@.")
             )
+            if may_be_date and before == "-":
+                is_word = text[start - 2 : start - 1].isalpha()
+                may_be_date = is_word and not is_identifier(text, start, self.last_end)
             if may_be_date and (found := read_date(text, start, is_day_first=self.is_day_first)):
                 return self.at_dates(found)
             if before == "." and not text[start - 2 : start - 1].isalnum() and start > 1:
@@ -120,9 +119,14 @@ class _Finder:
         if suffix is None and following and (following.isalpha() or following == "_"):
             if match := _ORDINAL.match(text, end):
                 return self.add(Reading(start, match.end(), number.value, ONE, "ordinal"))
-            return skip_identifier(text, end)
+            # Texts of web pages often lose the space before the next line.
+            if not _GLUED.match(text, end):
+                return skip_identifier(text, end)
         reading = Reading(start, end, number.value, number.step, other=number.other)
-        if suffix:
+        if suffix and text[end : suffix.end] == "s" and _is_plural(text, number):
+            # "1,000s of people" and "the mid-2000s", no seconds.
+            reading.end, reading.is_approximate = suffix.end, True
+        elif suffix:
             reading.end, reading.scale, reading.unit = suffix.end, suffix.scale, suffix.unit
             reading.unit_start, reading.other_scale = suffix.unit_start, suffix.other_scale
             if suffix.unit:
@@ -131,11 +135,12 @@ class _Finder:
             reading.start = currency_start
             reading.end, reading.unit = read_rate(text, reading.end, money)
             reading.kind = "money"
+        add_half(self.text, reading)
         self.sign(reading)
         words = Before(text, reading.start)
         if words.is_name and reading.is_bare:
             return skip_identifier(text, end)
-        reading.is_approximate = words.is_approximate or text[reading.end : reading.end + 1] == "+"
+        reading.is_approximate |= words.is_approximate or text[reading.end : reading.end + 1] == "+"
         if number.is_plain and reading.is_bare and end - start == 4 and reading.number > 0:
             reading = self.year(reading, words)
         if reading.is_bare and self.header:
@@ -147,6 +152,9 @@ class _Finder:
         """Read the sign before a figure."""
         text, start = self.text, reading.start
         sign = text[start - 1 : start] if start else ""
+        if sign and sign in " \u00a0" and (match := _MINUS.search(text, max(0, start - 6), start)):
+            reading.start, reading.number = match.start(), -reading.number
+            return
         if not sign or sign not in "-−–+":
             return
         earlier = text[start - 2 : start - 1] if start > 1 else ""
@@ -167,7 +175,13 @@ class _Finder:
         is_early = words.last.lstrip("(") in _YEAR_WORDS
         if self.header and not self.header.is_date:
             return reading
-        if year not in (_EARLY_YEARS if is_early else _YEARS):
+        is_round = year % 100 == 0 and year < 1900
+        if is_early or _TO_YEAR.match(self.text, reading.end):
+            is_round = False
+            years = _EARLY_YEARS
+        else:
+            years = _YEARS
+        if is_round or year not in years:
             return reading
         date = make_date(reading.start, reading.end, year)
         if date is None:
@@ -213,7 +227,7 @@ class _Finder:
     def scan(self) -> None:
         """Read the whole text, in pieces."""
         text, length, at, prepared = self.text, len(self.text), 0, 0
-        search = _ANCHOR.search
+        search = ANCHOR.search
         while at < length:
             if at >= prepared:
                 prepared = min(length, at + _PIECE)
@@ -242,7 +256,7 @@ def find_figures(text: str, *, unit: str = "") -> list[Figure]:
     `unit` is that of a table's header (see `headers.header_unit`), for numbers without one. The time is linear in
     the length of the text, and texts of any size are read in pieces that give other threads their turn.
     """
-    folded, places, marks = fold(text)
+    folded, marks = fold(text)
     finder = _Finder(folded, read_header_unit(unit) if unit else None)
     finder.scan()
     figures = []
@@ -253,11 +267,16 @@ def find_figures(text: str, *, unit: str = "") -> list[Figure]:
         )
         if reading.kind == "money" and not written and not reading.is_word:
             written = _currency_of(folded, start)
-        if places:
-            start, end = places[start], places[end - 1] + 1
-        figure = to_figure(reading, text[start:end], written)
-        figures.append(marks.add_remarks(figure, start, end) if marks else figure)
+        remarks: tuple[str, ...] = ()
+        if marks:
+            start, end = marks.range(start, end)
+            remarks = marks.remarks(start, end)
+        figures.append(to_figure(reading, start, text[start:end], written, remarks))
     return figures
+
+
+def _is_plural(text: str, number: Number) -> bool:
+    return number.value >= 1000 and text[number.end - 2 : number.end] == "00"
 
 
 def _currency_of(text: str, start: int) -> str:

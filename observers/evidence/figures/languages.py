@@ -22,7 +22,7 @@ for _language, _words in _COMMON.items():
 _WORD = re.compile(
     rf"(?<![^\W_])(?:{'|'.join(sorted(_WORDS, key=len, reverse=True))})(?![^\W_])", re.IGNORECASE
 )
-_SAMPLE = 2_000
+_SAMPLE = 800
 
 
 def languages(text: str) -> tuple[str, ...]:

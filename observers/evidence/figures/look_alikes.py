@@ -4,113 +4,110 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from array import array
 from bisect import bisect_left
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from observers.evidence.figures.figure import Figure
-
-__all__ = ["Marks", "fold"]
+__all__ = ["INVISIBLE", "LOOK_ALIKE", "Marks", "fold"]
 
 INVISIBLE, LOOK_ALIKE = "invisible characters", "look-alike characters"
-_HIDDEN = "\u00ad\u034f\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufeff\ufe00-\ufe0f"
-_INVISIBLE = re.compile(f"[{_HIDDEN}]+")
-_SPACES = dict.fromkeys(
-    map(ord, "\u202f\u2009\u2007\u2008\u200a\u2002\u2003\u2004\u2005\u2006\u205f\u3000"), "\u00a0"
+_SPACES = "\u202f\u2009\u2007\u2008\u200a\u2002\u2003\u2004\u2005\u2006\u205f\u3000"
+_PLAIN = dict.fromkeys(_SPACES, "\u00a0") | dict.fromkeys("’‘", "'") | dict.fromkeys("‐‑", "-")
+_PLAIN |= {"‒": "–", "٫": ".", "٬": ","}
+_ODD_FORMS = re.compile(f"[{''.join(_PLAIN)}]")
+_HIDDEN = re.compile(
+    "[\u00ad\u034f\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufeff\ufe00-\ufe0f]+"
 )
-_PLAIN = _SPACES | {
-    ord("’"): "'",
-    ord("‘"): "'",
-    ord("‐"): "-",
-    ord("‑"): "-",
-    ord("‒"): "–",
-    ord("٫"): ".",
-    ord("٬"): ",",
-}
-_OTHER_DIGITS = re.compile(r"[^\x00-\x7f\W_a-zA-Z]")
-_FULL_WIDTH = {code: chr(code - 0xFEE0) for code in range(0xFF01, 0xFF5F)}
-_LETTERS = str.maketrans("OoОоΟοlIІі|", "00000011111")
-_ODD = re.compile(r"[^\x00-\xff\u2010-\u2027\u2030-\u205e\u20a0-\u20bf\u2190-\u22ff]")
+# Everything above Greek and Cyrillic that may be a digit; dashes, quotes, signs of money and arrows are none.
+_MAY_BE_DIGIT = re.compile(r"[\u0600-\u1fff\ua000-\uabff\uff10-\uff19\U00010000-\U0001ffff]")
+_PIECE = 48 << 10
+_ZEROS = "OoОоΟο"
+_LETTERS = str.maketrans(f"{_ZEROS}lIІі", "0" * len(_ZEROS) + "1111")
+# The letter comes first, as a search for one of few characters is many times quicker than one for what is before it.
 _BETWEEN_DIGITS = re.compile(
-    r"(?<=[0-9])[OoОоΟοlIІі]{1,3}(?=[0-9]|[.,][0-9]|[ ]?%)|(?<![\w.])[lIОΟІO](?=[.,]?[0-9]{2})(?=[0-9.,]{2,12}(?!\w))"
+    rf"[{_ZEROS}lIІі](?:(?<=[0-9].)|(?<=[0-9][{_ZEROS}lIІі].))(?=[{_ZEROS}lIІі]?[0-9]|[.,][0-9]|[ ]?%)"
+    r"|[lIІ](?<![\w.].)(?=[0-9]{1,3}(?:[.,][0-9]{1,3})+(?!\w)|[0-9]{2,}[ ]?%)"
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Marks:
-    """Where a text has invisible and look-alike characters, in order."""
+    """What was changed in a text; `places` are those of the characters that were kept, empty if all were."""
 
+    places: Sequence[int]
     invisible: Sequence[int]
     look_alikes: Sequence[int]
 
-    def add_remarks(self, figure: Figure, start: int, end: int) -> Figure:
-        """The figure with its place in the original text, and what is suspicious in it."""
-        remarks = []
-        for places, remark in ((self.invisible, INVISIBLE), (self.look_alikes, LOOK_ALIKE)):
-            at = bisect_left(places, start)
-            if at < len(places) and places[at] < end:
-                remarks.append(remark)
-        return replace(figure, start=start, end=end, remarks=tuple(remarks))
+    def range(self, start: int, end: int) -> tuple[int, int]:
+        """A range of the folded text in the original one."""
+        return (self.places[start], self.places[end - 1] + 1) if self.places else (start, end)
+
+    def remarks(self, start: int, end: int) -> tuple[str, ...]:
+        """What is suspicious in a range of the original text."""
+        return tuple(
+            remark
+            for places, remark in ((self.invisible, INVISIBLE), (self.look_alikes, LOOK_ALIKE))
+            if (at := bisect_left(places, start)) < len(places) and places[at] < end
+        )
 
 
-def fold(text: str) -> tuple[str, Sequence[int], Marks | None]:
-    """A text as a reader sees it, the places of its characters in the original, and what was changed.
+def fold(text: str) -> tuple[str, Marks | None]:
+    """A text as a reader sees it, and what was changed; None if nothing suspicious was.
 
-    The places are empty if nothing was left out.
+    Spaces, apostrophes and dashes get their common form, invisible characters are left out, and digits of other
+    scripts and letters between digits become the digits they look like.
     """
+    parts, places = [], array("q")
     look_alikes: list[int] = []
+    hidden: list[int] = []
+    for start in range(0, len(text), _PIECE):
+        piece = _fold_piece(text[start : start + _PIECE], start, places, hidden, look_alikes)
+        parts.append(piece)
+    folded = "".join(parts)
+    if not hidden and not look_alikes:
+        return folded, None
+    return folded, Marks(places if len(folded) < len(text) else (), hidden, sorted(look_alikes))
+
+
+def _fold_piece(text: str, offset: int, places: array[int], hidden: list[int], look_alikes: list[int]) -> str:
+    """Fold a piece that begins at `offset`; adds to the places that are kept, hidden, and changed."""
+    kept: Sequence[int] = range(offset, offset + len(text))
     folded = text
+    changed: list[int] = []
     if not text.isascii():
-        folded = text.translate(_PLAIN)
-    hidden = [] if text.isascii() else [match.span() for match in _INVISIBLE.finditer(folded)]
-    places: list[int] = []
-    if hidden:
-        parts, at = [], 0
-        for start, end in hidden:
-            parts.append(folded[at:start])
-            places.extend(range(at, start))
-            at = end
-        parts.append(folded[at:])
-        places.extend(range(at, len(folded)))
-        folded = "".join(parts)
-    if not text.isascii() and _ODD.search(folded):
-        folded, changed = _without_other_digits(folded)
-        look_alikes += changed
-    folded, changed = _without_letters(folded)
-    look_alikes += changed
-    if not hidden and not look_alikes and len(folded) == len(text):
-        return folded, (), None
-    if places:
-        look_alikes = [places[at] for at in look_alikes if at < len(places)]
-    invisible = [at for start, end in hidden for at in (start, end - 1)]
-    return folded, places or range(len(text)), Marks(invisible, sorted(look_alikes))
+        folded = _ODD_FORMS.sub(lambda match: _PLAIN[match[0]], folded)
+        folded, kept = _without_hidden(folded, kept, hidden)
+        folded = _MAY_BE_DIGIT.sub(lambda match: _digit(match, changed), folded)
+    folded = _BETWEEN_DIGITS.sub(lambda match: _letter(match, changed), folded)
+    look_alikes.extend(kept[at] for at in changed)
+    places.extend(kept)
+    return folded
 
 
-def _without_other_digits(text: str) -> tuple[str, list[int]]:
-    """Digits of other scripts as ASCII, with their places."""
-    changed: list[int] = []
-
-    def replaced(match: re.Match[str]) -> str:
-        character = match[0]
-        digit = unicodedata.decimal(character, None)
-        if digit is not None:
-            changed.append(match.start())
-            return str(digit)
-        return character
-
-    text = _OTHER_DIGITS.sub(replaced, text)
-    if changed:
-        text = text.translate(_FULL_WIDTH)
-    return text, changed
+def _without_hidden(text: str, kept: Sequence[int], hidden: list[int]) -> tuple[str, Sequence[int]]:
+    """The text without invisible characters, and the places of the rest."""
+    parts, at, places = [], 0, array("q")
+    for match in _HIDDEN.finditer(text):
+        start, end = match.span()
+        parts.append(text[at:start])
+        places.extend(kept[at:start])
+        hidden.extend(kept[start:end])
+        at = end
+    if not parts:
+        return text, kept
+    places.extend(kept[at:])
+    return "".join([*parts, text[at:]]), places
 
 
-def _without_letters(text: str) -> tuple[str, list[int]]:
-    """Letters that stand for digits as digits, with their places."""
-    changed: list[int] = []
+def _digit(match: re.Match[str], changed: list[int]) -> str:
+    digit = unicodedata.decimal(match[0], None)
+    if digit is None:
+        return match[0]
+    changed.append(match.start())
+    return str(digit)
 
-    def digits(match: re.Match[str]) -> str:
-        changed.extend(range(*match.span()))
-        return match[0].translate(_LETTERS)
 
-    text = _BETWEEN_DIGITS.sub(digits, text)
-    return text, changed
+def _letter(match: re.Match[str], changed: list[int]) -> str:
+    changed.append(match.start())
+    return match[0].translate(_LETTERS)

@@ -56,6 +56,7 @@ def currency(code: str, factor: str = "1") -> Unit:
 CURRENCY_WORDS = {
     name.replace("_", " "): currency(code) for code, names in _NAMES.items() for name in names.split()
 } | {name.replace("_", " "): currency(code) for name, code in _EXTRA.items()}
+CURRENCY_WORDS["pound"] = CURRENCY_WORDS["pounds"]
 CURRENCY_WORDS |= dict.fromkeys(("cents", "cent", "us cents"), currency("USD", "0.01"))
 CURRENCY_WORDS |= dict.fromkeys(("centimes", "euro cents", "eurocent", "céntimos"), currency("EUR", "0.01"))
 CURRENCY_WORDS |= dict.fromkeys(("pence", "penny"), currency("GBP", "0.01"))

@@ -52,6 +52,8 @@ def _pair(text: str, first: Reading, second: Reading) -> None:
     if not 0 < end - start <= _LONGEST or first.low is not None or second.low is not None:
         return
     is_dash = _DASH.fullmatch(text, start, end) is not None
+    if (is_dash or text[start:end] == "/") and _short_year(text, first, second):
+        return
     is_range = is_dash or _TO.fullmatch(text, start, end) is not None
     if not is_range:
         words = text[max(0, first.start - 14) : first.start].lower().split()
@@ -59,8 +61,6 @@ def _pair(text: str, first: Reading, second: Reading) -> None:
             is_range = True
         else:
             return
-    if is_dash and _short_year(text, first, second):
-        return
     if not share_unit(first, second, text, is_dash):
         return
     _set_range(first, second)
@@ -172,10 +172,9 @@ def _lists(text: str, found: Sequence[Reading]) -> None:
         if before.low is not None or last.kind == "money":
             continue
         before.unit, before.kind, before.unit_start = last.unit, last.kind, before.end
-        before.scale = last.scale
+        before.scale, before.is_listed = last.scale, True
 
 
 def _is_shared(found: Sequence[Reading], number: int) -> bool:
     """Whether a figure has its unit from the next one, so that it is in a list."""
-    reading = found[number]
-    return reading.unit is not None and reading.unit_start >= reading.end
+    return found[number].is_listed

@@ -6,13 +6,12 @@ from dataclasses import dataclass
 from decimal import Context, Decimal
 
 from observers.evidence.figures.figure import Figure, FigureKind
-from observers.evidence.figures.units import Unit
+from observers.evidence.figures.units import CONTEXT, Unit
 
 __all__ = ["CONTEXT", "ONE", "ZERO", "Reading", "to_figure"]
 
 ZERO, ONE = Decimal(0), Decimal(1)
-CONTEXT = Context(prec=40, Emax=10_000, Emin=-10_000, traps=[])
-"""Arithmetic that never raises."""
+_ROUNDED = Context(prec=28, Emax=10_000, Emin=-10_000, traps=[])
 
 
 @dataclass(slots=True)
@@ -20,7 +19,7 @@ class Reading:
     """A figure of a text, as far as it has been read; dates have their ordinal as `number`.
 
     `low` and `high` are None if there is no range; they are numbers like `number`, with the same scale and unit.
-    `is_bare` says that nothing but a number was written. `is_year` is a number that may be a year.
+    `is_listed` says that the unit is that of the next member of a list.
     """
 
     start: int
@@ -38,6 +37,7 @@ class Reading:
     date: tuple[int, int, int] = (0, 0, 0)
     is_approximate: bool = False
     is_word: bool = False
+    is_listed: bool = False
 
     @property
     def is_bare(self) -> bool:
@@ -45,12 +45,12 @@ class Reading:
         return self.kind == "number" and self.unit is None and self.scale == 1
 
 
-def to_figure(reading: Reading, text: str, unit_text: str) -> Figure:
-    """Multiply the number by its scale and unit; `unit_text` is the unit as written."""
+def to_figure(reading: Reading, start: int, text: str, unit_text: str, remarks: tuple[str, ...]) -> Figure:
+    """Multiply the number by its scale and unit; `text` begins at `start`, `unit_text` is the unit as written."""
     if reading.kind == "date":
         return Figure(
-            start=reading.start,
-            end=reading.end,
+            start=start,
+            end=start + len(text),
             text=text,
             kind="date",
             value=reading.number,
@@ -60,6 +60,7 @@ def to_figure(reading: Reading, text: str, unit_text: str) -> Figure:
             other=reading.other,
             is_approximate=reading.is_approximate,
             is_word=reading.is_word,
+            remarks=remarks,
         )
     unit = reading.unit
     multiply = CONTEXT.multiply
@@ -69,7 +70,7 @@ def to_figure(reading: Reading, text: str, unit_text: str) -> Figure:
 
     def convert(number: Decimal) -> Decimal:
         product = multiply(number, factor) if factor != 1 else number
-        return CONTEXT.add(product, offset) if offset else product
+        return _ROUNDED.add(product, offset) if offset else _ROUNDED.plus(product)
 
     value = convert(reading.number)
     other = None
@@ -78,8 +79,8 @@ def to_figure(reading: Reading, text: str, unit_text: str) -> Figure:
     elif reading.other_scale is not None:
         other = multiply(reading.number, reading.other_scale)
     return Figure(
-        start=reading.start,
-        end=reading.end,
+        start=start,
+        end=start + len(text),
         text=text,
         kind=reading.kind,
         value=value,
@@ -91,4 +92,5 @@ def to_figure(reading: Reading, text: str, unit_text: str) -> Figure:
         other=other,
         is_approximate=reading.is_approximate,
         is_word=reading.is_word,
+        remarks=remarks,
     )

@@ -10,10 +10,10 @@ from decimal import Decimal
 
 from observers.evidence.figures.languages import word_set
 from observers.evidence.figures.money import CODES, CURRENCY_SYMBOLS, CURRENCY_WORDS, currency
-from observers.evidence.figures.reading import ONE
+from observers.evidence.figures.reading import ONE, Reading
 from observers.evidence.figures.units import SYMBOLS, WORDS, Unit, per
 
-__all__ = ["Suffix", "read_rate", "read_suffix"]
+__all__ = ["Suffix", "add_half", "read_rate", "read_suffix"]
 
 
 def _powers(table: Mapping[str, int]) -> dict[str, Decimal]:
@@ -25,7 +25,7 @@ _SCALE_SYMBOLS = _powers({
     "bn|Bn|BN|B|Mrd|Mrd.|mrd|mrd.|Md|Mds|Md.|Mds.|mrds|bln|bil.": 9, "tn|Tn|TN|T|trn|Bio.|Bio": 12,
 })  # fmt: skip
 _SCALE_WORDS = _powers({
-    "hundred|cents|cientos": 2, "thousand|thousands|tausend|mille|mil|milliers": 3, "lakh|lakhs": 5,
+    "hundred|cientos": 2, "thousand|thousands|tausend|mille|mil|milliers": 3, "lakh|lakhs": 5,
     "million|millions|millionen|millón|millones|millon": 6, "crore|crores": 7,
     "billion|billions|milliard|milliards|milliarde|milliarden|mil millones|thousand million": 9,
     "trillion|trillions|billionen|billones|billón|mille milliards": 12, "trillionen|trillones": 18,
@@ -37,6 +37,7 @@ _LETTERS = re.compile(r"[^\W\d_]+(?:[’'](?=s\b))?|[%‰$€£¥₹₩₽₺₪
 _SPACES = " \u00a0"
 _OF = re.compile(r"[ \u00a0](?:of[ ]|de[ \u00a0]|d['’]|von[ ])?")
 _PER = re.compile(r"[ \u00a0]?/[ \u00a0]?|[ \u00a0](?:per|pro|par|por|je)[ \u00a0]")
+_AND_HALF = re.compile(r"[ \u00a0](?:and a half|et demie?|y medi[oa])(?![^\W_])")
 _PER_WORD = re.compile(r"[^\W\d_]+\.?")
 _TIMES = word_set(
     "s sec second seconds sekunde seconde segundo min minute minutes minuto h hr hour hours stunde heure "
@@ -76,6 +77,7 @@ _ALL_SYMBOLS: dict[str, Unit] = (
     | {"¢": currency("USD", "0.01"), "ct": currency("EUR", "0.01"), "Ct.": currency("EUR", "0.01")}
 )
 _ALL_WORDS: dict[str, Unit] = WORDS | CURRENCY_WORDS
+_POUND_STERLING = CURRENCY_WORDS["pounds"]
 _SYMBOLS_BY_FIRST = _by_first(_ALL_SYMBOLS)
 _WORDS_BY_FIRST = _by_first(_ALL_WORDS)
 _SCALE_SYMBOLS_BY_FIRST = _by_first(_SCALE_SYMBOLS)
@@ -99,6 +101,9 @@ def read_suffix(text: str, start: int, *, is_money: bool, language: str) -> Suff
         unit = _unit(text, at, match[0], is_attached)
         if unit is None:
             return None
+        if unit[1] is _POUND_STERLING and text[at : unit[0]] in {"pounds", "pound"}:
+            # Amounts of money are written with a sign unless they are large.
+            unit = unit[0], SYMBOLS["lb"]
         found = Suffix(unit[0], unit=unit[1], unit_start=at)
         if is_attached and match[0] == "m" and unit[1].base == "m":
             found.other_scale = _AMBIGUOUS_METRES
@@ -163,6 +168,8 @@ def _unit(text: str, at: int, first: str, is_attached: bool) -> tuple[int, Unit]
     for name in _SYMBOLS_BY_FIRST.get(first, ()):
         end = at + len(name)
         if text.startswith(name, at) and not _continues(text, end, name):
+            if text[end : end + 1].isdigit() and _ALL_SYMBOLS[name].kind == "money":
+                continue
             if name in _NOT_ALONE or (name in _ATTACHED_ONLY and not is_attached):
                 continue
             return read_rate(text, end, _ALL_SYMBOLS[name])
@@ -194,8 +201,17 @@ def read_rate(text: str, end: int, unit: Unit) -> tuple[int, Unit]:
     if not (word := _PER_WORD.match(text, match.end())):
         return end, unit
     name = word[0].rstrip(".")
-    if name in _TIMES and not text[word.end() : word.end() + 1].isdigit():
-        time = SYMBOLS.get(name) or WORDS.get(name)
+    if (name in _TIMES or (len(name) > 3 and name.lower() in _TIMES)) and not text[
+        word.end() : word.end() + 1
+    ].isdigit():
+        time = SYMBOLS.get(name) or WORDS.get(name.lower())
         if time:
             return match.end() + len(name), per(unit, time)
     return end, unit
+
+
+def add_half(text: str, reading: Reading) -> None:
+    """Add the half of "years and a half", "ans et demi" and "años y medio"."""
+    if reading.unit is not None and (match := _AND_HALF.match(text, reading.end)):
+        reading.number += Decimal("0.5")
+        reading.end = match.end()

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from decimal import Decimal
+from decimal import Context, Decimal
 from functools import cache
 
 from observers.evidence.figures.figure import FigureKind
 
-__all__ = ["SYMBOLS", "WORDS", "Unit", "per"]
+__all__ = ["CONTEXT", "SYMBOLS", "WORDS", "Unit", "per"]
+
+
+CONTEXT = Context(prec=40, Emax=10_000, Emin=-10_000, traps=[])
+"""Arithmetic that never raises."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,12 +87,13 @@ _TABLE: tuple[tuple[str, object, str, str], ...] = (
     ("s", "0.000000001", "", "nanoseconds|nanosecond|nanosekunden|nanosecondes|nanosegundos"),
     ("s", 1, "sec|secs|sec.|Sek.", "second|seconds|sekunde|sekunden|seconde|secondes|segundo|segundos"),
     ("s", 60, "min|mins|min.|Min.", "minute|minutes|minuten|minuto|minutos"),
-    ("s", 3600, "h|hr|hrs|hr.|hrs.|Std.", "hour|hours|stunde|stunden|heure|heures|hora|horas"),
-    ("s", _DAY, "", "day|days|tag|tage|tagen|jour|jours|día|días|dia|dias"),
+    ("s", 3600, "h|hr|hrs|hr.|hrs.|Std.", "hour|hours|stündige|stündigen|stunde|stunden|heure|heures|hora|horas"),
+    ("s", _DAY, "", "day|days|tägige|tägigen|tägiger|tägiges|tag|tage|tagen|jour|jours|día|días|dia|dias"),
     ("s", 7 * _DAY, "wk|wks", "week|weeks|woche|wochen|semaine|semaines|semana|semanas"),
     ("s", 14 * _DAY, "", "fortnight|fortnights"),
-    ("s", _YEAR // 12, "mo|mos", "month|months|monat|monate|monaten|mois|mes|meses"),
-    ("s", _YEAR, "yr|yrs|yr.|yrs.", "year|years|jahr|jahre|jahren|an|ans|année|années|año|años"),
+    ("s", _YEAR // 12, "mo|mos", "month|months|monatige|monatigen|monat|monate|monaten|mois|mes|meses"),
+    ("s", _YEAR, "yr|yrs|yr.|yrs.", "year|years|year-old|years-old|jährige|jährigen|jähriger|jähriges"
+     "|jahr|jahre|jahren|an|ans|année|années|año|años"),
     ("s", 10 * _YEAR, "", "decade|decades|jahrzehnt|jahrzehnte|jahrzehnten|décennies|décennie|década|décadas"),
     ("s", 100 * _YEAR, "", "centuries|jahrhunderte|jahrhunderten|siècles|siglos"),
     ("m/s", Decimal(1000) / 3600, "kph|kmh|km/h|Km/h", "stundenkilometer|kilometres per hour|kilometers per hour"),
@@ -104,7 +109,7 @@ _TABLE: tuple[tuple[str, object, str, str], ...] = (
     ("dB", 1, "dB|dBA", "decibels|decibel|dezibel|décibels|decibelios"),
     ("pixel", 1, "px", "pixels|pixel|pixeln"),
     ("pixel", 10**6, "MP", "megapixels|megapixel"),
-    ("°", 1, "°", "degrees|grad|degrés|grados"),
+    ("°C", 1, "°", "degrees|degree|grad|degrés|grados"),
     ("°C", 1, "°C|° C|℃", "degrees celsius|grad celsius|degrés celsius|grados celsius|celsius"
      "|degrees c|degrees centigrade"),
     ("ppm", 1, "ppm", "parts per million"),
@@ -183,7 +188,9 @@ def _special() -> tuple[dict[str, Unit], dict[str, Unit]]:
     symbols |= dict.fromkeys(("pp.", "ppt", "ppts", "p.p.", "pts"), points) | {"v.H.": percent}
     symbols |= dict.fromkeys(("bps", "bp"), Unit("pp", Decimal("0.01"), "share"))
     symbols |= dict.fromkeys(("x", "×", "X"), Unit("×", kind="multiple"))
-    fahrenheit = Unit("°C", Decimal(5) / 9, "measure", Decimal(-160) / 9)
+    fahrenheit = Unit(
+        "°C", CONTEXT.divide(Decimal(5), Decimal(9)), "measure", CONTEXT.divide(Decimal(-160), Decimal(9))
+    )
     symbols |= {
         "°F": fahrenheit,
         "° F": fahrenheit,
@@ -222,7 +229,7 @@ def _tables() -> tuple[dict[str, Unit], dict[str, Unit]]:
     loose = {"KB": "kB", "Kb": "kbit", "kb": "kB", "mb": "MB", "gb": "GB", "tb": "TB", "Gb": "Gbit", "Mb": "Mbit",
              "kw": "kW", "KW": "kW", "Kw": "kW", "kwh": "kWh", "KWh": "kWh", "Kwh": "kWh", "KM": "km", "Km": "km",
              "KG": "kg", "Kg": "kg", "khz": "kHz", "mhz": "MHz", "ghz": "GHz", "Ghz": "GHz", "Mhz": "MHz",
-             "kilowatt": "kW", "um": "µm"}  # fmt: skip
+             "um": "µm"}  # fmt: skip
     for written, meant in loose.items():
         symbols[written] = symbols[meant]
     for base, factor, marks, names in _TABLE:
@@ -244,4 +251,4 @@ SYMBOLS, WORDS = _tables()
 def per(unit: Unit, time: Unit) -> Unit:
     """A unit divided by another, such as metres per second."""
     base = f"{unit.base}/{time.base}"
-    return Unit(base, unit.factor / time.factor, unit.kind)
+    return Unit(base, CONTEXT.divide(unit.factor, time.factor), unit.kind)

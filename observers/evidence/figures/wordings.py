@@ -9,7 +9,7 @@ from decimal import Decimal
 
 from observers.evidence.figures.languages import word_set
 from observers.evidence.figures.reading import Reading
-from observers.evidence.figures.suffix import Suffix, read_suffix
+from observers.evidence.figures.suffix import Suffix, add_half, read_suffix
 from observers.evidence.figures.units import Unit
 from observers.evidence.figures.words import DENOMINATORS, MULTIPLES, read_words
 
@@ -38,7 +38,8 @@ _SCALES = {
     "hundred": 100,
 }
 _DOUBLE = re.compile(r"[ \u00a0](?:the|that|its|their|what|this|last|el|la|le|les)(?![^\W_])")
-_AND_HALF = re.compile(r"[ \u00a0]and[ \u00a0]an?[ \u00a0](half|quarter)(?![^\W_])")
+_AND_HALF = re.compile(r"[ \u00a0-]and[ \u00a0-]an?[ \u00a0-](half|quarter)(?![^\W_])")
+_HALF_UNIT = re.compile(r"[ \u00a0]an?(?=[ \u00a0])")
 _EVERY = re.compile(r"[ \u00a0](?:in|out of|of every|von|sur|de cada|in every)[ \u00a0]")
 _MONEY_WORDS = frozenset({"cent", "cents"})
 
@@ -72,7 +73,7 @@ def read_wording(text: str, start: int, active: Collection[str], before: Reading
                 is_word=True,
             ),
         )
-    if name in {"double", "triple"}:
+    if name in {"double", "triple", "doble"}:
         return _double(text, start, word.end(), name)
     if name in DENOMINATORS and not (name in {"quarts", "quart"} and "en" in active):
         part = _part(text, start, word, name, before)
@@ -108,6 +109,7 @@ def _number(
         reading.unit, reading.unit_start = suffix.unit, suffix.unit_start
         if suffix.unit:
             reading.kind = suffix.unit.kind
+    add_half(text, reading)
     return Wording(reading.end, reading)
 
 
@@ -139,7 +141,7 @@ def _double(text: str, start: int, end: int, name: str) -> Wording:
     is_more = text[max(0, start - 10) : start].lower().endswith("than ")
     if not (is_romance or is_more or _DOUBLE.match(text, end)):
         return Wording(end)
-    value = Decimal(2 if name == "double" else 3)
+    value = Decimal(3 if name == "triple" else 2)
     return Wording(
         end, Reading(start, end, value, kind="multiple", unit=_TIMES, unit_start=end, is_word=True)
     )
@@ -156,12 +158,22 @@ def _part(text: str, start: int, word: re.Match[str], name: str, before: Reading
     ) and (factor := _SCALES.get(scale[0].lower())):
         reading = Reading(start, scale.end(), Decimal(factor) / 2, is_word=True)
         return Wording(scale.end(), reading)
+    if name == "half" and (match := _HALF_UNIT.match(text, end)):
+        suffix = read_suffix(text, match.end(), is_money=False, language="en")
+        if suffix and suffix.unit and not _is_letter(text, suffix):
+            reading = Reading(
+                start, suffix.end, Decimal("0.5"), kind=suffix.unit.kind, scale=suffix.scale, unit=suffix.unit,
+                unit_start=suffix.unit_start, is_word=True,
+            )  # fmt: skip
+            return Wording(suffix.end, reading)
     if (
         before is not None
         and before.is_word
         and before.end == start - 1
         and before.is_bare
         and 0 < before.number < denominator
+        # "Two quarters" are half a year.
+        and not (denominator == 4 and before.number == 2)
     ):
         reading = _share(before.start, end, before.number, denominator)
         return Wording(end, reading, replaces=True)

@@ -9,7 +9,7 @@ from functools import cache
 
 from observers.evidence.figures.languages import word_set
 
-__all__ = ["DENOMINATORS", "MULTIPLES", "NUMBER_STARTS", "ONES", "read_words"]
+__all__ = ["DENOMINATORS", "MULTIPLES", "NUMBER_STARTS", "NUMBER_STEMS", "ONES", "read_words"]
 
 _EN = {
     "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10,
@@ -51,7 +51,7 @@ _TABLES = {"en": _EN, "fr": _FR, "es": _ES}
 _AND = {"en": {"and"}, "fr": {"et"}, "es": {"y"}}
 _GERMAN_STEMS = word_set(
     "zwei drei vier fünf sech sieb acht neun zehn elf zwölf zwanzig dreißig hundert tausend einund einhundert "
-    "eintausend null"
+    "eintausend null anderthalb eineinhalb"
 )
 ONES = word_set("one ein eine einen einem einer eines un une una uno")
 """Words that are articles or pronouns unless a unit or a scale follows."""
@@ -84,25 +84,16 @@ DENOMINATORS: dict[str, int] = {
 }  # fmt: skip
 
 
-def _starts() -> str:
-    """A pattern of the words that a number in words begins with."""
-    whole = {word for table in _TABLES.values() for word in table} | ONES
-    by_first: dict[str, set[str]] = {}
-    for word in whole:
-        by_first.setdefault(word[0], set()).add(rf"{word[1:]}(?![^\W_])")
-    for stem in _GERMAN_STEMS:
-        by_first.setdefault(stem[0], set()).add(rf"{stem[1:]}[^\W\d_]{{0,60}}")
-    for word in [*MULTIPLES, *DENOMINATORS, "million", "billion", "milliarde", "milliard", "dozen", "dutzend", "double",
-                 "triple", "millón"]:  # fmt: skip
-        by_first.setdefault(word[0], set()).add(rf"{word[1:]}(?![^\W_])")
-    parts = []
-    for first, rests in sorted(by_first.items()):
-        letters = f"[{first}{first.upper()}]"
-        parts.append(f"{letters}(?:{'|'.join(sorted(rests, key=lambda rest: (-len(rest), rest)))})")
-    return "|".join(parts)
-
-
-NUMBER_STARTS = _starts()
+NUMBER_STEMS = _GERMAN_STEMS
+"""How German numbers begin, which are written in one word."""
+NUMBER_STARTS = frozenset(
+    {word for table in _TABLES.values() for word in table}
+    | ONES
+    | set(MULTIPLES)
+    | set(DENOMINATORS)
+    | word_set("million billion milliarde milliard dozen dutzend double triple doble millón")
+)
+"""The other words that a figure in words begins with, or ends with if it is short ("a third", "a million")."""
 _TOKEN = re.compile(r"[^\W\d_]+")
 _JOINT = re.compile(r"[ \u00a0-]+")
 _MOST = 12
@@ -132,7 +123,18 @@ def _german_forms() -> dict[str, int]:
     return found | {word.replace("ß", "ss"): number for word, number in found.items() if "ß" in word}
 
 
-def _german(word: str) -> int | None:
+def _german(word: str) -> Decimal | None:
+    """The value of a German number; "zweieinhalb" is 2.5."""
+    if word in {"anderthalb", "eineinhalb"}:
+        return Decimal("1.5")
+    if word.endswith("einhalb"):
+        whole = _german_forms().get(word.removesuffix("einhalb"))
+        return None if whole is None else Decimal(whole) + Decimal("0.5")
+    number = _german_whole(word)
+    return None if number is None else Decimal(number)
+
+
+def _german_whole(word: str) -> int | None:
     numbers = _german_forms()
     if (number := numbers.get(word)) is not None:
         return number
@@ -155,10 +157,17 @@ def read_words(text: str, start: int, active: Collection[str]) -> tuple[int, Dec
     if _STRICT.get(first, "") not in {"", *active} or (match[0] == "Sept"):
         return None
     best: tuple[int, Decimal, bool] | None = None
-    if not active or "de" in active or first in {"hundert", "tausend"} or "ü" in first or "ö" in first:
+    if (
+        not active
+        or "de" in active
+        or first.endswith("halb")
+        or first in {"hundert", "tausend"}
+        or "ü" in first
+        or "ö" in first
+    ):
         number = _german(first)
         if number is not None:
-            best = match.end(), Decimal(number), False
+            best = match.end(), number, False
     for language, table in _TABLES.items():
         if active and language not in active and _is_shared(first):
             continue
@@ -215,6 +224,8 @@ def _fits(current: int, value: int, is_french: bool) -> bool:
         return value < 100 or (value % 100 == 0 and value < 1000 and False)
     if not current:
         return value < 1000
+    if is_french and rest == 10:
+        return 7 <= value <= 9
     if is_french and rest in {60, 80}:
         return value < 20
     return rest >= 20 and rest % 10 == 0 and 0 < value < 10

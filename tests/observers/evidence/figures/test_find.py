@@ -4,18 +4,41 @@ from decimal import Decimal
 
 import pytest
 
+from observers.evidence.figures.figure import Figure
 from observers.evidence.figures.find import find_figures
+from tests.observers.evidence.figures.forms import FORMS
+
+LINES = [line for line in FORMS.strip().splitlines() if not line.startswith("#")]
 
 
-@pytest.mark.parametrize(
-    ("text", "value", "unit"),
-    [
-        ("2.1 TB/s", Decimal("2.1e12"), "B/s"),
-        ("1,234.5 people", Decimal("1234.5"), ""),
-        ("nine percent", Decimal(9), "%"),
-        ("$1.2bn", Decimal("1.2e9"), "USD"),
-    ],
-)
-def test_reads_a_figure(text: str, value: Decimal, unit: str) -> None:
-    (figure,) = find_figures(text)
-    assert (figure.value, figure.unit) == (value, unit)
+def described(figure: Figure, expected: str) -> str:
+    """A figure as the table of forms has it, with as many decimals as are expected."""
+    if figure.kind == "date":
+        parts = ["date", "-".join(map(str, figure.date))]
+    else:
+        number = expected.split()[1] if expected.count(" ") else "0"
+        decimals = len(number.partition(".")[2])
+        parts = [figure.kind, f"{figure.value:.{decimals}f}" if decimals else plain(figure.value)]
+    if figure.unit:
+        parts.append(figure.unit)
+    if figure.low != figure.high:
+        parts.append(f"{plain(figure.low)}..{plain(figure.high)}")
+    if figure.other is not None:
+        parts.append(f"/{plain(figure.other)}")
+    return " ".join(parts)
+
+
+def plain(value: Decimal) -> str:
+    text = f"{value:f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+@pytest.mark.parametrize("line", LINES)
+def test_reads_a_written_form(line: str) -> None:
+    text, _, expected = line.partition(" => ")
+    wanted = [each.strip() for each in expected.split(";")] if expected else []
+    found = find_figures(text)
+    assert [
+        described(figure, wanted[at] if at < len(wanted) else "") for at, figure in enumerate(found)
+    ] == wanted
+    assert all(text[figure.start : figure.end] == figure.text for figure in found)
