@@ -12,6 +12,7 @@ from observers.evidence.sources import Sources, SourceText
 from observers.evidence.tracing.implied_dates import implied_date
 from observers.evidence.tracing.index import Place
 from observers.evidence.tracing.neighbours import Neighbours
+from observers.evidence.tracing.other_dates import other_date
 from observers.evidence.tracing.passage import passage_at
 from observers.evidence.tracing.places import Trace, Tracer, best
 from observers.evidence.tracing.selection import Checked, select
@@ -96,6 +97,7 @@ class _Check:
         self._findings = [
             self._of_cited(each, found) for each, found in zip(self._checked, traces, strict=True)
         ]
+        self._doubt_dates(traces)
         neighbours = Neighbours(self._checked, self._tracer)
         for _ in range(_ROUNDS):
             is_known = [finding.is_supported for finding in self._findings]
@@ -104,9 +106,34 @@ class _Check:
                 if not is_known[number] and (derived := self._derived(number, each, neighbours, is_known)):
                     self._findings[number] = derived
         for number, (each, found) in enumerate(zip(self._checked, traces, strict=True)):
-            if not self._findings[number].is_supported:
+            if self._findings[number].verdict is Verdict.UNTRACED:
                 self._findings[number] = self._of_others(each, found)
         return self._findings
+
+    def _doubt_dates(self, traces: Sequence[Sequence[Trace]]) -> None:
+        """Doubt a year or a quarter if the source has another one beside the figure of its sentence."""
+        sentences: dict[int, list[int]] = {}
+        for number, each in enumerate(self._checked):
+            sentences.setdefault(each.sentence.number, []).append(number)
+        for numbers in sentences.values():
+            dates = [
+                at
+                for at in numbers
+                if self._checked[at].figure.kind == "date" and self._findings[at].is_supported
+            ]
+            if len(dates) != 1:
+                continue
+            companions = [
+                trace.place
+                for at in numbers
+                if at != dates[0] and (trace := self._findings[at].trace) is not None and trace.common
+            ]
+            if found := other_date(
+                self._checked[dates[0]], [trace.place for trace in traces[dates[0]]], companions
+            ):
+                shown = " ".join(found.figure.text.split())
+                note = f"Beside the sentence's other figure, the source has “{shown}”."
+                self._findings[dates[0]] = _Finding(Verdict.UNCHECKED, note, (_passage(found),))
 
     def _texts(self, each: Checked) -> Sequence[SourceText]:
         """The sources that hold for a figure: the cited ones, and all if none is cited."""
@@ -124,8 +151,9 @@ class _Check:
         if trace is None:
             return self._of_publication(each, texts)
         if not trace.common:
-            if not each.sentence.cites and not _is_distinct(each):
-                return _Finding(Verdict.UNTRACED)
+            if not each.sentence.cites and not _is_distinct(each) and each.sentence.block.cell is None:
+                note = "A source has this figure, but none of the sentence's words near it."
+                return _Finding(Verdict.UNCHECKED, note, (_passage(trace.place),))
             other = best(traces)
             if each.sentence.cites and other is not None and other.common > 1 and other.share >= _CLEAR:
                 return _Finding(Verdict.UNTRACED)

@@ -57,20 +57,22 @@ _MULTIPLE = re.compile(
 
 @dataclass(frozen=True)
 class Operand:
-    """A figure that is traced, with the number by which the caller knows where."""
+    """A figure that is traced, with the number by which the caller knows where, and with what it was rounded from."""
 
     figure: Figure
     key: int
+    exact: Figure | None = None
 
     @property
     def value(self) -> float:
-        """The value; of a date its year."""
-        return float(self.figure.date[0] if self.figure.kind == "date" else self.figure.value)
+        """The value, as exact as the source has it; of a date its year."""
+        figure = self.exact or self.figure
+        return float(figure.date[0] if figure.kind == "date" else figure.value)
 
     @property
     def text(self) -> str:
         """The figure as written, with its unit."""
-        return " ".join(self.figure.text.split())
+        return " ".join((self.exact or self.figure).text.split())
 
 
 @dataclass(frozen=True)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
+from observers.evidence.figures.figure import Figure
 from observers.evidence.sources import SourceText
 from observers.evidence.tracing.derived import Derivation, Operand, derive, derive_total
 from observers.evidence.tracing.index import Place
@@ -20,6 +20,9 @@ _SHARE = 0.35
 _FIGURES = 3_000
 """Figures of a source among which those near the sentence's words are looked for."""
 _CLUSTERS = 2
+_MOST = 6
+_SIZES = (2, 3, _MOST)
+"""With so many of the nearest figures a computation is tried, the fewest first."""
 
 
 class Neighbours:
@@ -28,6 +31,7 @@ class Neighbours:
     def __init__(self, checked: Sequence[Checked], tracer: Tracer) -> None:
         self._checked = checked
         self._tracer = tracer
+        self._traces: Sequence[Trace | None] = [None] * len(checked)
         self._blocks: dict[int, list[int]] = {}
         self._rows: dict[tuple[int, int], list[int]] = {}
         self._columns: dict[tuple[int, int], list[int]] = {}
@@ -48,14 +52,28 @@ class Neighbours:
         """Compute a figure from known figures near it, else from figures of the cited source near the same words."""
         each = self._checked[number]
         cell = each.sentence.block.cell
+        self._traces = traces
         found = self._in_paragraph(number, is_known) if cell is None else self._in_table(number, is_known)
         if found is not None:
             known = (traces[operand.key] for operand in found.operands)
             return found, [trace.place for trace in known if trace is not None]
-        return self._in_source(each, texts)
+        return self._in_source(number, texts)
 
     def _operands(self, numbers: Sequence[int], is_known: Sequence[bool], but: int) -> list[Operand]:
-        return [Operand(self._checked[at].figure, at) for at in numbers if is_known[at] and at != but]
+        return [
+            Operand(self._checked[at].figure, at, self._exact(at))
+            for at in numbers
+            if is_known[at] and at != but
+        ]
+
+    def _exact(self, number: int) -> Figure | None:
+        """What a figure was rounded from."""
+        trace, figure = self._traces[number], self._checked[number].figure
+        if trace is None or trace.how == "same" or trace.place.figure.unit != figure.unit:
+            return None
+        value = float(figure.value)
+        is_near = abs(float(trace.place.figure.value) - value) < 0.2 * abs(value)
+        return trace.place.figure if is_near else None
 
     def _in_paragraph(self, number: int, is_known: Sequence[bool]) -> Derivation | None:
         each = self._checked[number]
@@ -83,43 +101,61 @@ class Neighbours:
         operands = self._operands(row, is_known, number)
         return derive(each.figure, operands, words, len(words) - len(each.sentence.text) + each.at)
 
-    def _in_source(self, each: Checked, texts: Sequence[SourceText]) -> tuple[Derivation, list[Place]] | None:
+    def _in_source(self, number: int, texts: Sequence[SourceText]) -> tuple[Derivation, list[Place]] | None:
         """Compute a figure from two figures near each other in the cited source."""
+        each = self._checked[number]
         if not each.sentence.cites:
             return None
-        for text in texts:
-            for places in self._clusters(each, text):
-                operands = [Operand(place.figure, at) for at, place in enumerate(places)]
-                cell = each.sentence.block.cell
-                words = each.sentence.text
-                if cell is not None:
-                    words = f"{cell.row_header} {cell.column_header} {words}"
-                at = len(words) - len(each.sentence.text) + each.at
-                if found := derive(each.figure, operands, words, at):
+        cell = each.sentence.block.cell
+        words = each.sentence.text
+        if cell is not None:
+            words = f"{cell.row_header} {cell.column_header} {words}"
+        at = len(words) - len(each.sentence.text) + each.at
+        for places in self._clusters(number, texts):
+            operands = [Operand(place.figure, key) for key, place in enumerate(places)]
+            for size in _SIZES:
+                if found := derive(each.figure, operands[:size], words, at):
                     return found, [places[operand.key] for operand in found.operands]
+                if size >= len(operands):
+                    break
         return None
 
-    def _clusters(self, each: Checked, text: SourceText) -> list[list[Place]]:
-        """The figures around the places of a source that have most of the sentence's words."""
+    def _clusters(self, number: int, texts: Sequence[SourceText]) -> Iterator[list[Place]]:
+        """Figures that are near each other in a source: first around those that the same sentence has."""
+        each = self._checked[number]
+        allowed = {text.number for text in texts}
+        for at in self._blocks[id(each.sentence.block)]:
+            trace = self._traces[at]
+            if trace is not None and trace.common and trace.place.source.number in allowed:
+                yield self._around(trace.place.source, trace.place.number)
+        for text in texts:
+            for middle in self._alike(each, text):
+                yield self._around(text, middle)
+
+    def _alike(self, each: Checked, text: SourceText) -> Sequence[int]:
+        """The figures of a source that have most of the sentence's words around them."""
         figures = text.figures
         if not 1 < len(figures) <= _FIGURES:
-            return []
+            return ()
         scored = []
         for number, figure in enumerate(figures):
-            place = Place(text, figure, number)
-            share, common = self._tracer.score(place, each.context)
+            share, common = self._tracer.score(Place(text, figure, number), each.context)
             if share >= _SHARE and common > 1:
-                scored.append((share, -number))
-        scored.sort(reverse=True)
-        starts = [figure.start for figure in figures]
-        clusters: list[list[Place]] = []
-        for _, negative in scored:
-            middle = figures[-negative].start
-            if any(cluster[0].figure.start <= middle <= cluster[-1].figure.start for cluster in clusters):
-                continue
-            first, last = bisect_left(starts, middle - _NEAR), bisect_left(starts, middle + _NEAR)
-            nearest = sorted(range(first, last), key=lambda at: abs(figures[at].start - middle))[:6]
-            clusters.append([Place(text, figures[at], at) for at in sorted(nearest)])
-            if len(clusters) == _CLUSTERS:
+                scored.append((-share, number))
+        chosen: list[int] = []
+        for _, number in sorted(scored):
+            if all(abs(figures[number].start - figures[other].start) > _NEAR for other in chosen):
+                chosen.append(number)
+            if len(chosen) == _CLUSTERS:
                 break
-        return clusters
+        return chosen
+
+    def _around(self, text: SourceText, number: int) -> list[Place]:
+        """A figure of a source and those near it, the nearest first."""
+        figures = text.figures
+        middle = figures[number].start
+        near = range(max(number - _MOST, 0), min(number + _MOST + 1, len(figures)))
+        nearest = sorted(near, key=lambda at: abs(figures[at].start - middle))
+        return [Place(text, figures[at], at) for at in nearest if abs(figures[at].start - middle) <= _NEAR][
+            :_MOST
+        ]

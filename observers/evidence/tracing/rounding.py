@@ -27,6 +27,8 @@ _UNDER = re.compile(
 )
 _NEAR = 0.025
 """How far, as a share of it, "about" reaches."""
+_EXACT = 3
+"""Digits from which "about" means little more than rounding."""
 _FAR = 0.1
 """How much rounding changes a value at most."""
 _BEYOND = 0.06
@@ -64,7 +66,9 @@ def _bounds(figure: Figure, before: str) -> tuple[float, float]:
     if _UNDER.search(ending):
         return value - max(_BEYOND * size, reach), value + reach * 0.1
     if figure.is_approximate:
-        reach = max(reach, _NEAR * size)
+        # "about 570" is less exact than "about 571".
+        digits = len(str(round(size / step)).rstrip("0")) if step else 1
+        reach = max(reach, _NEAR * size if digits < _EXACT else step)
     return value - reach, value + reach
 
 

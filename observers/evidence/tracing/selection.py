@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from core.concurrency.cancellation import NEVER, Stop
 from observers.evidence.figures.figure import Figure
 from observers.evidence.figures.find import find_figures
+from observers.evidence.figures.headers import header_unit
 from observers.evidence.report import Block, Report, Sentence
 from observers.evidence.tracing.places import Context
 from observers.evidence.tracing.words import Weights, stems
@@ -93,14 +94,11 @@ def _figures(sentence: Sentence, text: str) -> Iterator[Figure]:
     cell = block.cell
     if cell is not None and cell.is_header:
         return
-    unit = "" if cell is None else cell.column_header
+    unit = ""
+    if cell is not None:
+        units = (header_unit(header) for header in (cell.column_header, cell.row_header, cell.caption))
+        unit = next(filter(None, units), "")
     figures = find_figures(text, unit=unit)
-    if cell is not None and figures and not any(figure.unit for figure in figures):
-        for header in (cell.row_header, cell.caption):
-            again = find_figures(text, unit=header) if header else []
-            if any(figure.unit for figure in again):
-                figures = again
-                break
     for figure in figures:
         if not _is_left_out(figure, sentence, text):
             yield figure
