@@ -140,7 +140,7 @@ async def test_a_broken_rule_and_its_enforcement_are_one_row() -> None:
 async def test_the_row_of_a_check_says_what_was_found_and_leads_to_the_report() -> None:
     view = ObserversPane()
     host = PaneHost(view)
-    async with host.run_test(size=(90, 10)) as pilot:
+    async with host.run_test(size=(100, 10)) as pilot:
         path, report = "report_checks/a.html.json", "work_products/a.html"
         found = "2 figures: 1 traced, 1 untraced"
         view.handle_events(
@@ -156,6 +156,7 @@ async def test_the_row_of_a_check_says_what_was_found_and_leads_to_the_report() 
         (row,) = filled(view)
         assert row.split("  ")[0] == "⊘ report_check a.html"
         assert found in row
+        assert "1 unsupported" in row
         await pilot.press("enter")
         assert host.opened == [report]
 

@@ -68,7 +68,7 @@ class Run:
     quiet: bool = False
     report: str = ""
     found: str = ""
-    doubtful: bool = False
+    unsupported: int = 0
     revision: int = 0
 
     def finish(self, event: ObserverFinished) -> None:
@@ -84,8 +84,9 @@ class Run:
             self.what = clean_line(self.cause) or "failed"
         elif self.report:
             self.artifacts = [self.report]
-            self.counts, self.what = "", f"{_names(self.artifacts)}  {self.found}"
-            self.mark = Mark.DENIED if self.doubtful else Mark.SUCCESS
+            self.counts = f"{self.unsupported:,} unsupported" if self.unsupported else ""
+            self.what = f"{_names(self.artifacts)}  {self.found}"
+            self.mark = Mark.DENIED if self.unsupported else Mark.SUCCESS
         else:
             self.what = _names(self.artifacts) or clean_line(event.note or "") or "nothing to save"
 
@@ -334,7 +335,7 @@ class ObserversPane(VirtualList[Run]):
         run = self._known.latest.get((REPORT_CHECK, event.tool_use_id))
         if run is not None:
             run.report, run.found = event.report, clean_line(event.summary, 500)
-            run.doubtful = event.unsupported > 0
+            run.unsupported = event.unsupported
             self._change(run)
 
     def _run(self, event: ObserverStarted | ObserverFinished) -> Run:
