@@ -8,7 +8,7 @@ from observers.evidence.figures.anchors import ANCHOR
 from observers.evidence.figures.context import Before, is_identifier, skip_identifier
 from observers.evidence.figures.dates import make_date, read_date, read_period
 from observers.evidence.figures.figure import Figure
-from observers.evidence.figures.headers import HeaderUnit, read_header_unit
+from observers.evidence.figures.headers import HeaderUnit, header_unit, read_header_unit
 from observers.evidence.figures.languages import languages, word_set
 from observers.evidence.figures.look_alikes import fold
 from observers.evidence.figures.money import BEFORE, CURRENCY_SYMBOLS, currency
@@ -108,6 +108,9 @@ class _Finder:
         words = Before(self.text, found[0].start)
         found[0].is_approximate = words.is_approximate
         for reading in found:
+            # The full stop of "20 July." ends the sentence.
+            if reading.kind == "date" and self.text[reading.end - 1] == ".":
+                reading.end -= 1
             self.add(reading)
         return self.last_end
 
@@ -173,7 +176,7 @@ class _Finder:
         """The number as a year if it may be one."""
         year = int(reading.number)
         is_early = words.last.lstrip("(") in _YEAR_WORDS
-        if self.header and not self.header.is_date:
+        if self.header:
             return reading
         is_round = year % 100 == 0 and year < 1900
         if is_early or _TO_YEAR.match(self.text, reading.end):
@@ -253,11 +256,12 @@ class _Finder:
 def find_figures(text: str, *, unit: str = "") -> list[Figure]:
     """Find the figures of a text, in order.
 
-    `unit` is that of a table's header (see `headers.header_unit`), for numbers without one. The time is linear in
-    the length of the text, and texts of any size are read in pieces that give other threads their turn.
+    `unit` is the text of a table's header, or only its unit (`headers.header_unit`), for numbers without one.
+    The time is linear in the length of the text, and texts of any size are read in pieces that give other threads
+    their turn.
     """
     folded, marks = fold(text)
-    finder = _Finder(folded, read_header_unit(unit) if unit else None)
+    finder = _Finder(folded, read_header_unit(header_unit(unit)) if unit else None)
     finder.scan()
     figures = []
     for reading in join(folded, finder.found):

@@ -32,7 +32,6 @@ class HeaderUnit:
 
     scale: Decimal = ONE
     unit: Unit | None = None
-    is_date: bool = False
 
     def apply(self, reading: Reading) -> None:
         """Give a number the unit."""
@@ -60,10 +59,23 @@ def header_unit(text: str) -> str:
             candidates.append(last)
         if words[0][0] in "%$€£":
             candidates.append(words[0])
+    candidates += [part for each in candidates for part in each.split(",")[1:]]
+    if bare and _may_stand_alone(bare):
+        return bare
     for candidate in (_LEADING.sub("", each.strip()).strip() for each in candidates):
         if candidate and read_header_unit(candidate):
             return candidate
     return ""
+
+
+def _may_stand_alone(text: str) -> bool:
+    """Whether a header is nothing but a unit; "Year" and "Min" are none."""
+    found = read_header_unit(text) if len(text) < 40 else None
+    if found is None:
+        return False
+    return (
+        found.unit is None or not (found.unit.base == "s" or found.unit.kind == "multiple") or found.scale > 1
+    )
 
 
 @lru_cache(maxsize=1024)

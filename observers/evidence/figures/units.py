@@ -72,6 +72,7 @@ _TABLE: tuple[tuple[str, object, str, str], ...] = (
      "|metros cúbicos"),
     ("l", "0.001", "cm³|cm3|cc", "cubic centimetres|cubic centimeters|kubikzentimeter"),
     ("l", 10**12, "km³|km3", "cubic kilometres|cubic kilometers|kubikkilometer"),
+    ("l", "0.016387064", "cu in|in³", "cubic inches|cubic inch"),
     ("l", "28.316846592", "cu ft|ft³", "cubic feet|cubic foot"),
     ("l", _GALLON, "gal", "gallon|gallons|gallonen|galones"),
     ("l", "158.987294928", "bbl", "barrel|barrels|fass|barils|baril|barriles|barril"),
