@@ -10,8 +10,10 @@ import pytest
 from textual.pilot import Pilot
 
 from tests.tui.files_host import Host
-from tests.tui.pictured import every_look
+from tests.tui.pictured import every_look, looks
+from tests.tui.viewers.checked_report import REPORT, write_session
 from tui.screens.files.viewer import ViewerScreen
+from tui.viewers.evidence.marks import MarkedBody
 
 
 def _results() -> str:
@@ -72,5 +74,31 @@ def test_the_viewer(
                 break
         await pilot.press("down", "down")
         await pilot.pause(0.3)
+
+    assert snap_compare(Host(screen=screen, theme=theme), terminal_size=size, run_before=before)
+
+
+@looks([((80, 24), "ua-dark"), ((120, 40), "ua-dark"), ((120, 40), "ua-ansi")])
+def test_a_checked_report(
+    snap_compare: Callable[..., bool],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    size: tuple[int, int],
+    theme: str,
+) -> None:
+    monkeypatch.setenv("TEXTUAL_ANIMATIONS", "none")
+    # The time of a source is shown in the time zone of the machine, with its age.
+    monkeypatch.setattr("tui.viewers.evidence.passages._when", lambda at: f"{at:%Y-%m-%d}")
+    session = write_session(tmp_path)
+    screen = ViewerScreen(session / REPORT, session)
+
+    async def before(pilot: Pilot[None]) -> None:
+        for _ in range(100):
+            await pilot.pause(0.05)
+            is_busy = any(worker.is_running for worker in pilot.app.workers)
+            if isinstance(screen.view.body, MarkedBody) and screen.view.is_laid_out and not is_busy:
+                break
+        await pilot.press("right_square_bracket", "enter")
+        await pilot.pause(0.5)
 
     assert snap_compare(Host(screen=screen, theme=theme), terminal_size=size, run_before=before)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from bisect import bisect_left
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path, PurePath
@@ -46,10 +47,12 @@ class EvidenceFrame:
 
     Attributes:
         show_body: shows the report again, as `ReportEvidence.marked` gives it.
+        show_outline: shows or hides the headings beside the report and the panel.
         open_file: shows a file of a session's folder at a passage.
     """
 
     show_body: Callable[[], None]
+    show_outline: Callable[[], None]
     open_file: Callable[[Path, Path, Passage], None]
 
 
@@ -69,6 +72,8 @@ class ReportEvidence:
         self._file: CheckedFile | None = None
         self._checking = False
         self.only_doubtful = False
+        self.doubtful: Sequence[int] = ()
+        """The numbers of the claims that a person should look at."""
 
     # -- state -----------------------------------------------------------------------------------------
 
@@ -81,12 +86,6 @@ class ReportEvidence:
     def origin(self) -> tuple[Path, str] | None:
         """The folder of the session whose report the file is, and the report's path in it; None if unknown."""
         return (self._file.session, self._file.report) if self._file is not None else None
-
-    @property
-    def doubtful(self) -> list[int]:
-        """The numbers of the claims that a person should look at."""
-        check = self.check
-        return [number for number, claim in enumerate(check.claims) if claim.is_doubtful] if check else []
 
     @property
     def can_check(self) -> bool:
@@ -113,8 +112,8 @@ class ReportEvidence:
 
     def _place(self, check: ReportCheck, number: int) -> str:
         doubtful = self.doubtful
-        if number in doubtful:
-            return f"doubtful claim {doubtful.index(number) + 1:,} of {len(doubtful):,}"
+        if check.claims[number].is_doubtful:
+            return f"doubtful claim {bisect_left(doubtful, number) + 1:,} of {len(doubtful):,}"
         return f"claim {number + 1:,} of {len(check.claims):,}"
 
     # -- reading ---------------------------------------------------------------------------------------
@@ -129,6 +128,8 @@ class ReportEvidence:
     def _use(self, found: CheckedFile | None) -> None:
         had_marks = self.check is not None
         self._file = found
+        claims = self.check.claims if self.check is not None else ()
+        self.doubtful = [number for number, claim in enumerate(claims) if claim.is_doubtful]
         self._view.claim = -1
         self._panel.show_evidence(None)
         self.only_doubtful = self.only_doubtful and self.check is not None
@@ -179,14 +180,14 @@ class ReportEvidence:
         check = self._checked()
         if check is None:
             return
-        numbers = self.doubtful if doubtful else list(range(len(check.claims)))
+        numbers = self.doubtful if doubtful else range(len(check.claims))
         if not numbers:
             message = "No claim is doubtful." if check.claims else "The report has no claims to check."
             self._screen.notify(message, markup=False)
             return
         self._select(self._next(numbers, step, "doubtful claim" if doubtful else "claim"))
 
-    def _next(self, numbers: list[int], step: int, what: str) -> int:
+    def _next(self, numbers: Sequence[int], step: int, what: str) -> int:
         view, current = self._view, self._view.claim
         if current < 0:
             top = int(view.scroll_offset.y)
@@ -239,6 +240,7 @@ class ReportEvidence:
         was_open = self.is_open
         self._panel.show_evidence(body)
         if not was_open:
+            self._frame.show_outline()
             # The report gets less room: the claim may be outside of it.
             self._view.call_after_refresh(self._view.select_claim, number)
 
@@ -247,6 +249,7 @@ class ReportEvidence:
         if not self.is_open:
             return False
         self._panel.show_evidence(None)
+        self._frame.show_outline()
         self._screen.update_chrome()
         return True
 

@@ -119,7 +119,7 @@ class ViewerScreen(DocumentScreen[None]):
         self._passage = passage
         self._is_loaded = False
         self._loading_page = False
-        frame = EvidenceFrame(show_body=self._show_marks, open_file=self._open_source)
+        frame = EvidenceFrame(self._show_marks, self._show_outline, self._open_source)
         self.evidence = ReportEvidence(self, path, frame)
 
     def compose(self) -> ComposeResult:
@@ -382,7 +382,6 @@ class ViewerScreen(DocumentScreen[None]):
     def update_chrome(self) -> None:
         """Update the title and the keys."""
         self._show_facts()
-        self._show_outline()
         self._offer_keys()
 
     def _show_facts(self) -> None:

@@ -274,10 +274,14 @@ class MarkedRows:
 
     def claim_row(self, claim: int) -> int:
         """The row in which a claim begins."""
-        inner = self._parts[claim][0].row
-        if self._shown is None:
-            return inner
-        return max(0, bisect_right(self._shown, (inner, 1)) - 1)
+        return min(self.claim_rows(claim), default=0)
+
+    def claim_rows(self, claim: int) -> set[int]:
+        """The rows in which a claim and its signs are; none if the rows are not those of its check."""
+        return {self._outer(part.row) for part in (self._parts[claim] if claim < len(self._parts) else ())}
+
+    def _outer(self, inner: int) -> int:
+        return inner if self._shown is None else max(0, bisect_right(self._shown, (inner, 1)) - 1)
 
     def decorations(self, y: int) -> list[Decoration]:
         """The ranges of row `y` that belong to claims, the worst last."""

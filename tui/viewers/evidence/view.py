@@ -44,13 +44,16 @@ class ReportView(DocumentView):
 
     def select_claim(self, claim: int) -> None:
         """Make a claim the current one, and bring it into view; -1 for none."""
-        self.claim = claim
         rows = self._marked_rows()
+        for each in {self.claim, claim} - {-1}:
+            for row in rows.claim_rows(each) if rows is not None else ():
+                self._strips.discard(row)
+        self.claim = claim
         if rows is not None and claim >= 0:
             row, height = rows.claim_row(claim), self.scrollable_content_region.height
             if not self.scroll_offset.y <= row < self.scroll_offset.y + height - 1:
                 self.go_to_row(row, below=height // 3)
-        self._redraw()
+        self.refresh()
 
     def claim_row(self, claim: int) -> int:
         """The row in which a claim begins; -1 while the rows have no claims."""
