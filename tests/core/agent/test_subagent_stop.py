@@ -1,0 +1,130 @@
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from core.agent.hooks import AgentHooks, SubagentCheck
+from core.agent.messages.result_files import ResultFiles
+from core.agent.messages.results import ResultAdapter
+from core.agent.messages.subagents import SubagentTask
+from core.agent.permissions.gate import PermissionGate
+from core.agent.permissions.policy import PermissionPolicy
+from core.agent.permissions.taint import Taint
+from core.events.types import ComplianceEnforced, ComplianceFailed, Event
+from core.pipelines import Pipelines
+from core.redaction.redactor import Redactor
+from core.storage.workspace import Workspace
+
+STARTED = datetime(2026, 11, 24, tzinfo=UTC)
+STOP = {"agent_type": "expert", "agent_id": "a1"}
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Iterator[Workspace]:
+    workspace = Workspace.create(tmp_path, STARTED)
+    yield workspace
+    workspace.close()
+
+
+@dataclass(frozen=True)
+class Broken:
+    name: str
+    message: str
+
+
+class Stopping:
+    """A sub-agent that wants to stop; `open_calls` are its calls without a result."""
+
+    def __init__(self, workspace: Workspace, check: SubagentCheck) -> None:
+        self.events: list[Event] = []
+        self.open_calls = 0
+        policy = PermissionPolicy(workspace.path)
+        self.hooks = AgentHooks(
+            pipelines=Pipelines().bind(self._publish),
+            policy=policy,
+            gate=PermissionGate(policy, self._publish, interactive=False, redactor=Redactor()),
+            taint=Taint(workspace),
+            result_files=ResultFiles(workspace, ResultAdapter()),
+            publish=self._publish,
+            task_of=lambda _task: SubagentTask(
+                call="t1", request="a report", started_at=STARTED, open_calls=self.open_calls
+            ),
+            was_stopped=lambda _call: False,
+            check_subagent=check,
+        )
+
+    def _publish(self, event: Event) -> Event:
+        self.events.append(event)
+        return event
+
+    async def answer(self, **more: Any) -> dict[str, Any]:
+        (matcher,) = self.hooks.matchers()["SubagentStop"]
+        (hook,) = matcher.hooks
+        return dict(await hook({**STOP, **more}, None, {"signal": None}))  # type: ignore[arg-type]
+
+
+async def test_all_rules_that_are_not_met_are_one_message(workspace: Workspace) -> None:
+    asked: list[tuple[str, str, datetime | None]] = []
+
+    async def check(agent: str, request: str, since: datetime | None) -> Sequence[Broken]:
+        asked.append((agent, request, since))
+        return [Broken("corpus", "Save it."), Broken("claims", "Correct it.\n\n- figure '12'")]
+
+    stopping = Stopping(workspace, check)
+    answer = await stopping.answer()
+    assert answer == {"decision": "block", "reason": "Save it.\n\nCorrect it.\n\n- figure '12'"}
+    assert asked == [("expert", "a report", STARTED)]
+    # It is reported once the sub-agent works again.
+    assert stopping.events == []
+    stopping.hooks.note_subagent_active("t1")
+    assert [(type(event), getattr(event, "rule", "")) for event in stopping.events] == [
+        (ComplianceFailed, "corpus"),
+        (ComplianceEnforced, "corpus"),
+        (ComplianceFailed, "claims"),
+        (ComplianceEnforced, "claims"),
+    ]
+
+
+async def test_a_sub_agent_is_sent_back_once(workspace: Workspace) -> None:
+    async def check(_agent: str, _request: str, _since: datetime | None) -> Sequence[Broken]:
+        return [Broken("claims", "Correct it.")]
+
+    stopping = Stopping(workspace, check)
+    assert await stopping.answer(stop_hook_active=True) == {}
+    assert [type(event) for event in stopping.events] == [ComplianceFailed]
+
+
+async def test_the_rules_are_checked_when_all_results_have_come(workspace: Workspace) -> None:
+    checked = asyncio.Event()
+
+    async def check(_agent: str, _request: str, _since: datetime | None) -> Sequence[Broken]:
+        checked.set()
+        return []
+
+    stopping = Stopping(workspace, check)
+    stopping.open_calls = 1
+    answering = asyncio.create_task(stopping.answer())
+    await asyncio.sleep(0.05)
+    assert not checked.is_set()
+    stopping.open_calls = 0
+    assert await asyncio.wait_for(answering, 5) == {}
+    assert checked.is_set()
+
+
+@pytest.mark.parametrize("stops", [True, False])
+async def test_a_check_that_fails_or_comes_too_late_stops_nobody(workspace: Workspace, stops: bool) -> None:
+    async def check(_agent: str, _request: str, _since: datetime | None) -> Sequence[Broken]:
+        if not stops:
+            raise RuntimeError("no")
+        stopping.hooks.stopping = True
+        return [Broken("claims", "Correct it.")]
+
+    stopping = Stopping(workspace, check)
+    assert await stopping.answer() == {}
+    assert stopping.events == []
