@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import fcntl
 import json
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import pytest
 
 from core.events.types import SessionStarted
 from core.evidence.records import Verdict
+from core.storage.workspace import JOURNAL
 from tests.observers.knowledge.recorded import Recorded
 from tests.tui.export.exported import PASSAGE, answered, checked, claim, exported, reported, source_of
 from tui.cli import main
@@ -70,3 +72,14 @@ def test_a_resumed_session_is_one(session: Recorded) -> None:
         "**Cats** do.",
         "Once more.",
     ]
+
+
+def test_a_session_that_another_program_runs(session: Recorded) -> None:
+    with (session.folder / ".lock").open("wb") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        with (session.folder / JOURNAL).open("ab") as journal:
+            journal.write(b'{"event":"query_rec')
+        value = json.loads(exported(session.folder, "json"))
+        assert value["session"]["state"] == "running"
+        assert value["notices"] == []
+        assert "session still running" in exported(session.folder)
