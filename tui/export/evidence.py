@@ -13,7 +13,7 @@ from tui.export.convert import PICTURE
 from tui.export.marks import MOST_MARKS, START, TOKEN, marked_ids, without_marks
 from tui.export.markup import GLYPHS, element, escaped, facts, source_line
 
-__all__ = ["Pictures", "disagreement_list", "doubtful_list", "evidence_list", "is_noted", "mark_up"]
+__all__ = ["Pictures", "disagreement_list", "doubtful_list", "evidence_list", "mark_up", "noted_claims"]
 
 Pictures = Mapping[str, str]
 """The data addresses of pictures by the addresses that a report has for them."""
@@ -25,11 +25,17 @@ _ALTERNATIVE = re.compile(r'\balt="([^"]*)"')
 _SEVERITY = (Level.UNSUPPORTED, Level.LOOK, Level.SUPPORTED)
 _STRUCTURE = frozenset({"<tr", "</t", "<tb", "<th", "<td", "<co", "<ul", "<ol", "<dl"})
 _LONGEST = 500
+_PASSAGES, _MANY = 4, 500
+"""How many passages a claim has in the list, and from how many claims on there is only one."""
 
 
-def is_noted(claim: Claim) -> bool:
-    """Whether a claim gets a mark: everything but names that were found."""
-    return claim.kind != "name" or claim.is_doubtful
+def noted_claims(check: ReportCheck | None) -> list[Claim]:
+    """The claims that get a mark, in their order; of too many, the doubtful ones first."""
+    claims = [claim for claim in check.claims if claim.kind != "name" or claim.is_doubtful] if check else []
+    if len(claims) <= MOST_MARKS:
+        return claims
+    claims.sort(key=lambda claim: (not claim.is_doubtful, claim.id))
+    return sorted(claims[:MOST_MARKS], key=lambda claim: claim.id)
 
 
 def mark_up(
@@ -193,8 +199,9 @@ def doubtful_list(check: ReportCheck, sources: Sequence[Source], placed: set[int
 
 def evidence_list(check: ReportCheck, sources: Sequence[Source], placed: set[int]) -> str:
     """Every claim with its verdict and its evidence."""
-    noted = [claim for claim in check.claims if is_noted(claim)][:MOST_MARKS]
-    items = "".join(_item(claim, sources, placed, "e", 4) for claim in noted)
+    noted = noted_claims(check)
+    most = _PASSAGES if len(noted) <= _MANY else 1
+    items = "".join(_item(claim, sources, placed, "e", most) for claim in noted)
     return element("ol", items, class_="claims") if items else ""
 
 

@@ -9,12 +9,14 @@ from typing import Literal, get_args
 import msgspec
 
 from core.concurrency.cancellation import NEVER, Stop
+from core.evidence.records import ReportCheck
 from core.redaction.redactor import Redactor
 from core.storage.files import Root, Written
 from core.storage.names import safe_name
 from core.text import escape_unsafe
 from core.version import VERSION
 from tui.export.markdown import markdown_text
+from tui.export.marks import MOST_MARKS
 from tui.export.page import html_page
 from tui.export.records import Export
 from tui.export.redaction import Redaction, session_folders
@@ -56,9 +58,17 @@ def read_export(
         sources=reported.sources,
         artifacts=content.artifacts,
         costs=content.costs,
-        notices=(*content.notices, *reported.notices),
+        notices=(*content.notices, *reported.notices, *_cut_claims(reported.check)),
     )
     return redaction.record(export), redaction
+
+
+def _cut_claims(check: ReportCheck | None) -> tuple[str, ...]:
+    if check is None or len(check.claims) <= MOST_MARKS:
+        return ()
+    return (
+        f"Of the {len(check.claims):,} claims {MOST_MARKS:,} have marks, the doubtful ones first; JSON has all.",
+    )
 
 
 def export_bytes(

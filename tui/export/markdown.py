@@ -12,7 +12,7 @@ from core.evidence.records import Claim, Source
 from core.evidence.wording import NAMES, summary
 from core.text import clean, clean_line
 from tui.export.convert import harmless_markdown, markdown_of
-from tui.export.evidence import is_noted
+from tui.export.evidence import noted_claims
 from tui.export.marks import mark_claims, marked_ids, replace_marks, without_marks
 from tui.export.records import Export, Query
 from tui.export.redaction import Redaction
@@ -65,7 +65,7 @@ def _report(export: Export, redaction: Redaction, stop: Stop) -> tuple[str, list
     """The report with the marks of footnotes, and the claims that have one."""
     report = export.report
     assert report is not None
-    claims = [claim for claim in export.check.claims if is_noted(claim)] if export.check is not None else []
+    claims = noted_claims(export.check)
     marked = mark_claims(report.source, report.format, claims)
     try:
         if report.format == "html":

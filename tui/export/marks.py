@@ -15,7 +15,7 @@ from tui.export.records import ReportFormat
 
 __all__ = ["MOST_MARKS", "TOKEN", "mark_claims", "marked_ids", "replace_marks", "without_marks"]
 
-MOST_MARKS = 3_000
+MOST_MARKS = 1_500
 START, END, CLOSE = "\ue000", "\ue001", "\ue002"
 TOKEN = re.compile(f"([{START}{END}])([0-9]{{1,9}}){CLOSE}")
 _STRAY = re.compile(f"[{START}{END}{CLOSE}]")

@@ -17,7 +17,7 @@ from core.evidence.wording import summary
 from core.storage.files import Root
 from core.text import clean, clean_line
 from tui.export.convert import convert, plain_html
-from tui.export.evidence import disagreement_list, doubtful_list, evidence_list, is_noted, mark_up
+from tui.export.evidence import disagreement_list, doubtful_list, evidence_list, mark_up, noted_claims
 from tui.export.marks import mark_claims, marked_ids, without_marks
 from tui.export.markup import element, escaped, facts, host_of, link, moment
 from tui.export.pictures import embedded_pictures
@@ -154,7 +154,7 @@ def _report(export: Export, root: Root, redaction: Redaction, stop: Stop) -> _Re
     report = export.report
     if report is None:
         return _Report("", frozenset())
-    claims = [claim for claim in export.check.claims if is_noted(claim)] if export.check is not None else []
+    claims = noted_claims(export.check)
     marked = mark_claims(report.source, report.format, claims)
     notices: list[str] = []
     try:

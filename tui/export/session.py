@@ -46,7 +46,9 @@ MOST_QUERIES = 500
 MOST_ARTIFACTS = 2_000
 LONGEST_MESSAGE = 100_000
 LONGEST_CONVERSATION = 1_500_000
-"""Characters."""
+LONGEST_DETAILS = 1_500_000
+"""Characters of the inputs and results of all calls; beyond that each has few."""
+_SHORT = 160
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -187,10 +189,11 @@ def _content(
         seconds=sum(query.end.duration_ms for query in queries if query.end is not None) / 1000,
         models=tuple(found.models.values()),
     )
+    calls = _shortened([_call(call, found, offsets) for call in calls_shown], notices)
     return SessionContent(
         facts=facts,
         queries=tuple(_queries(record, {query.iteration for query in queries_shown}, notices)),
-        calls=tuple(_call(call, found, offsets) for call in calls_shown),
+        calls=calls,
         artifacts=tuple(artifacts),
         costs=costs,
         recorded=tuple(sorted(found.recorded)),
@@ -259,6 +262,27 @@ def _query(query: QueryEntry, messages: Sequence[Message]) -> Query:
         cost_usd=end.cost_usd,
         tokens=end.usage.total if end.usage is not None else 0,
     )
+
+
+def _shortened(calls: Sequence[Call], notices: list[str]) -> tuple[Call, ...]:
+    """The calls; when their inputs and results are too long together, those of the later ones are cut."""
+    length = 0
+    shown: list[Call] = []
+    for number, call in enumerate(calls):
+        length += len(call.input) + len(call.result)
+        if length > LONGEST_DETAILS:
+            notices.append(f"Inputs and results are shortened from the {number + 1:,}th call on.")
+            shown += (
+                msgspec.structs.replace(later, input=_beginning(later.input), result=_beginning(later.result))
+                for later in calls[number:]
+            )
+            break
+        shown.append(call)
+    return tuple(shown)
+
+
+def _beginning(text: str) -> str:
+    return text if len(text) <= _SHORT else f"{text[:_SHORT]}…"
 
 
 def _call(call: CallEntry, found: _Found, offsets: dict[int, float]) -> Call:
