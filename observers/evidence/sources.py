@@ -8,6 +8,7 @@ from functools import cached_property
 
 from core.evidence.records import Source, Verdict
 from observers.evidence.figures.figure import Figure
+from observers.evidence.figures.find import find_figures
 from observers.evidence.quoting.folding import Folded
 
 __all__ = ["SourceText", "Sources"]
@@ -27,7 +28,7 @@ class SourceText:
     @cached_property
     def figures(self) -> Sequence[Figure]:
         """The figures in the text, in order."""
-        raise NotImplementedError
+        return find_figures(self.text)
 
     @cached_property
     def folded(self) -> Folded:

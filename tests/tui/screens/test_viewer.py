@@ -151,7 +151,7 @@ async def test_a_file_of_no_session_is_not_exported(tmp_path: Path) -> None:
         await ready(app)
         assert "x export" not in screen_text(app)
         await pilot.press("x")
-        await until(lambda: any("Only a report of a session" in each for each in app.shown_text))
+        await until(lambda: any("Only a report that its session wrote" in each for each in app.shown_text))
 
 
 async def test_what_a_browser_would_run_is_refused_in_words(tmp_path: Path) -> None:

@@ -325,7 +325,7 @@ class ReportEvidence:
         if check is None:
             return
         if not 0 <= number < len(check.claims):
-            self._screen.notify("No claim is chosen. Press ] for the next doubtful one.", markup=False)
+            self._screen.notify("Press ] to choose a doubtful claim first.", markup=False)
             return
         found = opened_source(check, check.claims[number])
         if found is None:

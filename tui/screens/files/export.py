@@ -45,7 +45,7 @@ async def _export(app: App[Any], folder: Path, report: str) -> None:
         app.notify(f"Not exported: {error}", markup=False, severity="error")
     except OSError as error:
         why = error.strerror or type(error).__name__
-        app.notify(f"Not exported: {why}; check the folder {into}.", markup=False, severity="error")
+        app.notify(f"The export could not be written to {into}: {why}.", markup=False, severity="error")
     else:
         app.notify(f"Exported to {path} ({size(length)}).", markup=False, timeout=10)
 

@@ -562,9 +562,7 @@ class ViewerScreen(DocumentScreen[None]):
     def action_export(self) -> None:
         """Export the session with this report as one page."""
         if (origin := self.evidence.origin) is None:
-            self.warn(
-                "Only a report of a session can be exported: an HTML, Markdown or text file that it wrote."
-            )
+            self.warn("Only a report that its session wrote can be exported.")
         else:
             export_session(self.app, *origin)
 
