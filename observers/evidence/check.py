@@ -13,7 +13,7 @@ from core.concurrency.cancellation import NEVER, Stop
 from core.evidence.records import Claim, ReportCheck
 from observers.evidence.disagreements import find_disagreements
 from observers.evidence.figure_claims import check_figures
-from observers.evidence.links import check_links
+from observers.evidence.links import check_links, report_addresses
 from observers.evidence.names import check_names
 from observers.evidence.quotations import check_quotations
 from observers.evidence.reading.document import read_report
@@ -36,6 +36,7 @@ def check_report(
     """
     started = time.perf_counter()
     report = read_report(data, path, stop)
+    sources.look_up(report_addresses(report), stop)
     found = [claim for check in _CHECKERS for claim in check(report, sources, stop)]
     found.sort(key=lambda claim: (claim.start, claim.end))
     claims = tuple(msgspec.structs.replace(claim, id=number) for number, claim in enumerate(found, 1))

@@ -169,12 +169,16 @@ def _crawled(source: str) -> dict[str, Any]:
     }
 
 
-def workbench_documents(file: SavedFile, source: str, cleaner: Cleaner) -> Iterator[Document]:
-    """Give the document of a run in the remote sandbox: its code and what it returned."""
+def workbench_documents(
+    file: SavedFile, source: str, cleaner: Cleaner, *, with_code: bool = True
+) -> Iterator[Document]:
+    """Give the document of a run in the remote sandbox: its code and what it returned, or only what it printed."""
     run = cleaner.value(read_object(source)[0])
     given, output = (each if isinstance(each, dict) else {} for each in map(run.get, ("input", "output")))
     names = ("stdout", "results", "error", "stderr", "raw", "extra")
-    parts = map(_as_text, [given.get("code"), *map(output.get, names)])
+    # The errors of a run quote its code.
+    values = [output.get(name) for name in (names if with_code else ("stdout", "results", "raw"))]
+    parts = map(_as_text, [given.get("code") if with_code else "", *values])
     text = clean_text("\n\n".join(filter(str.strip, parts)))
     purpose = clean_title(given.get("thought")) or clean_title(given.get("current_step"))
     if title := purpose or heading_of(text):

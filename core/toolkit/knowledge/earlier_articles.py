@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from core.knowledge.records import FoundDocument, FoundPage
     from core.toolkit.knowledge.knowledge_base import KnowledgeBase
 
-__all__ = ["earlier_article"]
+__all__ = ["earlier_article", "earlier_copy"]
 
 _LARGEST = 32 << 20
 
@@ -47,6 +47,18 @@ def earlier_article(base: KnowledgeBase, url: str, now: datetime, max_age: float
     Raises:
         KnowledgeError: the knowledge base cannot be read.
     """
+    found = earlier_copy(base, url, now, max_age)
+    return None if found is None else found[1]
+
+
+def earlier_copy(
+    base: KnowledgeBase, url: str, now: datetime, max_age: float
+) -> tuple[FoundPage, Article] | None:
+    """Return the same article together with what the knowledge base says of this copy of the page; blocks.
+
+    Raises:
+        KnowledgeError: the knowledge base cannot be read.
+    """
     for page in base.pages(url):
         if not 0 <= now.timestamp() - page.made_at <= max_age:
             continue
@@ -60,9 +72,10 @@ def earlier_article(base: KnowledgeBase, url: str, now: datetime, max_age: float
             article = _in_base(*known)
         if article is not None and article.text:
             moment = datetime.fromtimestamp(page.made_at, UTC).isoformat(timespec="seconds")
-            return msgspec.structs.replace(
+            article = msgspec.structs.replace(
                 article, url=url, words=count_words(article.text), fetched_at=moment
             )
+            return page, article
     return None
 
 

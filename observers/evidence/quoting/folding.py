@@ -14,7 +14,16 @@ from collections.abc import Iterator
 from functools import lru_cache
 from itertools import accumulate
 
-__all__ = ["INVISIBLE", "SOFT_HYPHEN", "Folded", "count_words", "fold", "has_look_alikes", "is_single"]
+__all__ = [
+    "INVISIBLE",
+    "SOFT_HYPHEN",
+    "Folded",
+    "count_words",
+    "fold",
+    "has_look_alikes",
+    "is_single",
+    "latin_form",
+]
 
 SOFT_HYPHEN = "\u00ad"
 INVISIBLE = (
@@ -182,7 +191,7 @@ def has_look_alikes(text: str) -> bool:
 
 
 def _is_mixed(word: str) -> bool:
-    return _latin_form(word) != word
+    return latin_form(word) != word
 
 
 @lru_cache(maxsize=1 << 15)
@@ -202,14 +211,14 @@ def _fold_word(word: str) -> str:
     if word == "%":
         return "percent"
     word = _HIDDEN.sub("", word)
-    return unicodedata.normalize("NFKC", _latin_form(word)).casefold() if word else ""
+    return unicodedata.normalize("NFKC", latin_form(word)).casefold() if word else ""
 
 
 def _without_separators(found: re.Match[str]) -> str:
     return found[0].replace(".", "").replace(",", "")
 
 
-def _latin_form(word: str) -> str:
+def latin_form(word: str) -> str:
     """The word in Latin letters if it mixes them with letters that look alike."""
     if not any(_is_latin(letter) for letter in word):
         return word

@@ -1,0 +1,91 @@
+"""Finds pages that earlier sessions have read, in the knowledge base."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from datetime import UTC, datetime
+from pathlib import Path, PurePath
+
+from core.errors import JournalError
+from core.history.headline import beginning_of
+from core.redaction.redactor import Redactor
+from core.toolkit.knowledge.earlier_articles import earlier_copy
+from core.toolkit.knowledge.knowledge_base import KnowledgeBase
+from observers.evidence.addresses import LONGEST, address_key
+from observers.evidence.session.texts import moment, source_of, with_title
+from observers.evidence.sources import Earlier, EarlierPage
+from observers.knowledge.cleaning import Cleaner, clean_text, clean_title
+
+__all__ = ["earlier_pages"]
+
+
+def earlier_pages(
+    database: Path | None,
+    session: Path,
+    redactor: Redactor | None = None,
+    now: Callable[[], datetime] = lambda: datetime.now(UTC),
+) -> Earlier | None:
+    """Make the function that `read_sources` is given as `earlier`; None without a database.
+
+    Args:
+        database: the file of the knowledge base, which may be missing; None if the settings turn it off.
+        session: the folder of the session whose reports are checked: its own pages are not earlier ones.
+        redactor: masks the texts of the pages.
+        now: gives the time; pages of the future are left out.
+    """
+    if database is None:
+        return None
+    cleaner = Cleaner(redactor or Redactor())
+
+    def find(urls: Sequence[str]) -> Sequence[EarlierPage | None]:
+        base = KnowledgeBase(database, session=session, demo=_is_demo(session))
+        try:
+            return [_newest(base, url, now(), cleaner) for url in urls]
+        finally:
+            base.close()
+
+    return find
+
+
+def _is_demo(session: Path) -> bool:
+    try:
+        return beginning_of(session).demo
+    except JournalError:
+        return False
+
+
+def _newest(base: KnowledgeBase, url: str, now: datetime, cleaner: Cleaner) -> EarlierPage | None:
+    found = [
+        copy for each in _spellings(url) if (copy := earlier_copy(base, each, now, math.inf)) is not None
+    ]
+    if not found:
+        return None
+    page, article = max(found, key=lambda copy: copy[0].made_at)
+    title = clean_title(cleaner.masked(article.title))
+    text = with_title(title, clean_text(cleaner.masked(article.text)))
+    record = source_of(
+        "earlier",
+        text,
+        title=title,
+        url=cleaner.address(page.url, cleaner.masked(page.url)) or url,
+        path=page.path,
+        part=page.part,
+        session=PurePath(page.session).name,
+        published=clean_title(article.date or page.date, 40),
+        read_at=moment(page.made_at),
+    )
+    return EarlierPage(record, text)
+
+
+def _spellings(url: str) -> Iterator[str]:
+    """The ways in which a page may be known that has this address: the knowledge base compares fewer of them."""
+    if len(url) > LONGEST:
+        return
+    key = address_key(url)
+    bare, question, query = key.partition("?")
+    for address in dict.fromkeys((key, f"{bare}/{question}{query}")):
+        for host in ("", "www."):
+            for scheme in ("https", "http"):
+                yield f"{scheme}://{host}{address}"
+    yield url.strip()

@@ -1,0 +1,166 @@
+"""What the journal of a session says of its calls, its files and its queries."""
+
+from __future__ import annotations
+
+import os
+import posixpath
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+
+from core.concurrency.cancellation import NEVER, Stop
+from core.events.codec import decode_event
+from core.events.types import (
+    ArtifactChanged,
+    ArtifactSaved,
+    Event,
+    FilesAttached,
+    QueryReceived,
+    QuerySteered,
+    ToolCallFinished,
+    ToolCallStarted,
+)
+from core.history.headline import event_lines
+from core.history.journal_reader import unreadable
+from core.observation import FileWriteObservation, ToolCall
+from core.storage.compression import SUFFIX
+from core.storage.regular_file import open_regular
+from core.storage.workspace import JOURNAL, SAVED_REPORTS, is_record
+from observers.search.tool_names import short_name
+
+__all__ = ["REPORTS", "SessionJournal", "plain_path", "read_journal"]
+
+REPORTS = frozenset({"work_products", "report_checks", SAVED_REPORTS})
+"""Folders of what the agent wrote, and of what was made from it."""
+
+_WANTED = tuple(
+    f'{{"event":"{name}"'.encode()
+    for name in (
+        "artifact_saved",
+        "artifact_changed",
+        "files_attached",
+        "query_received",
+        "query_steered",
+        "tool_call_started",
+        "tool_call_finished",
+    )
+)
+_WRITERS = frozenset({"Write", "Edit", "MultiEdit", "NotebookEdit", "write_local_file"})
+_OWN_FILES = frozenset({"expanded_corpus.json", "title.txt"})
+_MOST_CHECKED = 500
+
+
+@dataclass
+class SessionJournal:
+    """The events that matter.
+
+    Attributes:
+        folder: the folder of the session, without links on the way.
+        saved: the last event about each file, by its path without the ending of a compressed one; of an article the
+            first, as nothing changes one.
+        makers: for the same paths the calls that made the files.
+        calls: the calls by their ids.
+        results: the ends of calls, in order.
+        queries: what a person wrote.
+        attached: the paths of files that a person added.
+        written: the paths of files that the agent wrote.
+        problem: why the journal cannot be read; empty if it can.
+    """
+
+    folder: Path
+    saved: dict[str, ArtifactSaved | ArtifactChanged] = field(default_factory=dict)
+    makers: dict[str, str] = field(default_factory=dict)
+    calls: dict[str, ToolCall] = field(default_factory=dict)
+    results: list[ToolCallFinished] = field(default_factory=list)
+    queries: list[QueryReceived | QuerySteered] = field(default_factory=list)
+    attached: dict[str, FilesAttached] = field(default_factory=dict)
+    written: set[str] = field(default_factory=set)
+    problem: str = ""
+
+    def inside(self, path: str) -> str | None:
+        """A path relative to the session's folder; None if it is outside of it, or the folder itself."""
+        if posixpath.isabs(path):
+            for base in (str(self.folder), os.path.abspath(self.folder)):
+                if path.startswith(f"{base}/"):
+                    path = path[len(base) + 1 :]
+                    break
+            else:
+                return None
+        plain = posixpath.normpath(path)
+        return None if plain == ".." or plain.startswith(("../", "/")) or plain == "." else plain
+
+    def is_own(self, path: str) -> bool:
+        """Whether a file, given by a path in or outside of the session, is the agent's own text or a record."""
+        inside = self.inside(path)
+        if inside is None:
+            return bool(REPORTS & set(PurePosixPath(path).parts))
+        top = inside.partition("/")[0]
+        return (
+            top in REPORTS or inside in _OWN_FILES or is_record(inside) or plain_path(inside) in self.written
+        )
+
+
+def plain_path(path: str) -> str:
+    """The path of an artifact without the ending of a compressed one."""
+    return path.removesuffix(SUFFIX)
+
+
+def read_journal(folder: Path, stop: Stop = NEVER) -> SessionJournal:
+    """Read the journal of the session in `folder`, as far as it is written; never fails because of what is in it.
+
+    Raises:
+        Stopped: the flag was set.
+    """
+    found = SessionJournal(folder)
+    try:
+        for event in _events(folder, stop):
+            _add(found, event)
+    except OSError as error:
+        found.problem = unreadable(error)
+    return found
+
+
+def _events(folder: Path, stop: Stop) -> Iterator[Event]:
+    journal = open_regular(folder / JOURNAL)
+    try:
+        for number, (line, _) in enumerate(event_lines(journal, b'{"event":"')):
+            if not number % _MOST_CHECKED:
+                stop.check()
+            if line.startswith(_WANTED):
+                try:
+                    yield decode_event(line)
+                except (ValueError, RecursionError):
+                    continue
+    finally:
+        os.close(journal)
+
+
+def _add(found: SessionJournal, event: Event) -> None:
+    match event:
+        case ArtifactSaved() | ArtifactChanged():
+            path = plain_path(event.path)
+            if isinstance(event, ArtifactSaved) or event.kind != "article" or path not in found.saved:
+                found.saved[path] = event
+            if isinstance(event, ArtifactSaved) and event.tool_use_id:
+                found.makers[path] = event.tool_use_id
+        case FilesAttached():
+            found.attached |= {each.path: event for each in event.files}
+        case QueryReceived() | QuerySteered():
+            found.queries.append(event)
+        case ToolCallStarted():
+            found.calls[event.tool_use_id] = ToolCall(
+                tool_use_id=event.tool_use_id, name=event.name, input=event.input
+            )
+            if short_name(event.name) in _WRITERS:
+                _add_written(found, event.input.get("path") or event.input.get("file_path"))
+        case ToolCallFinished(observation=observation):
+            found.results.append(event)
+            if isinstance(observation, FileWriteObservation):
+                _add_written(found, observation.path)
+        case _:
+            pass
+
+
+def _add_written(found: SessionJournal, path: object) -> None:
+    if isinstance(path, str) and (inside := found.inside(path)) is not None:
+        found.written.add(plain_path(inside))
