@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import Enum
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
@@ -90,10 +91,14 @@ def local_now() -> datetime:
 
 @dataclass
 class ObserverContext:
-    """What observers share: the session's folder, its clock (local, aware) and its memory."""
+    """What observers share: the session's folder, its clock (local, aware) and its memory.
+
+    `knowledge` is the file of the knowledge base; None if the settings turn it off.
+    """
 
     workspace: Workspace
     now: Callable[[], datetime] = local_now
+    knowledge: Path | None = None
     ledger: Ledger = field(init=False)
 
     def __post_init__(self) -> None:

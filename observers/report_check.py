@@ -16,6 +16,7 @@ from core.observation import ToolCall, ToolResult
 from core.storage.workspace import Workspace
 from observers.base import ObserverContext, ObserverSpec, Outcome, Saved
 from observers.evidence.check import check_report
+from observers.evidence.earlier import earlier_pages
 from observers.evidence.session_sources import read_sources
 from observers.output.written_files import read_written, writes_work_product, written_path
 
@@ -55,7 +56,9 @@ class ReportChecker:
         data = read_written(result, workspace, path, _LARGEST)
         if len(data) > _LARGEST:
             return Outcome(note=f"larger than {_LARGEST >> 20} MiB, which is not checked")
-        check = check_report(data, path, read_sources(workspace.path, workspace.redactor, path))
+        earlier = earlier_pages(context.knowledge, workspace.path, workspace.redactor)
+        sources = read_sources(workspace.path, workspace.redactor, path, earlier)
+        check = check_report(data, path, sources)
         event = _event_of(check)
         counted = Outcome(
             items=len(check.claims), rejected=event.unsupported, note=event.summary, checked=event

@@ -143,7 +143,8 @@ async def compose_session(
         roster = await _load_roster(settings, bus, redactor)
         observers, pipelines = await _load_handlers(settings, workspace, roster, bus)
         worker = _start_worker(workspace, stack)
-        runner = _start_observers(observers, roster.rules, workspace, bus, worker, stack)
+        context = ObserverContext(workspace, knowledge=database_path(settings))
+        runner = _start_observers(observers, roster.rules, context, bus, worker, stack)
         runner.start(spawn)
         artifacts = ArtifactWatch(workspace, bus.publish)
         bus.subscribe(artifacts.handle_event)
@@ -325,13 +326,14 @@ def _start_worker(workspace: Workspace, stack: AsyncExitStack) -> WorkerProcess:
 def _start_observers(
     observers: Sequence[Observer],
     rules: Sequence[Rule],
-    workspace: Workspace,
+    context: ObserverContext,
     bus: Bus,
     worker: WorkerProcess,
     stack: AsyncExitStack,
 ) -> ObserverRunner:
-    offload = ResultOffload(worker, [observer.name for observer in observers], rules)
-    runner = ObserverRunner(observers, ObserverContext(workspace), bus.publish, offload=offload)
+    names = [observer.name for observer in observers]
+    offload = ResultOffload(worker, names, rules, context.knowledge)
+    runner = ObserverRunner(observers, context, bus.publish, offload=offload)
     stack.callback(runner.abandon)
     return runner
 

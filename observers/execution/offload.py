@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection, Sequence
 from functools import lru_cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -30,15 +32,20 @@ class ResultOffload:
     """Has large results observed by the child process; `names` are the observers that it can run.
 
     An observer whose work may be large although the result is small says so by a method `is_heavy`, which is
-    given the workspace. `rules` are the compliance rules of the session's sub-agents, None for the shipped ones. For
-    threads, never for the event loop.
+    given the workspace. `rules` are the compliance rules of the session's sub-agents, None for the shipped ones.
+    `knowledge` is the file of the knowledge base, if there is one. For threads, never for the event loop.
     """
 
     def __init__(
-        self, aside: WorkerProcess, names: Collection[str], rules: Sequence[Rule] | None = None
+        self,
+        aside: WorkerProcess,
+        names: Collection[str],
+        rules: Sequence[Rule] | None = None,
+        knowledge: Path | None = None,
     ) -> None:
         self._aside = aside
         self._names = frozenset(names)
+        self._knowledge = None if knowledge is None else os.fspath(knowledge)
         self._rules = None if rules is None else msgspec.msgpack.encode(rules, enc_hook=_pattern_text)
 
     def accepts(self, observer: Observer, result: ToolResult) -> bool:
@@ -68,6 +75,7 @@ class ResultOffload:
             "result": packed_result,
             "whole": whole,
             "rules": self._rules,
+            "knowledge": self._knowledge,
         }
         done = self._aside.call(_TASK, argument, lambda _name: texts)
         if done is None:
@@ -96,7 +104,7 @@ def observe_in_child(desk: TaskContext, argument: dict[str, Any]) -> dict[str, A
     observation = msgspec.structs.replace(result.observation, content=content)
     run = Run(argument["observer"], result.call.name, tool_use_id, argument["curious"])
     whole = ToolResult(call=result.call, observation=observation)
-    perform(run, observer, whole, _context(desk))
+    perform(run, observer, whole, _context(desk, argument["knowledge"]))
     outcome = msgspec.to_builtins(run.outcome)
     return {"outcome": outcome, "error": run.error, "duration_ms": run.duration_ms}
 
@@ -124,8 +132,8 @@ def _pattern_of(_kind: type, text: str) -> RequestPattern:
 
 
 @lru_cache(maxsize=1)
-def _context(desk: TaskContext) -> ObserverContext:
-    return ObserverContext(desk.workspace)
+def _context(desk: TaskContext, knowledge: str | None) -> ObserverContext:
+    return ObserverContext(desk.workspace, knowledge=None if knowledge is None else Path(knowledge))
 
 
 def _size(result: ToolResult) -> int:

@@ -30,10 +30,17 @@ FORMATS: tuple[ExportFormat, ...] = get_args(ExportFormat)
 
 
 def read_export(
-    folder: Path, redactor: Redactor, report: str = "", *, now: datetime | None = None, stop: Stop = NEVER
+    folder: Path,
+    redactor: Redactor,
+    report: str = "",
+    *,
+    now: datetime | None = None,
+    knowledge: Path | None = None,
+    stop: Stop = NEVER,
 ) -> tuple[Export, Redaction]:
     """Gather what is exported of a session, redacted; `report` names one, empty for the newest. Takes a thread a while.
 
+    `knowledge` is the file of the knowledge base with what earlier sessions have read, for a report without a check.
     Nothing is written into the session's folder.
 
     Raises:
@@ -46,7 +53,7 @@ def read_export(
     # The links that the session learned are known afterwards.
     content = read_session(root.path, redactor, stop)
     redaction = Redaction(redactor, session_folders(folder.absolute(), (str(root.path), *content.recorded)))
-    reported = read_reported(root, report, content.artifacts, redaction, stop)
+    reported = read_reported(root, report, content.artifacts, redaction, stop, knowledge=knowledge)
     export = Export(
         program=f"ua-tui {VERSION}",
         exported_at=(now or datetime.now(UTC)).replace(microsecond=0),
@@ -78,10 +85,11 @@ def export_bytes(
     report: str = "",
     *,
     now: datetime | None = None,
+    knowledge: Path | None = None,
     stop: Stop = NEVER,
 ) -> bytes:
     """Export a session; the parameters and errors are those of `read_export`."""
-    export, redaction = read_export(folder, redactor, report, now=now, stop=stop)
+    export, redaction = read_export(folder, redactor, report, now=now, knowledge=knowledge, stop=stop)
     match form:
         case "html":
             text = html_page(export, Root(folder), redaction, stop)
@@ -104,6 +112,7 @@ def write_export(
     form: ExportFormat = "html",
     report: str = "",
     *,
+    knowledge: Path | None = None,
     stop: Stop = NEVER,
 ) -> Path:
     """Export a session into a folder, under a name that is free; returns the file.
@@ -111,7 +120,7 @@ def write_export(
     Raises:
         WorkspaceError: it cannot be written; and as `read_export`.
     """
-    data = export_bytes(folder, redactor, form, report, stop=stop)
+    data = export_bytes(folder, redactor, form, report, knowledge=knowledge, stop=stop)
     target = Root(into)
     written: Written = target.write_new(export_name(folder, form), data)
     return target.path / written.path

@@ -18,6 +18,7 @@ from core.storage.compression import LARGEST, SUFFIX, Unpacked
 from core.storage.files import Root
 from core.text import clean_line
 from observers.evidence.check import check_report
+from observers.evidence.earlier import earlier_pages
 from observers.evidence.reading.document import read_report
 from observers.evidence.session_sources import read_sources
 from observers.work_products import FOLDER, is_draft
@@ -63,9 +64,17 @@ def reports_of(root: Root, artifacts: Sequence[Artifact]) -> list[str]:
 
 
 def read_reported(
-    root: Root, wanted: str, artifacts: Sequence[Artifact], redaction: Redaction, stop: Stop = NEVER
+    root: Root,
+    wanted: str,
+    artifacts: Sequence[Artifact],
+    redaction: Redaction,
+    stop: Stop = NEVER,
+    *,
+    knowledge: Path | None = None,
 ) -> Reported:
     """Read the report `wanted`, or the newest if that is empty, and check it if there is no check of it as it is.
+
+    `knowledge` is the file of the knowledge base with what earlier sessions have read, if there is one.
 
     Raises:
         SettingsError: there is no such report.
@@ -82,7 +91,9 @@ def read_reported(
     source = document.source
     safe = _without_secrets(source, redaction)
     inner = path.removesuffix(SUFFIX)
-    check, notices = _check(root, data if safe == source else safe.encode(), inner, redaction, stop)
+    check, notices = _check(
+        root, data if safe == source else safe.encode(), inner, redaction, knowledge, stop
+    )
     if safe != source:
         # The check has read it as UTF-8.
         safe = read_report(safe.encode(), inner, stop).source
@@ -169,13 +180,14 @@ def _read(root: Root, path: str) -> bytes:
 
 
 def _check(
-    root: Root, data: bytes, path: str, redaction: Redaction, stop: Stop
+    root: Root, data: bytes, path: str, redaction: Redaction, knowledge: Path | None, stop: Stop
 ) -> tuple[ReportCheck | None, tuple[str, ...]]:
     saved = load_check(root, path)
     if saved is not None and saved.sha256 == hashlib.sha256(data).hexdigest():
         return saved, ()
     try:
-        sources = read_sources(root.path, redaction.redactor, path, None, stop)
+        earlier = earlier_pages(knowledge, root.path, redaction.redactor)
+        sources = read_sources(root.path, redaction.redactor, path, earlier, stop)
         return check_report(data, path, sources, stop=stop), ()
     except Stopped:
         raise

@@ -87,8 +87,12 @@ def find_check(path: Path, stop: Stop = NEVER, *, words: bool = True) -> Checked
     return _with_words(found, data, stop) if is_current and words else found
 
 
-def check_again(path: Path, known: CheckedFile, stop: Stop = NEVER) -> CheckedFile:
+def check_again(
+    path: Path, known: CheckedFile, stop: Stop = NEVER, *, knowledge: Path | None = None
+) -> CheckedFile:
     """Check a report as it is now, without writing anything. Blocks.
+
+    `knowledge` is the file of the knowledge base with what earlier sessions have read, if there is one.
 
     Raises:
         UniversalAgentError: the report or what its session read cannot be read.
@@ -97,10 +101,13 @@ def check_again(path: Path, known: CheckedFile, stop: Stop = NEVER) -> CheckedFi
     """
     from core.redaction.redactor import Redactor
     from observers.evidence.check import check_report
+    from observers.evidence.earlier import earlier_pages
     from observers.evidence.session_sources import read_sources
 
     data = _read(path, stop)
-    sources = read_sources(known.session, Redactor(), known.report, stop=stop)
+    redactor = Redactor()
+    earlier = earlier_pages(knowledge, known.session, redactor)
+    sources = read_sources(known.session, redactor, known.report, earlier, stop)
     check = check_report(data, known.report, sources, stop=stop)
     return _with_words(replace(known, check=check, is_current=True), data, stop)
 
