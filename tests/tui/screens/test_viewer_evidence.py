@@ -118,7 +118,7 @@ async def test_without_a_check_keys_say_what_to_do(tmp_path: Path, monkeypatch: 
     other.write_text("# Other\n\nIt grew by 58 percent.\n", encoding="utf-8")
     screen = ViewerScreen(other, session)
 
-    def check(path: Path, known: CheckedFile, stop: Stop) -> CheckedFile:
+    def check(path: Path, known: CheckedFile, stop: Stop, *, knowledge: Path | None) -> CheckedFile:
         assert path == other
         if not done:
             done.append(True)
