@@ -21,6 +21,7 @@ from core.text import clean, clean_line, escape_unsafe
 __all__ = [
     "ARTICLE_FOLDER",
     "ARTICLE_PREFIX",
+    "FINAL_URL",
     "Article",
     "Reference",
     "article_path",
@@ -66,6 +67,7 @@ class Article(msgspec.Struct, frozen=True, kw_only=True):
 
     `date` is the day of publication as YYYY-MM-DD and None if the page does not state it; `fetched_at` is an
     ISO 8601 time with its zone. `text` is Markdown; `links` are those of its links that have no address in it.
+    `final_url` is the address to which `url` was redirected; None if it was not.
     """
 
     title: str
@@ -75,11 +77,13 @@ class Article(msgspec.Struct, frozen=True, kw_only=True):
     date: str | None = None
     words: int = 0
     fetched_at: str | None = None
+    final_url: str | None = None
     text: str = ""
     links: tuple[Reference, ...] = ()
 
 
 FRONT_MATTER = ("title", "url", "author", "site", "date", "words", "fetched_at")
+FINAL_URL = "final_url"
 LINKS = "links"
 
 
@@ -109,7 +113,7 @@ def article_path(url: str, redactor: Redactor | None = None) -> str:
 def encode_article(article: Article) -> str:
     """Write an article as the text of its file."""
     lines = [FENCE]
-    for name in FRONT_MATTER:
+    for name in (*FRONT_MATTER, *([FINAL_URL] if article.final_url else [])):
         value = getattr(article, name)
         if isinstance(value, str):
             value = clean_line(visible(value), 2_000)
@@ -156,7 +160,7 @@ def decode_article(source: str) -> Article | None:
         name, colon, value = line.partition(": ")
         if not colon:
             return None
-        if name in FRONT_MATTER or name == LINKS:
+        if name in FRONT_MATTER or name in {FINAL_URL, LINKS}:
             try:
                 values[name] = msgspec.json.decode(value)
             except (msgspec.DecodeError, RecursionError):

@@ -255,6 +255,7 @@ async def _fetch_and_save(context: ToolContext, url: str) -> Crawled:
         date=_line(found.date),
         words=count_words(found.text),
         fetched_at=context.now().isoformat(timespec="seconds"),
+        final_url=None if canonical_url(page.final_url) == canonical_url(url) else _shown(page.final_url),
         text=found.text,
         links=found.links,
     )

@@ -113,6 +113,8 @@ class _Reading:
         self._texts.append(SourceText(number, found.record, found.text))
         if found.named:
             self._named[number] = tuple(found.named)
+        if found.final_url:
+            self._others.setdefault(address_key(found.final_url), []).append(number)
         return True
 
     def _add_gone(self) -> None:

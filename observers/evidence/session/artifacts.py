@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from core.concurrency.cancellation import Stop
 from core.errors import UniversalAgentError
+from core.events.codec import from_json
 from core.evidence.records import Source, SourceKind
 from core.knowledge.records import Document
 from core.storage.files import Root
-from core.toolkit.articles import ARTICLE_FOLDER, ARTICLE_PREFIX
+from core.toolkit.articles import ARTICLE_FOLDER, ARTICLE_PREFIX, FINAL_URL
 from observers.evidence.addresses import address_key, addresses_in
 from observers.evidence.session.journal import SessionJournal, plain_path
 from observers.evidence.session.texts import moment, source_of, with_title
@@ -32,16 +33,18 @@ __all__ = ["Artifacts", "Found"]
 _PAGES, _RUNS, _UNPARSED = "extracted_articles", "workbench_activity", "search_results/unparsed"
 _ADDRESSES = "search_results/urls.txt"
 _MOST_FILES = 20_000
+_HEAD = 16 << 10
 _MOST_NAMED = 5_000
 
 
 @dataclass(frozen=True)
 class Found:
-    """A source with its text, and the addresses that its file names beside its own."""
+    """A source with its text, the addresses that its file names beside its own, and where it was redirected to."""
 
     record: Source
     text: str
     named: Sequence[str] = ()
+    final_url: str = ""
 
 
 class Artifacts:
@@ -68,20 +71,38 @@ class Artifacts:
         known: set[tuple[str, str]] = set()
         for file, content in self._read(_PAGES, "article", (".json",)):
             raw, _ = read_object(content.text)
-            if isinstance(markdown := raw.get("markdown"), str):
+            markdown = raw.get("markdown")
+            if isinstance(markdown, str):
                 self.other_paths[markdown] = file.path
-            yield from self._page(file, content, known)
+            yield from self._page(file, content, known, markdown if isinstance(markdown, str) else "")
         for file, content in self._read(ARTICLE_FOLDER, "article", (".md",)):
             name = posixpath.basename(file.path)
             if name.startswith(ARTICLE_PREFIX) and file.path not in self.other_paths:
-                yield from self._page(file, content, known)
+                yield from self._page(file, content, known, file.path)
 
-    def _page(self, file: SavedFile, content: Content, known: set[tuple[str, str]]) -> Iterator[Found]:
+    def _page(
+        self, file: SavedFile, content: Content, known: set[tuple[str, str]], markdown: str
+    ) -> Iterator[Found]:
         for page in page_documents(file, content.text, self._cleaner):
             key = (address_key(page.url), page.text)
             if key not in known:
                 known.add(key)
-                yield _found("article", page, page.title, page.text, _named(content.text))
+                found = _found("article", page, page.title, page.text, _named(content.text))
+                yield replace(found, final_url=self._final_url(markdown) if markdown else "")
+
+    def _final_url(self, markdown: str) -> str:
+        """The address to which a page was redirected, as the crawler's file states it; empty if it was not."""
+        if markdown in self._journal.written:
+            return ""
+        try:
+            head = self._root.read(markdown, _HEAD).decode("utf-8", "replace")
+        except (UniversalAgentError, OSError, ValueError):
+            return ""
+        for line in head.partition("\n---\n")[0].split("\n"):
+            name, _, value = line.partition(": ")
+            if name == FINAL_URL and isinstance(url := from_json(value), str):
+                return self._cleaner.address(url, self._cleaner.masked(url))
+        return ""
 
     def rows(self) -> Iterator[Found]:
         """Give the rows of searches, each once, and the providers' own answers."""

@@ -49,6 +49,9 @@ def test_an_article_survives_its_file() -> None:
         text="# Title\n\n---\ntitle: not this\n---\n\nText",
     )
     assert decode_article(encode_article(article)) == article
+    assert "final_url" not in encode_article(article)
+    moved = msgspec.structs.replace(article, final_url="https://a.example/moved")
+    assert decode_article(encode_article(moved)) == moved
     links = (Reference("the source", "https://b.example/a(b)?c=1"), Reference("1", "https://c.example/"))
     linked = msgspec.structs.replace(article, links=links)
     source = encode_article(linked)

@@ -77,6 +77,19 @@ async def test_an_article_becomes_a_file_with_front_matter(context: ToolContext)
     assert found.fetched_at
     assert "Read [the details] as well." in found.text
     assert found.links == (Reference("the details", f"{HOST}/details/3"),)
+    assert found.final_url is None
+
+
+async def test_an_article_has_the_address_to_which_its_page_was_redirected(
+    context: ToolContext, site: Site
+) -> None:
+    site.pages["/moved"] = (301, "text/html", b"")
+    site.headers["/moved"] = "Location: /story/3\r\n"
+    answer = await _crawl(context, [f"{HOST}/moved"])
+    (article,) = answer["articles"]
+    found = decode_article((context.workspace.path / article["path"]).read_text())
+    assert found is not None
+    assert (found.url, found.final_url) == (f"{HOST}/moved", f"{HOST}/story/3")
 
 
 async def test_each_failure_is_named_and_loses_no_sibling(context: ToolContext, site: Site) -> None:

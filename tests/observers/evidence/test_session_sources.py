@@ -304,6 +304,19 @@ def test_a_reader_that_was_redirected_has_read_both_addresses(session: ReadSessi
     assert found.cited("https://short.example/o") == found.cited(PAGE) != []
 
 
+def test_a_page_that_the_crawler_was_redirected_to_is_read_at_both_addresses(session: ReadSession) -> None:
+    final = "https://animals.example/otters-2026"
+    path = session.folder / article_path(PAGE)
+    path.parent.mkdir()
+    path.write_text(encode_article(Article(title="Otters", url=PAGE, final_url=final, text="Otters smile.")))
+    before = sources(session)
+    saved = crawled_page(PAGE, "Otters smile.", markdown=article_path(PAGE))
+    session.save("extracted_articles/a.json", saved, "article")
+    for found in (before, sources(session)):
+        assert found.verdict(final)[0] is Verdict.READ
+        assert found.cited(final) == found.cited(PAGE)
+
+
 def test_compressed_artifacts_are_read(session: ReadSession) -> None:
     data = pack(json.dumps(crawled_page(PAGE, "Otters smile.")).encode())
     session.save("extracted_articles/a.json.zst", data, "article")
