@@ -1,6 +1,9 @@
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -8,14 +11,22 @@ import pytest
 from core.events.types import ArtifactSaved, ObserverFinished, ReportChecked
 from core.evidence.files import load_check
 from core.evidence.records import Claim, Verdict
+from core.knowledge.database import FILE
+from core.knowledge.store import KnowledgeStore
 from core.observation import ToolResult
+from core.redaction.redactor import Redactor
+from core.storage.workspace import WORKSPACES, Workspace
 from observers import report_check
 from observers.base import ObserverContext
 from observers.evidence import check
+from observers.evidence.report import Block, Link, Report
 from observers.execution.run import Run, perform
+from observers.knowledge.catch_up import index_piece
 from observers.report_check import ReportChecker
+from tests.observers.evidence.sessions import ReadSession
 
 Make = Callable[..., ToolResult]
+NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 WRITER = "mcp__local_toolkit__write_local_file"
 CLAIMS = (
     Claim(kind="figure", verdict=Verdict.TRACED, text="9", start=0, end=1),
@@ -88,3 +99,28 @@ def test_a_report_that_is_too_large_is_not_checked(
     outcome = ReportChecker().observe(written, context)
     assert outcome.checked is None
     assert "larger than" in (outcome.note or "")
+
+
+def test_pages_of_earlier_sessions_are_known(
+    tmp_path: Path, result: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url = "https://animals.example/otters"
+    earlier = ReadSession(tmp_path)
+    earlier.crawl((url, "Otters smile."))
+    database = tmp_path / WORKSPACES / FILE
+    with KnowledgeStore(database) as store:
+        assert not index_piece(store, earlier.folder, Redactor()).more
+    text = "Otters smile."
+    block = Block(kind="paragraph", text=text, offsets=array("L", range(len(text))), links=[Link(0, 6, url)])
+    monkeypatch.setattr(check, "read_report", lambda *_: Report(source=text, blocks=[block]))
+    workspace = Workspace.create(tmp_path, NOON)
+    workspace.write("work_products/a.md", text)
+    written = result(WRITER, "{}", path="work_products/a.md", content=text)
+    for knowledge, verdict in ((None, "invented"), (database, "earlier")):
+        outcome = ReportChecker().observe(written, ObserverContext(workspace, knowledge=knowledge))
+        assert outcome.checked is not None
+        assert outcome.checked.counts == {"link": {verdict: 1}}
+    found = load_check(workspace.root, "work_products/a.md")
+    assert found is not None
+    assert [(each.kind, each.session) for each in found.sources] == [("earlier", earlier.folder.name)]
+    workspace.close()
