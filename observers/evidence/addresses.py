@@ -23,6 +23,7 @@ _IN_TEXT = re.compile(r"https?://[^\s<>\"`\\|{}\u3000-\u303f\uff01-\uff0f]{1,200
 _ESCAPED = (("\\/", "/"), ("\\u0026", "&"), ("\\u003d", "="), ("\\u003f", "?"))
 _END = ".,;:!?*_~'’”»)]…"
 _PAIRS = (("(", ")"), ("[", "]"))
+_MOST_PLACES = 1_000
 _CUT = re.compile(r"[)\]'’”»]")
 _GOES_ON_BEFORE = re.compile(r"[\w@./-]$")
 # A full stop and a slash end an address, unless something follows them.
@@ -34,7 +35,6 @@ def is_web(url: str) -> bool:
     return _WEB.match(url.lstrip()) is not None
 
 
-@lru_cache(maxsize=1 << 14)
 def address_key(url: str) -> str:
     """The same text for all spellings of an address.
 
@@ -42,8 +42,11 @@ def address_key(url: str) -> str:
     percent encoding that means nothing do not count.
     """
     url = url.strip()
-    if len(url) > LONGEST:
-        return url
+    return _key(url) if len(url) <= LONGEST else url
+
+
+@lru_cache(maxsize=1 << 14)
+def _key(url: str) -> str:
     url = _AMPERSAND.sub("&", url)
     if not url.lower().startswith(("http://", "https://")):
         repaired = repaired_url(url)
@@ -83,7 +86,9 @@ def key_is_in(key: str, text: str) -> bool:
     """Whether a text, in small letters, names an address without its scheme; `key` is that of the address."""
     key = key.lower()
     at = text.find(key)
-    while at >= 0:
+    for _ in range(_MOST_PLACES):
+        if at < 0:
+            break
         before, after = text[max(at - 4, 0) : at], text[at + len(key) : at + len(key) + 2]
         if (before == "www." or not _GOES_ON_BEFORE.search(before)) and not _GOES_ON.match(after):
             return True
@@ -94,11 +99,13 @@ def key_is_in(key: str, text: str) -> bool:
 def _balanced(url: str) -> str:
     """An address without what follows it in a sentence; brackets that were opened in it stay."""
     end = len(url)
+    unopened = {right: url.count(right) - url.count(left) for left, right in _PAIRS}
     while end and url[end - 1] in _END:
         last = url[end - 1]
-        opened = next((left for left, right in _PAIRS if right == last), "")
-        if opened and url.count(opened, 0, end) >= url.count(last, 0, end):
-            break
+        if last in unopened:
+            if unopened[last] <= 0:
+                break
+            unopened[last] -= 1
         end -= 1
     return url[:end]
 

@@ -46,7 +46,7 @@ def read_sources(
         root = Root(folder)
     except (UniversalAgentError, OSError, ValueError) as error:
         return Sources(notices=(f"The sources could not be read: {clean_line(str(error), 300)}.",))
-    reading = _Reading(root, redactor, read_journal(root.path, stop), stop)
+    reading = _Reading(root, redactor, read_journal(folder, stop), stop)
     reading.read()
     return reading.sources(report, earlier)
 
@@ -93,7 +93,7 @@ class _Reading:
             asked=self._asked,
             others=self._others,
             failures=self._failures,
-            files=LocalFiles(self._root, report, self._journal.is_own, self._cleaner),
+            files=LocalFiles(self._root, report, self._journal, self._cleaner),
             earlier=earlier,
         )
 
@@ -128,6 +128,8 @@ class _Reading:
             elif key not in known:
                 known.add(key)
                 self._add(self._gone(page, result.call.tool_use_id))
+        for address, reason in self._results.failures():
+            self._failures[address_key(address)] = clean_line(self._cleaner.masked(reason), 200)
         asked = dict(self._results.pages_asked())
         for path, event in self._journal.saved.items():
             call = self._journal.makers.get(path, "")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import accumulate
 
 from core.concurrency.cancellation import NEVER, Stop
 from core.errors import KnowledgeError
@@ -19,7 +20,9 @@ from observers.evidence.session.local_files import LocalFiles
 __all__ = ["Earlier", "EarlierPage", "SourceText", "Sources"]
 
 _MOST_LOOKED_UP = 1_000
-"""Addresses of a report that are looked up; those behind them are as if nothing else knew them."""
+"""Addresses of a report that are looked up."""
+_MOST_ADDED = 8_000_000
+"""Characters of all texts that are added by looking up; what comes behind them is left out."""
 _MOST_SEARCHED = 300
 """Addresses without a scheme that are searched for in all texts."""
 _READ_KINDS = frozenset({"article", "file"})
@@ -190,7 +193,9 @@ class Sources:
 
     def _add(self, found: Sequence[tuple[Source, str]]) -> None:
         first = len(self.texts)
-        added = [SourceText(number, record, text) for number, (record, text) in enumerate(found, first)]
+        lengths = accumulate(len(text) for _, text in found)
+        kept = [each for each, length in zip(found, lengths, strict=True) if length <= _MOST_ADDED]
+        added = [SourceText(number, record, text) for number, (record, text) in enumerate(kept, first)]
         self.texts = [*self.texts, *added]
         for name in ("_by_key", "_by_site", "_by_path", "_names", "_lowered", "_searched"):
             self.__dict__.pop(name, None)

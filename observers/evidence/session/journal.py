@@ -17,6 +17,7 @@ from core.events.types import (
     FilesAttached,
     QueryReceived,
     QuerySteered,
+    SessionStarted,
     ToolCallFinished,
     ToolCallStarted,
 )
@@ -36,6 +37,7 @@ REPORTS = frozenset({"work_products", "report_checks", SAVED_REPORTS})
 _WANTED = tuple(
     f'{{"event":"{name}"'.encode()
     for name in (
+        "session_started",
         "artifact_saved",
         "artifact_changed",
         "files_attached",
@@ -55,7 +57,8 @@ class SessionJournal:
     """The events that matter.
 
     Attributes:
-        folder: the folder of the session, without links on the way.
+        folders: the paths of the session's folder: as it was given, without links on the way, and as it was when the
+            session ran.
         saved: the last event about each file, by its path without the ending of a compressed one; of an article the
             first, as nothing changes one.
         makers: for the same paths the calls that made the files.
@@ -63,11 +66,11 @@ class SessionJournal:
         results: the ends of calls, in order.
         queries: what a person wrote.
         attached: the paths of files that a person added.
-        written: the paths of files that the agent wrote.
+        written: the paths of files that the agent wrote, relative ones of those in the session.
         problem: why the journal cannot be read; empty if it can.
     """
 
-    folder: Path
+    folders: list[str]
     saved: dict[str, ArtifactSaved | ArtifactChanged] = field(default_factory=dict)
     makers: dict[str, str] = field(default_factory=dict)
     calls: dict[str, ToolCall] = field(default_factory=dict)
@@ -80,7 +83,7 @@ class SessionJournal:
     def inside(self, path: str) -> str | None:
         """A path relative to the session's folder; None if it is outside of it, or the folder itself."""
         if posixpath.isabs(path):
-            for base in (str(self.folder), os.path.abspath(self.folder)):
+            for base in self.folders:
                 if path.startswith(f"{base}/"):
                     path = path[len(base) + 1 :]
                     break
@@ -93,7 +96,7 @@ class SessionJournal:
         """Whether a file, given by a path in or outside of the session, is the agent's own text or a record."""
         inside = self.inside(path)
         if inside is None:
-            return bool(REPORTS & set(PurePosixPath(path).parts))
+            return bool(REPORTS & set(PurePosixPath(path).parts)) or posixpath.normpath(path) in self.written
         top = inside.partition("/")[0]
         return (
             top in REPORTS or inside in _OWN_FILES or is_record(inside) or plain_path(inside) in self.written
@@ -111,7 +114,7 @@ def read_journal(folder: Path, stop: Stop = NEVER) -> SessionJournal:
     Raises:
         Stopped: the flag was set.
     """
-    found = SessionJournal(folder)
+    found = SessionJournal(list(dict.fromkeys((os.path.abspath(folder), os.path.realpath(folder)))))
     try:
         for event in _events(folder, stop):
             _add(found, event)
@@ -137,6 +140,9 @@ def _events(folder: Path, stop: Stop) -> Iterator[Event]:
 
 def _add(found: SessionJournal, event: Event) -> None:
     match event:
+        case SessionStarted(workspace=workspace):
+            if posixpath.isabs(workspace) and workspace not in found.folders:
+                found.folders.append(posixpath.normpath(workspace))
         case ArtifactSaved() | ArtifactChanged():
             path = plain_path(event.path)
             if isinstance(event, ArtifactSaved) or event.kind != "article" or path not in found.saved:
@@ -162,5 +168,6 @@ def _add(found: SessionJournal, event: Event) -> None:
 
 
 def _add_written(found: SessionJournal, path: object) -> None:
-    if isinstance(path, str) and (inside := found.inside(path)) is not None:
-        found.written.add(plain_path(inside))
+    if isinstance(path, str) and path:
+        inside = found.inside(path)
+        found.written.add(plain_path(inside) if inside is not None else posixpath.normpath(path))

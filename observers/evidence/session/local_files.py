@@ -5,15 +5,14 @@ from __future__ import annotations
 import os
 import posixpath
 import re
-from collections.abc import Callable
 from datetime import UTC, datetime
-from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from core.errors import UniversalAgentError
 from core.evidence.records import Source
 from core.storage.compression import SUFFIX
 from core.storage.files import Root
+from observers.evidence.session.journal import SessionJournal
 from observers.evidence.session.texts import file_text, source_of
 from observers.knowledge.cleaning import Cleaner
 
@@ -32,18 +31,18 @@ class LocalFiles:
     Args:
         root: the folder of the session.
         report: the path of the report, relative to it.
-        is_own: whether a file in it is the agent's own text.
+        journal: its journal, which knows what the agent wrote, and where the folder was.
         cleaner: masks what is read.
     """
 
-    def __init__(self, root: Root, report: str, is_own: Callable[[str], bool], cleaner: Cleaner) -> None:
+    def __init__(self, root: Root, report: str, journal: SessionJournal, cleaner: Cleaner) -> None:
         self._root = root
-        self._is_own = is_own
+        self._journal = journal
         self._cleaner = cleaner
         self._known: dict[str, str | None] = {}
         folder = posixpath.dirname(report)
         if posixpath.isabs(folder):
-            folder = self._relative(folder) or ""
+            folder = journal.inside(folder) or ""
         self._folder = folder
 
     def find(self, url: str) -> str | None:
@@ -55,7 +54,7 @@ class LocalFiles:
     def source(self, url: str) -> tuple[Source, str] | None:
         """The file that a link leads to as a source, and its text; None if there is none, or it is the agent's own."""
         path = self.find(url)
-        if path is None or self._is_own(path) or path.partition("/")[0] in _ARTIFACTS:
+        if path is None or self._journal.is_own(path) or path.partition("/")[0] in _ARTIFACTS:
             return None
         try:
             content = file_text(self._root, path, self._cleaner)
@@ -91,31 +90,18 @@ class LocalFiles:
                 return []
             if parts.netloc not in {"", "localhost"}:
                 return []
-            return _some(self._relative(unquote(parts.path)))
+            return _some(self._journal.inside(unquote(parts.path)))
         if _SCHEME.match(url) or url.startswith(("#", "//")):
             return []
         found: list[str] = []
         for raw in dict.fromkeys((url.partition("#")[0].partition("?")[0], url)):
             for path in dict.fromkeys((unquote(raw), raw)):
                 if posixpath.isabs(path):
-                    found += _some(self._relative(path))
+                    found += _some(self._journal.inside(path))
                 elif path:
-                    found += _some(_inside(posixpath.join(self._folder, path)))
-                    found += _some(_inside(path))
+                    found += _some(self._journal.inside(posixpath.join(self._folder, path)))
+                    found += _some(self._journal.inside(path))
         return list(dict.fromkeys(found))
-
-    def _relative(self, path: str) -> str | None:
-        """An absolute path relative to the session's folder; None if it is outside of it."""
-        try:
-            relative = Path(posixpath.normpath(path)).relative_to(self._root.path)
-        except ValueError:
-            return None
-        return _inside(relative.as_posix())
-
-
-def _inside(path: str) -> str | None:
-    plain = posixpath.normpath(path)
-    return None if plain in {".", ".."} or plain.startswith(("../", "/")) else plain
 
 
 def _some(path: str | None) -> list[str]:

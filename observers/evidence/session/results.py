@@ -25,6 +25,7 @@ from core.observation import (
     ToolCall,
 )
 from core.storage.files import Root
+from core.web_reader.errors import ReaderError, is_web_reader, reader_error
 from observers.decoding.urls import is_web_url
 from observers.evidence.addresses import address_key, addresses_in
 from observers.evidence.session.artifacts import Found
@@ -72,7 +73,6 @@ _ABOUT_TOOLS = frozenset({"schemas", "connections", "toolkits"})
 _ARTIFACTS = frozenset({"search_results", "extracted_articles", "workbench_activity", "tool_results"})
 _MADE_KINDS = frozenset({"search_results", "unparsed", "article", "workbench_activity"})
 _LINE_NUMBER = re.compile(r"^[ \t]{0,8}\d{1,8}(?:→|\t)", re.MULTILINE)
-_LONGEST = 2_000_000
 _DEEPEST = 12
 _LONG_INPUT = 80
 _MOST_INPUTS = 200
@@ -114,6 +114,9 @@ class Results:
         self._journal = journal
         self._cleaner = cleaner
         self._stop = stop
+        own = "|".join(["work_products/", *(f"{re.escape(path)}(?![\\w/.-])" for path in journal.written)])
+        folders = "|".join(f"{re.escape(folder)}/" for folder in journal.folders)
+        self._own_paths = re.compile(rf"(?:^|[\s\"'=(]|\./|{folders})(?:{own})")
         self._made = {
             call for path, call in journal.makers.items() if journal.saved[path].kind in _MADE_KINDS
         }
@@ -166,6 +169,18 @@ class Results:
                     pages: list[CrawledPage | FailedPage] = [*answer.articles, *answer.failed]
                     yield from ((page, result) for page in pages)
 
+    def failures(self) -> Iterator[tuple[str, str]]:
+        """Give the addresses of pages that other readers could not read, each with the reason."""
+        for event in self._journal.results:
+            call, observation = self._journal.calls.get(event.tool_use_id), event.observation
+            if call is None or observation is None or not _is_reader(call):
+                continue
+            if url := _only_address(_strings(call.input)):
+                if event.status != "success":
+                    yield url, observation.error or event.status
+                elif error := _reader_error(call, observation):
+                    yield url, f"the web reader {error.meaning}"
+
     def pages_asked(self) -> Iterator[tuple[str, str]]:
         """For each call with one address among its arguments the call's id and the address."""
         for call in self._journal.calls.values():
@@ -189,16 +204,10 @@ class Results:
             return False
         if call.tool_use_id in self._made and _is_all_in_artifacts(call):
             return False
-        return not self._names_own(call)
-
-    def _names_own(self, call: ToolCall) -> bool:
-        """Whether a call names a file that the agent wrote: what it returns may be the agent's own text."""
-        names = {posixpath.basename(path) for path in self._journal.written}
-        return any(
-            "work_products/" in each or any(name in each for name in names)
-            for each in _strings(call.input)
-            if len(each) <= _LONGEST
-        )
+        if _reader_error(call, observation) is not None:
+            return False
+        # What is returned may be the agent's own text.
+        return not any(self._own_paths.search(each) for each in _strings(call.input) if not is_web_url(each))
 
     def _text(self, result: _Result) -> str:
         blocks = self._blocks(result.observation)
@@ -286,6 +295,18 @@ def _is_all_in_artifacts(call: ToolCall) -> bool:
     )
 
 
+def _is_reader(call: ToolCall) -> bool:
+    return reads_pages(call.name) or call.name == "WebFetch"
+
+
+def _reader_error(call: ToolCall, observation: AnyObservation) -> ReaderError | None:
+    """The error that a web reader returned instead of a page."""
+    if not is_web_reader(call.name):
+        return None
+    texts = [block.text for block in observation.content if isinstance(block, TextContent)]
+    return reader_error(texts[0], failed=False) if len(texts) == 1 else None
+
+
 def _title(call: ToolCall) -> str:
     slugs = dict.fromkeys(slug for slug, _ in inner_tools(call) if slug)
     return ", ".join(list(slugs)[:4]) or short_name(call.name)
@@ -293,8 +314,7 @@ def _title(call: ToolCall) -> str:
 
 def _page_of(call: ToolCall, inputs: Sequence[str]) -> str:
     """The page that a call read by its name."""
-    reads = reads_pages(call.name) or call.name == "WebFetch"
-    return _only_address(inputs) if reads else ""
+    return _only_address(inputs) if _is_reader(call) else ""
 
 
 def _only_address(inputs: Sequence[str] | Iterator[str]) -> str:

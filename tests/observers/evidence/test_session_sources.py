@@ -176,6 +176,41 @@ def test_pages_that_could_not_be_read_are_seen_at_best(session: ReadSession) -> 
     assert found.verdict(other) == (Verdict.INVENTED, None, "It could not be read: the site answers 404")
 
 
+@pytest.mark.parametrize("is_error", [True, False])
+def test_a_page_that_another_reader_could_not_read_is_seen_at_best(
+    session: ReadSession, is_error: bool
+) -> None:
+    answer = 'MCP error -500: 500 Internal Server Error: "{"error":{"code":"1234","message":"x"}}"'
+    session.call("mcp__zai__webReader", {"url": PAGE}, answer, error=answer if is_error else None)
+    found = sources(session)
+    assert found.verdict(PAGE)[0] is Verdict.INVENTED
+    assert found.verdict(PAGE)[2].startswith("It could not be read: ")
+    assert texts(found, "result") == []
+
+
+def test_a_session_whose_folder_was_moved_is_the_same(session: ReadSession, tmp_path: Path) -> None:
+    (session.folder / "downloads").mkdir()
+    (session.folder / "downloads/data.csv").write_text("otters,9")
+    old = session.folder
+    session.read(f"{old}/downloads/data.csv", "otters")
+    session.write(f"{old}/notes.md", "Otters weigh 77 kilograms.")
+    session.read(f"{old}/notes.md", "Otters weigh 77 kilograms.")
+    session.folder = old.rename(tmp_path / "moved")
+    found = sources(session)
+    assert texts(found, "file") == ["otters,9"]
+    assert found.verdict(f"file://{old}/downloads/data.csv")[0] is Verdict.LOCAL
+
+
+def test_a_name_that_a_report_has_as_well_hides_no_result(session: ReadSession) -> None:
+    session.write("index.html", "<p>77")
+    session.call(
+        "WebFetch", {"url": "https://animals.example/index.html"}, "Otters eat 9 fish", kind=NativeObservation
+    )
+    session.call("Bash", {"command": "cat index.html"}, "77", kind=NativeObservation)
+    session.call("Bash", {"command": "cat old/index.html.txt"}, "Otters eat 12 fish", kind=NativeObservation)
+    assert texts(sources(session), "result") == ["Otters eat 9 fish", "Otters eat 12 fish"]
+
+
 def test_rows_panels_answers_and_their_addresses_are_seen(session: ReadSession) -> None:
     extra = {"pdf": "https://animals.example/otters.pdf", "text": "It is a longer text of it."}
     session.search(

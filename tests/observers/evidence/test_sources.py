@@ -14,6 +14,7 @@ from core.evidence.records import Source, SourceKind, Verdict
 from core.redaction.redactor import Redactor
 from core.storage.files import Root
 from observers.evidence.addresses import address_key, addresses_in, key_is_in
+from observers.evidence.session.journal import SessionJournal
 from observers.evidence.session.local_files import LocalFiles
 from observers.evidence.sources import EarlierPage, Sources, SourceText
 from observers.knowledge.cleaning import Cleaner
@@ -182,9 +183,7 @@ def files(tmp_path: Path) -> LocalFiles:
     (folder / "link.txt").symlink_to(tmp_path / "outside.txt")
     (folder / "linked").symlink_to(tmp_path)
     root = Root(folder)
-    return LocalFiles(
-        root, "work_products/a/b.html", lambda path: path.startswith("work_products/"), Cleaner(Redactor())
-    )
+    return LocalFiles(root, "work_products/a/b.html", SessionJournal([str(folder)]), Cleaner(Redactor()))
 
 
 @pytest.mark.parametrize(
