@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import msgspec
@@ -188,11 +188,15 @@ class _Reading:
         if not any(text.record.kind != "query" for text in self._texts):
             yield _NONE
         if problems := self._artifacts.problems:
-            shown = ", ".join(clean_line(path, 100) for path in problems[:_MOST_NAMED_PROBLEMS])
-            more = len(problems) - _MOST_NAMED_PROBLEMS
-            yield (
-                "Not compared, as they cannot be read or were changed after they were saved: "
-                f"{shown}{f' and {more} more' if more > 0 else ''}."
-            )
+            yield f"Not compared, as they cannot be read or were changed after they were saved: {_list(problems)}."
+        if unread := self._results.unread:
+            yield f"Not compared, as no text can be read from them: {_list(unread)}."
         if self._is_full:
             yield f"Only the first {len(self._texts):,} sources were compared: all together are too long."
+
+
+def _list(paths: Sequence[str]) -> str:
+    """The first paths of several, and how many more there are."""
+    shown = ", ".join(clean_line(path, 100) for path in paths[:_MOST_NAMED_PROBLEMS])
+    more = len(paths) - _MOST_NAMED_PROBLEMS
+    return f"{shown} and {more} more" if more > 0 else shown

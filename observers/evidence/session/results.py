@@ -107,13 +107,18 @@ class _Result:
 
 
 class Results:
-    """Reads the results of the calls of a session."""
+    """Reads the results of the calls of a session.
+
+    Attributes:
+        unread: the files that the agent was given and that have no text, such as pictures and PDF files.
+    """
 
     def __init__(self, root: Root, journal: SessionJournal, cleaner: Cleaner, stop: Stop) -> None:
         self._root = root
         self._journal = journal
         self._cleaner = cleaner
         self._stop = stop
+        self.unread: list[str] = []
         own = "|".join(["work_products/", *(f"{re.escape(path)}(?![\\w/.-])" for path in journal.written)])
         folders = "|".join(f"{re.escape(folder)}/" for folder in journal.folders)
         self._own_paths = re.compile(rf"(?:^|[\s\"'=(]|\./|{folders})(?:{own})")
@@ -243,7 +248,9 @@ class Results:
                 _LINE_NUMBER.sub("", block) for each in results for block in self._blocks(each.observation)
             )
             text = clean_text(self._cleaner.masked("\n".join(shown)))
-        if text:
+        if not text:
+            self.unread.append(path)
+        else:
             outside = posixpath.isabs(path)
             yield Found(
                 source_of(

@@ -7,7 +7,14 @@ from pathlib import Path
 import pytest
 
 from core.concurrency.cancellation import Stop, Stopped
-from core.events.types import ArtifactChanged, QuerySteered, ToolCallFinished, ToolCallStarted
+from core.events.types import (
+    ArtifactChanged,
+    AttachedFile,
+    FilesAttached,
+    QuerySteered,
+    ToolCallFinished,
+    ToolCallStarted,
+)
 from core.evidence.records import SourceKind, Verdict
 from core.knowledge.database import FILE
 from core.knowledge.store import KnowledgeStore
@@ -312,6 +319,19 @@ def test_files_that_the_agent_read_are_sources(session: ReadSession) -> None:
     assert found.verdict("../downloads/data.csv")[0] is Verdict.LOCAL
     assert found.cited("../downloads/data.csv")[0].text == "otters,9\nseals,12"
     assert found.verdict("file:///data/facts.txt")[0] is Verdict.READ
+
+
+def test_files_that_a_person_added_are_sources_or_noticed(session: ReadSession) -> None:
+    (session.folder / "attachments").mkdir()
+    files = []
+    for name, data in (("facts.txt", b"otters 9"), ("facts.pdf", b"%PDF-1.7\0\0")):
+        path = session.folder / "attachments" / name
+        path.write_bytes(data)
+        files.append(AttachedFile(path=f"attachments/{name}", media_type="x/y", size=1, sha256=""))
+    session.add(FilesAttached(query_id="q1", files=files))
+    found = sources(session)
+    assert texts(found, "file") == ["otters 9"]
+    assert found.notices == ("Not compared, as no text can be read from them: attachments/facts.pdf.",)
 
 
 def test_queries_and_their_addresses_are_sources(session: ReadSession) -> None:
