@@ -262,6 +262,11 @@ COMMANDS: dict[str | None, Command] = {
         "its size, and forgetting",
         "Show the knowledge base of a folder's sessions, update or rebuild it, or forget something.",
     ),
+    "check": _in_module(
+        "tui.cli.check",
+        "a report's claims",
+        "Check the links, quotations, figures and names of a report against what its session has read.",
+    ),
     "export": _in_module(
         "tui.cli.export",
         "a session in one file",

@@ -1,0 +1,187 @@
+"""`ua-tui check`: compares a report with what its session has read, without a model."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path, PurePath
+from typing import TYPE_CHECKING
+
+from core.errors import SettingsError, UniversalAgentError, WorkspaceError
+from core.storage.compression import SUFFIXES, Unpacked, inner_name
+from core.storage.regular_file import open_regular
+from core.storage.workspace import JOURNAL
+from core.text import clean_line
+from tui.cli.arguments import WrongUsage, add_sessions_folder
+from tui.cli.output import complain, print_line
+from tui.terminal.exit_codes import EXIT_FAILED, EXIT_USAGE
+
+if TYPE_CHECKING:
+    from core.evidence.records import ReportCheck
+    from core.settings.model import Settings
+
+__all__ = ["add_arguments", "run"]
+
+_complain = partial(complain, prog="ua-tui check")
+_LARGEST = 64 << 20
+_INPUT = "-"
+_HTML_BEGINS = (b"<!doctype", b"<html", b"<?xml", b"<!--")
+_EXAMPLES = """\
+Links, quotations, figures and names are compared with what the session has read. No model is asked, nothing is written,
+and nothing leaves the machine. It exits with 1 if something is not supported.
+
+examples:
+  ua-tui check SAVED_REPORTS/ai-chip-news.html
+  ua-tui check AGENT_RUN_WORKSPACES/session_20261121_074110/work_products/ai-chip-news.html --all
+  ua-tui check draft.md --session latest
+  ua-tui check draft.md --session latest --json | jq -r '.claims[] | select(.verdict == "untraced") | .text'
+"""
+
+
+class _Unusable(Exception):
+    """What was given cannot be checked; the message is for the user."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `ua-tui check`."""
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.epilog = _EXAMPLES
+    parser.add_argument(
+        "file", metavar="FILE", help="an HTML, Markdown or text file, also compressed; - is standard input"
+    )
+    parser.add_argument(
+        "--session",
+        metavar="SESSION",
+        help="whose sources count: a session's name, folder, or latest (default: the session of the file)",
+    )
+    parser.add_argument("--all", action="store_true", help="list supported claims, too")
+    parser.add_argument("--json", action="store_true", help="print the check as JSON, with all claims")
+    add_sessions_folder(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Check a report; returns the exit code: 0, 1 if something is not supported, 2 if it cannot be checked.
+
+    Raises:
+        SettingsError: a setting is wrong, or there is no such session.
+        WrongUsage: the session of standard input is missing.
+    """
+    import logging
+
+    # No log is written; without any handler log messages would go to the terminal.
+    logging.getLogger().addHandler(logging.NullHandler())
+    if args.file == _INPUT and args.session is None:
+        raise WrongUsage("standard input needs --session: whose sources count")
+    from core.settings.loading import load_settings
+
+    settings = load_settings({"workspace_base": Path(args.workspace) if args.workspace else None})
+    try:
+        data, name = _read_input() if args.file == _INPUT else _read_file(args.file)
+        folder, report = _session_of(args.file, name, args.session, settings)
+        check, starts = _check(data, report, folder, settings)
+    except _Unusable as problem:
+        return _complain(str(problem), EXIT_USAGE)
+    except SettingsError:
+        raise
+    except UniversalAgentError as error:
+        return _complain(str(error), EXIT_USAGE)
+    if args.json:
+        _print_json(check)
+    else:
+        from tui.cli.check_page import CheckPage
+
+        for line in CheckPage.of_output().lines(check, folder.name, starts, everything=args.all):
+            print_line(line)
+    return EXIT_FAILED if check.unsupported else 0
+
+
+def _check(data: bytes, report: str, folder: Path, settings: Settings) -> tuple[ReportCheck, Sequence[int]]:
+    """Check a report; gives the check without secrets, and where each line of the report begins."""
+    from core.redaction.redactor import Redactor
+    from core.settings.secrets import secrets
+    from observers.evidence.check import check_report
+    from observers.evidence.reading.document import read_report
+    from observers.evidence.session_sources import read_sources
+    from tui.export.redaction import Redaction
+
+    redactor = Redactor(secrets(settings, os.environ))
+    sources = read_sources(folder, redactor, report)
+    check = check_report(data, report, sources)
+    source = read_report(data, report).source if check.claims else ""
+    starts = [0, *(at + 1 for at, character in enumerate(source) if character == "\n")]
+    return Redaction(redactor).record(check), starts
+
+
+def _session_of(file: str, name: str, wanted: str | None, settings: Settings) -> tuple[Path, str]:
+    """The folder of the session whose sources count, and the path of the report in it, or only its name."""
+    from core.history.lookup import find_session
+    from core.history.versions import find_origin
+
+    origin = None if file == _INPUT else find_origin(Path(os.path.abspath(file)))
+    if wanted is not None:
+        folder = find_session(settings.workspace_base, wanted)
+        is_own = origin is not None and origin.session.resolve() == folder.resolve()
+        return folder, origin.source if origin is not None and is_own else name
+    if origin is None:
+        raise _Unusable(
+            f"{_shown(file)} is of no session: say whose sources count with --session, such as --session latest"
+        )
+    if not (origin.session / JOURNAL).is_file():
+        raise _Unusable(
+            f"the session of {_shown(file)} is no longer there: say whose sources count with --session"
+        )
+    return origin.session, origin.source
+
+
+def _read_input() -> tuple[bytes, str]:
+    """Read standard input; gives it with a name for its format."""
+    data = sys.stdin.buffer.read(_LARGEST + 1)
+    if len(data) > _LARGEST:
+        raise _too_large("standard input")
+    is_html = data.removeprefix(b"\xef\xbb\xbf").lstrip()[:9].lower().startswith(_HTML_BEGINS)
+    return data, "standard_input.html" if is_html else "standard_input.md"
+
+
+def _read_file(path: str) -> tuple[bytes, str]:
+    """Read a report, also a compressed one; gives it with its name."""
+    from observers.report_check import REPORTS
+
+    name = inner_name(PurePath(path).name)
+    try:
+        with os.fdopen(open_regular(path, follow=True), "rb") as file:
+            if PurePath(name).suffix.lower() not in REPORTS:
+                raise _Unusable(
+                    f"{_shown(path)} is no report: only HTML, Markdown and text files are checked "
+                    f"({', '.join(sorted(REPORTS))})"
+                )
+            suffix = next((each for each in SUFFIXES if path.lower().endswith(each)), "")
+            content = Unpacked(file, suffix, _LARGEST) if suffix else file
+            data = content.read(_LARGEST + 1)
+    except WorkspaceError as error:
+        raise _Unusable(f"cannot read {_shown(path)}: {error}") from error
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise _Unusable(f"cannot read {_shown(path)}: {reason}") from error
+    if len(data) > _LARGEST:
+        raise _too_large(_shown(path))
+    return data, name
+
+
+def _too_large(what: str) -> _Unusable:
+    return _Unusable(f"{what} is too large: at most {_LARGEST >> 20} MB are checked")
+
+
+def _print_json(check: ReportCheck) -> None:
+    import msgspec
+
+    from core.text import escape_unsafe
+
+    encoded = msgspec.json.format(msgspec.json.encode(check), indent=2)
+    print_line(escape_unsafe(encoded.decode()))
+
+
+def _shown(path: str) -> str:
+    return clean_line(path, 300)
