@@ -75,9 +75,10 @@ class CheckPage:
                 yield from self._paragraph(place)
             if claim.sentence and claim.sentence.strip() != claim.text.strip():
                 yield from self._paragraph(f"“{clean_line(claim.sentence, _LONGEST_SENTENCE)}”")
-            yield from self._paragraph(clean_line(finding(claim), _LONGEST_NOTE))
-            for remark in claim.remarks:
-                yield from self._paragraph(clean_line(remark, _LONGEST_NOTE))
+            if claim.kind == "link" and (address := _address(claim)):
+                yield from self._paragraph(address)
+            for note in (finding(claim), *claim.remarks):
+                yield from self._paragraph(_sentence(note))
             if claim.evidence and claim.evidence[0].passage:
                 passage = clean_line(claim.evidence[0].passage, _LONGEST_SENTENCE)
                 yield from self._paragraph(f"Nearest: “{passage}” ({_source(check, claim.evidence[0])})")
@@ -89,8 +90,11 @@ class CheckPage:
         others = [claim for claim in claims if claim.kind != "name"]
         width = _verdict_width(others)
         for claim in others:
-            notes = [clean_line(note, _LONGEST_NOTE) for note in (claim.note, *claim.remarks) if note]
-            yield from self._head(claim, width, " · ".join(filter(None, (_place(claim, starts), *notes))))
+            address = _address(claim) if claim.kind == "link" else ""
+            notes = [_sentence(note) for note in (claim.note, *claim.remarks) if note]
+            yield from self._head(
+                claim, width, " · ".join(filter(None, (_place(claim, starts), address, *notes)))
+            )
         names = [clean_line(claim.text, 80) for claim in claims if claim.kind == "name"]
         if names:
             more = f" and {len(names) - _MOST_NAMES:,} more" if len(names) > _MOST_NAMES else ""
@@ -139,6 +143,18 @@ def _place(claim: Claim, starts: Sequence[int]) -> str:
     """Where a claim is in the report: its section and its line."""
     line = f"line {bisect_right(starts, claim.start):,}" if claim.end and len(starts) > 1 else ""
     return ", ".join(filter(None, (clean_line(claim.section, 120), line)))
+
+
+def _address(claim: Claim) -> str:
+    """The address of a link, unless that is what a reader sees of it."""
+    address = clean_line(claim.url, 400)
+    return "" if address == clean_line(claim.text, 400) else address
+
+
+def _sentence(note: str) -> str:
+    """A note as a sentence."""
+    line = clean_line(note, _LONGEST_NOTE)
+    return line[:1].upper() + line[1:] + ("" if line.endswith((".", "…", "!", "?", ".”")) else ".")
 
 
 def _source(check: ReportCheck, evidence: Evidence) -> str:

@@ -107,12 +107,21 @@ def test_all_kinds_of_findings_are_listed_in_the_order_of_their_weight() -> None
     assert "✓ traced  41 percent" in page([TRACED], everything=True)
 
 
+def test_a_link_has_its_address() -> None:
+    link = Claim(kind="link", verdict=Verdict.INVENTED, text="this", start=0, end=4, url="https://a.example/")
+    assert "    https://a.example/\n    This session has never seen that address." in page([link])
+    bare = Claim(
+        kind="link", verdict=Verdict.SEEN, text="https://a.example/", start=0, end=4, url="https://a.example/"
+    )
+    assert page([bare]).count("https://a.example/") == 1
+
+
 def test_remarks_and_the_end_of_a_long_report_are_mentioned() -> None:
     odd = Claim(
         kind="figure", verdict=Verdict.TRACED, text="7", start=0, end=1, remarks=("invisible characters",)
     )
     shown = page([odd], is_cut=True)
-    assert "! traced  7  line 1 · invisible characters" in shown
+    assert "! traced  7  line 1 · Invisible characters." in shown
     assert "only its beginning was checked" in shown
     assert "Not supported" not in shown
 
