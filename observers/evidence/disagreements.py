@@ -6,6 +6,7 @@ other sites. A false accusation is worse than a miss: see `comparing.same_thing`
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -33,6 +34,8 @@ _KINDS = frozenset({"article", "search_row", "earlier"})
 _PER_CHECK = 200
 _SUBJECT_BEFORE, _SUBJECT_AFTER = 60, 40
 _FEWEST = 2
+
+_MARK = re.compile(r"\[\d{1,3}\]")
 
 _Sort = tuple[str, str]
 """The kind and the unit of figures that are compared with each other."""
@@ -248,8 +251,8 @@ def _subject(claim: Claim) -> str:
     sentence, end = claim.sentence, claim.at + len(claim.text)
     if sentence[claim.at : end] != claim.text:
         return " ".join((claim.section or claim.text).split())
-    before = " ".join(sentence[max(claim.at - 200, 0) : claim.at].split())
-    after = " ".join(sentence[end : end + 200].split())
+    before = " ".join(_MARK.sub("", sentence[max(claim.at - 200, 0) : claim.at]).split())
+    after = " ".join(_MARK.sub("", sentence[end : end + 200]).split())
     if len(before) > _SUBJECT_BEFORE:
         before = before[-_SUBJECT_BEFORE:].partition(" ")[2]
     if len(after) > _SUBJECT_AFTER:

@@ -21,9 +21,11 @@ _WORDED = 0.04
 _MOST_APART = 12.0
 """How often the larger value has the smaller one; beyond, they are hardly of the same thing."""
 _SHARED = 3
-"""Words that both sentences have, if a name is among them."""
+"""Words that both sentences have, if both are about the same name; fewer if they name the same date."""
 _SHARED_DATED = 2
 _SHARED_UNNAMED = 4
+_ALIKE = 0.4
+"""The part of all words of two sentences without dates that is in both, at least."""
 _DAYS = 31
 """How far apart two pages without dates in their sentences were published, at most."""
 
@@ -122,17 +124,18 @@ def _is_like_measure(one: Statement, other: Statement) -> bool:
 def _is_like_subject(one: Statement, other: Statement, subject: Iterable[str]) -> bool:
     """Whether both statements have the names of the subject, and neither has one that the other does not have."""
     named = {name for name in subject if name not in GENERIC}
-    if not named <= _known(other) or not one.names - GENERIC <= _known(other):
+    if not named <= other.about | other.names:
         return False
-    if not other.names - GENERIC <= _known(one):
+    only_one = one.names - GENERIC - other.words - other.names
+    only_other = other.names - GENERIC - one.words - one.names
+    # A title may name what one of the sentences leaves out, but not what stands against a name in it.
+    if (only_one and only_other) or not (only_one <= other.title and only_other <= one.title):
         return False
     shared = (one.words & other.words) - NEUTRAL
+    if not one.periods and len(shared) < _ALIKE * len((one.words | other.words) - NEUTRAL):
+        return False
     if named:
-        return len(shared | named) >= (_SHARED_DATED if one.periods else _SHARED)
+        return len(shared) >= (_SHARED_DATED if one.periods else _SHARED)
     if one.title and other.title and not one.title & other.title:
         return False
     return len(shared - GENERIC) >= _SHARED_UNNAMED
-
-
-def _known(statement: Statement) -> frozenset[str]:
-    return statement.about | statement.names

@@ -13,6 +13,7 @@ from observers.evidence.comparing.wordings import (
     APART,
     ATTRIBUTION,
     CHANGE_AFTER,
+    COUNTER,
     DOWN,
     EARLIER,
     LABELS,
@@ -23,6 +24,7 @@ from observers.evidence.comparing.wordings import (
     UP,
 )
 from observers.evidence.figures.figure import Figure
+from observers.evidence.quoting.language import language_of
 from observers.evidence.sources import SourceText
 from observers.evidence.tracing.words import stems
 
@@ -39,6 +41,7 @@ _FEWEST = 2
 _TOKENS = 9
 _AROUND = 120
 _ELIDED = 2
+_SAMPLE = 4_000
 _CHANGE = 45
 _KINDS = frozenset({"number", "share", "money", "measure"})
 _YEARS = range(1900, 2101)
@@ -84,6 +87,7 @@ def _stem(word: str) -> str:
     return next(iter(stems(word)), "")
 
 
+_language = lru_cache(maxsize=256)(language_of)
 _stems_of_title = lru_cache(maxsize=256)(stems)
 
 
@@ -231,9 +235,9 @@ class Statement:
 
     @cached_property
     def names(self) -> frozenset[str]:
-        """What has a name in the scope of the figure, without who says it."""
-        scope = ATTRIBUTION.sub(" ", self.scope)
-        return names_in(scope, self.source.text)
+        """What has a name in the sentence, without who says it."""
+        said = ATTRIBUTION.sub(" ", self.source.text[self.first : self.last])
+        return names_in(said, self.source.text)
 
     @cached_property
     def periods(self) -> frozenset[Period]:
@@ -273,15 +277,20 @@ class Statement:
             return False
         if EARLIER.search(before[-60:]) or self._is_start():
             return False
-        if NO_QUANTITY_AFTER.match(after[:24]):
+        if NO_QUANTITY_AFTER.match(after[:24]) or NO_QUANTITY.search(before[-30:]):
             return False
-        if (
-            figure.kind == "number"
-            and not figure.unit
-            and (NO_QUANTITY.search(before[-30:]) or not self.counted)
-        ):
+        if figure.kind == "number" and not figure.unit and not self._counts():
             return False
         return not self._is_listed()
+
+    def _counts(self) -> bool:
+        """Whether a number counts things, and is no time, house number or counter of a web page."""
+        after = self.after
+        if not self.counted or COUNTER.match(after[:24]):
+            return False
+        word = _TOKEN.search(after[:40])
+        is_name = word is not None and word[0][0].isupper()
+        return not is_name or _language(self.source.text[:_SAMPLE]) == "German"
 
     @cached_property
     def is_end(self) -> bool:

@@ -12,6 +12,7 @@ __all__ = [
     "APART",
     "ATTRIBUTION",
     "CHANGE_AFTER",
+    "COUNTER",
     "DOWN",
     "EARLIER",
     "GENERIC",
@@ -105,7 +106,7 @@ NEARLY = _before(r"nearly|almost|close to|just under|knapp|fast|beinahe|nahezu|p
 NO_QUANTITY = re.compile(
     r"\b(?:version|v|release|build|model|modell|modèle|modelo|no|nr|number|nummer|numéro|número|chapter|kapitel|section"
     r"|abschnitt|page|seite|rank(?:s|ed|ing)?|place[ds]?|position|platz|rang|puesto|lugar|top|level|stufe|phase|step"
-    r"|grade|class|klasse|line|route|highway|room|figure|table|abbildung|tabelle|age[ds]?|alter)"
+    r"|grade|class|klasse|address|adresse|dirección|tel|phone|fax|isbn|vol|line|route|highway|room|figure|table|abbildung|tabelle|age[ds]?|alter)"
     r"[\s.:#(]{1,3}(?:number |nummer |no\. )?$",
     _FLAGS,
 )
@@ -117,6 +118,12 @@ NO_QUANTITY_AFTER = re.compile(
     _FLAGS,
 )
 """After a span of time that says when something was, and not how long it took."""
+COUNTER = re.compile(
+    r"[ ](?:posts?|comments?|repl(?:y|ies)|views?|likes?|reads?|min(?:ute)?s? read|results?|items?|beiträge|kommentare?"
+    r"|aufrufe|commentaires?|vues?|comentarios?|visitas)\b",
+    _FLAGS,
+)
+"""After the counter of a web page."""
 
 LABELS: Mapping[str, re.Pattern[str]] = {
     name: re.compile(rf"\b(?:{words})\b", _FLAGS)
