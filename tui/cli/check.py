@@ -100,15 +100,18 @@ def run(args: argparse.Namespace) -> int:
 
 def _check(data: bytes, report: str, folder: Path, settings: Settings) -> tuple[ReportCheck, Sequence[int]]:
     """Check a report; gives the check without secrets, and where each line of the report begins."""
+    from core.knowledge.database import database_path
     from core.redaction.redactor import Redactor
     from core.settings.secrets import secrets
     from observers.evidence.check import check_report
+    from observers.evidence.earlier import earlier_pages
     from observers.evidence.reading.document import read_report
     from observers.evidence.session_sources import read_sources
     from tui.export.redaction import Redaction
 
     redactor = Redactor(secrets(settings, os.environ))
-    sources = read_sources(folder, redactor, report)
+    earlier = earlier_pages(database_path(settings), folder, redactor)
+    sources = read_sources(folder, redactor, report, earlier)
     check = check_report(data, report, sources)
     source = read_report(data, report).source if check.claims else ""
     starts = [0, *(at + 1 for at, character in enumerate(source) if character == "\n")]
