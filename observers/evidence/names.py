@@ -149,9 +149,12 @@ def _names(sentence: Sentence, excluded: set[str]) -> Iterator[_Name]:
         begins = _BEGINS.search(text[max(found.start() - 6, 0) : found.start()]) is not None
         if begins and (len(parts) == 1 or text[found.end() : found.end() + 1] == ":"):
             continue
-        if begins and _words(parts[0])[:1] and _words(parts[0])[0] in excluded:
-            start += found[0].index(parts[1])
-            parts = parts[1:]
+        first = _words(parts[0])[:1]
+        # "Revenue of Kestrel" is no name at the beginning of a sentence, and "Bank of Norway" is found as "Norway".
+        if begins and ((first and first[0] in excluded) or parts[1][0].islower()):
+            rest = 1 if parts[1][0].isupper() else 2
+            start += found[0].index(parts[rest], len(parts[0]))
+            parts = parts[rest:]
         name = tuple(word for word in _words(" ".join(parts)) if _counts(word, excluded))
         if name:
             yield _Name(sentence, start, stop, name)

@@ -25,6 +25,7 @@ def names(*blocks: Block | str, title: str = "", source: str = SOURCE) -> list[s
 def test_gives_names_that_no_source_has_once() -> None:
     text = "The lab of Maria Oswaldtwistle is paid by Quantrell Power and by QXPW."
     assert names(text, text) == ["Maria Oswaldtwistle", "Quantrell Power", "QXPW"]
+    assert names("Bank of Quantrell paid for it.") == ["Quantrell"]
 
 
 @pytest.mark.parametrize(
@@ -35,6 +36,7 @@ def test_gives_names_that_no_source_has_once() -> None:
         "Unusual words begin a sentence. Extraordinarily so. Note: Everything counts.",
         "The Extraordinary Rise Of Quantrell Power",
         "IT WAS QUANTRELL THAT DID IT",
+        "Revenue of Nordwind rose.",
     ],
 )
 def test_leaves_other_words_alone(text: str) -> None:
