@@ -26,6 +26,8 @@ _BETWEEN = ("between", "zwischen", "entre")
 _FROM = ("from", "von", "de", "du", "desde", "del", "vom")
 _PERCENT = Unit("%", kind="share")
 _LONGEST = 16
+_PERIODS = range(101, 400)
+"""Quarters, half-years and seasons as months of a date."""
 
 
 def join(text: str, found: list[Reading]) -> list[Reading]:
@@ -67,8 +69,10 @@ def _pair(text: str, first: Reading, second: Reading) -> None:
 
 
 def _short_year(text: str, first: Reading, second: Reading) -> bool:
-    """Read "2019–23" as two years."""
-    if first.kind != "date" or first.date[1] or not second.is_bare or second.end - second.start != 2:
+    """Read "2019–23" and "winter of 2019–20" as two years."""
+    if first.kind != "date" or (first.date[1] and first.date[1] not in _PERIODS):
+        return False
+    if not second.is_bare or second.end - second.start != 2:
         return False
     year = first.date[0] // 100 * 100 + int(second.number)
     if year <= first.date[0] or not (date := make_date(second.start, second.end, year)):
