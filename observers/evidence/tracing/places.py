@@ -21,6 +21,7 @@ _PLACES = 400
 """Figures of one value that are compared; a value that is found more often says little anyway."""
 _WIDE = 0.4
 """What a word of the section or of the sentence before says, compared with one of the sentence."""
+_SCALES = (1_000, 1_000_000, 1_000_000_000)
 _ORDER: dict[How, int] = {"same": 2, "converted": 1, "rounded": 1}
 
 
@@ -152,7 +153,10 @@ class Tracer:
             return "same"
         if not is_unit_near(figure, place):
             return None
-        return how_same(figure, found, before) or "converted"
+        if how := how_same(figure, found, before):
+            return how
+        # "310.5" under "Sales ($m)" is $310.5 million.
+        return "same" if any(figure.value == found.value * scale for scale in _SCALES) else "converted"
 
 
 def best(traces: Sequence[Trace], numbers: Collection[int] | None = None) -> Trace | None:

@@ -16,13 +16,13 @@ Window = tuple[str, float, float]
 
 _BEFORE = 28
 _OVER = re.compile(
-    r"(?:more than|over|above|at least|exceed(?:s|ed|ing)?|upwards of|north of|past|surpass(?:es|ed|ing)?|mehr als|über"
-    r"|mindestens|gut|plus de|au moins|dépass\w{0,5}|más de|al menos|super(?:a|ó|ior a)|>|≥)[\s$€£~]{0,4}$",
+    r"(?:(?<!\w)(?:more than|over|above|at least|exceed(?:s|ed|ing)?|upwards of|north of|past|surpass(?:es|ed|ing)?"
+    r"|mehr als|über|mindestens|gut|plus de|au moins|dépass\w{0,5}|más de|al menos|super(?:a|ó|ior a))|[>≥])[\s$€£~]{0,4}$",
     re.IGNORECASE,
 )
 _UNDER = re.compile(
-    r"(?:nearly|almost|just under|under|less than|fewer than|below|close to|fast|knapp|beinahe|unter|nahezu"
-    r"|weniger als|près de|presque|moins de|casi|menos de|cerca de|<|≤)[\s$€£~]{0,4}$",
+    r"(?:(?<!\w)(?:nearly|almost|just under|under|less than|fewer than|below|close to|fast|knapp|beinahe|unter|nahezu"
+    r"|weniger als|près de|presque|moins de|casi|menos de|cerca de)|[<≤])[\s$€£~]{0,4}$",
     re.IGNORECASE,
 )
 _NEAR = 0.025

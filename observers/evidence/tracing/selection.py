@@ -45,6 +45,7 @@ _SHORT = 70
 """Characters of a line that may be the date of the report alone."""
 _NUMBERING = re.compile(r"\s*[(\[]?\d{1,3}(?:\.\d{1,3}){0,4}[.)\]:]?\s")
 _MARK = re.compile(r"[\s\[\](){}^#,;\d*†‡.-]{1,24}")
+_AMOUNT = re.compile(r"\s*\d{1,3}(?:(?:[.,]\d{3}){1,6}(?:[.,]\d{1,6})?|[.,]\d{1,6})\s*|\s*\d{4,24}\s*")
 
 
 @dataclass(frozen=True)
@@ -98,10 +99,21 @@ def _figures(sentence: Sentence, text: str) -> Iterator[Figure]:
     if cell is not None:
         units = (header_unit(header) for header in (cell.column_header, cell.row_header, cell.caption))
         unit = next(filter(None, units), "")
-    figures = find_figures(text, unit=unit)
-    for figure in figures:
+    for figure in find_figures(_without_marks(sentence), unit=unit):
         if not _is_left_out(figure, sentence, text):
             yield figure
+
+
+def _without_marks(sentence: Sentence) -> str:
+    """The sentence with spaces for the marks of footnotes: "of 185.⁵" has no 185.5."""
+    text = sentence.text
+    for link in sentence.block.links:
+        start, end = max(link.start, sentence.start), min(link.end, sentence.end)
+        shown = sentence.block.text[link.start : link.end]
+        if start < end and _MARK.fullmatch(shown) and not _AMOUNT.fullmatch(shown):
+            first, last = start - sentence.start, end - sentence.start
+            text = text[:first] + " " * (last - first) + text[last:]
+    return text
 
 
 def _is_left_out(figure: Figure, sentence: Sentence, text: str) -> bool:
@@ -109,7 +121,7 @@ def _is_left_out(figure: Figure, sentence: Sentence, text: str) -> bool:
     for link in sentence.block.links:
         if link.start <= start and end <= link.end:
             shown = sentence.block.text[link.start : link.end]
-            if _MARK.fullmatch(shown) or "://" in shown or "www." in shown:
+            if "://" in shown or "www." in shown:
                 return True
     before = text[max(figure.start - 32, 0) : figure.start]
     if figure.kind == "date":

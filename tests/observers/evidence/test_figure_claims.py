@@ -1,0 +1,141 @@
+from __future__ import annotations
+
+from array import array
+
+import pytest
+
+from core.concurrency.cancellation import Stop, Stopped
+from core.evidence.records import Claim, Verdict
+from observers.evidence.figure_claims import check_figures
+from observers.evidence.report import Block, Cell, Link, Report, Sentence
+from tests.observers.evidence.quoting.reports import Known, block, page, report
+
+PLANT = (
+    "The plant in Oldham opened on 12 March 2024 after two years of building. It cost $1.24 billion and employs 4,812 "
+    "people, 1,206 of them engineers.\n\n"
+    "Output came to 640 MW in 2024 and to 512 MW in 2023, the operator said.\n\n"
+    "| Year | Sales ($m) |\n|---|---|\n| 2022 | 310.5 |\n| 2023 | 377.0 |\n"
+)
+RIVAL = "Its rival in Bremen spent 91.7 million euros on a plant of 88 hectares and counted 176 visitors."
+
+
+def check(text: str, *, cites: tuple[int, ...] = (0,)) -> list[Claim]:
+    return list(check_figures(report(block(text, cites=cites)), Known([page(PLANT, 0), page(RIVAL, 1)])))
+
+
+def verdicts(text: str, *, cites: tuple[int, ...] = (0,)) -> list[tuple[str, str]]:
+    return [(claim.text, str(claim.verdict)) for claim in check(text, cites=cites)]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("The plant employs 4,812 people.", [("4,812", "traced")]),
+        ("The plant employs about 4,800 people.", [("4,800", "converted")]),
+        ("The plant cost $1.2bn.", [("$1.2bn", "converted")]),
+        ("The plant cost 1,240 million dollars.", [("1,240 million dollars", "traced")]),
+        ("The plant in Oldham delivers 0.64 GW of output.", [("0.64 GW", "converted")]),
+        ("The plant opened on March 12, 2024.", [("March 12, 2024", "traced")]),
+        ("The plant in Oldham opened in March 2024.", [("March 2024", "traced")]),
+        ("A quarter of the people in the plant are engineers.", [("A quarter", "derived")]),
+        ("Output rose from 512 MW to 640 MW, by 25 percent.", [
+            ("512 MW", "traced"), ("640 MW", "traced"), ("25 percent", "derived"),
+        ]),
+        ("Sales in 2023 were 377 million dollars.", [("2023", "traced"), ("377 million dollars", "traced")]),
+        ("The plant employs 4,821 people.", [("4,821", "untraced")]),
+        ("The plant opened on March 13, 2024.", [("March 13, 2024", "untraced")]),
+        ("The plant cost €1.24 billion.", [("€1.24 billion", "untraced")]),
+        ("Output came to 640 kW.", [("640 kW", "untraced")]),
+        ("The rival in Bremen spent 91.7 million euros on a plant.", [("91.7 million euros", "other_source")]),
+    ],
+)  # fmt: skip
+def test_says_how_a_figure_follows_from_the_source(text: str, expected: list[tuple[str, str]]) -> None:
+    assert verdicts(text) == expected
+
+
+def test_shows_the_passage_and_the_computation() -> None:
+    (share,) = check("A quarter of the people in the plant are engineers.")
+    assert share.note == "1,206 / 4,812 ≈ A quarter"
+    (count,) = check("The plant employs 4,812 people.")
+    (evidence,) = count.evidence
+    assert PLANT[evidence.start : evidence.end] == "4,812"
+    assert "employs 4,812 people" in evidence.passage
+
+
+def test_a_word_that_ends_like_over_is_no_approximation() -> None:
+    text = "Die Besucher in Bremen: {} 171 Besucher."
+    assert verdicts(text.format("über"), cites=(1,)) == [("171", "converted")]
+    assert verdicts(text.format("gegenüber"), cites=(1,)) == [("171", "untraced")]
+
+
+def linked(text: str, mark: str, *, is_before: bool = False) -> Report:
+    """A paragraph with a link at its end, or with the text of the link at its beginning."""
+    whole = mark + text if is_before else text + mark
+    start = 0 if is_before else len(text)
+    the_block = Block(
+        kind="paragraph",
+        text=whole,
+        offsets=array("L", range(len(whole))),
+        links=[Link(start, start + len(mark), "https://a.example/0")],
+    )
+    sentence = Sentence(0, the_block, 0, len(whole), ("https://a.example/0",))
+    return Report(source=whole, blocks=[the_block], sentences=[sentence])
+
+
+@pytest.mark.parametrize("mark", ["5", "[12]", "3, 4", "†"])
+def test_the_mark_of_a_footnote_is_no_part_of_a_figure(mark: str) -> None:
+    sources = Known([page(PLANT, 0)])
+    for text in ("In the plant work 4,812", "Of the people of the plant, engineers are 1,206."):
+        (claim,) = check_figures(linked(text, mark), sources)
+        assert (claim.text, claim.verdict) == (text.split()[-1].rstrip("."), Verdict.TRACED)
+
+
+@pytest.mark.parametrize("figure", ["4,812", "1206", "4,821.5"])
+def test_a_figure_that_is_a_link_is_checked(figure: str) -> None:
+    (claim,) = check_figures(
+        linked(" people work in the plant.", figure, is_before=True), Known([page(PLANT)])
+    )
+    assert claim.text == figure
+    assert (claim.verdict is Verdict.UNTRACED) == (figure == "4,821.5")
+
+
+def test_adds_up_the_column_of_a_table() -> None:
+    blocks, sentences = [], []
+    for row, (year, value) in enumerate([("2022", "310.5"), ("2023", "377.0"), ("Total", "687.5")], 1):
+        cell = Cell(0, row, 1, row_header=year, column_header="Sales ($m)")
+        blocks.append(Block(kind="cell", text=value, offsets=array("L", range(len(value))), cell=cell))
+        sentences.append(Sentence(row, blocks[-1], 0, len(value), ("https://a.example/0",)))
+    claims = list(check_figures(Report(source="", blocks=blocks, sentences=sentences), Known([page(PLANT)])))
+    assert [claim.verdict for claim in claims] == [Verdict.TRACED, Verdict.TRACED, Verdict.DERIVED]
+
+
+@pytest.mark.parametrize(
+    ("text", "sources"),
+    [
+        ("The plant employs 99 people.", Known([])),
+        ("The plant employs 99 people.", Known([page("", gone=True)])),
+        ("The plant employs 99 people.", Known([page("The plant, a row of a search.", kind="search_row")])),
+    ],
+)
+def test_does_not_decide_without_the_text(text: str, sources: Known) -> None:
+    (claim,) = check_figures(report(block(text, cites=(0,))), sources)
+    assert claim.verdict is Verdict.UNCHECKED
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "There are two reasons for the plant, and three against it.",
+        "Table 3 and page 99 have the plant.",
+        "One of the plants is old.",
+    ],
+)
+def test_leaves_out_what_is_hardly_taken_from_a_source(text: str) -> None:
+    assert check(text) == []
+
+
+def test_stops() -> None:
+    stop = Stop()
+    stop.set()
+    with pytest.raises(Stopped):
+        list(check_figures(report(block("The plant employs 99 people.")), Known([page(PLANT)]), stop))
