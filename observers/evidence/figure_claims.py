@@ -93,7 +93,9 @@ class _Check:
 
     def run(self) -> list[_Finding]:
         """Give the finding of each figure."""
-        traces = [self._tracer.traces(each.figure, each.context) for each in self._checked]
+        traces = [
+            self._tracer.traces(each.figure, each.context, self._numbers(each)) for each in self._checked
+        ]
         self._findings = [
             self._of_cited(each, found) for each, found in zip(self._checked, traces, strict=True)
         ]
@@ -101,10 +103,15 @@ class _Check:
         neighbours = Neighbours(self._checked, self._tracer)
         for _ in range(_ROUNDS):
             is_known = [finding.is_supported for finding in self._findings]
+            known = [finding.trace for finding in self._findings]
             for number, each in enumerate(self._checked):
                 self._stop.check()
-                if not is_known[number] and (derived := self._derived(number, each, neighbours, is_known)):
-                    self._findings[number] = derived
+                if is_known[number]:
+                    continue
+                if derived := neighbours.derive(number, is_known, known, self._texts(each)):
+                    derivation, places = derived
+                    evidence = tuple(_passage(place) for place in places[:3])
+                    self._findings[number] = _Finding(Verdict.DERIVED, derivation.note, evidence)
         for number, (each, found) in enumerate(zip(self._checked, traces, strict=True)):
             if self._findings[number].verdict is Verdict.UNTRACED:
                 self._findings[number] = self._of_others(each, found)
@@ -144,6 +151,10 @@ class _Check:
             texts = self._cited[cites] = [text for url in cites for text in self._sources.cited(url)]
         return texts
 
+    def _numbers(self, each: Checked) -> Sequence[int]:
+        """The numbers of the sources that are cited for a figure."""
+        return [text.number for text in self._texts(each)] if each.sentence.cites else ()
+
     def _of_cited(self, each: Checked, traces: Sequence[Trace]) -> _Finding:
         """What the cited sources say."""
         texts = self._texts(each)
@@ -169,18 +180,6 @@ class _Check:
                     is_derived, note, evidence = found
                     return _Finding(Verdict.DERIVED if is_derived else Verdict.TRACED, note, (evidence,))
         return _Finding(Verdict.UNTRACED)
-
-    def _derived(
-        self, number: int, each: Checked, neighbours: Neighbours, is_known: Sequence[bool]
-    ) -> _Finding | None:
-        found = neighbours.derive(
-            number, is_known, [finding.trace for finding in self._findings], self._texts(each)
-        )
-        if found is None:
-            return None
-        derivation, places = found
-        evidence = tuple(_passage(place) for place in places[:3])
-        return _Finding(Verdict.DERIVED, derivation.note, evidence)
 
     def _of_others(self, each: Checked, traces: Sequence[Trace]) -> _Finding:
         """What is known of a figure that the cited sources do not have."""

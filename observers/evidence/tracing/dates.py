@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from datetime import date, timedelta
 from functools import lru_cache
 
@@ -72,25 +72,30 @@ def _months(period: int) -> range:
     return range(period, period + 1)
 
 
-def date_places(figure: Figure, index: FigureIndex) -> Iterator[tuple[Place, bool]]:
+def date_places(
+    figure: Figure, index: FigureIndex, first: Collection[int] = ()
+) -> Iterator[tuple[Place, bool]]:
     """Give the places of a date, and whether it is written there as the report has it.
 
-    A date without its year is given for one with a year; the caller looks for the year in the source.
+    A date without its year is given for one with a year; the caller looks for the year in the source. `first` are
+    the numbers of the sources that matter most.
     """
     for year, month, day in readings(figure):
         if month == _DECADE:
             for each in range(year, year + 10):
-                yield from ((place, place.figure.date[1] == _DECADE) for place in index.dates(each, 0, 0))
+                found = index.dates((each, 0, 0), first)
+                yield from ((place, place.figure.date[1] == _DECADE) for place in found)
             continue
         if month < _QUARTER:
-            yield from ((place, True) for place in index.dates(year, month, day))
+            yield from ((place, True) for place in index.dates((year, month, day), first))
             if year and month:
                 # The same day in another notation of the source, or without its year.
-                yield from ((place, True) for place in index.dates(0, month, day) if not place.figure.date[0])
+                found = index.dates((0, month, day), first)
+                yield from ((place, True) for place in found if not place.figure.date[0])
             continue
-        yield from ((place, True) for place in index.dates(year, month, 0))
+        yield from ((place, True) for place in index.dates((year, month, 0), first))
         for each in _months(month):
-            yield from ((place, False) for place in index.dates(year, each, 0))
+            yield from ((place, False) for place in index.dates((year, each, 0), first))
 
 
 @lru_cache(maxsize=4_096)

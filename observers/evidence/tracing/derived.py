@@ -17,6 +17,8 @@ _CHANCE = 0.2
 """The most computations, each weighted by the chance that a random figure equals it."""
 _YEAR = 31_557_600.0
 _AFTER = 60
+_AROUND = 400
+"""Characters before and after a figure in which words say how it was computed."""
 _FLAGS = re.IGNORECASE
 _GROWTH = re.compile(
     r"\b(?:rose|ris(?:e|es|en|ing)|gr[eo]w\w*|increas\w+|up|gain\w*|climb\w*|jump\w*|fell|fall\w*|down|declin\w+|drop\w*"
@@ -106,8 +108,10 @@ def derive(
         The first computation; None if there is none, or so many were possible that one would be found by accident.
     """
     value, tolerance = _written(figure)
-    if not value:
+    if not value or not operands:
         return None
+    first = max(at - _AROUND, 0)
+    sentence, at = sentence[first : at + len(figure.text) + _AROUND], at - first
     results = list(_results(figure, operands[:_MOST], sentence, at, is_same_sentence))
     chance = len(results) * 2 * tolerance / abs(value)
     if chance > _CHANCE:

@@ -63,7 +63,7 @@ def _month(each: Checked, text: SourceText, tracer: Tracer) -> Implied | None:
         if each.context.near & stems_around(text.text, *place):
             return False, "The year stands elsewhere in the source.", passage_at(text, *place)
     if month > _SEASON:
-        for dated in tracer.index.dates(year, 0, 0):
+        for dated in tracer.index.dates((year, 0, 0), (text.number,)):
             if dated.source is text and each.context.near & tracer.stems_at(dated):
                 evidence = passage_at(text, dated.figure.start, dated.figure.end)
                 return False, "The source has the year, and not the season.", evidence

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from bisect import bisect_left
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from heapq import nlargest
 
 from observers.evidence.figures.figure import Figure
 from observers.evidence.sources import SourceText
 from observers.evidence.tracing.derived import Derivation, Operand, derive, derive_total
 from observers.evidence.tracing.index import Place
-from observers.evidence.tracing.places import Trace, Tracer
+from observers.evidence.tracing.places import Context, Trace, Tracer
 from observers.evidence.tracing.selection import Checked
 
 __all__ = ["Neighbours"]
@@ -20,6 +23,11 @@ _SHARE = 0.35
 _FIGURES = 3_000
 """Figures of a source among which those near the sentence's words are looked for."""
 _CLUSTERS = 2
+_SCORED = 60
+_REACH = 40
+"""Figures of the report before and after one that are looked at."""
+_CELLS = 200
+"""Cells of a row or column that may be summed up."""
 _MOST = 6
 _SIZES = (2, 3, _MOST)
 """With so many of the nearest figures a computation is tried, the fewest first."""
@@ -35,6 +43,9 @@ class Neighbours:
         self._blocks: dict[int, list[int]] = {}
         self._rows: dict[tuple[int, int], list[int]] = {}
         self._columns: dict[tuple[int, int], list[int]] = {}
+        self._words: dict[int, Mapping[str, Sequence[int]]] = {}
+        self._alikes: dict[object, Sequence[int]] = {}
+        self._in_sources: dict[int, tuple[Derivation, list[Place]] | None] = {}
         for number, each in enumerate(checked):
             block = each.sentence.block
             self._blocks.setdefault(id(block), []).append(number)
@@ -57,7 +68,9 @@ class Neighbours:
         if found is not None:
             known = (traces[operand.key] for operand in found.operands)
             return found, [trace.place for trace in known if trace is not None]
-        return self._in_source(number, texts)
+        if number not in self._in_sources:
+            self._in_sources[number] = self._in_source(number, texts)
+        return self._in_sources[number]
 
     def _operands(self, numbers: Sequence[int], is_known: Sequence[bool], but: int) -> list[Operand]:
         return [
@@ -77,7 +90,7 @@ class Neighbours:
 
     def _in_paragraph(self, number: int, is_known: Sequence[bool]) -> Derivation | None:
         each = self._checked[number]
-        operands = self._operands(self._blocks[id(each.sentence.block)], is_known, number)
+        operands = self._operands(_around(self._blocks[id(each.sentence.block)], number), is_known, number)
         same = [one for one in operands if self._checked[one.key].sentence is each.sentence]
         operands.sort(key=lambda one: abs(one.key - number))
         same.sort(key=lambda one: abs(one.key - number))
@@ -93,12 +106,14 @@ class Neighbours:
         column = self._columns[cell.table, cell.column]
         row = self._rows[cell.table, cell.row]
         for numbers in (column, row):
+            if len(numbers) > _CELLS:
+                continue
             others = [at for at in numbers if at != number]
             is_complete = len(others) > 1 and all(is_known[at] for at in others)
             if is_complete and (found := derive_total(each.figure, self._operands(others, is_known, number))):
                 return found
         words = f"{cell.row_header} {cell.column_header} {each.sentence.text}"
-        operands = self._operands(row, is_known, number)
+        operands = self._operands(_around(row, number), is_known, number)
         return derive(each.figure, operands, words, len(words) - len(each.sentence.text) + each.at)
 
     def _in_source(self, number: int, texts: Sequence[SourceText]) -> tuple[Derivation, list[Place]] | None:
@@ -124,22 +139,32 @@ class Neighbours:
         """Figures that are near each other in a source: first around those that the same sentence has."""
         each = self._checked[number]
         allowed = {text.number for text in texts}
-        for at in self._blocks[id(each.sentence.block)]:
+        for at in _around(self._blocks[id(each.sentence.block)], number, _MOST):
             trace = self._traces[at]
             if trace is not None and trace.common and trace.place.source.number in allowed:
-                yield self._around(trace.place.source, trace.place.number)
+                yield self._cluster(trace.place.source, trace.place.number)
         for text in texts:
-            for middle in self._alike(each, text):
-                yield self._around(text, middle)
+            for middle in self._alike(each.context, text):
+                yield self._cluster(text, middle)
 
-    def _alike(self, each: Checked, text: SourceText) -> Sequence[int]:
+    def _alike(self, context: Context, text: SourceText) -> Sequence[int]:
         """The figures of a source that have most of the sentence's words around them."""
+        key = context.near, context.wide, text.number
+        if (known := self._alikes.get(key)) is None:
+            known = self._alikes[key] = self._find_alike(context, text)
+        return known
+
+    def _find_alike(self, context: Context, text: SourceText) -> Sequence[int]:
         figures = text.figures
         if not 1 < len(figures) <= _FIGURES:
             return ()
+        words = self._words_of(text)
+        shared: Counter[int] = Counter()
+        for word in sorted(context.near):
+            shared.update(words.get(word, ()))
         scored = []
-        for number, figure in enumerate(figures):
-            share, common = self._tracer.score(Place(text, figure, number), each.context)
+        for number in nlargest(_SCORED, shared, key=lambda at: (shared[at], -at)):
+            share, common = self._tracer.score(Place(text, figures[number], number), context)
             if share >= _SHARE and common > 1:
                 scored.append((-share, number))
         chosen: list[int] = []
@@ -150,7 +175,17 @@ class Neighbours:
                 break
         return chosen
 
-    def _around(self, text: SourceText, number: int) -> list[Place]:
+    def _words_of(self, text: SourceText) -> Mapping[str, Sequence[int]]:
+        """The numbers of the figures of a source by the words around them."""
+        if (words := self._words.get(text.number)) is None:
+            found: defaultdict[str, list[int]] = defaultdict(list)
+            for number, figure in enumerate(text.figures):
+                for word in self._tracer.stems_at(Place(text, figure, number)):
+                    found[word].append(number)
+            words = self._words[text.number] = found
+        return words
+
+    def _cluster(self, text: SourceText, number: int) -> list[Place]:
         """A figure of a source and those near it, the nearest first."""
         figures = text.figures
         middle = figures[number].start
@@ -159,3 +194,9 @@ class Neighbours:
         return [Place(text, figures[at], at) for at in nearest if abs(figures[at].start - middle) <= _NEAR][
             :_MOST
         ]
+
+
+def _around(numbers: Sequence[int], number: int, reach: int = _REACH) -> Sequence[int]:
+    """Those of the ascending numbers that are next to one of them."""
+    at = bisect_left(numbers, number)
+    return numbers[max(at - reach, 0) : at + reach + 1]

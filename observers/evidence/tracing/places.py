@@ -17,10 +17,12 @@ from observers.evidence.tracing.words import Weights, stems_around
 
 __all__ = ["Context", "Trace", "Tracer", "best"]
 
-_PLACES = 400
-"""Figures of one value that are compared; a value that is found more often says little anyway."""
+_KEPT = 60
+"""Places that are remembered of the sources that matter most, and of the others."""
 _WIDE = 0.4
 """What a word of the section or of the sentence before says, compared with one of the sentence."""
+_BEFORE = 32
+"""Characters before a figure that say whether it is exact."""
 _SCALES = (1_000, 1_000_000, 1_000_000_000)
 _ORDER: dict[How, int] = {"same": 2, "converted": 1, "rounded": 1}
 
@@ -66,6 +68,7 @@ class Tracer:
         self._weights = weights
         self._stop = stop
         self._stems: dict[tuple[int, int], frozenset[str]] = {}
+        self._traces: dict[object, Sequence[Trace]] = {}
 
     @cached_property
     def index(self) -> FigureIndex:
@@ -89,51 +92,56 @@ class Tracer:
         found = self._weights.of(near) + _WIDE * self._weights.of(wide)
         return (min(found / total, 1.0) if total else 0.0), len(near)
 
-    def traces(self, figure: Figure, context: Context) -> list[Trace]:
-        """Give the places of all sources that a figure may be taken from."""
+    def traces(self, figure: Figure, context: Context, first: Sequence[int] = ()) -> Sequence[Trace]:
+        """Give the places of all sources that a figure may be taken from, the best first.
+
+        `first` are the numbers of the sources that are cited for it, of which more places are compared.
+        """
         self._stop.check()
-        found = []
-        for place, how in self._dates(figure) if figure.kind == "date" else self._numbers(figure, context):
+        key = (
+            figure.text, figure.value, figure.unit, figure.date, context.near, context.wide,
+            context.before[-_BEFORE:], tuple(first),
+        )  # fmt: skip
+        if (known := self._traces.get(key)) is None:
+            found = sorted(self._compare(figure, context, first), key=lambda trace: trace.rank, reverse=True)
+            cited = [trace for trace in found if trace.place.source.number in first]
+            others = [trace for trace in found if trace.place.source.number not in first]
+            known = self._traces[key] = [*cited[:_KEPT], *others[:_KEPT]]
+        return known
+
+    def _compare(self, figure: Figure, context: Context, first: Sequence[int]) -> Iterator[Trace]:
+        is_date = figure.kind == "date"
+        for place, how in self._dates(figure, first) if is_date else self._numbers(figure, context, first):
             share, common = self.score(place, context)
-            is_other = figure.unit != place.figure.unit and figure.kind != "date"
-            if (how != "same" or is_other) and not common:
+            if (how != "same" or (figure.unit != place.figure.unit and not is_date)) and not common:
                 continue
-            needs_year = False
-            if (
-                figure.kind == "date"
-                and figure.date[0]
-                and place.figure.kind == "date"
-                and not place.figure.date[0]
-            ):
-                if not self.has_year(place.source, figure):
-                    continue
-                needs_year = True
-            found.append(Trace(place, how, share, common, needs_year))
-        return found
+            needs_year = bool(
+                is_date and figure.date[0] and place.figure.kind == "date" and not place.figure.date[0]
+            )
+            if not needs_year or self.has_year(place.source, figure):
+                yield Trace(place, how, share, common, needs_year)
 
     def has_year(self, source: SourceText, figure: Figure) -> bool:
         """Whether a source has the year of a date anywhere, or is of that year."""
         published = published_on(source.record.published)
-        for year, _, _ in readings(figure):
-            if published and published[0] == year:
-                return True
-            if any(place.source is source for place in self.index.dates(year, 0, 0)):
-                return True
-        return False
+        return any(
+            (published and published[0] == year) or self.index.has_year(source, year)
+            for year, _, _ in readings(figure)
+        )
 
-    def _dates(self, figure: Figure) -> Iterator[tuple[Place, How]]:
-        for place, is_same in date_places(figure, self.index):
+    def _dates(self, figure: Figure, first: Sequence[int]) -> Iterator[tuple[Place, How]]:
+        for place, is_same in date_places(figure, self.index, first):
             yield place, "same" if is_same else "converted"
         year, month, _ = figure.date
         if year and not month:
-            for place in self.index.between(year, year, "", _PLACES):
+            for place in self.index.between(year, year, "", first):
                 if place.figure.kind != "date":
                     yield place, "same"
 
-    def _numbers(self, figure: Figure, context: Context) -> Iterator[tuple[Place, How]]:
+    def _numbers(self, figure: Figure, context: Context, first: Sequence[int]) -> Iterator[tuple[Place, How]]:
         seen = set()
         for number, (unit, low, high) in enumerate(windows(figure, context.before)):
-            for place in self.index.between(low, high, unit, _PLACES):
+            for place in self.index.between(low, high, unit, first):
                 key = place.source.number, place.number
                 if key in seen:
                     continue

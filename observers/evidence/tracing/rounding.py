@@ -17,7 +17,8 @@ Window = tuple[str, float, float]
 _BEFORE = 28
 _OVER = re.compile(
     r"(?:(?<!\w)(?:more than|over|above|at least|exceed(?:s|ed|ing)?|upwards of|north of|past|surpass(?:es|ed|ing)?"
-    r"|mehr als|über|mindestens|gut|plus de|au moins|dépass\w{0,5}|más de|al menos|super(?:a|ó|ior a))|[>≥])[\s$€£~]{0,4}$",
+    r"|mehr als|über|mindestens|gut|plus de|au moins|dépass\w{0,5}|más de|al menos"
+    r"|super(?:a|ó|ior a))|[>≥])[\s$€£~]{0,4}$",
     re.IGNORECASE,
 )
 _UNDER = re.compile(

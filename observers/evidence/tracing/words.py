@@ -84,10 +84,17 @@ class Weights:
     def __init__(self, sentences: Iterable[frozenset[str]]) -> None:
         self._counts: Counter[str] = Counter()
         self._sentences = 0
+        self._weights: dict[str, float] = {}
         for words in sentences:
             self._counts.update(words)
             self._sentences += 1
 
     def of(self, words: Iterable[str]) -> float:
         """The sum of the weights of some words."""
-        return sum(math.log(1 + (self._sentences + 1) / (self._counts[word] + 0.5)) for word in words)
+        return sum(map(self._of, words))
+
+    def _of(self, word: str) -> float:
+        if (weight := self._weights.get(word)) is None:
+            weight = math.log(1 + (self._sentences + 1) / (self._counts[word] + 0.5))
+            self._weights[word] = weight
+        return weight

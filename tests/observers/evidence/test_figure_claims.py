@@ -134,6 +134,30 @@ def test_leaves_out_what_is_hardly_taken_from_a_source(text: str) -> None:
     assert check(text) == []
 
 
+@pytest.mark.parametrize(
+    "text", ["9,9.9-", "In all 500 people and 20% of ", "12 March 2020, ", "2020 ", "a total of 7 "]
+)
+def test_the_work_for_a_figure_is_bounded_however_often_a_source_has_it(text: str) -> None:
+    # Comparing each with each, these take minutes.
+    whole = text * 8_000
+    claims = list(check_figures(report(block(whole, cites=(0,))), Known([page(whole, 0)])))
+    assert len(claims) >= 8_000
+    assert all(claim.verdict is Verdict.TRACED for claim in claims)
+
+
+def test_a_frequent_figure_is_looked_for_in_the_cited_source_first() -> None:
+    frequent = [page("There were 25 of them. " * 500, number) for number in range(30)]
+    cited = page(
+        "There were 25 of them. " * 50 + "Nobody knows. " * 30 + "The plant in Oldham has 25 engineers.", 30
+    )
+    (claim,) = check_figures(
+        report(block("In Oldham, 25 engineers work in the plant.", cites=(30,))), Known([*frequent, cited])
+    )
+    (evidence,) = claim.evidence
+    assert (claim.verdict, evidence.source) == (Verdict.TRACED, 30)
+    assert "plant in Oldham" in evidence.passage
+
+
 def test_stops() -> None:
     stop = Stop()
     stop.set()
