@@ -19,10 +19,9 @@ _IN_BRACKETS = re.compile(r"[(\[]([^()\[\]]{1,40})[)\]]")
 _AFTER_IN = re.compile(r"(?:^|[\s,])(?:in|en)\s+([^()\[\],;]{1,40})$", re.IGNORECASE)
 _AFTER_COMMA = re.compile(r"[,:/]\s*([^()\[\],;:]{1,30})$")
 _LEADING = re.compile(r"^(?:in|en|as|of|unit:?|einheit:?)\s+", re.IGNORECASE)
-_PLURAL_SCALE = re.compile(
-    r"^(?:['’]?000s?|thousands?|millions?|billions?|tausend|Tsd\.?|Mio\.?|Mrd\.?|millionen|milliarden)$",
-    re.IGNORECASE,
-)
+_LAST = {"percent", "prozent", "pct", "pct.", "kg", "km", "cm", "mm", "ml", "lb", "lbs"}
+_SYMBOL = re.compile(r"[kMGTP]?(?:Wh?|Hz|B|eV|Pa|EUR|USD|GBP|CHF|FLOPS|[Bb]it/s|B/s)|°[CF]")
+"""Units that are recognised without brackets at the end of a header; a letter alone is none."""
 _MONEY_FIRST = re.compile(r"^([$€£¥₹₩]|US\$|[A-Z]{3})\s?(?:in\s)?(.*)$")
 
 
@@ -55,7 +54,7 @@ def header_unit(text: str) -> str:
     words = bare.split()
     if words:
         last = words[-1]
-        if last[0] in "%$€£" or (len(last) > 2 and last.lower() in {"percent", "prozent", "pct", "pct."}):
+        if last[0] in "%$€£" or last.lower() in _LAST or (last[1:] and _SYMBOL.fullmatch(last)):
             candidates.append(last)
         if words[0][0] in "%$€£":
             candidates.append(words[0])

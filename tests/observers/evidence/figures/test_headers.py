@@ -28,6 +28,9 @@ from observers.evidence.figures.headers import header_unit
         ("Anteil in Prozent", "12,5", 12.5, "%"),
         ("Chiffre d'affaires (M€)", "12", 12_000_000, "EUR"),
         ("Ingresos (millones de euros)", "12", 12_000_000, "EUR"),
+        ("Output MW", "640", 640_000_000, "W"),
+        ("Weight kg", "12", 12_000, "g"),
+        ("Revenue EUR", "12", 12, "EUR"),
         ("Revenue (€bn)", "2024", 2_024_000_000_000, "EUR"),
     ],
 )
@@ -38,7 +41,19 @@ def test_cells_have_the_unit_of_their_header(header: str, cell: str, value: floa
 
 
 @pytest.mark.parametrize(
-    "header", ["", "Name", "Year", "Rank (of 5)", "Revenue (2024)", "Min", "Notes", "(" * 5_000]
+    "header",
+    [
+        "",
+        "Name",
+        "Year",
+        "Rank (of 5)",
+        "Revenue (2024)",
+        "Min",
+        "Notes",
+        "Team B",
+        "Snack bar",
+        "(" * 5_000,
+    ],
 )
 def test_other_headers_have_no_unit(header: str) -> None:
     assert header_unit(header) == ""
