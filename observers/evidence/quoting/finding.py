@@ -41,7 +41,8 @@ _CLOSERS = {
 _SURE_OPENERS = "„‟‚‛「『"
 _SINGLE = "‘’‚‛'"
 _LABEL = re.compile(r"[^\w\"“„«]*(?:[^\W\d_][\w/;-]*[ -]?){1,4}[:：]\s")
-_ATTRIBUTION = re.compile(r"\s*(?:[—―–]|--|\s-\s|~)\s*[^—―–]{1,150}$")
+_ATTRIBUTION = re.compile(r"\s*(?:[—―–]|--|\s-\s|~)\s*([^—―–]{1,150})$")
+_ENDED = re.compile(r"[.!?…\"”“»«‹›’'\])]\s*\Z")
 _TITLE_BEFORE = re.compile(
     r"\b(?:titled|entitled|headlined|called|named|dubbed|so-called|known as|search(?:ed|es|ing)?(?: for)?|quer(?:y|ies)"
     r"|queried|googled|keywords?|prompt|sogenannte\w*|Titel|betitelt|genannt|Suchbegriff\w*|intitulée?s?|titulad[oa]s?"
@@ -75,7 +76,7 @@ def find_quotations(blocks: Sequence[Block], source: str = "") -> Iterator[Quota
             continue
         following = blocks[number + 1].text if number + 1 < len(blocks) else ""
         spans = _spans(block.text, following)
-        if block.kind == "quote" and (whole := _whole(block.text, spans)):
+        if block.kind == "quote" and (whole := _whole(block, spans)):
             if count_words(fold(block.text[slice(*whole)])) >= FEWEST_WORDS:
                 yield Quotation(number, *whole, is_block=True)
             continue
@@ -161,14 +162,25 @@ def _outermost(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
     return kept
 
 
-def _whole(text: str, spans: Sequence[tuple[int, int]]) -> tuple[int, int] | None:
+def _attribution(block: Block) -> int:
+    """Where the name of the author begins after a block quotation; the end of the text if there is none.
+
+    A dash with small letters after it is part of a sentence, unless the sentence has ended or a source is linked.
+    """
+    text = block.text
+    found = _ATTRIBUTION.search(text, max(len(text) - 200, 0))
+    if not found:
+        return len(text)
+    is_name = not found[1][:1].islower() or any(link.end > found.start(1) for link in block.links)
+    return found.start() if is_name or _ENDED.search(text[: found.start()][-4:]) else len(text)
+
+
+def _whole(block: Block, spans: Sequence[tuple[int, int]]) -> tuple[int, int] | None:
     """The range of a block quotation without marks around it and without the name of its author.
 
     None if it is not a quotation as a whole: a note, or one with words around its quotation marks.
     """
-    end = len(text)
-    if attributed := _ATTRIBUTION.search(text, max(len(text) - 200, 0)):
-        end = attributed.start()
+    text, end = block.text, _attribution(block)
     if spans:
         first, last = spans[0][0], spans[-1][1]
         if len(spans) == 1 and first <= 1 and end - last <= 3:

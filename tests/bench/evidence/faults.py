@@ -13,7 +13,15 @@ from observers.evidence.check import check_report
 from tests.bench.evidence.fault_reports import Made, Place, make_report
 from tests.bench.table import Row, Section
 
-__all__ = ["REPORTS", "Seeded", "false_accusations", "is_found", "measure_faults", "seed_faults"]
+__all__ = [
+    "REPORTS",
+    "Seeded",
+    "check_made",
+    "false_accusations",
+    "is_found",
+    "measure_faults",
+    "seed_faults",
+]
 
 REPORTS = 50
 _PER_REPORT = {"figure": 4, "date": 2, "unit": 1, "link": 1, "attribution": 2}

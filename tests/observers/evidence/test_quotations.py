@@ -141,6 +141,20 @@ def test_a_block_quotation() -> None:
     assert (claim.verdict, claim.text) == (Verdict.VERBATIM, "Storage followed later in the decade.")
 
 
+@pytest.mark.parametrize(
+    ("text", "quoted"),
+    [
+        ("Storage followed later in the decade — Ana Kovač", "Storage followed later in the decade"),
+        ("Storage followed later in the decade. – the minister", "Storage followed later in the decade."),
+        ("The grid grew – quickly and for years", "The grid grew – quickly and for years"),
+        ("storage – followed later – and in the north", "storage – followed later – and in the north"),
+    ],
+)
+def test_a_block_quotation_ends_before_the_name_of_its_author(text: str, quoted: str) -> None:
+    (claim,) = check_quotations(report(block(text, "quote")), Known([page(SOURCE)]))
+    assert claim.text == quoted
+
+
 def test_the_title_of_a_source_is_found() -> None:
     sources = Known([page(OTHER, 0, title="Why wind farms stand still | The Paper")])
     (claim,) = check_quotations(report(block("See “Why wind farms stand still”.")), sources)
