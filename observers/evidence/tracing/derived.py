@@ -201,9 +201,11 @@ def _sums(alike: Sequence[Operand], sentence: str, is_same_sentence: bool) -> It
 
 
 def _percentages(figure: Figure, operands: Sequence[Operand], sentence: str, after: str) -> Iterator[_Result]:
-    amounts = [
-        each for each in operands if each.figure.kind != "date" and each.figure.unit not in {"%", "pp"}
-    ]
+    counts = [each for each in operands if each.figure.unit not in {"%", "pp"}]
+    amounts = [each for each in counts if each.figure.kind != "date"]
+    if len(amounts) == 1:
+        # "1703 desarrollan" has the form of a year, beside a count.
+        amounts = [each for each in counts if each.figure.kind != "date" or each.figure.other is not None]
     is_growth = bool(_GROWTH.search(sentence))
     is_share = bool(_SHARE.search(sentence) or _SHARE_AFTER.match(after))
     for one, other in permutations(amounts, 2):

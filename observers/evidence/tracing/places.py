@@ -113,7 +113,8 @@ class Tracer:
         is_date = figure.kind == "date"
         for place, how in self._dates(figure, first) if is_date else self._numbers(figure, context, first):
             share, common = self.score(place, context)
-            if (how != "same" or (figure.unit != place.figure.unit and not is_date)) and not common:
+            is_exact = how == "same" or (how == "converted" and figure.value == place.figure.value)
+            if not common and not (is_exact and (is_date or figure.unit == place.figure.unit)):
                 continue
             needs_year = bool(
                 is_date and figure.date[0] and place.figure.kind == "date" and not place.figure.date[0]
