@@ -2,16 +2,133 @@
 
 from __future__ import annotations
 
-from core.concurrency.cancellation import NEVER, Stop
-from observers.evidence.report import Report
+from collections.abc import Sequence
+from pathlib import PurePosixPath
 
-__all__ = ["read_report"]
+from core.concurrency.cancellation import NEVER, Stop
+from core.net.bodies import declared_encoding
+from core.text import clean_line
+from observers.evidence.reading.citations import cites_of_sentences, resolve_links, set_block_cites
+from observers.evidence.reading.drafts import Draft
+from observers.evidence.reading.elements import Flow
+from observers.evidence.reading.entries import (
+    add_bare_addresses,
+    find_entries,
+    is_list_of_sources,
+    set_sections,
+)
+from observers.evidence.reading.markdown_blocks import MarkdownReader
+from observers.evidence.reading.markup import HtmlReader
+from observers.evidence.reading.sentences import split_sentences
+from observers.evidence.reading.tables import cells_of_drafts
+from observers.evidence.reading.text_blocks import read_text
+from observers.evidence.report import Block, Report, Sentence
+
+__all__ = ["LONGEST", "read_report"]
+
+LONGEST = 4 << 20
+"""Characters of a report that are read at most, with markup, styles and pictures; fewer if there is much text."""
+_HTML = frozenset({".html", ".htm", ".xhtml"})
+_MARKDOWN = frozenset({".md", ".markdown", ".mdown"})
+_WHOLE = frozenset({"heading", "caption", "code", "cell"})
+_LONGEST_WHOLE = 600
+"""Characters of a cell or caption from which on it is split into sentences."""
+_CHECKED = 256
+_CUT = "Only the beginning of the report was checked, as it is very long."
 
 
 def read_report(data: bytes, path: str, stop: Stop = NEVER) -> Report:
     """Read a report; the end of `path` names its format: HTML, Markdown, or else plain text.
 
+    Of a very long one only the beginning is read, which a notice says. Nothing in a report is an error.
+
     Raises:
         Stopped: the flag was set.
     """
-    return Report(source=data.decode("utf-8", "replace"))
+    suffix = PurePosixPath(path.removesuffix(".zst")).suffix.lower()
+    source = _decoded(data, is_html=suffix in _HTML)
+    end = min(len(source), LONGEST)
+    flow = Flow(source)
+    title = ""
+    if suffix in _HTML:
+        reader = HtmlReader(source, flow, stop)
+        reader.read(0, end)
+        title = reader.title
+    elif suffix in _MARKDOWN:
+        MarkdownReader(source, end, flow, stop).read()
+    else:
+        read_text(source, end, flow, stop)
+    drafts = flow.finish()
+    _cite(drafts, flow, stop)
+    blocks = _blocks(drafts, flow)
+    is_cut = end < len(source) or flow.is_full
+    return Report(
+        source=source,
+        title=clean_line(" ".join(title.split()) or _first_heading(drafts)),
+        blocks=blocks,
+        sentences=_sentences(drafts, blocks, stop),
+        is_cut=is_cut,
+        notices=(_CUT,) if is_cut else (),
+    )
+
+
+def _decoded(data: bytes, *, is_html: bool) -> str:
+    """Decode by a byte order mark, as UTF-8, or as a page declares; what does not fit becomes U+FFFD."""
+    encoding = declared_encoding(data, "text/html" if is_html else "text/plain", "")
+    return data.decode(encoding or "utf-8", "replace")
+
+
+def _cite(drafts: Sequence[Draft], flow: Flow, stop: Stop) -> None:
+    """Find the links, the list of sources, and what each block cites."""
+    for number, draft in enumerate(drafts):
+        if not number % _CHECKED:
+            stop.check()
+        add_bare_addresses(draft)
+    set_sections(drafts)
+    resolve_links(drafts, find_entries(drafts))
+    stop.check()
+    set_block_cites(drafts, flow.quote_cites)
+
+
+def _blocks(drafts: Sequence[Draft], flow: Flow) -> list[Block]:
+    cells = cells_of_drafts(drafts, flow.table_figures)
+    return [
+        Block(
+            kind=draft.kind,
+            text=draft.text,
+            offsets=draft.offsets,
+            section=draft.section,
+            level=draft.level if draft.kind == "heading" else 0,
+            links=tuple(draft.links),
+            cites=draft.cites if draft.kind == "quote" else (),
+            cell=cells.get(id(draft)),
+            is_hidden=draft.is_hidden,
+            is_bibliography=draft.is_bibliography,
+        )
+        for draft in drafts
+    ]
+
+
+def _sentences(drafts: Sequence[Draft], blocks: Sequence[Block], stop: Stop) -> list[Sentence]:
+    sentences: list[Sentence] = []
+    for draft, block in zip(drafts, blocks, strict=True):
+        if not len(sentences) % _CHECKED:
+            stop.check()
+        is_long = block.kind in {"cell", "caption"} and len(block.text) > _LONGEST_WHOLE
+        if block.kind in _WHOLE and not is_long:
+            spans = [(0, len(block.text))]
+        else:
+            spans = list(split_sentences(block.text, block.links))
+        for (start, end), cites in zip(spans, cites_of_sentences(draft, spans), strict=True):
+            sentences.append(Sentence(len(sentences), block, start, end, cites))
+    return sentences
+
+
+def _first_heading(drafts: Sequence[Draft]) -> str:
+    """The first heading of the highest level, for a report without a title."""
+    headings = [
+        draft
+        for draft in drafts
+        if draft.kind == "heading" and not draft.is_hidden and not is_list_of_sources(draft.text)
+    ]
+    return min(headings, key=lambda draft: draft.level).text if headings else ""
