@@ -220,7 +220,7 @@ class Flow:
         """Return the drafts that have a text, in order."""
         for draft in self.drafts:
             draft.set_anchor(None)
-        return [draft for draft in self.drafts if draft.offsets]
+        return [draft for draft in self.drafts if draft.text.strip()]
 
     def _draft(self, start: int, end: int, *, is_text: bool = False) -> Draft | None:
         """The draft that text is added to; None for white space before the beginning of a block."""
@@ -287,7 +287,7 @@ class Flow:
     def _pop(self, at: int) -> None:
         name, context = self._open[-1]
         if name == "q":
-            self.text_as("”" if self._quoted % 2 else "’", at)
+            self.text_as("”" if self._quoted % 2 else "’", min(at, len(self.source) - 1))
             self._quoted -= 1
         if name in BLOCKS or (name == "cite" and context.kind == "caption"):
             self._separate(at, is_cell=name in _CELLS or name == "table")
