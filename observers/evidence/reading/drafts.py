@@ -40,8 +40,8 @@ class Place:
 class Draft:
     """A block while it is read.
 
-    `label` is its number in a list. `ids` are the fragments that lead to it. `item`, `quote` and `figure` are numbers
-    of what it is in: blocks with the same one belong together; 0 is none.
+    `label` is its number in a list. `ids` are the fragments that lead to it. `code` has the ranges of the text that are
+    code. `item`, `quote` and `figure` are numbers of what it is in: blocks with the same one belong together; 0 is none.
     """
 
     kind: BlockKind = "paragraph"
@@ -56,6 +56,7 @@ class Draft:
     caption_of: int = 0
     ids: list[str] = field(default_factory=list)
     links: list[Link] = field(default_factory=list)
+    code: list[tuple[int, int]] = field(default_factory=list)
     offsets: array[int] = field(default_factory=lambda: array("L"))
     section: str = ""
     is_bibliography: bool = False

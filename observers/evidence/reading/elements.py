@@ -72,6 +72,7 @@ class _Context:
     is_hidden: bool = False
     is_note: bool = False
     is_high: bool = False
+    is_code: bool = False
     item: int = 0
     quote: int = 0
     figure: int = 0
@@ -192,6 +193,12 @@ class Flow:
             return
         context = self._top
         draft.set_anchor(context.anchor)
+        before = len(draft.offsets)
+        self._add(draft, start, end, context, has_entities=has_entities)
+        if context.is_code:
+            draft.code.append((before, len(draft.offsets)))
+
+    def _add(self, draft: Draft, start: int, end: int, context: _Context, *, has_entities: bool) -> None:
         if context.anchor is None:
             is_index = context.is_high and _INDEX.fullmatch(self.source[start:end].strip())
             draft.add(self.source, start, end, _INDICES if is_index else None, has_entities=has_entities)
@@ -324,8 +331,11 @@ class Flow:
                 return context
             case "a" if attributes.get("href"):
                 return replace(context, anchor=Anchor(attributes["href"]))
-            case "sup":
-                return replace(context, is_high=True)
+            case "sup" | "code" | "kbd" | "samp" | "tt":
+                is_high = name == "sup"
+                return replace(
+                    context, is_high=context.is_high or is_high, is_code=context.is_code or not is_high
+                )
             case "dialog" if "open" not in attributes:
                 return replace(context, is_hidden=True)
             case _ if context.place is not None:

@@ -88,18 +88,19 @@ class Entries:
 
 
 def add_bare_addresses(draft: Draft) -> None:
-    """Make links of addresses that stand in the text of a draft without being links."""
+    """Make links of addresses that stand in the text of a draft without being links; those in code are none."""
     text = draft.text
-    if "://" not in text and "www." not in text.lower():
+    if draft.kind == "code" or ("://" not in text and "www." not in text.lower()):
         return
     links = sorted(draft.links, key=lambda link: link.start)
+    taken = sorted([*((link.start, link.end) for link in links), *draft.code])
     at = 0
     found: list[Link] = []
     for match in _ADDRESS.finditer(text):
         end = _end_of_address(text, match.start(), match.end())
-        while at < len(links) and links[at].end <= match.start():
+        while at < len(taken) and taken[at][1] <= match.start():
             at += 1
-        if at < len(links) and links[at].start < end:
+        if at < len(taken) and taken[at][0] < end:
             continue
         url = text[match.start() : end]
         found.append(Link(match.start(), end, url if "://" in url[:9] else f"https://{url}"))

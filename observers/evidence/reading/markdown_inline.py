@@ -95,13 +95,9 @@ class InlineReader:
             text.places.append(start)
             at += end - start + 1
         for token in _Scanner(text.text, self._references, self._notes).run():
-            if is_cell and token.what == "code":
-                for part in _CELL_CODE.finditer(text.text, token.start, token.end):
-                    self._emit_text(text, *part.span(), has_entities=False)
-            else:
-                self._emit(text, token)
+            self._emit(text, token, is_cell=is_cell)
 
-    def _emit(self, text: _Text, token: _Token) -> None:
+    def _emit(self, text: _Text, token: _Token, *, is_cell: bool) -> None:
         flow, at = self._flow, text.place(token.start)
         match token.what:
             case "start":
@@ -115,13 +111,24 @@ class InlineReader:
                     flow.start(token.tag.name, token.tag.attributes, at)
             case "nothing" | "open":
                 pass
-            case what:
+            case "code":
+                flow.start("code", {}, at)
+                self._emit_literal(text, token, is_cell=is_cell)
+                flow.end("code", at)
+            case "literal":
+                self._emit_literal(text, token, is_cell=is_cell)
+            case _:
                 self._emit_text(
-                    text,
-                    token.start + token.cut_start,
-                    token.end - token.cut_end,
-                    has_entities=what != "code",
+                    text, token.start + token.cut_start, token.end - token.cut_end, has_entities=True
                 )
+
+    def _emit_literal(self, text: _Text, token: _Token, *, is_cell: bool) -> None:
+        """Emit a text without entities; in a cell, "|" is escaped in it."""
+        spans = [(token.start, token.end)]
+        if is_cell:
+            spans = [part.span() for part in _CELL_CODE.finditer(text.text, token.start, token.end)]
+        for start, end in spans:
+            self._emit_text(text, start, end, has_entities=False)
 
     def _emit_text(self, text: _Text, start: int, end: int, *, has_entities: bool) -> None:
         while start < end:
@@ -203,7 +210,7 @@ class _Scanner:
     def _escape(self, at: int) -> int:
         if _ESCAPE.match(self._text, at):
             # What is escaped is no entity.
-            self._add("code", at + 1, at + 2)
+            self._add("literal", at + 1, at + 2)
             return at + 2
         self._add("nothing" if self._text[at + 1 : at + 2] == "\n" else "text", at, at + 1)
         return at + 1
@@ -256,7 +263,7 @@ class _Scanner:
         if found is None or not (label_key(found[1]) in self._notes or found[1].isdigit()):
             return 0
         self._add("start", at, found.end(), f"#^{label_key(found[1])}")
-        self._add("code", at, found.end())
+        self._add("literal", at, found.end())
         self._add("end", found.end(), found.end())
         return found.end()
 

@@ -115,6 +115,14 @@ def test_addresses_are_as_written_with_entities_decoded() -> None:
     ]
 
 
+def test_addresses_in_code_are_no_links() -> None:
+    source = (
+        "<p><code>curl https://a.de</code> https://b.de <kbd>https://c.de</kbd></p><pre>https://d.de</pre>"
+    )
+    assert links(source) == [("https://b.de", "https://b.de")]
+    assert links('<a href="https://a.de"><code>a</code></a>') == [("a", "https://a.de")]
+
+
 def test_a_link_around_blocks_is_a_link_in_each() -> None:
     assert links('<a href="https://a.de"><h3>T</h3><p>x</p></a><p>y</p>') == [
         ("T", "https://a.de"),

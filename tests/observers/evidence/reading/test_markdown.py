@@ -122,6 +122,14 @@ def test_links_of_all_forms() -> None:
     ]
 
 
+def test_addresses_in_code_are_no_links() -> None:
+    source = (
+        "`curl https://a.de` https://b.de\n\n| x |\n|---|\n| `a \\| https://c.de` |\n\n    https://d.de\n"
+    )
+    assert links(source, "a.md") == [("https://b.de", "https://b.de")]
+    assert "a | https://c.de" in texts(source, "a.md")
+
+
 def test_html_in_markdown() -> None:
     source = """<div hidden>
 no 5
