@@ -32,6 +32,9 @@ _SEEN = ("search_row", "query")
 _INVISIBLE = re.compile(f"[{INVISIBLE}]")
 # Between letters of scripts that need them, these are no trick.
 _JOINERS = re.compile("(?<=[^\x00-\u058f])[\u200b-\u200f\u2060-\u2069](?=[^\x00-\u058f]|$)")
+_NOTE = re.compile(
+    r"[\[(]?\W?[\d*†‡]{1,3}[\])]?|[⁰¹²³⁴-⁹,]{1,9}|\[\^[^\[\]\s]{1,40}\]|\[\d{1,3}(?:[\s,;–-]{1,3}\d{1,3}){1,9}\]"
+)
 _SAYS = re.compile(
     r"\b(?:sa(?:id|ys?|ying)|stat(?:e[sd]?|ing)|wr(?:ote|ites?)|written|told|tells|according|added|adds|warn\w*|argu\w+"
     r"|explain\w*|report(?:s|ed)|quot\w+|describ\w+|claim\w*|note[sd]|call(?:s|ed)|announc\w+|concluded?s?|puts?|conced\w+"
@@ -315,9 +318,7 @@ def _without_notes(block: Block, start: int, end: int) -> str:
     """The text of a range without the marks of footnotes."""
     parts, at = [], start
     for link in block.links:
-        if at <= link.start < link.end <= end and re.fullmatch(
-            r"[\[(]?\W?[\d*†‡]{1,3}[\])]?", block.text[link.start : link.end]
-        ):
+        if at <= link.start < link.end <= end and _NOTE.fullmatch(block.text[link.start : link.end]):
             parts.append(block.text[at : link.start])
             at = link.end
     return "".join([*parts, block.text[at:end]])

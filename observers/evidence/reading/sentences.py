@@ -16,7 +16,7 @@ __all__ = ["is_mark", "split_sentences"]
 _STOP = re.compile("(?:[.!?…]+|[。！？])(?:[\"'”’»“)\\]]|[ \u00a0\u202f]»){0,3}")
 _WORD = re.compile(r"[^\s(\[„“\"'«]+$")
 _NEXT = re.compile(r"[\s\"'“„«»‘‚(\[¿¡*•–—-]{0,6}([^\W\d_]+|\d+)?")
-_MARK = re.compile(r"[\s\[\](){}^#,;\d⁰¹²³⁴-⁹*†‡.–-]{1,24}|\[\^[^\[\]]{1,60}\]")
+_MARK = re.compile(r"(?![\s\S]{0,24}\d{4})[\s\[\](){}^#,;\d⁰¹²³⁴-⁹*†‡.–-]{1,24}|\[\^[^\[\]]{1,60}\]")
 _TITLES = """
 dr prof mr mrs ms mx st sr sra srta dra d.ª mme mlle m mm hr fr herr ing dipl dipl.-ing gen col sgt lt capt cpt maj
 hrn rev hon gov sen rep pres ex e.g i.e eg ie z.b zb d.h u.a o.ä s.o s.u p.ej ej p.ex cf vgl bzw ggf evtl inkl exkl zzgl

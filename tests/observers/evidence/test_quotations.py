@@ -5,6 +5,7 @@ import pytest
 from core.concurrency.cancellation import Stop, Stopped
 from core.evidence.records import Claim, Verdict
 from observers.evidence.quotations import check_quotations
+from observers.evidence.reading.document import read_report
 from tests.observers.evidence.quoting.reports import Known, block, page, report
 
 SOURCE = (
@@ -234,3 +235,16 @@ def test_stops() -> None:
     stop.set()
     with pytest.raises(Stopped):
         list(check_quotations(report(block("“nobody has ever said this here”")), Known([page(SOURCE)]), stop))
+
+
+@pytest.mark.parametrize(
+    "mark", ["[^1]", "[^two]", "[1, 2]", "[1][2]", "¹", "<sup>[1](#n)</sup>", "[1](https://a.example/0)"]
+)
+def test_marks_of_notes_are_no_words_of_a_quotation(mark: str) -> None:
+    text = (
+        f"> The ministry expects 9.5 percent{mark} more by 2030.{mark}\n\n[^1]: https://a.example/0\n"
+        "[^two]: https://a.example/0\n\n## Sources\n\n1. <a id='n' href='https://a.example/0'>S</a>\n"
+        "2. https://a.example/0\n"
+    )
+    (claim,) = check_quotations(read_report(text.encode(), "a.md"), Known([page(SOURCE, 0)]))
+    assert (claim.verdict, claim.url) == (Verdict.VERBATIM, "https://a.example/0")
