@@ -41,7 +41,7 @@ class Draft:
     """A block while it is read.
 
     `label` is its number in a list. `ids` are the fragments that lead to it. `code` has the ranges of the text that are
-    code. `item`, `quote` and `figure` are numbers of what it is in: blocks with the same one belong together; 0 is none.
+    code. `item`, `quote` and `figure` are numbers of what it is in, of which blocks may have the same; 0 is none.
     """
 
     kind: BlockKind = "paragraph"
