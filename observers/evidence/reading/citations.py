@@ -25,6 +25,11 @@ _SOURCE_LINE = re.compile(
     r"|datos|données|adapted from|nach)\s?(?:\([^()]{1,40}\)\s?)?[:：]",
     re.IGNORECASE,
 )
+_IN_CAPTION = re.compile(
+    r"\W{0,3}(?:tab(?:le|elle|leau|la)?|fig(?:ure|ura)?|abb(?:ildung)?|chart|exhibit|note|data)\b.{0,300}?"
+    r"\W(?:sources?|quellen?|fuentes?)\s?[:：]",
+    re.IGNORECASE,
+)
 _DASHED = re.compile(r"\s?(?:[—–―]|--|-\s)")
 _LONGEST_SOURCE_LINE = 400
 
@@ -171,7 +176,7 @@ def _beside(drafts: Sequence[Draft], first: int, last: int) -> tuple[str, ...]:
         if 0 <= number < len(drafts):
             draft = drafts[number]
             is_caption = draft.kind == "caption" and draft.figure and draft.figure == drafts[first].figure
-            if draft.cites and (is_caption or _is_source_line(draft)):
+            if draft.cites and (is_caption or _is_source_line(draft) or _IN_CAPTION.match(draft.text)):
                 return draft.cites
     return ()
 
@@ -182,6 +187,8 @@ def cites_of_sentences(draft: Draft, spans: Sequence[Span]) -> list[tuple[str, .
     A citation at the end of a paragraph also holds for the sentences before it, back to the previous citation.
     """
     found: list[tuple[str, ...]] = []
+    # The mark of a note without an address is a citation, too.
+    has_mark: list[bool] = []
     links = draft.links
     at = 0
     for start, end in spans:
@@ -192,11 +199,12 @@ def cites_of_sentences(draft: Draft, spans: Sequence[Span]) -> list[tuple[str, .
             urls.append(links[at].url)
             at += 1
         found.append(tuple(dict.fromkeys(url for url in urls if is_external(url))))
+        has_mark.append(any(url.startswith("#") for url in urls))
     if not any(found):
         return [draft.cites] * len(spans)
     if draft.kind in {"paragraph", "quote", "item"} and found[-1] and _ends_with_link(draft, spans[-1]):
         for number in range(len(found) - 2, -1, -1):
-            if found[number]:
+            if found[number] or has_mark[number]:
                 break
             found[number] = found[-1]
     return found

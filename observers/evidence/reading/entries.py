@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from observers.evidence.reading.drafts import Draft
@@ -37,6 +37,7 @@ _NUMBERING = re.compile(r"^\W*(?:(?:\d{1,2}\.?){1,4}|[IVX]{1,5}\.)?\W*")
 _LABEL = re.compile(
     r"\s?(?:\[\^?([^\[\]\s]{1,12})\][:.]?|\^?(\d{1,3})[.):](?=\s)|\((\d{1,3})\)|([⁰¹²³⁴-⁹]{1,3})\s?|(\d{1,3})\s(?=\S))"
 )
+_INNER_LABEL = re.compile(r"\[\^?(\d{1,3})\]|(?:^|(?<=\s))([⁰¹²³⁴-⁹]{1,3})(?=\s)")
 _SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
 _NO_ADDRESS = re.compile(r"#|(?!https?:|file:)[a-z][a-z0-9+.-]{1,30}:", re.IGNORECASE)
 _LONGEST_HEADING = 60
@@ -160,11 +161,25 @@ def find_entries(drafts: Sequence[Draft]) -> Entries:
     for draft in listed:
         entries.add(draft)
     for draft in listed:
-        label = _label(draft)
-        if label:
-            known = entries.by_number.get(label)
-            entries.by_number[label] = known or entries.of(draft)
+        found = dict(_inner_entries(draft))
+        if (label := _label(draft)) and not (found and _INNER_LABEL.match(draft.text)):
+            found[label] = entries.of(draft)
+        for name, address in found.items():
+            entries.by_number[name] = entries.by_number.get(name) or address
     return entries
+
+
+def _inner_entries(draft: Draft) -> Iterator[tuple[str, str]]:
+    """The numbers and addresses of entries that are only lines of one paragraph."""
+    labels = list(_INNER_LABEL.finditer(draft.text))
+    links = [link for link in draft.links if is_external(link.url)]
+    at = 0
+    for number, label in enumerate(labels):
+        end = labels[number + 1].start() if number + 1 < len(labels) else len(draft.text)
+        while at < len(links) and links[at].start < label.end():
+            at += 1
+        address = links[at].url if at < len(links) and links[at].start < end else ""
+        yield (label[1] or label[2]).translate(_SUPERSCRIPTS), address
 
 
 def _mark_notes(drafts: Sequence[Draft], targets: Mapping[str, Draft]) -> None:

@@ -17,6 +17,11 @@ _STOP = re.compile("(?:[.!?…]+|[。！？])(?:[\"'”’»“)\\]]|[ \u00a0\u2
 _WORD = re.compile(r"[^\s(\[„“\"'«]+$")
 _NEXT = re.compile(r"[\s\"'“„«»‘‚(\[¿¡*•–—-]{0,6}([^\W\d_]+|\d+)?")
 _MARK = re.compile(r"(?![\s\S]{0,24}\d{4})[\s\[\](){}^#,;\d⁰¹²³⁴-⁹*†‡.–-]{1,24}|\[\^[^\[\]]{1,60}\]")
+_NAMES_SOURCE = re.compile(
+    r"\W{0,3}(?:(?:sources?|quellen?|fuentes?|ref|link|via|here|read more|mehr|lien)\b"
+    r"|[\w-]{1,60}(?:\.[\w-]{1,60}){0,5}\.[a-z]{2,6}\W?$)",
+    re.IGNORECASE,
+)
 _TITLES = """
 dr prof mr mrs ms mx st sr sra srta dra d.ª mme mlle m mm hr fr herr ing dipl dipl.-ing gen col sgt lt capt cpt maj
 hrn rev hon gov sen rep pres ex e.g i.e eg ie z.b zb d.h u.a o.ä s.o s.u p.ej ej p.ex cf vgl bzw ggf evtl inkl exkl zzgl
@@ -97,7 +102,7 @@ def _after_marks(text: str, at: int, starts: Mapping[int, int], links: Sequence[
     while True:
         place = at + (text[at : at + 1] == " ")
         end = starts.get(place)
-        if end is not None and end > place and is_mark(text[place:end]):
+        if end is not None and end > place and _belongs_before(text[place:end]):
             at = end
             continue
         end = starts.get(place + 1)
@@ -111,6 +116,11 @@ def _after_marks(text: str, at: int, starts: Mapping[int, int], links: Sequence[
                 at = starts[following]
                 continue
         return at
+
+
+def _belongs_before(text: str) -> bool:
+    """Whether a link after the end of a sentence says where the sentence is from."""
+    return is_mark(text) or _NAMES_SOURCE.match(text) is not None
 
 
 def _ends(text: str, begin: int, stop: re.Match[str], after: int, *, is_wide: bool) -> bool:

@@ -120,6 +120,22 @@ def test_cells_cite_their_row_or_what_is_beside_the_table() -> None:
     ]
 
 
+def test_a_caption_after_a_table_may_name_its_source() -> None:
+    source = f"| a | b |\n|---|---|\n| 1 | 2 |\n\n*Table 1: Sales in euros. Source: [y]({B})*\n"
+    assert [found for text, found in cites(source, "a.md") if text.isdigit()] == [("b.de",), ("b.de",)]
+
+
+@pytest.mark.parametrize("path", ["a.md", "a.html", "a.txt"])
+def test_entries_may_be_lines_of_one_paragraph(path: str) -> None:
+    lines = [f"[1] One, {A}", "[2] Two, without", f"[3] Three: {C}, page 5"]
+    if path == "a.html":
+        source = f"<p>Up [1]. Down [2]. Flat [3].</p><h2>Sources</h2><p>{'<br>'.join(lines)}</p>"
+    else:
+        heading = "## Sources" if path == "a.md" else "SOURCES"
+        source = "\n".join(["Up [1]. Down [2]. Flat [3].", "", heading, "", *lines])
+    assert [found for _, found in cites(source, path)] == [("a.de",), (), ("c.de",)]
+
+
 def test_items_cite_only_what_is_in_them() -> None:
     assert cites(f"- one 1\n- two 2 [x]({A})\n", "a.md") == [("one 1", ()), ("two 2 x", ("a.de",))]
 

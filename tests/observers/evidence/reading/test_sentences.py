@@ -67,6 +67,11 @@ def test_two_sentences(first: str, second: str) -> None:
         ("Up 5.[1][2], [3] Next.", ["[1]", "[2]", "[3]"], ["Up 5.[1][2], [3]", "Next."]),
         ("Up 5.¹ Next it fell.", ["¹"], ["Up 5.¹", "Next it fell."]),
         ("Up 5. (The Times) Next.", ["The Times"], ["Up 5. (The Times)", "Next."]),
+        (
+            "Up 5. Source More. b.example.de",
+            ["Source", "b.example.de"],
+            ["Up 5. Source", "More. b.example.de"],
+        ),
         ("Up 5. The Times says more.", ["The Times"], ["Up 5.", "The Times says more."]),
     ],
 )
