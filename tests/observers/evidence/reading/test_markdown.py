@@ -40,7 +40,8 @@ def test_documents_are_read_as_a_markdown_parser_reads_them(path: Path) -> None:
     assert blocks(text, "a.md") == _reference(text)
 
 
-@given(st.lists(WORDS, max_size=20).map(" ".join))
+# markdown-it keeps the white space at the beginning of a line in code; CommonMark does not.
+@given(st.lists(WORDS, max_size=20).map(lambda words: " ".join(words).replace("\n ", "\n")))
 def test_the_text_of_a_paragraph_is_read_as_a_markdown_parser_reads_it(text: str) -> None:
     assert _words(blocks(f"x {text}", "a.md")) == _words(_reference(f"x {text}"))
 
