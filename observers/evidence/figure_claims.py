@@ -162,14 +162,14 @@ class _Check:
         if trace is None:
             return self._of_publication(each, texts)
         if not trace.common:
-            if not each.sentence.cites and not _is_distinct(each) and each.sentence.block.cell is None:
-                note = "A source has this figure, but none of the sentence's words near it."
-                return _Finding(Verdict.UNCHECKED, note, (_passage(trace.place),))
             other = best(traces)
             if each.sentence.cites and other is not None and other.common > 1 and other.share >= _CLEAR:
                 return _Finding(Verdict.UNTRACED)
-            note = "The source has this figure, but none of the sentence's words near it."
-            return _Finding(Verdict.TRACED, note, (_passage(trace.place),), trace)
+            # A cell has hardly any words; without them, a figure of few digits is mostly about something else.
+            is_clear = _is_distinct(each) or each.sentence.block.cell is not None
+            note = "A source has this figure, but none of the sentence's words near it."
+            verdict = Verdict.TRACED if is_clear else Verdict.UNCHECKED
+            return _Finding(verdict, note, (_passage(trace.place),), trace if is_clear else None)
         return _traced(each, trace)
 
     def _of_publication(self, each: Checked, texts: Sequence[SourceText]) -> _Finding:

@@ -41,7 +41,8 @@ def verdicts(text: str, *, cites: tuple[int, ...] = (0,)) -> list[tuple[str, str
         ("Output rose from 512 MW to 640 MW, by 25 percent.", [
             ("512 MW", "traced"), ("640 MW", "traced"), ("25 percent", "derived"),
         ]),
-        ("The other one takes 640,000 kW.", [("640,000 kW", "traced")]),
+        ("The other one takes 640,000 kW.", [("640,000 kW", "unchecked")]),
+        ("The other one takes 4,812 of something.", [("4,812", "traced")]),
         ("Sales in 2023 were 377 million dollars.", [("2023", "traced"), ("377 million dollars", "traced")]),
         ("The plant employs 4,821 people.", [("4,821", "untraced")]),
         ("The plant opened on March 13, 2024.", [("March 13, 2024", "untraced")]),
@@ -150,7 +151,7 @@ def test_the_work_for_a_figure_is_bounded_however_often_a_source_has_it(text: st
     whole = text * 3_000
     claims = list(check_figures(report(block(whole, cites=(0,))), Known([page(whole, 0)])))
     assert len(claims) >= 3_000
-    assert all(claim.verdict is Verdict.TRACED for claim in claims)
+    assert {claim.verdict for claim in claims} <= {Verdict.TRACED, Verdict.UNCHECKED}
 
 
 def test_a_frequent_figure_is_looked_for_in_the_cited_source_first() -> None:
