@@ -52,12 +52,12 @@ def check_figures(report: Report, sources: Sources, stop: Stop = NEVER) -> Itera
     checked, weights = select(report, stop)
     if not checked:
         return
-    if not any(text.text for text in sources.texts):
-        findings = [_Finding(Verdict.UNCHECKED, "The session has no text of any source.")] * len(checked)
-    else:
-        findings = _Check(checked, sources, Tracer(sources.texts, weights, stop), stop).run()
+    findings = _Check(checked, sources, Tracer(sources.texts, weights, stop), stop).run()
+    unread = (
+        None if sources.has_text else _Finding(Verdict.UNCHECKED, "The session has no text of any source.")
+    )
     for each, finding in zip(checked, findings, strict=True):
-        yield _claim(each, finding)
+        yield _claim(each, finding if finding.is_supported else unread or finding)
 
 
 def _claim(each: Checked, finding: _Finding) -> Claim:

@@ -74,7 +74,7 @@ def check_names(report: Report, sources: Sources, stop: Stop = NEVER) -> Iterato
     """
     texts = [text for text in sources.texts if text.text.strip()]
     blocks = [block.text for block in report.blocks[:200] if block.kind in _KINDS]
-    if not texts or language_of(" ".join(blocks)) == "German":
+    if not sources.has_text or language_of(" ".join(blocks)) == "German":
         return
     known: _Known | None = None
     excluded = {*_words(report.title), *_ORDINARY.split()}

@@ -252,6 +252,8 @@ class _Check:
         return alterations
 
     def _not_found(self, found: _Found) -> Claim:
+        if not self._sources.has_text:
+            return self._claim(found, Verdict.UNCHECKED, "there are no sources with text")
         block = self._report.blocks[found.quotation.number]
         if any(text.record.gone for url in found.cites for text in self._sources.cited(url)):
             return self._claim(found, Verdict.UNCHECKED, "the text of the cited source is no longer there")

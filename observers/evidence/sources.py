@@ -90,6 +90,11 @@ class Sources:
     files: LocalFiles | None = None
     earlier: Earlier | None = None
 
+    @property
+    def has_text(self) -> bool:
+        """Whether the session has read anything, beside what the person wrote: else nothing can be called untraced."""
+        return any(text.text.strip() for text in self.texts if text.record.kind != "query")
+
     def look_up(self, urls: Iterable[str], stop: Stop = NEVER) -> None:
         """Add what the addresses of a report lead to: pages of earlier sessions, and files of the session. Blocks.
 

@@ -130,9 +130,16 @@ def measure_faults(_base: Path) -> Section:
     missed = 100 * (1 - found.total() / max(seeded.total(), 1))
     return Section(
         [
-            Row(f"faults that are not found, of {seeded.total()} seeded", missed, "%", 10.0),
-            Row(f"true claims accused falsely, of {claims}", 100 * accused / max(claims, 1), "%", 1.0),
-            Row("true claims that a person should look at", 100 * doubted / max(claims, 1), "%", 1.0),
+            Row(f"evidence: faults that are not found, of {seeded.total()} seeded", missed, "%", 10.0),
+            Row(
+                f"evidence: true claims accused falsely, of {claims}",
+                100 * accused / max(claims, 1),
+                "%",
+                1.0,
+            ),
+            Row(
+                "evidence: true claims that a person should look at", 100 * doubted / max(claims, 1), "%", 1.0
+            ),
         ],
         ["seeded faults in made-up reports", *kinds, *details],
     )

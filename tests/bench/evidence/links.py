@@ -98,8 +98,15 @@ def measure_links(base: Path) -> Section:
             details.append(f"{case.verdict} is called {claim.verdict}: {case.url} ({claim.note})")
     return Section(
         [
-            Row(f"links classified wrongly, of {len(cases)}", 100 * wrong.total() / len(cases), "%", 0.0),
-            Row(f"the {len(sources.texts)} sources of a session read", min(took), "ms", MILLISECONDS),
+            Row(
+                f"evidence: links classified wrongly, of {len(cases)}",
+                100 * wrong.total() / len(cases),
+                "%",
+                0.0,
+            ),
+            Row(
+                f"evidence: the {len(sources.texts)} sources of a session read", min(took), "ms", MILLISECONDS
+            ),
         ],
         ["links of reports", *details],
     )

@@ -21,14 +21,14 @@ def speed(base: Path) -> Section:
     screen = report_of(CHILD, "screen", base / "screen", seconds=SECONDS)
     rows = [
         Row(
-            f"check of a report, {alone['sources']} sources",
+            f"evidence: check of a report, {alone['sources']} sources",
             median(alone["took"]),
             "s",
             LONGEST,
             f"median of {len(alone['took'])}, longest {max(alone['took']):.2f} s; {alone['claims']} claims",
         ),
         Row(
-            "longest stall while a report is checked",
+            "evidence: longest stall while a report is checked",
             screen["longest"],
             "ms",
             STALL,

@@ -167,6 +167,15 @@ def test_a_frequent_figure_is_looked_for_in_the_cited_source_first() -> None:
     assert "plant in Oldham" in evidence.passage
 
 
+def test_nothing_is_untraced_if_the_session_read_nothing() -> None:
+    text = report(block("The plant in Oldham employs 99 people and has 512 MW."))
+    query = page("Write about the plant in Oldham with 512 MW.", kind="query")
+    for known in (Known(), Known([query])):
+        found = {claim.text: claim.verdict for claim in check_figures(text, known)}
+        assert found["99"] is Verdict.UNCHECKED
+    assert found["512 MW"] is Verdict.TRACED
+
+
 def test_stops() -> None:
     stop = Stop()
     stop.set()

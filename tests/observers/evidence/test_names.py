@@ -65,6 +65,8 @@ def test_leaves_german_alone() -> None:
 
 def test_gives_nothing_without_sources() -> None:
     assert list(check_names(report(block("about the lab of Quantrell")), Known())) == []
+    query = Known([page("write about the lab", kind="query")])
+    assert list(check_names(report(block("about the lab of Quantrell")), query)) == []
 
 
 def test_hostile_names_are_bounded() -> None:

@@ -170,7 +170,12 @@ def test_what_the_person_wrote_is_found() -> None:
 
 @pytest.mark.parametrize(
     "sources",
-    [Known(), Known([page("", 0)]), Known([page("", 0, gone=True), page(OTHER, 1)])],
+    [
+        Known(),
+        Known([page("", 0)]),
+        Known([page(OTHER, 0, "query")]),
+        Known([page("", 0, gone=True), page(OTHER, 1)]),
+    ],
 )
 def test_is_not_decided_without_the_text(sources: Known) -> None:
     (claim,) = check_quotations(report(block("“nobody has ever said this here”", cites=(0,))), sources)
