@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 import stat
@@ -27,6 +28,7 @@ from core.events.types import (
     QueryClassified,
     QueryFinished,
     QueryReceived,
+    ReportChecked,
     SessionFinished,
     SessionStarted,
     SubagentFinished,
@@ -97,13 +99,28 @@ def check_nothing_was_asked(research: Finished) -> None:
 
 
 def check_corpus_rule(research: Finished) -> None:
-    assert len(research.of(ComplianceFailed)) == 1
-    (enforced,) = research.of(ComplianceEnforced)
-    assert enforced.subagent == "report-creation-expert"
+    rules = ["corpus-before-report", "claims-have-sources"]
+    assert [e.rule for e in research.of(ComplianceFailed)] == rules
+    assert [e.rule for e in research.of(ComplianceEnforced)] == rules
+    assert {e.subagent for e in research.of(ComplianceEnforced)} == {"report-creation-expert"}
     names = [e.name for e in research.of(ToolCallStarted)]
     assert names.index("mcp__local_toolkit__save_corpus") > names.index("mcp__local_toolkit__crawl_parallel")
     corpus = research.json("expanded_corpus.json")
     assert corpus["count"] == len(corpus["articles"]) >= 5
+
+
+def check_evidence(research: Finished) -> None:
+    draft, final = research.of(ReportChecked)
+    assert (draft.counts["figure"]["untraced"], draft.unsupported) == (1, 1)
+    (_, sent_back) = research.of(ComplianceFailed)
+    assert "figure '23 percent'" in sent_back.message
+    assert (final.unsupported, final.doubtful) == (0, 0)
+    assert final.counts["figure"]["traced"] >= 50
+    assert final.counts["quotation"] == {"verbatim": 2}
+    assert final.counts["link"] == {"read": 12}
+    check = research.json(final.check)
+    (report,) = research.session.glob("work_products/*.html")
+    assert check["sha256"] == final.sha256 == hashlib.sha256(report.read_bytes()).hexdigest()
 
 
 def check_sub_agent(research: Finished) -> None:
@@ -188,6 +205,7 @@ CHECKS = (
     check_nothing_was_asked,
     check_recovered_results,
     check_corpus_rule,
+    check_evidence,
     check_sub_agent,
     check_report,
     check_failed_pages,
@@ -217,6 +235,12 @@ def test_a_research_session_runs_and_is_opened_again(tmp_path: Path) -> None:
         assert screen.end() == 0
         assert screen.restored
         assert b"Traceback" not in screen.written
+    copies = (tmp_path / "SAVED_REPORTS").glob("ai-chip-news_*.html")
+    in_order = sorted(copies, key=lambda path: path.stat().st_mtime_ns)
+    draft, final = (run(tmp_path, "check", str(copy)) for copy in in_order)
+    assert (draft.code, final.code) == (1, 0)
+    assert "? untraced  23 percent" in draft.stdout
+    assert "To look at" not in final.stdout
     assert state(tmp_path / "AGENT_RUN_WORKSPACES") == before
 
 
