@@ -75,7 +75,8 @@ def running(base: Path, url: str) -> Iterator[subprocess.Popen[str]]:
         cwd=base,
         env=model_environment(base, url),
         stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
+        # The journal has the same events, and a pipe that nobody reads would stop the program.
+        stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         text=True,
     )
