@@ -131,8 +131,9 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     `start` and `end` are characters of the report's source (its decoded text with all markup). `text` is the claim as
     a reader sees it, `sentence` the sentence or table cell around it, `section` the heading above it; `at` is where
-    the claim begins in the sentence. `note` explains the verdict in a sentence, such as "41 + 17 = 58". `remarks` say
-    what is suspicious, such as "invisible characters". `url` is the address of a link, or the one cited for the claim.
+    the claim begins in the sentence. `note` explains the verdict in sentences, or is a calculation such as
+    "41 + 17 = 58". `remarks` are sentences that say what is suspicious, such as that there are invisible characters.
+    `url` is the address of a link, or the one cited for the claim.
     """
 
     id: int = 0

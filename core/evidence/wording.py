@@ -27,12 +27,24 @@ NAMES: Mapping[Verdict, str] = {
     Verdict.LOOK: "look",
     Verdict.UNCHECKED: "not checked",
 }
-_FINDINGS: Mapping[Verdict, str] = {
-    Verdict.INVENTED: "this session has never seen that address",
-    Verdict.MISATTRIBUTED: "the cited source does not have it, another one does",
-    Verdict.ALTERED: "a source has similar words, but not these",
-    Verdict.NOT_FOUND: "no source that was read has these words",
-    Verdict.UNTRACED: "no source that was read gives it",
+_MEANINGS: Mapping[Verdict, str] = {
+    Verdict.READ: "The session read this page.",
+    Verdict.SEEN: "The session saw this address in a search result or another page, and did not read it.",
+    Verdict.EARLIER: "An earlier session read this page.",
+    Verdict.LOCAL: "This is a file of the session.",
+    Verdict.INVENTED: "Nothing that the session read or found has this address.",
+    Verdict.VERBATIM: "The source has these words.",
+    Verdict.MISATTRIBUTED: "Another source has these words, not the one that is cited.",
+    Verdict.ALTERED: "A source has similar words, not these.",
+    Verdict.NOT_FOUND: "No source has these words.",
+    Verdict.TRACED: "The source has this figure.",
+    Verdict.CONVERTED: "A source has this figure, rounded or in another unit.",
+    Verdict.DERIVED: "This follows from other figures.",
+    Verdict.OTHER_SOURCE: "A source that is not cited here has this figure.",
+    Verdict.UNTRACED: "No source has this figure.",
+    Verdict.FOUND: "A source has this name.",
+    Verdict.LOOK: "No source has this name as it is written here.",
+    Verdict.UNCHECKED: "This could not be checked.",
 }
 _ORDER = tuple(Verdict)
 _NOUNS: Mapping[Kind, tuple[str, str]] = {
@@ -52,8 +64,8 @@ def summary(check: ReportCheck) -> str:
 
 
 def finding(claim: Claim) -> str:
-    """Say in a sentence why nothing supports a claim: the check's own note, else what the verdict means."""
-    return claim.note or _FINDINGS.get(claim.verdict, NAMES[claim.verdict])
+    """Say in sentences why a claim has its verdict: the check's own note, else what the verdict means."""
+    return claim.note or _MEANINGS[claim.verdict]
 
 
 def _part(check: ReportCheck, kind: Kind) -> str:

@@ -53,9 +53,7 @@ def check_figures(report: Report, sources: Sources, stop: Stop = NEVER) -> Itera
     if not checked:
         return
     findings = _Check(checked, sources, Tracer(sources.texts, weights, stop), stop).run()
-    unread = (
-        None if sources.has_text else _Finding(Verdict.UNCHECKED, "The session has no text of any source.")
-    )
+    unread = None if sources.has_text else _Finding(Verdict.UNCHECKED, "The session has no source with text.")
     for each, finding in zip(checked, findings, strict=True):
         yield _claim(each, finding if finding.is_supported else unread or finding)
 

@@ -136,12 +136,12 @@ def _remarks(block: Block, link: Link, text: str, verdict: Verdict, hosts: _Host
         return
     host = host_of(url)
     if hosts.is_look_alike(host, is_known=verdict is not Verdict.INVENTED):
-        yield "the host has look-alike characters"
+        yield "The host has look-alike characters."
     if _has_credentials(url):
-        yield "credentials in the address"
+        yield "The address has credentials."
     shown = _SHOWN.fullmatch(text.strip().rstrip(".…"))
     if shown and (other := host_of(shown[0]).removeprefix("www.")) and other != host.removeprefix("www."):
-        yield "the text shows another address"
+        yield "The text shows another address."
 
 
 def _has_credentials(url: str) -> bool:

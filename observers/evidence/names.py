@@ -189,5 +189,5 @@ def _claim(name: _Name) -> Claim:
         at=name.start - begin,
         section=block.section,
         url=sentence.cites[0] if sentence.cites else "",
-        note="no source of the session has this name",
+        note="No source of the session has this name.",
     )

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from core.concurrency.cancellation import NEVER, Stop
 from core.evidence.records import Claim, Evidence, Verdict
+from observers.evidence.figures.look_alikes import HAS_INVISIBLE, HAS_LOOK_ALIKE
 from observers.evidence.quoting.alterations import Alteration, closest, describe, shared_pairs
 from observers.evidence.quoting.finding import Quotation, find_quotations, is_title
 from observers.evidence.quoting.folding import INVISIBLE, Folded, has_look_alikes
@@ -28,6 +29,7 @@ _LONGEST_SENTENCE = 1_000
 _MOST_ALTERED = 3
 """Sources that are searched for the passage that a quotation was changed from."""
 _FEW_WORDS = 8
+_NO_TEXT = "The session has no source with text."
 _SEEN = ("search_row", "query")
 _INVISIBLE = re.compile(f"[{INVISIBLE}]")
 # Between letters of scripts that need them, these are no trick.
@@ -99,7 +101,7 @@ class _Check:
         self._check_others([found for found in quotations if found.claim is None])
         if is_cut and quotations:
             last = quotations[-1]
-            note = f"only the first {_MOST:,} quotations of the report were checked"
+            note = f"Only the first {_MOST:,} quotations of the report were checked."
             last.claim = self._claim(last, Verdict.UNCHECKED, note)
         return quotations
 
@@ -134,7 +136,7 @@ class _Check:
 
     def _check_verbatim(self, found: _Found) -> None:
         if not found.parts or not self._texts:
-            found.claim = self._claim(found, Verdict.UNCHECKED, "there are no sources with text")
+            found.claim = self._claim(found, Verdict.UNCHECKED, _NO_TEXT)
             return
         first = [*found.cited, *(text for text in found.near if text not in found.cited)]
         numbers = {text.number for text in first}
@@ -164,9 +166,9 @@ class _Check:
             return Verdict.VERBATIM, ""
         name = text.record.title or text.record.url or text.record.path
         if self._unread(found):
-            note = f"found word for word in {name}; the text of the cited page is not known in full"
+            note = f"Found word for word in “{name}”; the text of the cited page is not known in full."
             return Verdict.UNCHECKED, note
-        return Verdict.MISATTRIBUTED, f"found word for word in {name}, not in the cited source"
+        return Verdict.MISATTRIBUTED, f"Found word for word in “{name}”, not in the cited source."
 
     def _unread(self, found: _Found) -> bool:
         """Whether the text of a cited source is not known, or only a part of it."""
@@ -222,7 +224,10 @@ class _Check:
         )
         if not notes and len(found.parts) > 1:
             return self._claim(
-                found, Verdict.UNCHECKED, "the parts around the ellipsis are far apart", [evidence]
+                found,
+                Verdict.UNCHECKED,
+                "The parts around the ellipsis are far apart in the source.",
+                [evidence],
             )
         if not notes:
             verdict, note = self._place(found, text)
@@ -253,21 +258,21 @@ class _Check:
 
     def _not_found(self, found: _Found) -> Claim:
         if not self._sources.has_text:
-            return self._claim(found, Verdict.UNCHECKED, "there are no sources with text")
+            return self._claim(found, Verdict.UNCHECKED, _NO_TEXT)
         block = self._report.blocks[found.quotation.number]
         if any(text.record.gone for url in found.cites for text in self._sources.cited(url)):
-            return self._claim(found, Verdict.UNCHECKED, "the text of the cited source is no longer there")
+            return self._claim(found, Verdict.UNCHECKED, "The text of the cited source is no longer there.")
         if other := self._other_language(found):
-            return self._claim(found, Verdict.UNCHECKED, f"it may be translated: the source is in {other}")
+            return self._claim(found, Verdict.UNCHECKED, f"It may be translated: the source is in {other}.")
         is_attributed = bool(found.cites or block.cites or _SAYS.search(_near(block, found.quotation)))
         if not is_attributed and (found.quotation.is_block or len(found.text.split()) < _FEW_WORDS):
             return self._claim(
-                found, Verdict.UNCHECKED, "no source has it, and the report does not say whose words it has"
+                found,
+                Verdict.UNCHECKED,
+                "No source has these words, and the report does not say whose they are.",
             )
-        note = "no source of the session has these words"
-        if found.cites and not found.cited:
-            note += ", and the cited page was not read"
-        return self._claim(found, Verdict.NOT_FOUND, note)
+        unread = ", and the cited page was not read" if found.cites and not found.cited else ""
+        return self._claim(found, Verdict.NOT_FOUND, f"No source of the session has these words{unread}.")
 
     def _other_language(self, found: _Found) -> str:
         """The language of the cited texts, or of all, if the quotation is in another one; else empty."""
@@ -288,7 +293,7 @@ class _Check:
         start, end = block.source_range(quotation.start, quotation.end)
         raw = self._report.source[start : min(end, start + 2 * _LONGEST)]
         if quotation.end - quotation.start > _LONGEST:
-            note = f"{note}; only its beginning was compared" if note else "only its beginning was compared"
+            note = f"{note} Only its beginning was compared.".lstrip()
         return Claim(
             kind="quotation",
             verdict=verdict,
@@ -337,8 +342,8 @@ def _remarks(text: str, raw: str) -> tuple[str, ...]:
     remarks = []
     for each in (text, raw):
         if _INVISIBLE.search(_JOINERS.sub("", each)):
-            remarks.append("invisible characters")
+            remarks.append(HAS_INVISIBLE)
             break
     if has_look_alikes(text):
-        remarks.append("look-alike characters")
+        remarks.append(HAS_LOOK_ALIKE)
     return tuple(remarks)

@@ -170,7 +170,7 @@ class Sources:
 
     def _failure(self, url: str) -> str:
         reason = self.failures.get(address_key(url), "")
-        return f"It could not be read: {reason}" if reason else ""
+        return f"It could not be read: {reason.rstrip('.')}." if reason else ""
 
     def _is_row(self, url: str) -> bool:
         return all(text.record.kind in {"search_row", "result"} for text in self.cited(url))

@@ -49,8 +49,6 @@ class CheckPage:
         yield from self._paragraph(summary(check), "")
         sources = quantity(len(check.sources), "source")
         yield from self._paragraph(f"Compared with {sources} of {clean_line(session, 200)}.", "")
-        if check.is_cut:
-            yield from self._paragraph("The report is very long: only its beginning was checked.", "")
         for notice in check.notices:
             yield from self._paragraph(clean_line(notice, _LONGEST_NOTE), "")
         looked_at = [
@@ -78,7 +76,7 @@ class CheckPage:
             if claim.kind == "link" and (address := _address(claim)):
                 yield from self._paragraph(address)
             for note in (finding(claim), *claim.remarks):
-                yield from self._paragraph(_sentence(note))
+                yield from self._paragraph(clean_line(note, _LONGEST_NOTE))
             if claim.evidence and claim.evidence[0].passage:
                 passage = clean_line(claim.evidence[0].passage, _LONGEST_SENTENCE)
                 yield from self._paragraph(f"Nearest: “{passage}” ({_source(check, claim.evidence[0])})")
@@ -91,10 +89,9 @@ class CheckPage:
         width = _verdict_width(others)
         for claim in others:
             address = _address(claim) if claim.kind == "link" else ""
-            notes = [_sentence(note) for note in (claim.note, *claim.remarks) if note]
-            yield from self._head(
-                claim, width, " · ".join(filter(None, (_place(claim, starts), address, *notes)))
-            )
+            notes = [clean_line(note, _LONGEST_NOTE) for note in (claim.note, *claim.remarks)]
+            more = " · ".join(filter(None, (_place(claim, starts), address, *notes)))
+            yield from self._head(claim, width, more)
         names = [clean_line(claim.text, 80) for claim in claims if claim.kind == "name"]
         if names:
             more = f" and {len(names) - _MOST_NAMES:,} more" if len(names) > _MOST_NAMES else ""
@@ -149,12 +146,6 @@ def _address(claim: Claim) -> str:
     """The address of a link, unless that is what a reader sees of it."""
     address = clean_line(claim.url, 400)
     return "" if address == clean_line(claim.text, 400) else address
-
-
-def _sentence(note: str) -> str:
-    """A note as a sentence."""
-    line = clean_line(note, _LONGEST_NOTE)
-    return line[:1].upper() + line[1:] + ("" if line.endswith((".", "…", "!", "?", ".”")) else ".")
 
 
 def _source(check: ReportCheck, evidence: Evidence) -> str:

@@ -88,7 +88,7 @@ def _report(export: Export, redaction: Redaction, stop: Stop) -> tuple[str, list
 
 def _footnote(claim: Claim, sources: Sequence[Source]) -> str:
     parts = [f"{claim.kind.capitalize()} {claim.id}: **{NAMES[claim.verdict]}**.", _plain(claim.note)]
-    parts += [f"{_plain(remark)}." for remark in claim.remarks]
+    parts += [_plain(remark) for remark in claim.remarks]
     if claim.evidence:
         first = claim.evidence[0]
         if first.passage:

@@ -34,7 +34,7 @@ class Figure:
             "2 to 5 million" without the scale.
         is_approximate: "about", "more than", "nearly", "±".
         is_word: written in words ("nine", "a third", "twice").
-        remarks: what is suspicious: "invisible characters", "look-alike characters".
+        remarks: sentences that say what is suspicious, such as that there are invisible characters.
     """
 
     start: int

@@ -9,9 +9,10 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-__all__ = ["INVISIBLE", "LOOK_ALIKE", "Marks", "fold"]
+__all__ = ["HAS_INVISIBLE", "HAS_LOOK_ALIKE", "Marks", "fold"]
 
-INVISIBLE, LOOK_ALIKE = "invisible characters", "look-alike characters"
+HAS_INVISIBLE = "It has invisible characters."
+HAS_LOOK_ALIKE = "It has look-alike characters."
 _SPACES = "\u202f\u2009\u2007\u2008\u200a\u2002\u2003\u2004\u2005\u2006\u205f\u3000"
 _PLAIN = dict.fromkeys(_SPACES, "\u00a0") | dict.fromkeys("’‘", "'") | dict.fromkeys("‐‑", "-")
 _PLAIN |= {"‒": "–", "٫": ".", "٬": ","}
@@ -47,7 +48,7 @@ class Marks:
         """What is suspicious in a range of the original text."""
         return tuple(
             remark
-            for places, remark in ((self.invisible, INVISIBLE), (self.look_alikes, LOOK_ALIKE))
+            for places, remark in ((self.invisible, HAS_INVISIBLE), (self.look_alikes, HAS_LOOK_ALIKE))
             if (at := bisect_left(places, start)) < len(places) and places[at] < end
         )
 

@@ -163,17 +163,18 @@ def _compare(alteration: Alteration, part: Part, ours: Span, text: Folded, their
     if theirs[0] < theirs[1]:
         alteration.marks.append(theirs)
     if not had:
-        alteration.notes.append(f'the report leaves out "{_short(has)}"')
+        alteration.notes.append(f"the report leaves out “{_short(has)}”")
     elif not has:
-        alteration.notes.append(f'the report adds "{_short(had)}"')
+        alteration.notes.append(f"the report adds “{_short(had)}”")
     else:
-        alteration.notes.append(f'the source has "{_short(has)}" where the report has "{_short(had)}"')
+        alteration.notes.append(f"the source has “{_short(has)}” where the report has “{_short(had)}”")
 
 
 def describe(notes: Sequence[str]) -> str:
     """Join what differs to a sentence."""
-    named = "; ".join(notes[:_MOST_NAMED])
-    return f"{named}; and {len(notes) - _MOST_NAMED} more" if len(notes) > _MOST_NAMED else named
+    more = [f"and {len(notes) - _MOST_NAMED} more"] if len(notes) > _MOST_NAMED else []
+    named = "; ".join([*notes[:_MOST_NAMED], *more])
+    return f"{named[:1].upper()}{named[1:]}."
 
 
 def _joined(part: Part, words: Sequence[str], text: Folded) -> Alteration | None:

@@ -109,11 +109,11 @@ def test_a_link_without_text_has_the_place_at_which_it_is() -> None:
 @pytest.mark.parametrize(
     ("url", "remark"),
     [
-        ("https://сhips.example/story/3", "the host has look-alike characters"),
-        ("https://xn--hips-k6d.example/story/3", "the host has look-alike characters"),
-        ("https://ch1ps.example/story/3", "the host has look-alike characters"),
-        ("https://user:word@chips.example/story/3", "credentials in the address"),
-        ("https://chips.example@evil.example/", "credentials in the address"),
+        ("https://сhips.example/story/3", "The host has look-alike characters."),
+        ("https://xn--hips-k6d.example/story/3", "The host has look-alike characters."),
+        ("https://ch1ps.example/story/3", "The host has look-alike characters."),
+        ("https://user:word@chips.example/story/3", "The address has credentials."),
+        ("https://chips.example@evil.example/", "The address has credentials."),
     ],
 )
 def test_suspicious_addresses_have_a_remark(url: str, remark: str) -> None:
@@ -132,7 +132,7 @@ def test_other_addresses_have_none(url: str) -> None:
 
 def test_a_text_that_shows_another_address_is_suspicious() -> None:
     block = linked("§https://bank.example/§, §www.chips.example/story§, §Chips.example§", PAGE, PAGE, PAGE)
-    assert [each.remarks for each in claims(block)] == [("the text shows another address",), (), ()]
+    assert [each.remarks for each in claims(block)] == [("The text shows another address.",), (), ()]
 
 
 def test_very_long_and_very_many_links_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -59,25 +59,25 @@ def test_finds_a_quotation_that_is_set_otherwise(quotation: str) -> None:
     [
         (
             "“we are building the next one rapidly”",
-            'the source has "gradually" where the report has "rapidly"',
+            "The source has “gradually” where the report has “rapidly”.",
         ),
-        ("“Every line that we open is full within a month”", 'the report leaves out "new"'),
-        ("“Nobody at the company ever wanted to comment”", 'the report adds "ever"'),
-        ("“Prices fell by 1,350 euros”", 'the source has "1,250" where the report has "1,350"'),
+        ("“Every line that we open is full within a month”", "The report leaves out “new”."),
+        ("“Nobody at the company ever wanted to comment”", "The report adds “ever”."),
+        ("“Prices fell by 1,350 euros”", "The source has “1,250” where the report has “1,350”."),
         (
             "“The grid grew quickly. Storage followed later in the decade.”",
-            "the report joins two passages that are 68 words apart in the source",
+            "The report joins two passages that are 68 words apart in the source.",
         ),
         (
             "“Storage followed later in the decade. The grid grew quickly.”",
-            "the report joins two passages that are in another order in the source",
+            "The report joins two passages that are in another order in the source.",
         ),
         (
             "“Storage followed later … The grid grew quickly.”",
-            "the parts around the ellipsis are in another order in the source",
+            "The parts around the ellipsis are in another order in the source.",
         ),
-        ("“demand we have never seen rise this fast”", "the words are in another order in the source"),
-        ("“very new line that we open is full”", 'the source has "Every" where the report has "very"'),
+        ("“demand we have never seen rise this fast”", "The words are in another order in the source."),
+        ("“very new line that we open is full”", "The source has “Every” where the report has “very”."),
     ],
 )
 def test_finds_an_altered_quotation_and_says_how(quotation: str, note: str) -> None:
@@ -198,15 +198,15 @@ def test_a_translated_quotation_is_not_accused() -> None:
     )
     assert (claim.verdict, claim.note) == (
         Verdict.UNCHECKED,
-        "it may be translated: the source is in German",
+        "It may be translated: the source is in German.",
     )
 
 
 def test_reports_characters_that_deceive() -> None:
     hidden = one("“We have never s\u200been demand rise this fast”")
-    assert (hidden.verdict, hidden.remarks) == (Verdict.VERBATIM, ("invisible characters",))
+    assert (hidden.verdict, hidden.remarks) == (Verdict.VERBATIM, ("It has invisible characters.",))
     alike = one("“We have nev\u0435r seen demand rise this fast”")
-    assert (alike.verdict, alike.remarks) == (Verdict.VERBATIM, ("look-alike characters",))
+    assert (alike.verdict, alike.remarks) == (Verdict.VERBATIM, ("It has look-alike characters.",))
 
 
 def test_scripts_without_spaces() -> None:
@@ -218,7 +218,7 @@ def test_scripts_without_spaces() -> None:
     assert found.verdict is Verdict.VERBATIM
     assert (changed.verdict, changed.note) == (
         Verdict.ALTERED,
-        'the source has "正在" where the report has "没有"',
+        "The source has “正在” where the report has “没有”.",
     )
 
 
@@ -229,9 +229,9 @@ def test_hostile_quotations_are_bounded() -> None:
     )
     claims = list(check_quotations(many, sources))
     assert len(claims) <= 1_000
-    assert "only the first 1,000 quotations" in claims[-1].note
+    assert "Only the first 1,000 quotations" in claims[-1].note
     (long,) = check_quotations(report(block("“" + "never seen demand " * 60_000 + "”")), sources)
-    assert "only its beginning was compared" in long.note
+    assert "Only its beginning was compared." in long.note
     assert len(long.text) <= 2_000
 
 

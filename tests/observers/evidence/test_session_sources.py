@@ -179,8 +179,8 @@ def test_pages_that_could_not_be_read_are_seen_at_best(session: ReadSession) -> 
     session.search({"position": 1, "title": "Otters", "url": PAGE, "snippet": "Otters smile."})
     session.crawl(failed=[(PAGE, "the site answers 404"), (other, "the site answers 404")])
     found = sources(session)
-    assert found.verdict(PAGE)[::2] == (Verdict.SEEN, "It could not be read: the site answers 404")
-    assert found.verdict(other) == (Verdict.INVENTED, None, "It could not be read: the site answers 404")
+    assert found.verdict(PAGE)[::2] == (Verdict.SEEN, "It could not be read: the site answers 404.")
+    assert found.verdict(other) == (Verdict.INVENTED, None, "It could not be read: the site answers 404.")
 
 
 @pytest.mark.parametrize("is_error", [True, False])

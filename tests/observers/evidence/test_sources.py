@@ -129,7 +129,7 @@ def test_the_first_page_of_a_known_site_is_not_invented() -> None:
 def test_a_failed_page_is_seen_at_best() -> None:
     failures = {address_key(PAGE): "404 Not Found"}
     row = text("search_row", PAGE)
-    note = "It could not be read: 404 Not Found"
+    note = "It could not be read: 404 Not Found."
     assert Sources([row], failures=failures).verdict(PAGE) == (Verdict.SEEN, row, note)
     assert Sources(failures=failures).verdict(PAGE) == (Verdict.INVENTED, None, note)
 

@@ -109,7 +109,9 @@ def test_all_kinds_of_findings_are_listed_in_the_order_of_their_weight() -> None
 
 def test_a_link_has_its_address() -> None:
     link = Claim(kind="link", verdict=Verdict.INVENTED, text="this", start=0, end=4, url="https://a.example/")
-    assert "    https://a.example/\n    This session has never seen that address." in page([link])
+    assert "    https://a.example/\n    Nothing that the session read or found has this address." in page(
+        [link]
+    )
     bare = Claim(
         kind="link", verdict=Verdict.SEEN, text="https://a.example/", start=0, end=4, url="https://a.example/"
     )
@@ -118,11 +120,16 @@ def test_a_link_has_its_address() -> None:
 
 def test_remarks_and_the_end_of_a_long_report_are_mentioned() -> None:
     odd = Claim(
-        kind="figure", verdict=Verdict.TRACED, text="7", start=0, end=1, remarks=("invisible characters",)
+        kind="figure",
+        verdict=Verdict.TRACED,
+        text="7",
+        start=0,
+        end=1,
+        remarks=("It has invisible characters.",),
     )
-    shown = page([odd], is_cut=True)
-    assert "! traced  7  line 1 · Invisible characters." in shown
-    assert "only its beginning was checked" in shown
+    shown = page([odd], is_cut=True, notices=("Only the beginning was checked.",))
+    assert "! traced  7  line 1 · It has invisible characters." in shown
+    assert shown.count("beginning") == 1
     assert "Not supported" not in shown
 
 

@@ -233,7 +233,7 @@ def test_the_panel_has_verdict_sentence_and_passage(compact: bool) -> None:
     check = ReportCheck(report=REPORT, sha256="", claims=claims_in(HTML))
     text = claim_body(check, 2, compact=compact).text
     assert "? untraced" in text
-    assert "It may be right nevertheless" in text
+    assert "No source has this figure." in text
     assert "58 percent, and 71 percent are expected." in text
 
 

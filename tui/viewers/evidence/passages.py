@@ -2,38 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 
 from textual.content import Span
 
 from core.evidence.records import Claim, Disagreement, Evidence, Level, ReportCheck, Source, Verdict
-from core.evidence.wording import NAMES
+from core.evidence.wording import NAMES, finding
 from core.text import clean, clean_line
 from tui.viewers.bodies.text import TextBody
 from tui.viewers.evidence.signs import role_of, sign_of
 
 __all__ = ["claim_body", "disagreement_values", "opened_source"]
 
-_MEANINGS: Mapping[Verdict, str] = {
-    Verdict.READ: "The session read this page.",
-    Verdict.SEEN: "The session saw this address in a search result or another page, and did not read it.",
-    Verdict.EARLIER: "An earlier session read this page.",
-    Verdict.LOCAL: "This is a file of the session.",
-    Verdict.INVENTED: "Nothing that the session read or found has this address.",
-    Verdict.VERBATIM: "The source has these words.",
-    Verdict.MISATTRIBUTED: "Another source has these words, not the one that is cited.",
-    Verdict.ALTERED: "A source has similar words, not these.",
-    Verdict.NOT_FOUND: "No source has these words.",
-    Verdict.TRACED: "The source has this figure.",
-    Verdict.CONVERTED: "A source has this figure, rounded or in another unit.",
-    Verdict.DERIVED: "This follows from other figures.",
-    Verdict.OTHER_SOURCE: "A source that is not cited here has this figure.",
-    Verdict.UNTRACED: "No source has this figure. It may be right nevertheless.",
-    Verdict.FOUND: "A source has this name.",
-    Verdict.LOOK: "No source has this name as it is written here.",
-    Verdict.UNCHECKED: "This could not be checked.",
-}
 _ROLES = {Level.SUPPORTED: "good", Level.LOOK: "warn", Level.UNSUPPORTED: "bad"}
 _WITHOUT_SOURCE = frozenset({Verdict.UNTRACED, Verdict.NOT_FOUND, Verdict.INVENTED, Verdict.UNCHECKED})
 _AROUND = 240
@@ -83,17 +64,14 @@ def claim_body(
     role = _ROLES[Level(role_of(claim))]
     lines = _Lines()
     verdict = (f"{sign_of(claim)} {NAMES[claim.verdict]}", f"{role} strong")
+    why = (clean_line(finding(claim), 600), "")
     if compact:
-        lines.add(
-            verdict, ("  ", ""), (f"{_MEANINGS[claim.verdict]} {clean_line(claim.note, 600)}".rstrip(), "")
-        )
+        lines.add(verdict, ("  ", ""), why)
     else:
         lines.add(verdict, (f"  {claim.kind}", "dim"))
-        lines.add((_MEANINGS[claim.verdict], ""))
-        if claim.note:
-            lines.add((clean_line(claim.note, 600), ""))
+        lines.add(why)
     for remark in claim.remarks[:4]:
-        lines.add((f"! Suspicious: {clean_line(remark, 200)}", "warn"))
+        lines.add((f"! {clean_line(remark, 200)}", "warn"))
     if not compact:
         _add_sentence(lines, claim, role)
     shown = claim.evidence[:_MOST_EVIDENCE]

@@ -51,8 +51,6 @@ def summary_line(check: ReportCheck, *, brief: bool = False) -> Content:
         listed = ", ".join(subjects) + (f" and {more:,} more" if more else "")
         parts.append((f" · sources disagree on {listed}", "$warning"))
     notes = [clean_line(notice, 200).rstrip(".") for notice in check.notices[:2]]
-    if check.is_cut:
-        notes.append("only the beginning was checked")
     parts += [(f" · {note}", "$text-muted") for note in notes]
     return Content.assemble(*parts)
 
