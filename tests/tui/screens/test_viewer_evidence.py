@@ -25,6 +25,12 @@ async def marks_shown(app: Host, screen: ViewerScreen) -> None:
     await finished(app.workers)
 
 
+def left_edge(screen: ViewerScreen) -> list[object]:
+    """The background of the first cell of each row that is shown."""
+    lines = [screen.view.render_line(y) for y in range(screen.view.size.height)]
+    return [segment.style.bgcolor if segment.style else None for line in lines for segment in list(line)[:1]]
+
+
 @SIZES
 async def test_keys_go_from_doubt_to_doubt_and_show_the_passage(
     tmp_path: Path, size: tuple[int, int]
@@ -58,6 +64,23 @@ async def test_keys_go_from_doubt_to_doubt_and_show_the_passage(
         assert app.screen is not screen
 
 
+@pytest.mark.parametrize("key", ["m", "u"])
+async def test_the_current_claim_stays_in_view_in_another_form(tmp_path: Path, key: str) -> None:
+    filler = "".join(f"<p>Sentence {number} of no consequence.</p>" for number in "abcdefghijklmnopqrstuvw")
+    html = HTML.replace("<h1>", f"{filler}<h1>", 1)
+    session = write_session(tmp_path, html)
+    screen = ViewerScreen(session / REPORT, session)
+    async with hosted(screen=screen, size=(120, 24)) as (app, pilot):
+        await marks_shown(app, screen)
+        await pilot.press("left_square_bracket")
+        for _ in range(2):
+            await pilot.press(key)
+            await marks_shown(app, screen)
+            await pilot.pause()
+            row, view = screen.view.claim_row(screen.view.claim), screen.view
+            assert 0 <= row - view.scroll_offset.y < view.scrollable_content_region.height
+
+
 async def test_the_source_opens_at_the_passage(tmp_path: Path) -> None:
     session = write_session(tmp_path)
     screen = ViewerScreen(session / REPORT, session)
@@ -69,6 +92,12 @@ async def test_the_source_opens_at_the_passage(tmp_path: Path) -> None:
         assert isinstance(opened, ViewerScreen)
         await until(lambda: "shipments grew by 58 percent" in screen_text(app))
         await until(lambda: opened.view.matches[1] == 1)
+        marked = opened.view.get_component_rich_style("document--current").bgcolor
+        assert marked in left_edge(opened)
+        await pilot.resize_terminal(80, 24)
+        await finished(app.workers)
+        await pilot.pause()
+        assert marked not in left_edge(opened)
         await pilot.press("escape", "escape")
         await until(lambda: app.screen is screen)
         (session / "extracted_articles" / "h200.md").unlink()

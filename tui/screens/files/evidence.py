@@ -71,6 +71,7 @@ class ReportEvidence:
         self._frame = frame
         self._file: CheckedFile | None = None
         self._checking = False
+        self._keeps_claim = False
         self.only_doubtful = False
         self.doubtful: Sequence[int] = ()
         """The numbers of the claims that a person should look at."""
@@ -205,6 +206,16 @@ class ReportEvidence:
             self._screen.notify(f"{'First' if step > 0 else 'Last'} {what} again.", markup=False)
         return numbers[0] if step > 0 else numbers[-1]
 
+    def keep_claim(self) -> None:
+        """Bring the current claim into view again when another form of the report is laid out."""
+        self._keeps_claim = self._view.claim >= 0
+
+    def on_laid_out(self) -> None:
+        """Bring the current claim into view after the form of the report was changed."""
+        if self._keeps_claim and self._view.is_laid_out:
+            self._keeps_claim = False
+            self._view.select_claim(self._view.claim)
+
     def _select(self, number: int) -> None:
         self._view.select_claim(number)
         if self.is_open:
@@ -262,6 +273,7 @@ class ReportEvidence:
             return
         self.only_doubtful = not self.only_doubtful
         self._frame.show_body()
+        self.keep_claim()
         self._screen.update_chrome()
 
     def show_everything(self) -> bool:

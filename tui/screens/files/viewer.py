@@ -321,6 +321,7 @@ class ViewerScreen(DocumentScreen[None]):
             self._outline.show(self.view.landmarks)
             self._show_current_heading()
             self._offer_keys()
+            self.evidence.on_laid_out()
             if self._passage is not None and self.document is not None and self.view.is_laid_out:
                 start_job(self, partial(self._go_to_passage, self._passage), "passage")
 
@@ -523,6 +524,7 @@ class ViewerScreen(DocumentScreen[None]):
             return
         self.raw = not self.raw
         self._show(self.document, self.view.place)
+        self.evidence.keep_claim()
 
     def action_full_width(self) -> None:
         """Show a picture in the full width, or the whole picture, as a click on the key does."""

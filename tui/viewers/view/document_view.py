@@ -360,6 +360,8 @@ class DocumentView(ScrollView, can_focus=True):
 
     def _lay_out_again(self) -> None:
         self._place = self._place or self.place or None
+        # The marked row is another one at another width.
+        self._marked_row = -1
         self._start_layout()
 
     # -- search -----------------------------------------------------------------------------------
