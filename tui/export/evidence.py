@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from urllib.parse import unquote
 
 from core.evidence.records import Claim, Evidence, Level, ReportCheck, Source
-from core.evidence.wording import NAMES
+from core.evidence.wording import NAMES, finding
 from tui.export.convert import PICTURE
 from tui.export.marks import MOST_MARKS, START, TOKEN, marked_ids, without_marks
 from tui.export.markup import GLYPHS, element, escaped, facts, source_line
@@ -140,9 +140,7 @@ def _mark(claim: Claim, sources: Sequence[Source]) -> str:
 def _tip(claim: Claim, sources: Sequence[Source]) -> str:
     """The note that opens beside a mark; of phrasing elements only, as it may be inside a paragraph."""
     parts = [_verdict(claim)]
-    if claim.note:
-        parts.append(element("span", escaped(claim.note), class_="why"))
-    parts += (element("span", escaped(remark), class_="why") for remark in claim.remarks)
+    parts += (element("span", escaped(note), class_="why") for note in _notes(claim))
     if claim.evidence:
         parts.append(_passage(claim.evidence[0], sources, "span"))
     more = len(claim.evidence) - 1
@@ -150,6 +148,15 @@ def _tip(claim: Claim, sources: Sequence[Source]) -> str:
     ends += element("a", "Close", href=f"#m{claim.id}", class_="close")
     parts.append(element("span", ends, class_="ends"))
     return element("span", "".join(parts), class_="tip", id=f"c{claim.id}", role="note")
+
+
+def _notes(claim: Claim) -> Iterator[str]:
+    """The address of a link that a reader does not see, why a claim has its verdict, and what is suspicious."""
+    if claim.kind == "link" and claim.url != claim.text:
+        yield claim.url
+    if note := finding(claim) if claim.is_doubtful else claim.note:
+        yield note
+    yield from claim.remarks
 
 
 def _verdict(claim: Claim) -> str:
@@ -209,9 +216,7 @@ def _item(claim: Claim, sources: Sequence[Source], placed: set[int], prefix: str
     place = facts([escaped(claim.section)])
     if claim.id in placed:
         place = facts([place, element("a", "in the report", href=f"#m{claim.id}")])
-    notes = "".join(
-        element("p", escaped(note), class_="why") for note in (claim.note, *claim.remarks) if note
-    )
+    notes = "".join(element("p", escaped(note), class_="why") for note in _notes(claim))
     passages = "".join(_passage(each, sources, "p") for each in claim.evidence[:most])
     head = element("p", facts([_verdict(claim), place]), class_="head")
     said = element("p", _sentence(claim), class_="sentence")

@@ -10,10 +10,9 @@ from urllib.parse import urlsplit
 
 from core.evidence.records import Level, Source
 
-__all__ = ["GLYPHS", "LEVEL_NAMES", "element", "escaped", "facts", "host_of", "link", "moment", "source_line"]
+__all__ = ["GLYPHS", "element", "escaped", "facts", "host_of", "link", "moment", "source_line"]
 
 GLYPHS = {Level.SUPPORTED: "✓", Level.LOOK: "?", Level.UNSUPPORTED: "!"}
-LEVEL_NAMES = {Level.SUPPORTED: "supported", Level.LOOK: "to look at", Level.UNSUPPORTED: "unsupported"}
 _SAFE_LINK = re.compile(r"https?://[^\s]+\Z", re.IGNORECASE)
 _LONGEST_LINK = 2_000
 

@@ -98,7 +98,8 @@ def _header(export: Export, title: str) -> str:
             "session still running" if session.state == "running" else "",
         ]
     )
-    return f'<p class="kind">Report with evidence</p><h1>{escaped(title)}</h1><p class="facts">{line}</p>'
+    kind = "Report with evidence" if export.report is not None else "Session"
+    return f'<p class="kind">{kind}</p><h1>{escaped(title)}</h1><p class="facts">{line}</p>'
 
 
 def _footer(export: Export) -> str:
@@ -132,12 +133,9 @@ def _summary(export: Export, report: _Report, placed: set[int]) -> str:
     if check is not None:
         found = summary(check)
         parts.append(element("p", escaped(found[:1].upper() + found[1:]), class_="verdicts"))
-        unsupported = sum(claim.kind != "name" for claim in check.unsupported)
         if doubtful := doubtful_list(check, export.sources, placed):
             count = sum(claim.is_doubtful and claim.kind != "name" for claim in check.claims)
-            opening = quantity(count, "claim")
-            text = f"{opening} to look at" + (f", {unsupported} of them unsupported" if unsupported else "")
-            parts.append(f"<h3>{text}</h3>{doubtful}")
+            parts.append(f"<h3>{_opening(count, len(check.unsupported))}</h3>{doubtful}")
         elif any(claim.kind != "name" for claim in check.claims):
             parts.append(
                 "<p>Every figure, quotation and link of the report is supported by what the session read.</p>"
@@ -148,6 +146,14 @@ def _summary(export: Export, report: _Report, placed: set[int]) -> str:
         items = "".join(element("li", escaped(each)) for each in dict.fromkeys(notices))
         parts.append(f'<h3>About this file</h3><ul class="notices">{items}</ul>')
     return "".join(parts)
+
+
+def _opening(doubtful: int, unsupported: int) -> str:
+    if doubtful == unsupported:
+        return quantity(unsupported, "unsupported claim")
+    return f"{quantity(doubtful, 'claim')} to look at" + (
+        f", {unsupported:,} of them unsupported" if unsupported else ""
+    )
 
 
 def _report(export: Export, root: Root, redaction: Redaction, stop: Stop) -> _Report:

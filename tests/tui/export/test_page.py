@@ -81,6 +81,29 @@ def test_a_page_has_all_of_the_session(session: Recorded) -> None:
     assert float(select(inner, "rect.bar")[0].get("width")) < float(select(outer, "rect.bar")[0].get("width"))
 
 
+def test_doubtful_claims_are_explained_and_counted(session: Recorded) -> None:
+    path = reported(session, REPORT)
+    source = source_of(REPORT)
+    url = "https://made.up.example/x"
+    invented = claim(source, "the survey", 1, Verdict.INVENTED, kind="link", url=url, evidence=())
+    checked(session, path, [invented])
+    page = page_of(exported(session.folder))
+    assert select(page, "#summary h3")[0].text == "1 unsupported claim"
+    for part in ("#c1", "#d1", "#e1"):
+        shown = select(page, part)[0].text_content()
+        assert url in shown
+        assert "Nothing that the session read or found has this address." in shown
+    checked(session, path, [invented, claim(source, "41 %", 2, Verdict.OTHER_SOURCE)])
+    page = page_of(exported(session.folder))
+    assert select(page, "#summary h3")[0].text == "2 claims to look at, 1 of them unsupported"
+
+
+def test_the_head_says_whether_there_is_a_report(session: Recorded) -> None:
+    assert select(page_of(exported(session.folder)), ".kind")[0].text == "Session"
+    reported(session, REPORT)
+    assert select(page_of(exported(session.folder)), ".kind")[0].text == "Report with evidence"
+
+
 def test_a_mark_stands_at_its_claim_and_shows_the_evidence(session: Recorded) -> None:
     path = reported(session, REPORT)
     source = source_of(REPORT)
