@@ -92,7 +92,7 @@ def _is_current(check: ReportCheck, path: str, workspace: Workspace) -> bool:
 
 def _findings(check: ReportCheck) -> Iterator[str]:
     unsupported = check.unsupported
-    yield f"Nothing supports {quantity(len(unsupported), 'claim')} of {clean_line(check.report)}:"
+    yield f"{quantity(len(unsupported), 'unsupported claim')} in {clean_line(check.report)}:"
     for claim in unsupported[:_MOST_CLAIMS]:
         yield f"- {_described(claim)}"
     if len(unsupported) > _MOST_CLAIMS:

@@ -24,7 +24,7 @@ NAMES: Mapping[Verdict, str] = {
     Verdict.OTHER_SOURCE: "in another source",
     Verdict.UNTRACED: "untraced",
     Verdict.FOUND: "found",
-    Verdict.LOOK: "look",
+    Verdict.LOOK: "in no source",
     Verdict.UNCHECKED: "not checked",
 }
 _MEANINGS: Mapping[Verdict, str] = {

@@ -205,7 +205,7 @@ def test_unsupported_claims_break_a_rule_that_asks_for_a_check(context: Observer
     assert unmet.message.splitlines() == [
         "Do it.",
         "",
-        "Nothing supports 2 claims of work_products/a.html:",
+        "2 unsupported claims in work_products/a.html:",
         "- figure '12 percent' in 'Memory decides': No source has this figure.",
         "- figure '7 percent': 12.4 - 8.1 = 4.3",
     ]

@@ -34,10 +34,10 @@ Links, quotations, figures and names are compared with what the session has read
 and nothing leaves the machine. It exits with 1 if something is not supported.
 
 examples:
-  ua-tui check SAVED_REPORTS/ai-chip-news.html
+  ua-tui check SAVED_REPORTS/ai-chip-news_20261121_074232.html
   ua-tui check AGENT_RUN_WORKSPACES/session_20261121_074110/work_products/ai-chip-news.html --all
   ua-tui check draft.md --session latest
-  ua-tui check draft.md --session latest --json | jq -r '.claims[] | select(.verdict == "untraced") | .text'
+  ua-tui check draft.md --session latest --json | jq -r '.claims[]? | select(.verdict == "untraced") | .text'
 """
 
 
@@ -55,7 +55,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--session",
         metavar="SESSION",
-        help="whose sources count: a session's name, folder, or latest (default: the session of the file)",
+        help="the session with whose sources it is compared: its name, its folder, or latest "
+        "(default: the session of the file)",
     )
     parser.add_argument("--all", action="store_true", help="list supported claims, too")
     parser.add_argument("--json", action="store_true", help="print the check as JSON, with all claims")
@@ -74,7 +75,7 @@ def run(args: argparse.Namespace) -> int:
     # No log is written; without any handler log messages would go to the terminal.
     logging.getLogger().addHandler(logging.NullHandler())
     if args.file == _INPUT and args.session is None:
-        raise WrongUsage("standard input needs --session: whose sources count")
+        raise WrongUsage("standard input needs a session, such as --session latest")
     from core.settings.loading import load_settings
 
     settings = load_settings({"workspace_base": Path(args.workspace) if args.workspace else None})
@@ -119,7 +120,7 @@ def _check(data: bytes, report: str, folder: Path, settings: Settings) -> tuple[
 
 
 def _session_of(file: str, name: str, wanted: str | None, settings: Settings) -> tuple[Path, str]:
-    """The folder of the session whose sources count, and the path of the report in it, or only its name."""
+    """The folder of the session with whose sources it is compared, and its path in it, or only its name."""
     from core.history.lookup import find_session
     from core.history.versions import find_origin
 
@@ -129,13 +130,9 @@ def _session_of(file: str, name: str, wanted: str | None, settings: Settings) ->
         is_own = origin is not None and origin.session.resolve() == folder.resolve()
         return folder, origin.source if origin is not None and is_own else name
     if origin is None:
-        raise _Unusable(
-            f"{_shown(file)} is of no session: say whose sources count with --session, such as --session latest"
-        )
+        raise _Unusable(f"{_shown(file)} belongs to no session: name one, such as --session latest")
     if not (origin.session / JOURNAL).is_file():
-        raise _Unusable(
-            f"the session of {_shown(file)} is no longer there: say whose sources count with --session"
-        )
+        raise _Unusable(f"the session of {_shown(file)} no longer exists: name another one with --session")
     return origin.session, origin.source
 
 
@@ -157,7 +154,7 @@ def _read_file(path: str) -> tuple[bytes, str]:
         with os.fdopen(open_regular(path, follow=True), "rb") as file:
             if PurePath(name).suffix.lower() not in REPORTS:
                 raise _Unusable(
-                    f"{_shown(path)} is no report: only HTML, Markdown and text files are checked "
+                    f"{_shown(path)} is not a report: only HTML, Markdown and text files are checked "
                     f"({', '.join(sorted(REPORTS))})"
                 )
             suffix = next((each for each in SUFFIXES if path.lower().endswith(each)), "")

@@ -69,10 +69,10 @@ class CheckPage:
         for claim in claims:
             yield ""
             yield from self._head(claim, width)
-            if place := _place(claim, starts):
-                yield from self._paragraph(place)
-            if claim.sentence and claim.sentence.strip() != claim.text.strip():
-                yield from self._paragraph(f"“{clean_line(claim.sentence, _LONGEST_SENTENCE)}”")
+            is_more = claim.sentence.strip() != claim.text.strip()
+            sentence = clean_line(claim.sentence, _LONGEST_SENTENCE) if is_more else ""
+            if where := ": ".join(filter(None, (_place(claim, starts), sentence))):
+                yield from self._paragraph(where)
             if claim.kind == "link" and (address := _address(claim)):
                 yield from self._paragraph(address)
             for note in (finding(claim), *claim.remarks):

@@ -80,8 +80,7 @@ def test_a_claim_that_is_not_supported_is_explained() -> None:
         "Not supported: 1",
         "",
         "? untraced  23 percent",
-        "    Power, line 3",
-        "    “It used 23 percent.”",
+        "    Power, line 3: It used 23 percent.",
         "    No source has this figure.",
         "    Nearest: “It used 32 percent.” (Cats at work, https://cats.example/work)",
     ]
@@ -200,7 +199,7 @@ def test_a_saved_report_leads_to_its_session(
     assert json.loads(capsys.readouterr().out)["report"] == "work_products/cats.html"
     session.folder.rename(tmp_path / "elsewhere")
     assert main(["check", f"{SAVED_REPORTS}/cats-1.html"]) == 2
-    assert "is no longer there: say whose sources count with --session" in capsys.readouterr().err
+    assert "no longer exists: name another one with --session" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(("suffix", "pack"), [(".zst", zstandard.compress), (".gz", gzip.compress)])
@@ -228,7 +227,7 @@ def test_standard_input(
     assert json.loads(capsys.readouterr().out)["report"] == "standard_input.md"
     give(monkeypatch, b"Cats smile.")
     assert main(["check", "-"]) == 2
-    assert "needs --session" in capsys.readouterr().err
+    assert "needs a session, such as --session latest" in capsys.readouterr().err
 
 
 def test_nothing_is_written(session: Recorded, tmp_path: Path) -> None:
@@ -242,9 +241,9 @@ def test_nothing_is_written(session: Recorded, tmp_path: Path) -> None:
     [
         (["nosuch.md"], "cannot read nosuch.md: No such file"),
         (["."], "cannot read .: "),
-        (["draft.md"], "draft.md is of no session: say whose sources count with --session"),
+        (["draft.md"], "draft.md belongs to no session: name one, such as --session latest"),
         (["draft.md", "--session", "nosuch"], "there is no session 'nosuch'"),
-        (["draft.pdf", "--session", "latest"], "draft.pdf is no report: only HTML, Markdown and text"),
+        (["draft.pdf", "--session", "latest"], "draft.pdf is not a report: only HTML, Markdown and text"),
         (["broken.md.zst", "--session", "latest"], "cannot read broken.md.zst"),
         (["large.md", "--session", "latest"], "large.md is too large: at most 64 MB are checked"),
         (["large.md.gz", "--session", "latest"], "large.md.gz"),

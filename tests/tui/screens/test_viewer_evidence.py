@@ -112,6 +112,7 @@ async def test_signs_and_claims_can_be_clicked(tmp_path: Path) -> None:
     screen = ViewerScreen(session / REPORT, session)
     async with hosted(screen=screen, size=(120, 40)) as (app, pilot):
         await marks_shown(app, screen)
+        width = screen.view.size.width
         for what, claim in (("≠", 3), ("141 GB", 0)):
             await until(lambda what=what: what in screen_text(app))  # type: ignore[misc]
             lines = screen_text(app).splitlines()
@@ -119,6 +120,7 @@ async def test_signs_and_claims_can_be_clicked(tmp_path: Path) -> None:
             await pilot.click(offset=(lines[y].index(what), y))
             await until(lambda claim=claim: screen.view.claim == claim and screen.evidence.is_open)  # type: ignore[misc]
             await pilot.press("escape")
+            await until(lambda: screen.view.size.width == width)
             await finished(app.workers)
             await pilot.pause()
 
@@ -188,7 +190,10 @@ async def test_a_check_of_another_version_is_not_shown(tmp_path: Path) -> None:
 
 async def test_other_files_are_as_they_were(tmp_path: Path) -> None:
     session = write_session(tmp_path)
-    for path, reason in ((session / "data.json", "Only HTML"), (tmp_path / "alone.md", "of no session")):
+    for path, reason in (
+        (session / "data.json", "Only HTML"),
+        (tmp_path / "alone.md", "belongs to no session"),
+    ):
         path.write_text('{"a": 1}', encoding="utf-8")
         screen = ViewerScreen(path, session)
         async with hosted(screen=screen) as (app, pilot):

@@ -38,7 +38,7 @@ _BESIDE_FROM = 120
 """Columns of a screen; on a narrower one the panel is below the report."""
 _OLD = "The check is of another version of this file. Press C to check it as it is."
 _NONE = "This report has not been checked. Press C to check it."
-_NO_SESSION = "This file is of no session, so there is nothing to check it against."
+_NO_SESSION = "This file belongs to no session, so there is nothing to check it against."
 
 
 @dataclass(frozen=True, slots=True)
@@ -345,7 +345,7 @@ class ReportEvidence:
             return
         found = opened_source(check, check.claims[number])
         if found is None:
-            self._screen.notify("This claim has no source with a file that could be opened.", markup=False)
+            self._screen.notify("This claim has no source that can be opened.", markup=False)
             return
         start_job(self._screen, partial(self._open_source, *found), "source")
 
