@@ -4,27 +4,20 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import replace
-from pathlib import PurePosixPath
 
 import msgspec
 
 from core.events.types import REPORT_CHECK, ReportChecked
-from core.evidence.files import check_path, load_check, save_check
+from core.evidence.files import LARGEST_REPORT, check_path, load_check, report_format, save_check
 from core.evidence.records import ReportCheck
 from core.evidence.wording import summary
 from core.observation import ToolCall, ToolResult
 from core.storage.workspace import Workspace
 from observers.base import ObserverContext, ObserverSpec, Outcome, Saved
-from observers.evidence.check import check_report
-from observers.evidence.earlier import earlier_pages
-from observers.evidence.session_sources import read_sources
+from observers.evidence.check import check_in_session
 from observers.output.written_files import read_written, writes_work_product, written_path
 
-__all__ = ["OBSERVER", "REPORTS", "ReportChecker"]
-
-REPORTS = frozenset({".html", ".htm", ".md", ".markdown", ".txt"})
-"""The endings of files that are checked."""
-_LARGEST = 64 << 20
+__all__ = ["OBSERVER", "ReportChecker"]
 
 
 class ReportChecker:
@@ -51,14 +44,12 @@ class ReportChecker:
             return Outcome(note="the write failed")
         workspace = context.workspace
         path = written_path(result.call, workspace)
-        if path is None or PurePosixPath(path).suffix.lower() not in REPORTS:
+        if path is None or report_format(path) is None:
             return Outcome(note="not a document that can be checked")
-        data = read_written(result, workspace, path, _LARGEST)
-        if len(data) > _LARGEST:
-            return Outcome(note=f"larger than {_LARGEST >> 20} MiB, which is not checked")
-        earlier = earlier_pages(context.knowledge, workspace.path, workspace.redactor)
-        sources = read_sources(workspace.path, workspace.redactor, path, earlier)
-        check = check_report(data, path, sources)
+        data = read_written(result, workspace, path, LARGEST_REPORT)
+        if len(data) > LARGEST_REPORT:
+            return Outcome(note=f"larger than {LARGEST_REPORT >> 20} MiB, which is not checked")
+        check = check_in_session(data, path, workspace.path, workspace.redactor, context.knowledge)
         event = _event_of(check)
         counted = Outcome(
             items=len(check.claims), rejected=event.unsupported, note=event.summary, checked=event

@@ -1,8 +1,10 @@
-"""The file of a check, in the folder `report_checks` of its session."""
+"""The formats of reports, and the file of a check in the folder `report_checks` of its session."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import PurePosixPath
+from typing import Literal
 
 import msgspec
 
@@ -13,12 +15,42 @@ from core.storage.files import Root, Written
 from core.storage.names import safe_name
 from core.storage.workspace import Workspace
 
-__all__ = ["FOLDER", "LARGEST", "check_path", "load_check", "save_check"]
+__all__ = [
+    "FOLDER",
+    "FORMATS",
+    "LARGEST",
+    "LARGEST_REPORT",
+    "ReportFormat",
+    "check_path",
+    "load_check",
+    "report_format",
+    "save_check",
+]
+
+ReportFormat = Literal["html", "markdown", "text"]
+FORMATS: Mapping[str, ReportFormat] = {
+    ".html": "html",
+    ".htm": "html",
+    ".xhtml": "html",
+    ".md": "markdown",
+    ".markdown": "markdown",
+    ".mdown": "markdown",
+    ".txt": "text",
+    ".text": "text",
+}
+"""The formats that are checked, by the endings of their names."""
+LARGEST_REPORT = 64 << 20
+"""Bytes of a report that is checked."""
 
 FOLDER = "report_checks"
 LARGEST = 32 << 20
 """Bytes of a file that is read as a check."""
 _REPORTS = "work_products"
+
+
+def report_format(path: str) -> ReportFormat | None:
+    """The format of a report by its name or path, also of one that a session compressed; None if it is no report."""
+    return FORMATS.get(PurePosixPath(path.removesuffix(SUFFIX)).suffix.lower())
 
 
 def check_path(report: str) -> str:

@@ -6,24 +6,53 @@ import hashlib
 import time
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
+from pathlib import Path
 
 import msgspec
 
 from core.concurrency.cancellation import NEVER, Stop
 from core.evidence.records import Claim, ReportCheck
+from core.redaction.redactor import Redactor
 from observers.evidence.disagreements import find_disagreements
+from observers.evidence.earlier import earlier_pages
 from observers.evidence.figure_claims import check_figures
 from observers.evidence.links import check_links, report_addresses
 from observers.evidence.names import check_names
 from observers.evidence.quotations import check_quotations
 from observers.evidence.reading.document import read_report
 from observers.evidence.report import Report
+from observers.evidence.session_sources import read_sources
 from observers.evidence.sources import Sources
 
-__all__ = ["check_report"]
+__all__ = ["check_in_session", "check_report"]
 
 Checker = Callable[[Report, Sources, Stop], Iterable[Claim]]
 _CHECKERS: Sequence[Checker] = (check_links, check_quotations, check_figures, check_names)
+
+
+def check_in_session(
+    data: bytes,
+    path: str,
+    session: Path,
+    redactor: Redactor,
+    knowledge: Path | None = None,
+    stop: Stop = NEVER,
+) -> ReportCheck:
+    """Check a report against what its session and earlier ones have read. Runs in a thread.
+
+    Args:
+        data: the report.
+        path: where it is in the session's folder; its end names its format.
+        session: the folder of the session.
+        redactor: masks what the sources say.
+        knowledge: the file of the knowledge base with what earlier sessions have read; None if there is none.
+        stop: a flag that ends the check.
+
+    Raises:
+        Stopped: the flag was set.
+    """
+    earlier = earlier_pages(knowledge, session, redactor)
+    return check_report(data, path, read_sources(session, redactor, path, earlier, stop), stop=stop)
 
 
 def check_report(

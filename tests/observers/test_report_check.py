@@ -95,7 +95,7 @@ def test_drafts_are_checked_and_failed_writes_are_not(
 def test_a_report_that_is_too_large_is_not_checked(
     context: ObserverContext, written: ToolResult, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(report_check, "_LARGEST", 4)
+    monkeypatch.setattr(report_check, "LARGEST_REPORT", 4)
     outcome = ReportChecker().observe(written, context)
     assert outcome.checked is None
     assert "larger than" in (outcome.note or "")

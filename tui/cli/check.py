@@ -11,6 +11,7 @@ from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
 from core.errors import SettingsError, UniversalAgentError, WorkspaceError
+from core.evidence.files import FORMATS, LARGEST_REPORT, report_format
 from core.storage.compression import SUFFIXES, Unpacked, inner_name
 from core.storage.regular_file import open_regular
 from core.storage.workspace import JOURNAL
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
 __all__ = ["add_arguments", "run"]
 
 _complain = partial(complain, prog="ua-tui check")
-_LARGEST = 64 << 20
 _INPUT = "-"
 _HTML_BEGINS = (b"<!doctype", b"<html", b"<?xml", b"<!--")
 _EXAMPLES = """\
@@ -104,16 +104,12 @@ def _check(data: bytes, report: str, folder: Path, settings: Settings) -> tuple[
     from core.knowledge.database import database_path
     from core.redaction.redactor import Redactor
     from core.settings.secrets import secrets
-    from observers.evidence.check import check_report
-    from observers.evidence.earlier import earlier_pages
+    from observers.evidence.check import check_in_session
     from observers.evidence.reading.document import read_report
-    from observers.evidence.session_sources import read_sources
     from tui.export.redaction import Redaction
 
     redactor = Redactor(secrets(settings, os.environ))
-    earlier = earlier_pages(database_path(settings), folder, redactor)
-    sources = read_sources(folder, redactor, report, earlier)
-    check = check_report(data, report, sources)
+    check = check_in_session(data, report, folder, redactor, database_path(settings))
     source = read_report(data, report).source if check.claims else ""
     starts = [0, *(at + 1 for at, character in enumerate(source) if character == "\n")]
     return Redaction(redactor).record(check), starts
@@ -138,8 +134,8 @@ def _session_of(file: str, name: str, wanted: str | None, settings: Settings) ->
 
 def _read_input() -> tuple[bytes, str]:
     """Read standard input; gives it with a name for its format."""
-    data = sys.stdin.buffer.read(_LARGEST + 1)
-    if len(data) > _LARGEST:
+    data = sys.stdin.buffer.read(LARGEST_REPORT + 1)
+    if len(data) > LARGEST_REPORT:
         raise _too_large("standard input")
     is_html = data.removeprefix(b"\xef\xbb\xbf").lstrip()[:9].lower().startswith(_HTML_BEGINS)
     return data, "standard_input.html" if is_html else "standard_input.md"
@@ -147,31 +143,29 @@ def _read_input() -> tuple[bytes, str]:
 
 def _read_file(path: str) -> tuple[bytes, str]:
     """Read a report, also a compressed one; gives it with its name."""
-    from observers.report_check import REPORTS
-
     name = inner_name(PurePath(path).name)
     try:
         with os.fdopen(open_regular(path, follow=True), "rb") as file:
-            if PurePath(name).suffix.lower() not in REPORTS:
+            if report_format(name) is None:
                 raise _Unusable(
                     f"{_shown(path)} is not a report: only HTML, Markdown and text files are checked "
-                    f"({', '.join(sorted(REPORTS))})"
+                    f"({', '.join(sorted(FORMATS))})"
                 )
             suffix = next((each for each in SUFFIXES if path.lower().endswith(each)), "")
-            content = Unpacked(file, suffix, _LARGEST) if suffix else file
-            data = content.read(_LARGEST + 1)
+            content = Unpacked(file, suffix, LARGEST_REPORT) if suffix else file
+            data = content.read(LARGEST_REPORT + 1)
     except WorkspaceError as error:
         raise _Unusable(f"cannot read {_shown(path)}: {error}") from error
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise _Unusable(f"cannot read {_shown(path)}: {reason}") from error
-    if len(data) > _LARGEST:
+    if len(data) > LARGEST_REPORT:
         raise _too_large(_shown(path))
     return data, name
 
 
 def _too_large(what: str) -> _Unusable:
-    return _Unusable(f"{what} is too large: at most {_LARGEST >> 20} MB are checked")
+    return _Unusable(f"{what} is too large: at most {LARGEST_REPORT >> 20} MB are checked")
 
 
 def _print_json(check: ReportCheck) -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from core.concurrency.cancellation import NEVER, Stop
-from tui.export.records import ReportFormat
+from core.evidence.files import ReportFormat
 from tui.viewers.conversion import conversions
 
 if TYPE_CHECKING:

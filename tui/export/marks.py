@@ -10,8 +10,8 @@ import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 
+from core.evidence.files import ReportFormat
 from core.evidence.records import Claim
-from tui.export.records import ReportFormat
 
 __all__ = ["MOST_MARKS", "TOKEN", "mark_claims", "marked_ids", "replace_marks", "without_marks"]
 

@@ -8,6 +8,7 @@ from typing import Any, Literal
 import msgspec
 
 from core.events.types import Usage
+from core.evidence.files import ReportFormat
 from core.evidence.records import ReportCheck, Source
 
 __all__ = [
@@ -19,7 +20,6 @@ __all__ = [
     "Message",
     "ModelCosts",
     "Query",
-    "ReportFormat",
     "ReportText",
     "SenderKind",
     "SessionFacts",
@@ -29,7 +29,6 @@ __all__ = [
 
 VERSION = 1
 
-ReportFormat = Literal["html", "markdown", "text"]
 SessionState = Literal["finished", "running", "interrupted"]
 SenderKind = Literal["agent", "person"]
 

@@ -10,10 +10,11 @@ from typing import Any, TypeVar, get_args
 
 import msgspec
 
+from core.evidence.files import ReportFormat
 from core.evidence.records import Kind, SourceKind, Verdict
 from core.redaction.redactor import Redactor
 from core.text import clean
-from tui.export.records import ReportFormat, SenderKind, SessionState
+from tui.export.records import SenderKind, SessionState
 
 __all__ = ["Redaction", "session_folders"]
 

@@ -6,41 +6,29 @@ import hashlib
 import html
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 import msgspec
 
 from core.concurrency.cancellation import NEVER, Stop, Stopped
 from core.errors import PathRefused, SettingsError, WorkspaceError
-from core.evidence.files import load_check
+from core.evidence.files import LARGEST_REPORT, load_check, report_format
 from core.evidence.records import ReportCheck, Source
 from core.storage.compression import LARGEST, SUFFIX, Unpacked
 from core.storage.files import Root
 from core.text import clean_line
-from observers.evidence.check import check_report
-from observers.evidence.earlier import earlier_pages
+from observers.evidence.check import check_in_session
 from observers.evidence.reading.document import read_report
 from observers.evidence.session_sources import read_sources
 from observers.work_products import FOLDER, is_draft
-from tui.export.records import Artifact, ReportFormat, ReportText
+from tui.export.records import Artifact, ReportText
 from tui.export.redaction import Redaction
 from tui.viewers.safe_html import title_of
 
 __all__ = ["LARGEST_SOURCE", "Reported", "read_reported", "reports_of"]
 
-LARGEST_FILE = 64 << 20
 LARGEST_SOURCE = 2 << 20
 """Characters of a report that are exported."""
-FORMATS: dict[str, ReportFormat] = {
-    ".html": "html",
-    ".htm": "html",
-    ".xhtml": "html",
-    ".md": "markdown",
-    ".markdown": "markdown",
-    ".mdown": "markdown",
-    ".txt": "text",
-    ".text": "text",
-}
 _DEEPEST = 4
 _HEAD = 64 << 10
 
@@ -57,7 +45,7 @@ class Reported:
 
 def reports_of(root: Root, artifacts: Sequence[Artifact]) -> list[str]:
     """The paths of the reports of a session that still exist, the newest last."""
-    saved = [each.path for each in artifacts if each.kind == "work_product" and _format(each.path)]
+    saved = [each.path for each in artifacts if each.kind == "work_product" and report_format(each.path)]
     found = [path for path in saved if root.exists(path)]
     listed = sorted((time, path) for time, path in _listed(root, FOLDER, _DEEPEST) if path not in set(saved))
     return [*(path for _, path in listed), *found]
@@ -104,8 +92,8 @@ def read_reported(
         notices = (*notices, f"Only the beginning of the report {path} is included, as it is too long.")
     report = ReportText(
         path=inner,
-        title=document.title or (title_of(source[:_HEAD]) if _format(path) == "html" else ""),
-        format=_format(path) or "text",
+        title=document.title or (title_of(source[:_HEAD]) if report_format(path) == "html" else ""),
+        format=report_format(path) or "text",
         size=len(data),
         sha256=hashlib.sha256(data).hexdigest(),
         source=shown,
@@ -129,10 +117,6 @@ def _without_secrets(source: str, redaction: Redaction) -> str:
     return safe
 
 
-def _format(path: str) -> ReportFormat | None:
-    return FORMATS.get(PurePosixPath(path.removesuffix(SUFFIX)).suffix.lower())
-
-
 def _listed(root: Root, folder: str, depth: int) -> list[tuple[float, str]]:
     try:
         entries = root.list(folder)
@@ -143,7 +127,7 @@ def _listed(root: Root, folder: str, depth: int) -> list[tuple[float, str]]:
         path = f"{folder}/{entry.name}"
         if entry.is_dir and depth:
             found += _listed(root, path, depth - 1)
-        elif not entry.is_dir and _format(path) and not is_draft(path):
+        elif not entry.is_dir and report_format(path) and not is_draft(path):
             found.append((entry.mtime, path))
     return found
 
@@ -160,7 +144,7 @@ def _chosen(root: Root, wanted: str, reports: Sequence[str]) -> str:
             continue
     for candidate in candidates:
         try:
-            if root.exists(candidate) and _format(candidate):
+            if root.exists(candidate) and report_format(candidate):
                 root.size(candidate)
                 return candidate
         except (PathRefused, WorkspaceError):
@@ -175,8 +159,8 @@ def _chosen(root: Root, wanted: str, reports: Sequence[str]) -> str:
 def _read(root: Root, path: str) -> bytes:
     with root.opened(path) as file:
         if path.endswith(SUFFIX):
-            return Unpacked(file, SUFFIX, LARGEST).read(LARGEST_FILE)
-        return file.read(LARGEST_FILE)
+            return Unpacked(file, SUFFIX, LARGEST).read(LARGEST_REPORT)
+        return file.read(LARGEST_REPORT)
 
 
 def _check(
@@ -186,9 +170,7 @@ def _check(
     if saved is not None and saved.sha256 == hashlib.sha256(data).hexdigest():
         return saved, ()
     try:
-        earlier = earlier_pages(knowledge, root.path, redaction.redactor)
-        sources = read_sources(root.path, redaction.redactor, path, earlier, stop)
-        return check_report(data, path, sources, stop=stop), ()
+        return check_in_session(data, path, root.path, redaction.redactor, knowledge, stop), ()
     except Stopped:
         raise
     except Exception as error:

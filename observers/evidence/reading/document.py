@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import PurePosixPath
 
 from core.concurrency.cancellation import NEVER, Stop
+from core.evidence.files import report_format
 from core.net.bodies import declared_encoding
 from core.text import clean_line
 from observers.evidence.reading.citations import cites_of_sentences, resolve_links, set_block_cites
@@ -28,8 +28,6 @@ __all__ = ["LONGEST", "read_report"]
 
 LONGEST = 4 << 20
 """Characters of a report that are read at most, with markup, styles and pictures; fewer if there is much text."""
-_HTML = frozenset({".html", ".htm", ".xhtml"})
-_MARKDOWN = frozenset({".md", ".markdown", ".mdown"})
 _WHOLE = frozenset({"heading", "caption", "code", "cell"})
 _LONGEST_WHOLE = 600
 """Characters of a cell or caption from which on it is split into sentences."""
@@ -45,16 +43,16 @@ def read_report(data: bytes, path: str, stop: Stop = NEVER) -> Report:
     Raises:
         Stopped: the flag was set.
     """
-    suffix = PurePosixPath(path.removesuffix(".zst")).suffix.lower()
-    source = _decoded(data, is_html=suffix in _HTML)
+    form = report_format(path)
+    source = _decoded(data, is_html=form == "html")
     end = min(len(source), LONGEST)
     flow = Flow(source)
     title = ""
-    if suffix in _HTML:
+    if form == "html":
         reader = HtmlReader(source, flow, stop)
         reader.read(0, end)
         title = reader.title
-    elif suffix in _MARKDOWN:
+    elif form == "markdown":
         MarkdownReader(source, end, flow, stop).read()
     else:
         read_text(source, end, flow, stop)

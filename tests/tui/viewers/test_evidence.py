@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.evidence.records import LEVELS, Claim, Level, ReportCheck, Verdict
-from observers.report_check import REPORTS as CHECKED
 from tests.tui.viewers.checked_report import (
     CLAIMS,
     HTML,
@@ -25,7 +24,7 @@ from tui.viewers.bodies.text import TextBody
 from tui.viewers.document import Body
 from tui.viewers.evidence.alignment import align
 from tui.viewers.evidence.marks import MarkedBody, MarkedRows
-from tui.viewers.evidence.origin import REPORTS, find_check
+from tui.viewers.evidence.origin import find_check
 from tui.viewers.evidence.passages import claim_body
 from tui.viewers.evidence.signs import SIGNS, severity, sign_of
 from tui.viewers.evidence.summary import summary_line
@@ -216,7 +215,6 @@ def test_every_verdict_has_a_sign_and_doubtful_ones_share_none_with_others() -> 
     assert supported.isdisjoint(
         SIGNS[verdict] for verdict, level in LEVELS.items() if level is not Level.SUPPORTED
     )
-    assert set(REPORTS) == set(CHECKED)
 
 
 def test_what_nothing_supports_is_worse_than_what_a_person_should_look_at() -> None:

@@ -7,11 +7,11 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from pathlib import Path, PurePath
+from pathlib import Path
 
 from core.concurrency.cancellation import NEVER, Stop
 from core.errors import UniversalAgentError
-from core.evidence.files import load_check
+from core.evidence.files import LARGEST_REPORT, load_check, report_format
 from core.evidence.records import ReportCheck
 from core.history.versions import find_origin
 from core.storage.compression import inner_name
@@ -19,12 +19,9 @@ from core.storage.files import Root
 from tui.viewers.evidence.words import ClaimWords, words_of_sentences, words_of_texts
 from tui.viewers.reader import FileUnviewable, read_piece
 
-__all__ = ["REPORTS", "CheckedFile", "check_again", "find_check", "has_format"]
+__all__ = ["CheckedFile", "check_again", "find_check", "has_format"]
 
-_LARGEST = 32 << 20
 _LONGEST_RAW = 1 << 20
-REPORTS = frozenset({".html", ".htm", ".md", ".markdown", ".txt"})
-"""The endings of files that are checked, as `observers.report_check` has them, which is slow to import."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +56,7 @@ class CheckedFile:
 
 def has_format(path: Path) -> bool:
     """Whether a file has a format that can be checked, by its name."""
-    return PurePath(inner_name(path.name)).suffix.lower() in REPORTS
+    return report_format(inner_name(path.name)) is not None
 
 
 def find_check(path: Path, stop: Stop = NEVER, *, words: bool = True) -> CheckedFile | None:
@@ -100,22 +97,19 @@ def check_again(
         Stopped: the flag was set.
     """
     from core.redaction.redactor import Redactor
-    from observers.evidence.check import check_report
-    from observers.evidence.earlier import earlier_pages
-    from observers.evidence.session_sources import read_sources
+    from observers.evidence.check import check_in_session
 
     data = _read(path, stop)
-    redactor = Redactor()
-    earlier = earlier_pages(knowledge, known.session, redactor)
-    sources = read_sources(known.session, redactor, known.report, earlier, stop)
-    check = check_report(data, known.report, sources, stop=stop)
+    check = check_in_session(data, known.report, known.session, Redactor(), knowledge, stop)
     return _with_words(replace(known, check=check, is_current=True), data, stop)
 
 
 def _read(path: Path, stop: Stop) -> bytes:
-    piece = read_piece(path, _LARGEST, stop=stop)
+    piece = read_piece(path, LARGEST_REPORT, stop=stop)
     if not piece.complete:
-        raise FileUnviewable(f"This file has more than {_LARGEST >> 20} MB: it is too large to be checked.")
+        raise FileUnviewable(
+            f"This file has more than {LARGEST_REPORT >> 20} MB: it is too large to be checked."
+        )
     return piece.data
 
 
