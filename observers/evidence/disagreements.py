@@ -16,10 +16,10 @@ from observers.evidence.comparing.same_thing import agree, is_same_thing
 from observers.evidence.comparing.statement import Statement, names_in, site_of
 from observers.evidence.comparing.wordings import ATTRIBUTION, GENERIC
 from observers.evidence.figures.find import find_figures
+from observers.evidence.passages import passage
 from observers.evidence.quoting.language import language_of
 from observers.evidence.report import Report
 from observers.evidence.sources import Sources, SourceText
-from observers.evidence.tracing.passage import passage_at
 from observers.evidence.tracing.rounding import how_same
 from observers.evidence.tracing.words import stems
 
@@ -79,7 +79,7 @@ def find_disagreements(
             subject=group.subject,
             values=tuple(" ".join(each.figure.text.split()) for each in group.statements),
             evidence=tuple(
-                passage_at(each.source, each.figure.start, each.figure.end) for each in group.statements
+                passage(each.source, each.figure.start, each.figure.end) for each in group.statements
             ),
             claims=tuple(group.claims),
         )

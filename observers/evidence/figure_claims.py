@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 from core.concurrency.cancellation import NEVER, Stop
 from core.evidence.records import Claim, Evidence, Verdict
+from observers.evidence.passages import passage
 from observers.evidence.report import Report
 from observers.evidence.sources import Sources, SourceText
 from observers.evidence.tracing.implied_dates import implied_date
 from observers.evidence.tracing.index import Place
 from observers.evidence.tracing.neighbours import Neighbours
 from observers.evidence.tracing.other_dates import other_date
-from observers.evidence.tracing.passage import passage_at
 from observers.evidence.tracing.places import Trace, Tracer, best
 from observers.evidence.tracing.selection import Checked, select
 
@@ -217,7 +217,7 @@ def _traced(each: Checked, trace: Trace) -> _Finding:
 
 
 def _passage(place: Place) -> Evidence:
-    return passage_at(place.source, place.figure.start, place.figure.end)
+    return passage(place.source, place.figure.start, place.figure.end)
 
 
 def _is_distinct(each: Checked) -> bool:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from urllib.parse import urlsplit
 
 from core.concurrency.cancellation import NEVER, Stop
 from core.evidence.records import Claim, Evidence, Verdict
 from core.text import clean, clean_line
 from observers.evidence.addresses import address_key, host_of, is_web
+from observers.evidence.passages import passage
 from observers.evidence.quoting.folding import latin_form
-from observers.evidence.quoting.passages import passage
 from observers.evidence.report import Block, Link, Report, Sentence
 from observers.evidence.sources import Sources, SourceText
 
@@ -49,9 +49,7 @@ def check_links(report: Report, sources: Sources, stop: Stop = NEVER) -> Iterato
     places = [(block, link) for block in report.blocks for link in block.links if _is_checked(link.url)]
     linked = {address_key(link.url) for block, link in places if not _is_mark(block, link)}
     hosts = _Hosts(sources)
-    sentences: dict[int, list[Sentence]] = {}
-    for sentence in report.sentences:
-        sentences.setdefault(id(sentence.block), []).append(sentence)
+    sentences = report.sentences_by_block()
     count = 0
     for block, link in places:
         stop.check()
@@ -80,7 +78,7 @@ def _is_mark(block: Block, link: Link) -> bool:
     return len(text) <= 20 and _MARK.fullmatch(text) is not None
 
 
-def _claim(block: Block, link: Link, sentences: list[Sentence], sources: Sources, hosts: _Hosts) -> Claim:
+def _claim(block: Block, link: Link, sentences: Sequence[Sentence], sources: Sources, hosts: _Hosts) -> Claim:
     verdict, source, note = sources.verdict(link.url)
     text = block.text[link.start : link.end]
     first, sentence = _sentence(block, link, sentences)
@@ -110,7 +108,7 @@ def _range(block: Block, link: Link) -> tuple[int, int]:
     return at, at + 1
 
 
-def _sentence(block: Block, link: Link, sentences: list[Sentence]) -> tuple[int, str]:
+def _sentence(block: Block, link: Link, sentences: Sequence[Sentence]) -> tuple[int, str]:
     """Where the sentence of a link begins in its block, and the sentence."""
     at = bisect_right(sentences, link.start, key=lambda sentence: sentence.start) - 1
     first, last = (sentences[at].start, sentences[at].end) if at >= 0 else (0, len(block.text))
@@ -125,7 +123,7 @@ def _evidence(source: SourceText, url: str, verdict: Verdict) -> Evidence:
         for spelling in dict.fromkeys((url.strip(), url.strip().partition("#")[0], address_key(url))):
             at = source.text.find(spelling) if spelling else -1
             if at >= 0:
-                return passage(source.number, source.text, at, at + len(spelling))
+                return passage(source, at, at + len(spelling))
     end = min(_BEGINNING, len(source.text))
     return Evidence(source=source.number, end=end, passage=clean_line(source.text[:end], _BEGINNING))
 

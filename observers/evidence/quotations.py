@@ -9,12 +9,12 @@ from dataclasses import dataclass, field
 from core.concurrency.cancellation import NEVER, Stop
 from core.evidence.records import Claim, Evidence, Verdict
 from observers.evidence.figures.look_alikes import HAS_INVISIBLE, HAS_LOOK_ALIKE
+from observers.evidence.passages import passage
 from observers.evidence.quoting.alterations import Alteration, closest, describe, shared_pairs
 from observers.evidence.quoting.finding import Quotation, find_quotations, is_title
 from observers.evidence.quoting.folding import INVISIBLE, Folded, has_look_alikes
 from observers.evidence.quoting.language import language_of
 from observers.evidence.quoting.matching import Part, Span, find_parts, occurrences, read_parts
-from observers.evidence.quoting.passages import passage
 from observers.evidence.report import Block, Report, Sentence
 from observers.evidence.sources import Sources, SourceText
 
@@ -81,9 +81,7 @@ class _Check:
     def __init__(self, report: Report, sources: Sources, stop: Stop) -> None:
         self._report, self._sources, self._stop = report, sources, stop
         self._texts = [text for text in sources.texts if text.text.strip()]
-        self._sentences: dict[int, list[Sentence]] = {}
-        for sentence in report.sentences:
-            self._sentences.setdefault(id(sentence.block), []).append(sentence)
+        self._sentences = report.sentences_by_block()
 
     def run(self) -> list[_Found]:
         """Check all quotations, in the order of the report."""
@@ -318,7 +316,7 @@ def _evidence(
 
     places = [place(span) for span in spans]
     start, end = min(first for first, _ in places), max(last for _, last in places)
-    return passage(text.number, text.text, start, end, [place(span) for span in marks] or places)
+    return passage(text, start, end, [place(span) for span in marks] or places)
 
 
 def _without_notes(block: Block, start: int, end: int) -> str:

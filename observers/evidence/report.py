@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -91,3 +91,10 @@ class Report:
     sentences: Sequence[Sentence] = ()
     is_cut: bool = False
     notices: Sequence[str] = field(default_factory=tuple)
+
+    def sentences_by_block(self) -> Mapping[int, Sequence[Sentence]]:
+        """The sentences of each block by its `id()`, in order; blocks without sentences are left out."""
+        found: dict[int, list[Sentence]] = {}
+        for sentence in self.sentences:
+            found.setdefault(id(sentence.block), []).append(sentence)
+        return found

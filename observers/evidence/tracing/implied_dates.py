@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from core.evidence.records import Evidence
+from observers.evidence.passages import passage
 from observers.evidence.sources import SourceText
 from observers.evidence.tracing.dates import (
     Parts,
@@ -14,7 +15,6 @@ from observers.evidence.tracing.dates import (
     relative_day,
     relative_year,
 )
-from observers.evidence.tracing.passage import passage_at
 from observers.evidence.tracing.places import Tracer
 from observers.evidence.tracing.selection import Checked
 from observers.evidence.tracing.words import stems_around
@@ -45,7 +45,7 @@ def implied_date(each: Checked, text: SourceText, tracer: Tracer) -> Implied | N
         if place:
             shown = "-".join(f"{part:02}" for part in issued if part)
             note = f"“{text.text[slice(*place)]}” in a source that was published on {shown}."
-            return True, note, passage_at(text, *place)
+            return True, note, passage(text, *place)
     return _month(each, text, tracer)
 
 
@@ -61,11 +61,11 @@ def _month(each: Checked, text: SourceText, tracer: Tracer) -> Implied | None:
         if number == _MONTHS:
             break
         if each.context.near & stems_around(text.text, *place):
-            return False, "The year stands elsewhere in the source.", passage_at(text, *place)
+            return False, "The year stands elsewhere in the source.", passage(text, *place)
     if month > _SEASON:
         for dated in tracer.index.dates((year, 0, 0), (text.number,)):
             if dated.source is text and each.context.near & tracer.stems_at(dated):
-                evidence = passage_at(text, dated.figure.start, dated.figure.end)
+                evidence = passage(text, dated.figure.start, dated.figure.end)
                 return False, "The source has the year, and not the season.", evidence
     return None
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from core.evidence.records import Evidence
 from core.text import clean
+from observers.evidence.sources import SourceText
 
 __all__ = ["passage"]
 
@@ -15,8 +16,9 @@ _LONGEST = 1_200
 _SPACES = re.compile(r"\s+")
 
 
-def passage(source: int, text: str, start: int, end: int, marks: Sequence[tuple[int, int]] = ()) -> Evidence:
+def passage(source: SourceText, start: int, end: int, marks: Sequence[tuple[int, int]] = ()) -> Evidence:
     """The evidence for a range of a source's text; `marks` are the ranges of the text that matter, else all of it."""
+    text = source.text
     low = _word_start(text, max(start - _AROUND, 0), start)
     high = _word_end(text, end, min(end + _AROUND, len(text), max(low + _LONGEST, start + 1)))
     parts: list[str] = []
@@ -41,7 +43,9 @@ def passage(source: int, text: str, start: int, end: int, marks: Sequence[tuple[
         for first, last in (marks or [(start, end)])
         if first < high and last > low
     ]
-    return Evidence(source=source, start=start, end=end, passage=clean("".join(parts)), marks=tuple(moved))
+    return Evidence(
+        source=source.number, start=start, end=end, passage=clean("".join(parts)), marks=tuple(moved)
+    )
 
 
 def _word_start(text: str, at: int, latest: int) -> int:
