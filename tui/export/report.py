@@ -25,9 +25,9 @@ from tui.export.records import Artifact, ReportText
 from tui.export.redaction import Redaction
 from tui.viewers.safe_html import title_of
 
-__all__ = ["LARGEST_SOURCE", "Reported", "read_reported", "reports_of"]
+__all__ = ["Reported", "read_reported"]
 
-LARGEST_SOURCE = 2 << 20
+_LARGEST_SOURCE = 2 << 20
 """Characters of a report that are exported."""
 _DEEPEST = 4
 _HEAD = 64 << 10
@@ -43,7 +43,7 @@ class Reported:
     notices: tuple[str, ...] = ()
 
 
-def reports_of(root: Root, artifacts: Sequence[Artifact]) -> list[str]:
+def _reports_of(root: Root, artifacts: Sequence[Artifact]) -> list[str]:
     """The paths of the reports of a session that still exist, the newest last."""
     saved = [each.path for each in artifacts if each.kind == "work_product" and report_format(each.path)]
     found = [path for path in saved if root.exists(path)]
@@ -69,7 +69,7 @@ def read_reported(
         WorkspaceError: it cannot be read.
         Stopped: the flag was set.
     """
-    reports = reports_of(root, artifacts)
+    reports = _reports_of(root, artifacts)
     path = _chosen(root, wanted, reports) if wanted else reports[-1] if reports else ""
     if not path:
         records, notices = _sources(root, redaction, "", stop)
@@ -86,8 +86,8 @@ def read_reported(
         # The check has read it as UTF-8.
         safe = read_report(safe.encode(), inner, stop).source
     # Line breaks become one character of the two, so that the places of claims are right.
-    shown = safe[:LARGEST_SOURCE].replace("\r\n", " \n")
-    is_cut = len(safe) > LARGEST_SOURCE or document.is_cut
+    shown = safe[:_LARGEST_SOURCE].replace("\r\n", " \n")
+    is_cut = len(safe) > _LARGEST_SOURCE or document.is_cut
     if is_cut:
         notices = (*notices, f"Only the beginning of the report {path} is included, as it is too long.")
     report = ReportText(

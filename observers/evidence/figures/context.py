@@ -6,7 +6,7 @@ import re
 
 from observers.evidence.figures.languages import word_set
 
-__all__ = ["Before", "is_identifier", "look_before", "skip_identifier"]
+__all__ = ["Before", "is_identifier", "skip_identifier"]
 
 _APPROXIMATE = word_set(
     "about around roughly approximately approx approx. some nearly almost over above under below circa ca "
@@ -84,11 +84,6 @@ class Before:
     def is_name(self) -> bool:
         """Whether the number belongs to a name, such as that of a section."""
         return self.last.lstrip('([“"„«') in _NAMED
-
-
-def look_before(text: str, start: int) -> Before:
-    """The words before `start`."""
-    return Before(text, start)
 
 
 def is_identifier(text: str, start: int, last_end: int) -> int:

@@ -41,7 +41,6 @@ _DOUBLE = re.compile(r"[ \u00a0](?:the|that|its|their|what|this|last|el|la|le|le
 _AND_HALF = re.compile(r"[ \u00a0-]and[ \u00a0-]an?[ \u00a0-](half|quarter)(?![^\W_])")
 _HALF_UNIT = re.compile(r"[ \u00a0]an?(?=[ \u00a0])")
 _EVERY = re.compile(r"[ \u00a0](?:in|out of|of every|von|sur|de cada|in every)[ \u00a0]")
-_MONEY_WORDS = frozenset({"cent", "cents"})
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,6 @@ __all__ = [
     "count_words",
     "fold",
     "has_look_alikes",
-    "is_single",
     "latin_form",
 ]
 
@@ -171,11 +170,6 @@ def count_words(folded: Folded) -> int:
     """How many words a reader counts; two characters of a script without spaces are one."""
     single = sum(1 for _ in _IS_SINGLE.finditer(folded.compact))
     return len(folded) - single + single // 2
-
-
-def is_single(word: str) -> bool:
-    """Whether a folded word is one character of a script that is written without spaces."""
-    return len(word) == 1 and _IS_SINGLE.match(word) is not None
 
 
 def has_look_alikes(text: str) -> bool:

@@ -13,7 +13,7 @@ from core.text import clean, clean_line
 from tui.viewers.bodies.text import TextBody
 from tui.viewers.evidence.signs import role_of, sign_of
 
-__all__ = ["claim_body", "disagreement_values", "opened_source"]
+__all__ = ["claim_body", "opened_source"]
 
 _ROLES = {Level.SUPPORTED: "good", Level.LOOK: "warn", Level.UNSUPPORTED: "bad"}
 _WITHOUT_SOURCE = frozenset({Verdict.UNTRACED, Verdict.NOT_FOUND, Verdict.INVENTED, Verdict.UNCHECKED})
@@ -191,11 +191,11 @@ def _passage(evidence: Evidence) -> list[Piece]:
 
 def _add_disagreement(lines: _Lines, check: ReportCheck, disagreement: Disagreement) -> None:
     lines.add(("Sources disagree", "warn"), (f"  {clean_line(disagreement.subject, 200)}", ""))
-    for value, source in disagreement_values(check, disagreement):
+    for value, source in _disagreement_values(check, disagreement):
         lines.add((f"{value}  ", "strong"), (source, "dim"))
 
 
-def disagreement_values(check: ReportCheck, disagreement: Disagreement) -> Sequence[tuple[str, str]]:
+def _disagreement_values(check: ReportCheck, disagreement: Disagreement) -> Sequence[tuple[str, str]]:
     """Each value of a disagreement with the title of its source."""
     pairs = zip(disagreement.values, disagreement.evidence, strict=False)
     found = [(clean_line(value, 80), _source(check, evidence)) for value, evidence in pairs]

@@ -13,12 +13,12 @@ from core.text import clean_line
 from tui.viewers.bodies.text import TextBody
 from tui.viewers.evidence.signs import SUSPICIOUS, severity, sign_of
 
-__all__ = ["summary_body", "summary_line", "summary_sign"]
+__all__ = ["summary_body", "summary_line"]
 
 _MOST_SUBJECTS = 3
 
 
-def summary_sign(check: ReportCheck) -> tuple[str, str]:
+def _summary_sign(check: ReportCheck) -> tuple[str, str]:
     """A sign for the result of a check, and its colour."""
     if check.unsupported:
         return "?", "$error"
@@ -29,7 +29,7 @@ def summary_sign(check: ReportCheck) -> tuple[str, str]:
 
 def summary_body(check: ReportCheck) -> TextBody:
     """The line as the beginning of a document, with an empty line below it."""
-    _, colour = summary_sign(check)
+    _, colour = _summary_sign(check)
     role = {"$error": "bad", "$warning": "warn"}.get(colour, "good")
     text = summary_line(check).plain
     return TextBody(f"{text}\n\n", style=lambda number, line: [Span(0, 1, role), Span(1, len(line), "dim")])
@@ -40,7 +40,7 @@ def summary_line(check: ReportCheck, *, brief: bool = False) -> Content:
 
     If `brief`, only doubtful claims are broken down.
     """
-    sign, colour = summary_sign(check)
+    sign, colour = _summary_sign(check)
     parts: list[tuple[str, str]] = [
         (f"{sign} ", f"bold {colour}"),
         (_brief(check) if brief else summary(check), ""),
