@@ -135,9 +135,11 @@ async def test_a_report_is_exported_with_its_session(tmp_path: Path) -> None:
     path = session.folder / "work_products/cats.md"
     async with hosted(screen=ViewerScreen(path, session.folder, read_only=True)) as (app, pilot):
         await until(lambda: "x export" in screen_text(app))
-        await pilot.press("x")
+        await pilot.press("x", "x")
         page = tmp_path / f"{session.folder.name}.html"
         await until(lambda: any(f"Exported to {page}" in each for each in app.shown_text))
+        await finished(app.workers)
+        assert sum("Exported to" in each for each in app.shown_text) == 1
         await pilot.press("x", "q")
         await until((tmp_path / f"{session.folder.name}-2.html").exists)
         await finished(app.workers)

@@ -27,9 +27,12 @@ _NAME = 120
 def export_session(app: App[Any], folder: Path, report: str = "") -> None:
     """Export the session in `folder` as an HTML page beside `SAVED_REPORTS`; `report` names one, empty for the newest.
 
-    The work goes on when the screen is closed, and notifications say how it ends.
+    The work goes on when the screen is closed, and notifications say how it ends. While it runs, the same is not begun
+    again.
     """
-    start_job(app, partial(_export, app, folder, report), "export", replacing=False)
+    name = f"export {folder} {report}"
+    if not any(worker.name == name and not worker.is_finished for worker in app.workers):
+        start_job(app, partial(_export, app, folder, report), "export", name=name, replacing=False)
 
 
 async def _export(app: App[Any], folder: Path, report: str) -> None:
