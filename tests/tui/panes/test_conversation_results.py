@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from core.events.types import (
+    ArtifactChanged,
     ArtifactSaved,
     ErrorRaised,
     Event,
@@ -140,6 +141,11 @@ async def test_a_card_says_what_the_check_found(tmp_path: Path) -> None:
         # A check that ends after the answer changes the card in its place.
         view.handle_events([saved(tool_use_id="t2"), checked("61 figures traced")])
         await until(lambda: any("✓ 61 figures traced" in row for row in rows(view)))
+        assert len(cards(view)) == 1
+        # What the check found is not of the file as somebody has changed it.
+        changed = ArtifactChanged(path=REPORT, kind="work_product", size=9_000, sha256="1")
+        view.handle_events([changed])
+        await until(lambda: not any("61 figures" in row for row in rows(view)))
         assert len(cards(view)) == 1
 
 

@@ -11,6 +11,7 @@ from core.events.continuation import is_own
 from core.events.describe import PATHS
 from core.events.tool_names import tool_label
 from core.events.types import (
+    ArtifactChanged,
     Event,
     McpStatus,
     MessageFinished,
@@ -96,7 +97,11 @@ class Dialogue:
         """Add or change the blocks that an event is about."""
         self.page.at = event.at.timestamp()
         result = self.results.handle_event(event)
-        if result is not None:
+        # What somebody changes in a file is no work of the query that runs.
+        is_shown = not isinstance(event, ArtifactChanged) or (
+            result is not None and result.path in self._cards
+        )
+        if result is not None and is_shown:
             self._left[result.path] = result
             if not self._running:
                 self.show_results()

@@ -9,7 +9,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
 from core.errors import WorkspaceError
-from core.events.types import ArtifactSaved, Event, ReportChecked, ToolCallFinished, ToolCallStarted
+from core.events.types import (
+    ArtifactChanged,
+    ArtifactSaved,
+    Event,
+    ReportChecked,
+    ToolCallFinished,
+    ToolCallStarted,
+)
 from core.storage.files import Root
 from core.text import clean_line
 
@@ -50,7 +57,7 @@ class Result:
         sources: how many pages it names or consists of; 0 if there are none or that is unknown.
         copies: the copy of each version in `SAVED_REPORTS`, the newest last.
         tool_use_id: the call that made the newest version.
-        check: what the check of that version found; None before it is done.
+        check: what the check of that version found; None before it is done, and after the file was changed.
     """
 
     path: str
@@ -85,6 +92,12 @@ class Results:
             case ReportChecked() if event.report in self._all:
                 result = self._all[event.report] = replace(self._all[event.report], check=event)
                 return result
+            case ArtifactChanged() if event.path in self._all:
+                result = self._all[event.path]
+                is_checked = result.check is not None and result.check.sha256 == event.sha256
+                changed = replace(result, size=event.size, check=result.check if is_checked else None)
+                self._all[event.path] = changed
+                return changed
             case ToolCallStarted() if event.name.endswith("__save_corpus"):
                 self._saving.add(event.tool_use_id)
                 return None
