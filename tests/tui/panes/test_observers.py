@@ -154,9 +154,7 @@ async def test_the_row_of_a_check_says_what_was_found_and_leads_to_the_report() 
             ]
         )
         (row,) = filled(view)
-        assert row.split("  ")[0] == "⊘ report_check a.html"
-        assert found in row
-        assert "1 unsupported" in row
+        assert row.startswith(f"⊘ report_check 1 unsupported  {found}  a.html")
         await pilot.press("enter")
         assert host.opened == [report]
 

@@ -84,8 +84,10 @@ class Run:
             self.what = clean_line(self.cause) or "failed"
         elif self.report:
             self.artifacts = [self.report]
-            self.counts = f"{self.unsupported:,} unsupported" if self.unsupported else ""
-            self.what = f"{_names(self.artifacts)}  {self.found}"
+            # What was found comes first: where there is room for one of them, the row above names the file.
+            unsupported = f"{self.unsupported:,} unsupported" if self.unsupported else ""
+            self.what = "  ".join(filter(None, (unsupported, self.found, _names(self.artifacts))))
+            self.counts = ""
             self.mark = Mark.DENIED if self.unsupported else Mark.SUCCESS
         else:
             self.what = _names(self.artifacts) or clean_line(event.note or "") or "nothing to save"
