@@ -12,9 +12,9 @@ from core.agent.definitions.prompts import shipped_subagents
 from core.agent.definitions.rules import Rule, matching_files
 from core.errors import WorkspaceError
 from core.events.units import quantity
-from core.evidence.files import load_check
+from core.evidence.files import check_path, load_check
 from core.evidence.records import Claim, ReportCheck
-from core.evidence.wording import finding
+from core.evidence.wording import meaning
 from core.observation import ToolCall, ToolResult
 from core.storage.workspace import Workspace
 from core.text import clean_line
@@ -97,11 +97,13 @@ def _findings(check: ReportCheck) -> Iterator[str]:
         yield f"- {_described(claim)}"
     if len(unsupported) > _MOST_CLAIMS:
         yield f"- and {len(unsupported) - _MOST_CLAIMS} more"
+    yield f"What the sources have instead is in {check_path(check.report)}."
 
 
 def _described(claim: Claim) -> str:
+    # The message is taken for one of the program: nothing that a page or a tool wrote is in it.
     section = f" in '{clean_line(claim.section, 80)}'" if claim.section else ""
-    return f"{claim.kind} '{clean_line(claim.text, 200)}'{section}: {clean_line(finding(claim), 200)}"
+    return f"{claim.kind} '{clean_line(claim.text, 200)}'{section}: {meaning(claim)}"
 
 
 class Compliance:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from core.evidence.records import Claim, Kind, ReportCheck, Verdict
 
-__all__ = ["NAMES", "finding", "summary"]
+__all__ = ["NAMES", "finding", "meaning", "summary"]
 
 NAMES: Mapping[Verdict, str] = {
     Verdict.READ: "read",
@@ -65,7 +65,12 @@ def summary(check: ReportCheck) -> str:
 
 def finding(claim: Claim) -> str:
     """Say in sentences why a claim has its verdict: the check's own note, else what the verdict means."""
-    return claim.note or _MEANINGS[claim.verdict]
+    return claim.note or meaning(claim)
+
+
+def meaning(claim: Claim) -> str:
+    """Say in a sentence what the verdict means, without the note, which may quote pages and tools."""
+    return _MEANINGS[claim.verdict]
 
 
 def _part(check: ReportCheck, kind: Kind) -> str:
