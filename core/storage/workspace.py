@@ -60,6 +60,7 @@ RECORDS = frozenset(
         "summary.txt",
         "spans.jsonl",
         "queue.json",
+        "report_checks",
         CONVERSATION,
         _LOCK,
     }

@@ -69,6 +69,7 @@ REFUSED = [
     "CLAUDE.md",
     ".vscode/tasks.json",
     "journal.jsonl",
+    "report_checks/a.html.json",
     ".conversation/1.jsonl",
     "Trace.JSON",
     "line\nbreak",
