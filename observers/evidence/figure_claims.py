@@ -25,6 +25,7 @@ _SHARE = 0.25
 """How much of the sentence has to be around a figure in a source that is not cited, at least."""
 _CLEAR = 0.45
 """How much, so that it counts more than the bare figure in the source that is cited."""
+_LONGEST_SENTENCE = 1_000
 _ROUNDS = 2
 """How often figures are derived: the second time also from those that were derived the first time."""
 
@@ -62,14 +63,15 @@ def _claim(each: Checked, finding: _Finding) -> Claim:
     sentence, figure = each.sentence, each.figure
     block = sentence.block
     start, end = block.source_range(sentence.start + figure.start, sentence.start + figure.end)
+    first = max(each.at - _LONGEST_SENTENCE // 2, 0)
     return Claim(
         kind="figure",
         verdict=finding.verdict,
         text=figure.text,
         start=start,
         end=end,
-        sentence=sentence.text,
-        at=each.at,
+        sentence=sentence.text[first : first + _LONGEST_SENTENCE],
+        at=each.at - first,
         section=block.section,
         url=sentence.cites[0] if sentence.cites else "",
         note=finding.note,

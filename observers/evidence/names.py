@@ -143,7 +143,7 @@ def _names(sentence: Sentence, excluded: set[str]) -> Iterator[_Name]:
         return
     for found in _NAME.finditer(text):
         start, stop = sentence.start + found.start(), sentence.start + found.end()
-        if any(link.start < stop and start < link.end for link in block.links):
+        if any(True for _ in block.links_in(start, stop)):
             continue
         parts = found[0].split()
         begins = _BEGINS.search(text[max(found.start() - 6, 0) : found.start()]) is not None

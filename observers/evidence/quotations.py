@@ -322,7 +322,7 @@ def _evidence(
 def _without_notes(block: Block, start: int, end: int) -> str:
     """The text of a range without the marks of footnotes."""
     parts, at = [], start
-    for link in block.links:
+    for link in block.links_in(start, end):
         if at <= link.start < link.end <= end and _NOTE.fullmatch(block.text[link.start : link.end]):
             parts.append(block.text[at : link.start])
             at = link.end

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Mapping, Sequence
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -40,7 +41,8 @@ class Block:
 
     `text` is what a reader sees, with single spaces. `offsets` has for each character of `text` its place in the
     report's source. `is_hidden` is text that a reader does not see. `is_bibliography` is an entry of the list of
-    sources. `cites` are the addresses that hold for the whole block, such as those of a quotation's caption.
+    sources. `links` are in order. `cites` are the addresses that hold for the whole block, such as those of a
+    quotation's caption.
     """
 
     kind: BlockKind
@@ -59,6 +61,14 @@ class Block:
         if not 0 <= start < end <= len(self.offsets):
             return (0, 0)
         return self.offsets[start], self.offsets[end - 1] + 1
+
+    def links_in(self, start: int, end: int) -> Iterator[Link]:
+        """The links that share characters with a range of the text."""
+        for at in range(bisect_right(self.links, start, key=lambda link: link.end), len(self.links)):
+            link = self.links[at]
+            if link.start >= end:
+                return
+            yield link
 
 
 @dataclass(frozen=True, slots=True)

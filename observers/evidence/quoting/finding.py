@@ -197,7 +197,7 @@ def _is_quotation(block: Block, start: int, end: int, source: str) -> bool:
     is_tagged = start > 0 and source[block.offsets[start - 1] :][:2].lower() == "<q" if source else False
     if count_words(fold(text[:20_000])) < (1 if is_tagged else FEWEST_WORDS):
         return False
-    return not any(link.start <= start and link.end >= end for link in block.links)
+    return not any(link.start <= start and link.end >= end for link in block.links_in(start, end))
 
 
 def is_title(block: Block, quotation: Quotation) -> bool:

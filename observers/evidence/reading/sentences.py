@@ -62,6 +62,8 @@ _KNOWN_TITLES = frozenset(_TITLES.split())
 _KNOWN_ENDINGS = frozenset(_ENDINGS.split())
 _KNOWN_STARTERS = frozenset(_STARTERS.split())
 _LONGEST_WORD = 30
+_LONGEST = 2_000
+"""Characters of a sentence; what is longer is no sentence, and each of its claims would be compared with all of it."""
 
 
 def is_mark(text: str) -> bool:
@@ -70,7 +72,21 @@ def is_mark(text: str) -> bool:
 
 
 def split_sentences(text: str, links: Sequence[Link] = ()) -> Iterator[tuple[int, int]]:
-    """Give the range of each sentence, without spaces around it; marks of notes after its stop belong to it."""
+    """Give the range of each sentence, without spaces around it; marks of notes after its stop belong to it.
+
+    A sentence that is too long is given in pieces.
+    """
+    for begin, end in _sentences(text, links):
+        at = begin
+        while end - at > _LONGEST:
+            cut = text.rfind(" ", at + _LONGEST // 2, at + _LONGEST)
+            cut = cut if cut >= 0 else at + _LONGEST
+            yield _trimmed(text, at, cut)
+            at = _trimmed(text, cut, end)[0]
+        yield at, end
+
+
+def _sentences(text: str, links: Sequence[Link]) -> Iterator[tuple[int, int]]:
     starts = {link.start: link.end for link in links}
     begin = 0
     for stop in _STOP.finditer(text):

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 
 from core.concurrency.cancellation import NEVER, Stop
 from observers.evidence.figures.figure import Figure
@@ -22,6 +23,8 @@ from observers.evidence.tracing.words import Weights, stems
 
 __all__ = ["Checked", "select"]
 
+_MOST = 5_000
+"""Figures that are checked; of a report with more these are the first."""
 _SMALL_WORD = 12
 _REFERENCE = re.compile(
     r"(?:tab(?:le|elle|leau|la)?|fig(?:ure|ura)?|abb(?:ildung)?|chart|exhibit|box|section|sect?|chapter|kapitel|abschnitt"
@@ -62,6 +65,7 @@ def select(report: Report, stop: Stop = NEVER) -> tuple[list[Checked], Weights]:
     """Choose the figures of a report, in order, and weigh its words."""
     chosen = []
     found: list[tuple[Sentence, list[Figure], frozenset[str]]] = []
+    left = _MOST
     for sentence in report.sentences:
         stop.check()
         block = sentence.block
@@ -69,7 +73,9 @@ def select(report: Report, stop: Stop = NEVER) -> tuple[list[Checked], Weights]:
             continue
         text = sentence.text
         around = stems(f"{text} {_headers(block)}")
-        found.append((sentence, list(_figures(sentence, text)), around))
+        figures = list(islice(_figures(sentence, text), left)) if left else []
+        left -= len(figures)
+        found.append((sentence, figures, around))
     weights = Weights(words for _, _, words in found)
     previous: tuple[Block | None, frozenset[str]] = None, frozenset()
     for sentence, figures, around in found:
@@ -107,7 +113,7 @@ def _figures(sentence: Sentence, text: str) -> Iterator[Figure]:
 def _without_marks(sentence: Sentence) -> str:
     """The sentence with spaces for the marks of footnotes: "of 185.⁵" has no 185.5."""
     text = sentence.text
-    for link in sentence.block.links:
+    for link in sentence.block.links_in(sentence.start, sentence.end):
         start, end = max(link.start, sentence.start), min(link.end, sentence.end)
         shown = sentence.block.text[link.start : link.end]
         if start < end and _MARK.fullmatch(shown) and not _AMOUNT.fullmatch(shown):
@@ -118,7 +124,7 @@ def _without_marks(sentence: Sentence) -> str:
 
 def _is_left_out(figure: Figure, sentence: Sentence, text: str) -> bool:
     start, end = sentence.start + figure.start, sentence.start + figure.end
-    for link in sentence.block.links:
+    for link in sentence.block.links_in(start, end):
         if link.start <= start and end <= link.end:
             shown = sentence.block.text[link.start : link.end]
             if "://" in shown or "www." in shown:

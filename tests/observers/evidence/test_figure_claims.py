@@ -7,6 +7,7 @@ import pytest
 from core.concurrency.cancellation import Stop, Stopped
 from core.evidence.records import Claim, Verdict
 from observers.evidence.figure_claims import check_figures
+from observers.evidence.reading.document import read_report
 from observers.evidence.report import Block, Cell, Link, Report, Sentence
 from tests.observers.evidence.quoting.reports import Known, block, page, report
 
@@ -181,3 +182,11 @@ def test_stops() -> None:
     stop.set()
     with pytest.raises(Stopped):
         list(check_figures(report(block("The plant employs 99 people.")), Known([page(PLANT)]), stop))
+
+
+def test_a_report_without_full_stops_has_bounded_claims() -> None:
+    text = "The plant in Oldham employs 4,812 people and " * 6_000
+    claims = list(check_figures(read_report(text.encode(), "work_products/a.txt"), Known([page(PLANT, 0)])))
+    assert len(claims) == 5_000
+    assert max(len(claim.sentence) for claim in claims) <= 1_000
+    assert all(claim.sentence[claim.at :].startswith(claim.text) for claim in claims)

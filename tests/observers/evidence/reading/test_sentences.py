@@ -87,3 +87,10 @@ def test_sentences_have_every_character_but_spaces(text: str) -> None:
     assert "".join("".join(text[start:end] for start, end in spans).split()) == "".join(text.split())
     assert all(start < end for start, end in spans)
     assert all(first[1] <= second[0] for first, second in pairwise(spans))
+
+
+def test_what_is_too_long_for_a_sentence_is_in_pieces() -> None:
+    for text in ("The plant has 41 of them and " * 500, "1" * 9_000):
+        spans = list(split_sentences(text))
+        assert max(end - start for start, end in spans) <= 2_000
+        assert "".join("".join(text[start:end] for start, end in spans).split()) == "".join(text.split())
