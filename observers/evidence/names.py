@@ -51,7 +51,9 @@ _MOST_CAPITALS = 0.6
 """The part of words with a capital letter beyond which a sentence is a title."""
 _LONGEST_ACRONYM = 6
 _LONGEST_TEXT = 200_000
-_CAPITALS = re.compile(r"[A-Z]\w+(?:(?:[ -]| (?:of|the|for|and|on|de|des|du|la|para) ){1,2}[A-Z]\w+){1,9}")
+_CAPITALS = re.compile(
+    r"\b[A-Z]\w++(?:(?:[ -]| (?:of|the|for|and|on|de|des|du|la|para) ){1,2}[A-Z]\w++){1,9}"
+)
 _ENDING, _LEAST_START = 3, 4
 """Letters at the end of a word that may differ: "German" and "Germany"."""
 

@@ -79,3 +79,9 @@ def test_hostile_names_are_bounded() -> None:
         )
         == 200
     )
+
+
+def test_a_page_of_capital_letters_is_read_at_once() -> None:
+    text = report(block("it says that the QZXW is about the lab"))
+    (claim,) = check_names(text, Known([page("C" * 200_000)]))
+    assert claim.text == "QZXW"
