@@ -46,6 +46,7 @@ FOLDER = "report_checks"
 LARGEST = 32 << 20
 """Bytes of a file that is read as a check."""
 _REPORTS = "work_products"
+_HIGHEST_ID = 999_999_999
 
 
 def report_format(path: str) -> ReportFormat | None:
@@ -70,7 +71,7 @@ def save_check(workspace: Workspace, check: ReportCheck) -> Written:
 
 
 def load_check(root: Root, report: str) -> ReportCheck | None:
-    """Read the newest check of a report; None if there is none, or not of this version.
+    """Read the newest check of a report; None if there is none, or not of this version, or no check was written so.
 
     Whether it is of the report as it is now, its `sha256` says.
     """
@@ -78,4 +79,11 @@ def load_check(root: Root, report: str) -> ReportCheck | None:
         check = msgspec.json.decode(root.read(check_path(report), LARGEST), type=ReportCheck)
     except (WorkspaceError, msgspec.DecodeError, ValueError, RecursionError):
         return None
-    return check if check.version == VERSION and check.report == report else None
+    is_known = check.version == VERSION and check.report == report
+    return check if is_known and _has_ids(check) else None
+
+
+def _has_ids(check: ReportCheck) -> bool:
+    """Whether each claim has an id of its own: by these, claims are marked in a report and linked."""
+    ids = {claim.id for claim in check.claims}
+    return len(ids) == len(check.claims) and all(0 < each <= _HIGHEST_ID for each in ids)

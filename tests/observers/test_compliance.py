@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from core.agent.definitions.prompts import read_subagent
 from core.agent.definitions.rules import Rule, read_rules
@@ -189,7 +190,8 @@ def _saved_check(workspace: Workspace, report: str, *claims: Claim) -> None:
     text = f"<p>{report}</p>"
     workspace.write(report, text)
     digest = hashlib.sha256(text.encode()).hexdigest()
-    save_check(workspace, ReportCheck(report=report, sha256=digest, claims=claims))
+    numbered = tuple(replace(claim, id=number) for number, claim in enumerate(claims, 1))
+    save_check(workspace, ReportCheck(report=report, sha256=digest, claims=numbered))
 
 
 def _claim(text: str, verdict: Verdict = Verdict.UNTRACED, **more: Any) -> Claim:

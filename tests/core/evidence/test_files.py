@@ -1,8 +1,66 @@
 from __future__ import annotations
 
+import json
+from pathlib import Path
+from typing import Any
+
 import pytest
 
-from core.evidence.files import report_format
+from core.evidence.files import LARGEST, check_path, load_check, report_format
+from core.storage.files import Root
+
+REPORT = "work_products/a.html"
+CLAIM = {"id": 1, "kind": "figure", "verdict": "traced", "text": "41", "start": 0, "end": 2}
+
+
+def load(folder: Path, content: str | bytes) -> bool:
+    file = folder / check_path(REPORT)
+    file.parent.mkdir(exist_ok=True)
+    file.write_bytes(content.encode() if isinstance(content, str) else content)
+    return load_check(Root(folder), REPORT) is not None
+
+
+def check(*claims: dict[str, Any], **more: Any) -> str:
+    return json.dumps({"version": 1, "report": REPORT, "sha256": "0", "claims": claims, **more})
+
+
+def test_reads_a_check_with_fields_of_later_versions(tmp_path: Path) -> None:
+    assert load(tmp_path, check(CLAIM, {**CLAIM, "id": 2, "later": [1]}, later={}))
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "",
+        "null",
+        "[" * 100_000,
+        b"\xff\xfe\x00",
+        check(CLAIM)[:-1],
+        check(CLAIM, version=2),
+        check(CLAIM, report="work_products/b.html"),
+        check({**CLAIM, "verdict": "true"}),
+        check({**CLAIM, "start": "0"}),
+        check({**CLAIM, "id": 0}),
+        check({**CLAIM, "id": -5}),
+        check({**CLAIM, "id": 10**9}),
+        check(CLAIM, CLAIM),
+    ],
+)
+def test_what_is_damaged_or_was_made_by_something_else_is_no_check(
+    tmp_path: Path, content: str | bytes
+) -> None:
+    assert not load(tmp_path, content)
+
+
+def test_a_file_that_is_too_large_a_link_or_a_folder_is_no_check(tmp_path: Path) -> None:
+    assert not load(tmp_path, " " * LARGEST + check(CLAIM))
+    file = tmp_path / check_path(REPORT)
+    file.rename(tmp_path / "check")
+    file.symlink_to(tmp_path / "check")
+    assert load_check(Root(tmp_path), REPORT) is None
+    file.unlink()
+    file.mkdir()
+    assert load_check(Root(tmp_path), REPORT) is None
 
 
 @pytest.mark.parametrize(
