@@ -22,7 +22,7 @@ __all__ = ["markdown_text"]
 _SPECIAL = re.compile(r"([\\`*_\[\]<>|#~])")
 _FENCE = re.compile(r"`+|~+")
 _FENCED = re.compile(r" {0,3}(`{3,}|~{3,})")
-_ADDRESS_BEFORE = re.compile(r"((?<![(<])\bhttps?://[^\s<>()\[\]]+)(?=\[\^c)")
+_ADDRESS = re.compile(r"((?<![(<])\bhttps?://[^\s<>()\[\]]++)(\[\^c)?")
 _LONGEST = 500
 
 
@@ -82,7 +82,7 @@ def _report(export: Export, redaction: Redaction, stop: Stop) -> tuple[str, list
     if report.format == "text":
         text = _fenced(text)
     # Without the space the footnote would become a part of a bare address.
-    text = _ADDRESS_BEFORE.sub(r"\1 ", text)
+    text = _ADDRESS.sub(lambda found: f"{found[1]} {found[2]}" if found[2] else found[1], text)
     return clean(_demoted(text, 2)), [claim for claim in claims if claim.id in placed]
 
 
@@ -148,14 +148,17 @@ def _tables(export: Export) -> Iterator[str]:
                 _named(each),
                 each.kind.replace("_", " "),
                 f"{each.read_at:%Y-%m-%d}" if each.read_at else "",
-                each.sha256,
+                _plain(each.sha256),
             )
             for each in export.sources
         ]
         yield _table(("Source", "Kind", "Read", "SHA-256"), listed)
     if export.artifacts:
         yield "## Saved files"
-        files = [(_plain(each.path), each.kind, size(each.size), each.sha256) for each in export.artifacts]
+        files = [
+            (_plain(each.path), _plain(each.kind), size(each.size), _plain(each.sha256))
+            for each in export.artifacts
+        ]
         yield _table(("File", "Kind", "Size", "SHA-256"), files)
     costs, session = export.costs, export.session
     yield "## Session"

@@ -8,6 +8,7 @@ import pytest
 
 from core.errors import JournalError
 from core.events.types import ArtifactSaved, QueryReceived, ToolCallFinished, ToolCallStarted
+from core.evidence.files import check_path
 from core.evidence.records import Evidence, Verdict
 from core.storage.workspace import JOURNAL
 from tests.observers.knowledge.recorded import Recorded
@@ -172,6 +173,25 @@ def test_marks_never_stand_in_tags() -> None:
                     assert part in marked
                 assert kind == "html" or "](https://a.example/8)" in marked
                 assert marked_ids(marked) <= {1}
+
+
+def test_addresses_without_end_are_written_at_once(session: Recorded) -> None:
+    text = "41 % of https://cats.example/a " + "http://" * 100_000
+    path = reported(session, text, "cats.md")
+    checked(session, path, [claim(text, "41 %"), claim(text, "cats.example/a", 2)])
+    assert "https://cats.example/a [^c2]" in exported(session.folder, "md")
+
+
+def test_markdown_has_no_markup_of_a_check_or_a_journal(session: Recorded) -> None:
+    evil = "<img src=x onerror=alert(1)>"
+    path = reported(session, "<p>41 %</p>")
+    checked(session, path, [claim("<p>41 %</p>", "41 %")])
+    file = session.folder / check_path(path)
+    file.write_text(file.read_text().replace("ab" * 32, evil))
+    session.add(ArtifactSaved(path="a", kind=evil, size=1, sha256=evil, observer="x"))
+    text = exported(session.folder, "md")
+    assert "onerror" in text
+    assert not re.search(r"(?<!\\)<[a-z/!]", text.replace("<https://", ""))
 
 
 @pytest.mark.slow
