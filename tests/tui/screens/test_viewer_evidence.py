@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from core.concurrency.cancellation import Stop
@@ -9,7 +10,7 @@ from core.errors import WorkspaceError
 from core.evidence.files import check_path
 from core.evidence.records import Claim, ReportCheck, Verdict
 from tests.tui.files_host import Host, finished, hosted, screen_text, until
-from tests.tui.viewers.checked_report import HTML, REPORT, write_session
+from tests.tui.viewers.checked_report import HTML, REPORT, claims_in, write_session
 from tui.panes.workspace.preview import PreviewPane
 from tui.screens.files import evidence
 from tui.screens.files.viewer import ViewerScreen
@@ -244,3 +245,63 @@ async def test_the_preview_has_the_summary(tmp_path: Path) -> None:
         pane.show_path(session / REPORT)
         await until(lambda: "5 figures" in screen_text(app) or "figures:" in screen_text(app))
         assert "The H200 has 141 GB" in screen_text(app)
+
+
+async def test_a_hostile_check_is_shown_and_its_sources_are_not_opened(tmp_path: Path) -> None:
+    evil = "\x1b]0;PWNED\x07\u202e[@click=app.quit]x[/]\0"
+    far = 1 << 62
+    claims = claims_in(HTML)
+    sources = [
+        {"kind": "article", "title": evil, "url": evil, "path": path, "session": session, "read_at": at}
+        for path, session, at in (
+            ("../../../etc/passwd", "", "0001-01-01T00:00:00+14:00"),
+            ("/etc/passwd", "..", "9999-12-31T23:59:59-14:00"),
+            (evil, evil, "0001-01-01T00:00:00"),
+            ("extracted_articles/gone.md", "/etc", None),
+        )
+    ]
+    texts = {"text": evil, "sentence": evil, "section": evil, "note": evil, "remarks": [evil], "url": evil}
+    planted = [
+        msgspec.to_builtins(claim)
+        | texts
+        | {
+            "at": -far,
+            "start": -far if number % 2 else far,
+            "end": far,
+            "evidence": [
+                {
+                    "source": number % 4,
+                    "start": -far,
+                    "end": far,
+                    "passage": evil,
+                    "marks": [[-1, far], [0, 3]],
+                },
+                {"source": far, "passage": evil},
+                {"source": -1},
+            ],
+        }
+        for number, claim in enumerate(claims)
+    ]
+    session = write_session(tmp_path)
+    file = session / check_path(REPORT)
+    disagreement = {
+        "subject": evil,
+        "values": [evil] * 3,
+        "evidence": [{"source": far}, {"source": 1}],
+        "claims": [1, far],
+    }
+    changed = {"claims": planted, "sources": sources, "notices": [evil] * 3, "disagreements": [disagreement]}
+    file.write_bytes(msgspec.json.encode(msgspec.json.decode(file.read_bytes()) | changed))
+    screen = ViewerScreen(session / REPORT, session)
+    async with hosted(screen=screen, size=(120, 40)) as (app, pilot):
+        await marks_shown(app, screen)
+        for _ in claims:
+            await pilot.press("right_curly_bracket", "enter")
+            await until(lambda: "PWNED" in screen_text(app))
+            await pilot.press("a")
+            await finished(app.workers)
+            assert app.screen is screen
+            assert not set(screen_text(app)) & set("\x1b\x07\u202e\0")
+            await pilot.press("escape")
+        await pilot.press("u", "right_square_bracket", "left_square_bracket")
+        assert app.screen is screen

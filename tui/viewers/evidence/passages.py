@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 
 from textual.content import Span
@@ -174,7 +175,10 @@ def _when(at: datetime) -> str:
     at = at if at.tzinfo is not None else at.replace(tzinfo=UTC)
     days = (datetime.now(UTC) - at).days
     age = f" ({days:,} {'day' if days == 1 else 'days'} ago)" if days > 0 else ""
-    return f"{at.astimezone():%Y-%m-%d %H:%M}{age}"
+    # The first and the last day that there are may have no time of this place.
+    with suppress(OverflowError, OSError, ValueError):
+        at = at.astimezone()
+    return f"{at:%Y-%m-%d %H:%M}{age}"
 
 
 def _passage(evidence: Evidence) -> list[Piece]:
