@@ -40,7 +40,7 @@ _CLOSERS = {
 }
 _SURE_OPENERS = "„‟‚‛「『"
 _SINGLE = "‘’‚‛'"
-_LABEL = re.compile(r"[^\w\"“„«]*(?:[^\W\d_][\w/;-]*[ -]?){1,4}[:：]\s")
+_LABEL = re.compile(r"[^\w\"“„«]*(?:[^\W\d_][\w/;-]*+[ -]?){1,4}[:：]\s")
 _ATTRIBUTION = re.compile(r"\s*(?:[—―–]|--|\s-\s|~)\s*([^—―–]{1,150})$")
 _ENDED = re.compile(r"[.!?…\"”“»«‹›’'\])]\s*\Z")
 _TITLE_BEFORE = re.compile(

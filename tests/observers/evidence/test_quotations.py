@@ -253,3 +253,8 @@ def test_marks_of_notes_are_no_words_of_a_quotation(mark: str) -> None:
     )
     (claim,) = check_quotations(read_report(text.encode(), "a.md"), Known([page(SOURCE, 0)]))
     assert (claim.verdict, claim.url) == (Verdict.VERBATIM, "https://a.example/0")
+
+
+def test_a_word_without_end_in_a_block_quotation_is_read_at_once() -> None:
+    (claim,) = check("a" * 100_000, kind="quote")
+    assert claim.verdict is Verdict.NOT_FOUND
