@@ -145,7 +145,7 @@ def test_subagent_forgets_the_corpus_and_saves_it_when_sent_back(script: Script)
     (call,) = written.calls
     assert call.name == "mcp__local_toolkit__write_local_file"
     assert "A &lt;b&gt;</a>" in call.input["content"]
-    assert "Not read: https://n.example/b (404)" in call.input["content"]
+    assert "Not read: <code>https://n.example/b</code> (404)" in call.input["content"]
     assert "${" not in call.input["content"]
     assert not dialogue.results('{"path": "work_products/ai-chip-news.html"}').calls
     back = dialogue.say("Stop hook feedback:\nSave the corpus.")
