@@ -44,16 +44,17 @@ _YEAR_WORDS = word_set(
 class _Finder:
     """Reads a piece of a text; what is common to the piece is decided once."""
 
-    def __init__(self, text: str, header: HeaderUnit | None) -> None:
+    def __init__(self, text: str, header: HeaderUnit | None, around: str) -> None:
         self.text = text
         self.header = header
+        self.around = around
         self.found: list[Reading] = []
         self.last_end = 0
 
     def prepare(self, start: int, end: int) -> None:
         """Find out the languages and the decimal mark of a piece."""
         sample = self.text[start:end]
-        self.languages = languages(sample)
+        self.languages = languages(sample) or languages(self.around)
         self.language = self.languages[0] if self.languages else ""
         hint = "" if not self.languages else ("." if self.language == "en" else ",")
         self.mark = decimal_mark(sample[:4_000], hint=hint)
@@ -253,15 +254,16 @@ class _Finder:
             at = max(at, start + 1)
 
 
-def find_figures(text: str, *, unit: str = "") -> list[Figure]:
+def find_figures(text: str, *, unit: str = "", around: str = "") -> list[Figure]:
     """Find the figures of a text, in order.
 
     `unit` is the text of a table's header, or only its unit (`headers.header_unit`), for numbers without one.
+    `around` is some of the text around a short one, which tells its language if its own words do not.
     The time is linear in the length of the text, and texts of any size are read in pieces that give other threads
     their turn.
     """
     folded, marks = fold(text)
-    finder = _Finder(folded, read_header_unit(header_unit(unit)) if unit else None)
+    finder = _Finder(folded, read_header_unit(header_unit(unit)) if unit else None, around)
     finder.scan()
     figures = []
     for reading in join(folded, finder.found):

@@ -8,7 +8,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 
-from observers.evidence.figures.languages import word_set
 from observers.evidence.figures.money import CODES, CURRENCY_SYMBOLS, CURRENCY_WORDS, currency
 from observers.evidence.figures.reading import ONE, Reading
 from observers.evidence.figures.units import SYMBOLS, WORDS, Unit, per
@@ -35,18 +34,17 @@ _SCALE_WORDS = _powers({
 _LONG_SCALE = {"de": {"billion", "trillion"}, "fr": {"billion", "billions", "trillion", "trillions"}}
 _LETTERS = re.compile(r"[^\W\d_]+(?:[’'](?=s\b))?|[%‰$€£¥₹₩₽₺₪₴₦₫฿₱°℃℉″′×٪]")
 _SPACES = " \u00a0"
-_OF = re.compile(r"[ \u00a0](?:of[ ]|de[ \u00a0]|d['’]|von[ ])?")
+_OF = re.compile(r"[ \u00a0](?:of[ ]|de[ \u00a0]|d['’]|von[ ])?|-(?=[A-Za-z])")
 _PER = re.compile(r"[ \u00a0]?/[ \u00a0]?|[ \u00a0](?:per|pro|par|por|je)[ \u00a0]")
+_AREA = re.compile(r"[ -](?:sq\.?[ -](?:ft|m|mi)|square[ -]|cubic[ -]|tonnes?|tons?|litres?|barrels?)")
 _AND_HALF = re.compile(r"[ \u00a0](?:and a half|et demie?|y medi[oa])(?![^\W_])")
-_PER_WORD = re.compile(r"[^\W\d_]+\.?")
-_TIMES = word_set(
-    "s sec second seconds sekunde seconde segundo min minute minutes minuto h hr hour hours stunde heure "
-    "hora day days tag jour día week woche semaine semana month monat mois mes year yr jahr an año g kg "
-    "km l L m m² m³ t kWh MWh W kilogram kilometre kilometer km² mile gallon watt"
-)
 _ATTACHED_ONLY = frozenset({"x", "X"})
 _NOT_ALONE = frozenset({"o", "b", "an", "″", "′", "in", "pts", "ch", "PS", "ac", "CV"})
 _AMBIGUOUS_METRES = Decimal(1_000_000)
+_LONGEST_RATE_TIME = 3_600
+"""Seconds of the longest time whose rates have a unit of their own: "910 GWh a year" is written in too many ways."""
+_EUROPEAN = frozenset({"de", "fr", "es"})
+_CENT = currency("USD", "0.01")
 
 
 @dataclass(slots=True)
@@ -104,6 +102,8 @@ def read_suffix(text: str, start: int, *, is_money: bool, language: str) -> Suff
         if unit[1] is _POUND_STERLING and text[at : unit[0]] in {"pounds", "pound"}:
             # Amounts of money are written with a sign unless they are large.
             unit = unit[0], SYMBOLS["lb"]
+        if unit[1] == _CENT and language in _EUROPEAN:
+            unit = unit[0], currency("EUR", "0.01")
         found = Suffix(unit[0], unit=unit[1], unit_start=at)
         if is_attached and match[0] == "m" and unit[1].base == "m":
             found.other_scale = _AMBIGUOUS_METRES
@@ -147,6 +147,8 @@ def _scale(
             return end, _SCALE_SYMBOLS[name]
     if is_money and first == "m" and not text[at + 1 : at + 2].isalnum():
         return at + 1, Decimal(1_000_000)
+    if is_attached and first in {"m", "bn"} and _AREA.match(text, at + len(first)):
+        return at + len(first), Decimal(1_000_000 if first == "m" else 10**9)
     if is_money and first in {"b", "t"} and is_attached:
         return at + 1, Decimal(10 ** (9 if first == "b" else 12))
     lower = first.lower()
@@ -162,6 +164,13 @@ def _scale(
 
 def _unit(text: str, at: int, first: str, is_attached: bool) -> tuple[int, Unit] | None:
     """The unit that begins at `at`, and where it ends."""
+    if (found := _simple_unit(text, at, first, is_attached)) is None:
+        return None
+    return read_rate(text, *found)
+
+
+def _simple_unit(text: str, at: int, first: str, is_attached: bool = False) -> tuple[int, Unit] | None:
+    """The unit that begins at `at`, without what it is divided by."""
     # "%-points" before "%".
     if first == "%" and (found := _word_unit(text, at, first)):
         return found
@@ -172,15 +181,19 @@ def _unit(text: str, at: int, first: str, is_attached: bool) -> tuple[int, Unit]
                 continue
             if name in _NOT_ALONE or (name in _ATTACHED_ONLY and not is_attached):
                 continue
-            return read_rate(text, end, _ALL_SYMBOLS[name])
+            # "3 × 50 MW" multiplies.
+            if _ALL_SYMBOLS[name].kind == "multiple" and text[end : end + 2].strip()[:1].isdigit():
+                continue
+            return end, _ALL_SYMBOLS[name]
     return _word_unit(text, at, first.lower())
 
 
 def _word_unit(text: str, at: int, first: str) -> tuple[int, Unit] | None:
     for name in _WORDS_BY_FIRST.get(first, ()):
         end = at + len(name)
-        if text[at:end].lower() == name and not _continues(text, end, name):
-            return read_rate(text, end, _ALL_WORDS[name])
+        is_same = text[at:end].lower().replace("-", " ") == name.replace("-", " ")
+        if is_same and not _continues(text, end, name):
+            return end, _ALL_WORDS[name]
     return None
 
 
@@ -195,19 +208,20 @@ def _continues(text: str, end: int, name: str) -> bool:
 
 
 def read_rate(text: str, end: int, unit: Unit) -> tuple[int, Unit]:
-    """The unit, or its rate if "per second", "/kg" or the like follows."""
+    """The unit, or its rate if "per second", "/kg" or the like follows.
+
+    Money and what is counted per day or year keep their unit, as the next text says "a year" or nothing at all.
+    """
     if unit.kind in {"share", "multiple"} or not (match := _PER.match(text, end)):
         return end, unit
-    if not (word := _PER_WORD.match(text, match.end())):
+    if not (word := _LETTERS.match(text, match.end())):
         return end, unit
-    name = word[0].rstrip(".")
-    if (name in _TIMES or (len(name) > 3 and name.lower() in _TIMES)) and not text[
-        word.end() : word.end() + 1
-    ].isdigit():
-        time = SYMBOLS.get(name) or WORDS.get(name.lower())
-        if time:
-            return match.end() + len(name), per(unit, time)
-    return end, unit
+    found = _simple_unit(text, match.end(), word[0])
+    if found is None or found[1].kind != "measure" or text[found[0] : found[0] + 1].isdigit():
+        return end, unit
+    end, other = found
+    is_plain = unit.kind == "money" or (other.base == "s" and other.factor > _LONGEST_RATE_TIME)
+    return end, unit if is_plain else per(unit, other)
 
 
 def add_half(text: str, reading: Reading) -> None:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from core.concurrency.cancellation import NEVER, Stop
 from observers.evidence.figures.figure import Figure
 from observers.evidence.sources import SourceText
+from observers.evidence.tracing.rounding import AS_WRITTEN, unit_factor
 
 __all__ = ["FigureIndex", "Place"]
 
@@ -54,6 +55,8 @@ class FigureIndex:
                 at = len(self._places) - 1
                 if figure.kind != "date":
                     numbers.setdefault(figure.unit, []).append((float(figure.value), at))
+                if (factor := unit_factor(figure)) not in {0, 1}:
+                    numbers.setdefault(AS_WRITTEN, []).append((float(figure.value) / factor, at))
                 if figure.other is not None and (figure.kind != "date" or 1000 <= figure.other <= 2200):
                     numbers.setdefault(figure.unit, []).append((float(figure.other), at))
         self._values: dict[str, array[float]] = {}

@@ -11,8 +11,8 @@ from observers.evidence.figures.figure import Figure
 from observers.evidence.sources import SourceText
 from observers.evidence.tracing.dates import date_places, published_on, readings
 from observers.evidence.tracing.index import FigureIndex, Place
-from observers.evidence.tracing.rounding import How, how_same, windows
-from observers.evidence.tracing.units import is_unit_near
+from observers.evidence.tracing.rounding import How, are_dollars, how_same, in_unit, windows
+from observers.evidence.tracing.units import is_unit_left_out, is_unit_near
 from observers.evidence.tracing.words import Weights, stems_around
 
 __all__ = ["Context", "Trace", "Tracer", "best"]
@@ -114,7 +114,9 @@ class Tracer:
         for place, how in self._dates(figure, first) if is_date else self._numbers(figure, context, first):
             share, common = self.score(place, context)
             is_exact = how == "same" or (how == "converted" and figure.value == place.figure.value)
-            if not common and not (is_exact and (is_date or figure.unit == place.figure.unit)):
+            # With its unit left out, a figure of few digits is the same only in the source that is cited.
+            is_same = is_date or figure.unit == place.figure.unit or place.source.number in first
+            if not common and not (is_exact and is_same):
                 continue
             needs_year = bool(
                 is_date and figure.date[0] and place.figure.kind == "date" and not place.figure.date[0]
@@ -160,6 +162,12 @@ class Tracer:
                 return how
         if not figure.unit and found.unit:
             return "same"
+        if are_dollars(figure, found):
+            return how_same(figure, found, before)
+        if is_unit_left_out(figure, place) and (
+            how := how_same(figure, found, before) or how_same(in_unit(figure), found, before)
+        ):
+            return how
         if not is_unit_near(figure, place):
             return None
         if how := how_same(figure, found, before):

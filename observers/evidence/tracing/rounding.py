@@ -4,16 +4,33 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
+from decimal import Decimal
 from typing import Literal
 
 from observers.evidence.figures.figure import Figure
+from observers.evidence.figures.units import SYMBOLS, WORDS
 
-__all__ = ["How", "Window", "how_same", "windows"]
+__all__ = [
+    "AS_WRITTEN",
+    "How",
+    "Window",
+    "are_dollars",
+    "bounds",
+    "how_same",
+    "in_unit",
+    "unit_factor",
+    "windows",
+]
 
 How = Literal["same", "rounded", "converted"]
 Window = tuple[str, float, float]
 """A unit, and the lowest and the highest value."""
 
+AS_WRITTEN = "as written"
+"""In place of a unit: numbers of measures as they are written, before a unit is applied."""
+_DOLLARS = ("USD", "AUD", "CAD", "NZD", "HKD", "SGD", "TWD", "MXN")
+_SOME_DOLLARS = frozenset({"$", "dollar", "dollars", "cent", "cents"})
 _BEFORE = 28
 _OVER = re.compile(
     r"(?:(?<!\w)(?:more than|over|above|at least|exceed(?:s|ed|ing)?|upwards of|north of|past|surpass(?:es|ed|ing)?"
@@ -32,8 +49,8 @@ _EXACT = 3
 """Digits from which "about" means little more than rounding."""
 _FAR = 0.1
 """How much rounding changes a value at most."""
-_BEYOND = 0.06
-"""How far "more than" and "nearly" reach."""
+_BEYOND, _FAR_BEYOND = 0.06, 0.15
+"""How far "more than" and "nearly" reach, with several digits and with one that is not zero."""
 _SMALL = 1_000
 """Counts below it are not rounded unless the report says "about"."""
 _COUNT = 20
@@ -48,7 +65,7 @@ def _float(figure: Figure) -> tuple[float, float]:
     return float(figure.value), float(figure.step)
 
 
-def _bounds(figure: Figure, before: str) -> tuple[float, float]:
+def bounds(figure: Figure, before: str) -> tuple[float, float]:
     """The lowest and the highest value of a source for which a person would write this figure."""
     value, step = _float(figure)
     size = abs(value)
@@ -62,15 +79,21 @@ def _bounds(figure: Figure, before: str) -> tuple[float, float]:
     if figure.unit == "%" and figure.is_word:
         reach = max(reach, 2.0 if figure.is_approximate else 0.5)
     ending = before[-_BEFORE:]
+    beyond = max((_FAR_BEYOND if _digits(size / step if step else size) == 1 else _BEYOND) * size, reach)
     if _OVER.search(ending):
-        return value - reach * 0.1, value + max(_BEYOND * size, reach)
+        return value - reach * 0.1, value + beyond
     if _UNDER.search(ending):
-        return value - max(_BEYOND * size, reach), value + reach * 0.1
+        return value - beyond, value + reach * 0.1
     if figure.is_approximate:
         # "about 570" is less exact than "about 571".
-        digits = len(str(round(size / step)).rstrip("0")) if step else 1
+        digits = _digits(size / step) if step else 1
         reach = max(reach, _NEAR * size if digits < _EXACT else step)
     return value - reach, value + reach
+
+
+def _digits(number: float) -> int:
+    """The digits of a number without the zeros at its end."""
+    return len(str(round(number)).rstrip("0"))
 
 
 def windows(figure: Figure, before: str) -> Iterator[Window]:
@@ -78,7 +101,7 @@ def windows(figure: Figure, before: str) -> Iterator[Window]:
 
     They are wide: `how_same` says of each figure found there whether it is the same.
     """
-    low, high = _bounds(figure, before)
+    low, high = bounds(figure, before)
     yield figure.unit, low, high
     if figure.unit == "%":
         yield "pp", low, high
@@ -86,6 +109,10 @@ def windows(figure: Figure, before: str) -> Iterator[Window]:
         yield "", low / 100, high / 100
     elif figure.unit:
         yield "", low, high
+        if (factor := unit_factor(figure)) not in {0, 1}:
+            yield "", low / factor, high / factor
+        if figure.unit in _DOLLARS:
+            yield from ((unit, low, high) for unit in _DOLLARS if unit != figure.unit)
     if figure.unit == "s":
         yield "", low / _YEAR, high / _YEAR
     for scale in _SCALES:
@@ -101,6 +128,7 @@ def windows(figure: Figure, before: str) -> Iterator[Window]:
         for unit in _OFTEN_LEFT_OUT:
             yield unit, low, high
         yield "s", low * _YEAR, high * _YEAR
+        yield AS_WRITTEN, low, high
 
 
 def how_same(figure: Figure, found: Figure, before: str) -> How | None:
@@ -109,7 +137,7 @@ def how_same(figure: Figure, found: Figure, before: str) -> How | None:
     original, finer = _float(found)
     if _equal(value, original) or _has_other(figure, found):
         return "converted" if _names_differ(figure, found) else "same"
-    low, high = _bounds(figure, before)
+    low, high = bounds(figure, before)
     if not low - 1e-9 * abs(low) <= original <= high + 1e-9 * abs(high):
         return None
     if figure.written != found.written and figure.unit == found.unit != "":
@@ -117,6 +145,30 @@ def how_same(figure: Figure, found: Figure, before: str) -> How | None:
     if finer < step or figure.is_approximate or figure.is_word or _is_worded(before):
         return "rounded"
     return None
+
+
+def unit_factor(figure: Figure) -> float:
+    """What a figure of a measure was multiplied by for its unit; 0 if that is not known."""
+    if figure.kind != "measure":
+        return 1.0
+    written = figure.written
+    unit = SYMBOLS.get(written) or WORDS.get(written.lower()) or WORDS.get(written.lower().replace("-", " "))
+    return 0.0 if unit is None or unit.offset or unit.base != figure.unit else float(unit.factor)
+
+
+def in_unit(figure: Figure) -> Figure:
+    """A figure with the value that stands before its unit."""
+    factor = Decimal(unit_factor(figure))
+    return replace(figure, value=figure.value / factor, step=figure.step / factor) if factor else figure
+
+
+def are_dollars(one: Figure, other: Figure) -> bool:
+    """Whether two amounts may be in the same currency, as one only says that they are dollars."""
+    return (
+        one.unit in _DOLLARS
+        and other.unit in _DOLLARS
+        and (one.written.lower() in _SOME_DOLLARS or other.written.lower() in _SOME_DOLLARS)
+    )
 
 
 def _equal(one: float, other: float) -> bool:

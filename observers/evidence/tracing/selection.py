@@ -46,6 +46,8 @@ _ONE = re.compile(
 )
 _SHORT = 70
 """Characters of a line that may be the date of the report alone."""
+_SAMPLED, _LONGEST_SAMPLE = 8, 2_000
+"""Texts and characters that tell the language of a report."""
 _NUMBERING = re.compile(r"\s*[(\[]?\d{1,3}(?:\.\d{1,3}){0,4}[.)\]:]?\s")
 _MARK = re.compile(r"[\s\[\](){}^#,;\d*†‡.-]{1,24}")
 _AMOUNT = re.compile(r"\s*\d{1,3}(?:(?:[.,]\d{3}){1,6}(?:[.,]\d{1,6})?|[.,]\d{1,6})\s*|\s*\d{4,24}\s*")
@@ -66,6 +68,7 @@ def select(report: Report, stop: Stop = NEVER) -> tuple[list[Checked], Weights]:
     chosen = []
     found: list[tuple[Sentence, list[Figure], frozenset[str]]] = []
     left = _MOST
+    language = _sample(report)
     for sentence in report.sentences:
         stop.check()
         block = sentence.block
@@ -73,7 +76,7 @@ def select(report: Report, stop: Stop = NEVER) -> tuple[list[Checked], Weights]:
             continue
         text = sentence.text
         around = stems(f"{text} {_headers(block)}")
-        figures = list(islice(_figures(sentence, text), left)) if left else []
+        figures = list(islice(_figures(sentence, text, language), left)) if left else []
         left -= len(figures)
         found.append((sentence, figures, around))
     weights = Weights(words for _, _, words in found)
@@ -95,7 +98,15 @@ def _headers(block: Block) -> str:
     return "" if cell is None else f"{cell.row_header} {cell.column_header} {cell.caption}"
 
 
-def _figures(sentence: Sentence, text: str) -> Iterator[Figure]:
+def _sample(report: Report) -> str:
+    """Some of the longer texts of a report, in its language."""
+    texts = (
+        block.text for block in report.blocks if block.kind in {"paragraph", "item"} and not block.is_hidden
+    )
+    return " ".join(islice((text for text in texts if len(text) > _SHORT), _SAMPLED))[:_LONGEST_SAMPLE]
+
+
+def _figures(sentence: Sentence, text: str, around: str) -> Iterator[Figure]:
     """The figures of a sentence that are checked."""
     block = sentence.block
     cell = block.cell
@@ -105,7 +116,7 @@ def _figures(sentence: Sentence, text: str) -> Iterator[Figure]:
     if cell is not None:
         units = (header_unit(header) for header in (cell.column_header, cell.row_header, cell.caption))
         unit = next(filter(None, units), "")
-    for figure in find_figures(_without_marks(sentence), unit=unit):
+    for figure in find_figures(_without_marks(sentence), unit=unit, around=around):
         if not _is_left_out(figure, sentence, text):
             yield figure
 

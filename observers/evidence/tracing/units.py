@@ -7,7 +7,7 @@ import re
 from observers.evidence.figures.figure import Figure
 from observers.evidence.tracing.index import Place
 
-__all__ = ["is_unit_near"]
+__all__ = ["is_unit_left_out", "is_unit_near"]
 
 _BEFORE = 500
 _HEADER = 400
@@ -25,8 +25,27 @@ _SCALES = {
     6: r"millions?|mio|mill?(?:ones)?\b|mn\b|\bm\b|\$m|€m|£m|m\$|m€|mln",
     9: r"billions?|mrd|milliarden?|milliards?|bn\b|\$bn|€bn|£bn|miles de millones",
 }
+_NEAR, _NEIGHBOURS = 100, 2
+"""Characters and figures between a number without its unit and one that has it."""
 _FLAGS = re.IGNORECASE
 _AGE = re.compile(r"\b(?:aged?|ages|alter|âge|edad)\b", _FLAGS)
+
+
+def is_unit_left_out(figure: Figure, place: Place) -> bool:
+    """Whether a source has a number without the unit of a report's figure because it has just been said.
+
+    So are "4.4" in "3.1 weeks, down from 4.4", and often the currency of "a valuation of 5.2 billion".
+    """
+    found = place.figure
+    if found.unit or not figure.unit:
+        return False
+    if figure.kind == "money" and found.text[-1:].isalpha() and not found.is_word:
+        return True
+    figures = place.source.figures
+    return any(
+        other.unit == figure.unit and other.start - _NEAR < found.end and found.start - _NEAR < other.end
+        for other in figures[max(place.number - _NEIGHBOURS, 0) : place.number + _NEIGHBOURS + 1]
+    )
 
 
 def is_unit_near(figure: Figure, place: Place) -> bool:

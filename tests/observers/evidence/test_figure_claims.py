@@ -56,6 +56,35 @@ def test_says_how_a_figure_follows_from_the_source(text: str, expected: list[tup
     assert verdicts(text) == expected
 
 
+BUYERS = (
+    "Stocks at the buyers cover 3.1 weeks, down from 4.4 in the spring. The round was closed at a valuation of 5.2 "
+    "billion. The tower lost a tenant, freeing up another 600,000 square feet. The upgrade costs $1.3b over 40 years. "
+    "Some 225 people were hired for the canal."
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (
+            "Stocks at the buyers covered 4.4 weeks in the spring.",
+            ["traced"],
+        ),
+        ("The round was closed at a valuation of $5.2 billion.", ["traced"]),
+        ("The tenant of the tower will free another 600,000.", ["traced"]),
+        ("The upgrade costs NZ$1.3 billion.", ["traced"]),
+        ("The upgrade costs €1.3 billion.", ["untraced"]),
+        ("The canal hired more than 200 people.", ["converted"]),
+        ("The canal hired more than 240 people.", ["untraced"]),
+        ("Stocks at the buyers cover 4.7 weeks.", ["untraced"]),
+        ("The round was closed at a valuation of $5.7 billion.", ["untraced"]),
+    ],
+)
+def test_finds_a_figure_whose_unit_the_source_leaves_out_or_shortens(text: str, expected: list[str]) -> None:
+    claims = check_figures(report(block(text, cites=(0,))), Known([page(BUYERS, 0)]))
+    assert [str(claim.verdict) for claim in claims] == expected
+
+
 def test_shows_the_passage_and_the_computation() -> None:
     (share,) = check("A quarter of the people in the plant are engineers.")
     assert share.note == "1,206 / 4,812 ≈ A quarter"

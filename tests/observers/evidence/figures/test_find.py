@@ -42,3 +42,8 @@ def test_reads_a_written_form(line: str) -> None:
         described(figure, wanted[at] if at < len(wanted) else "") for at, figure in enumerate(found)
     ] == wanted
     assert all(text[figure.start : figure.end] == figure.text for figure in found)
+
+
+def test_reads_a_short_text_by_the_language_of_what_is_around_it() -> None:
+    (figure,) = find_figures("1.140", around="Die Zahl der Beschäftigten ist im Werk der Firma gestiegen.")
+    assert figure.value == 1140
