@@ -10,6 +10,7 @@ from core.evidence.records import Claim, Evidence, Verdict
 from observers.evidence.passages import passage
 from observers.evidence.report import Report
 from observers.evidence.sources import Sources, SourceText
+from observers.evidence.tracing.computed import is_said_to_be_computed
 from observers.evidence.tracing.implied_dates import implied_date
 from observers.evidence.tracing.index import Place
 from observers.evidence.tracing.neighbours import Neighbours
@@ -192,6 +193,10 @@ class _Check:
             )
         if each.sentence.cites and any(_is_unread(text) for text in texts):
             return _Finding(Verdict.UNCHECKED, "The text of the cited source was not read in full.")
+        if is_said_to_be_computed(each.sentence.text, each.at, len(each.figure.text)):
+            return _Finding(
+                Verdict.UNCHECKED, "The report seems to have computed it; it was not found out from what."
+            )
         if not each.sentence.cites:
             return _Finding(Verdict.UNTRACED, "No source of the session has this figure near the same words.")
         if not texts:

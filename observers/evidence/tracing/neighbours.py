@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -29,8 +30,9 @@ _REACH = 40
 _CELLS = 200
 """Cells of a row or column that may be summed up."""
 _MOST = 6
-_SIZES = (2, 3, _MOST)
-"""With so many of the nearest figures a computation is tried, the fewest first."""
+_TOTAL = re.compile(r"\b(?:total\w*|sum|summe|gesamt|insgesamt|overall|ensemble|suma)\b", re.IGNORECASE)
+_USED = 8
+"""Sources, of those that the report's figures are from, in which uncited figures are computed."""
 
 
 class Neighbours:
@@ -108,7 +110,7 @@ class Neighbours:
         for numbers in (column, row):
             if len(numbers) > _CELLS:
                 continue
-            others = [at for at in numbers if at != number]
+            others = [at for at in numbers if at != number and (is_known[at] or not self._is_total(at))]
             is_complete = len(others) > 1 and all(is_known[at] for at in others)
             if is_complete and (found := derive_total(each.figure, self._operands(others, is_known, number))):
                 return found
@@ -116,11 +118,15 @@ class Neighbours:
         operands = self._operands(_around(row, number), is_known, number)
         return derive(each.figure, operands, words, len(words) - len(each.sentence.text) + each.at)
 
+    def _is_total(self, number: int) -> bool:
+        cell = self._checked[number].sentence.block.cell
+        return cell is not None and _TOTAL.search(f"{cell.row_header} {cell.column_header}") is not None
+
     def _in_source(self, number: int, texts: Sequence[SourceText]) -> tuple[Derivation, list[Place]] | None:
-        """Compute a figure from two figures near each other in the cited source."""
+        """Compute a figure from figures near each other in the cited source, else in one that the report uses."""
         each = self._checked[number]
         if not each.sentence.cites:
-            return None
+            texts = self._used()
         cell = each.sentence.block.cell
         words = each.sentence.text
         if cell is not None:
@@ -128,18 +134,25 @@ class Neighbours:
         at = len(words) - len(each.sentence.text) + each.at
         for places in self._clusters(number, texts):
             operands = [Operand(place.figure, key) for key, place in enumerate(places)]
-            for size in _SIZES:
-                if found := derive(each.figure, operands[:size], words, at):
-                    return found, [places[operand.key] for operand in found.operands]
-                if size >= len(operands):
-                    break
+            if found := derive(each.figure, operands, words, at):
+                return found, [places[operand.key] for operand in found.operands]
         return None
+
+    def _used(self) -> Sequence[SourceText]:
+        """The sources that most of the traced figures of the report are from."""
+        sources = [trace.place.source for trace in self._traces if trace is not None]
+        counts = Counter(source.number for source in sources)
+        by_number = {source.number: source for source in sources}
+        return [by_number[number] for number, _ in counts.most_common(_USED)]
 
     def _clusters(self, number: int, texts: Sequence[SourceText]) -> Iterator[list[Place]]:
         """Figures that are near each other in a source: first around those that the same sentence has."""
         each = self._checked[number]
         allowed = {text.number for text in texts}
-        for at in _around(self._blocks[id(each.sentence.block)], number, _MOST):
+        near: Sequence[int] = _around(self._blocks[id(each.sentence.block)], number, _MOST)
+        if not each.sentence.cites:
+            near = range(max(number - _MOST, 0), min(number + _MOST + 1, len(self._checked)))
+        for at in sorted(near, key=lambda at: abs(at - number)):
             trace = self._traces[at]
             if trace is not None and trace.common and trace.place.source.number in allowed:
                 yield self._cluster(trace.place.source, trace.place.number)

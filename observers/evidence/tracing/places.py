@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import chain
 
 from core.concurrency.cancellation import NEVER, Stop
 from observers.evidence.figures.figure import Figure
@@ -111,7 +112,11 @@ class Tracer:
 
     def _compare(self, figure: Figure, context: Context, first: Sequence[int]) -> Iterator[Trace]:
         is_date = figure.kind == "date"
-        for place, how in self._dates(figure, first) if is_date else self._numbers(figure, context, first):
+        # "minus 1.9" and "fell by 1.9" are the same.
+        size = figure if figure.value >= 0 or figure.unit == "°C" else replace(figure, value=-figure.value)
+        found = self._dates(figure, first) if is_date else self._numbers(figure, context, first)
+        others = () if size is figure else self._numbers(size, context, first)
+        for place, how in chain(found, others):
             share, common = self.score(place, context)
             is_exact = how == "same" or (how == "converted" and figure.value == place.figure.value)
             # With its unit left out, a figure of few digits is the same only in the source that is cited.

@@ -46,6 +46,24 @@ _ONE = re.compile(
 )
 _SHORT = 70
 """Characters of a line that may be the date of the report alone."""
+_LINES = 12
+"""Sentences at the beginning of a report among which its date is."""
+_MARK_BEFORE, _MARK_AFTER = re.compile(r"[,;·|•–—(]\s?\Z"), re.compile(r"\s?(?:[,;·|•–—)]|\Z)")
+_DAY = re.compile(r"\b(?:on|until|by|since) the \Z", re.IGNORECASE)
+_OF_REPORT = re.compile(
+    r"\b(?:reading time|min(?:ute)? read|word count|words long|confidence|lesezeit|wortzahl|konfidenz|sicherheit"
+    r"|temps de lecture|niveau de confiance|tiempo de lectura|nivel de confianza"
+    r"|(?:sources|articles|pages|documents|searches|queries) (?:consulted|cited|read|used|reviewed)|based on"
+    r"|(?:i|we) (?:ran|read|opened|searched|consulted|reviewed|made|did)|(?:ich|wir) (?:habe|haben)|gelesen"
+    r"|consultée?s?|lus?|consultad[oa]s|leyeron|leíd[oa]s)\b",
+    re.IGNORECASE,
+)
+_READ = re.compile(
+    r"\W{0,3}(?:news |full |primary |web )?(?:sources?|articles?|pages?|documents?|searches|queries|quellen|artikel"
+    r"|seiten|suchen|dokumente|fuentes|artículos|páginas|documentos)\b",
+    re.IGNORECASE,
+)
+_PAGES = re.compile(r"\b(?:page|seite|página) \d{1,4} (?:of|von|sur|de) \Z", re.IGNORECASE)
 _SAMPLED, _LONGEST_SAMPLE = 8, 2_000
 """Texts and characters that tell the language of a report."""
 _NUMBERING = re.compile(r"\s*[(\[]?\d{1,3}(?:\.\d{1,3}){0,4}[.)\]:]?\s")
@@ -141,6 +159,10 @@ def _is_left_out(figure: Figure, sentence: Sentence, text: str) -> bool:
             if "://" in shown or "www." in shown:
                 return True
     before = text[max(figure.start - 32, 0) : figure.start]
+    if _is_of_report(figure, sentence, text):
+        return True
+    if figure.kind == "ordinal" and _DAY.search(before) and text[figure.end : figure.end + 1] in "),.;":
+        return True
     if figure.kind == "date":
         return _is_own_date(figure, sentence, before)
     if figure.is_word and _ONE.match(figure.text):
@@ -149,15 +171,32 @@ def _is_left_out(figure: Figure, sentence: Sentence, text: str) -> bool:
         return False
     if figure.is_word and (figure.kind == "ordinal" or abs(figure.value) <= _SMALL_WORD):
         return True
-    if _REFERENCE.search(before):
+    if _REFERENCE.search(before) or _PAGES.search(before):
         return True
     return not figure.start and sentence.block.kind == "item" and bool(_NUMBERING.match(text))
+
+
+def _is_of_report(figure: Figure, sentence: Sentence, text: str) -> bool:
+    """Whether a figure says how long the report is, how sure it is, or what was read for it."""
+    if _OF_REPORT.search(text[:_SHORT]) and (len(text) < _SHORT or _READ.match(text, figure.end)):
+        return not sentence.cites
+    # "2 pages" in the lines below the title.
+    return sentence.number < _LINES and len(text) < _SHORT and _READ.match(text, figure.end) is not None
 
 
 def _is_own_date(figure: Figure, sentence: Sentence, before: str) -> bool:
     """Whether a date says when the report was written or a page was opened, and not when something happened."""
     text = sentence.text
     is_alone = figure.end - figure.start > len(text.strip(" .:*_()")) - 4
-    if is_alone and sentence.block.kind in {"paragraph", "item"} and sentence.number < 12:
+    is_first = sentence.block.kind in {"paragraph", "item"} and sentence.number < _LINES
+    if is_first and (is_alone or (all(figure.date) and _is_in_line(figure, sentence))):
         return True
     return bool(_OWN_DATE.search(before)) and len(text) < _SHORT and all(figure.date)
+
+
+def _is_in_line(figure: Figure, sentence: Sentence) -> bool:
+    """Whether a date stands alone between marks, as in "Memo, 25.11.2026, page 1 of 2"."""
+    text = sentence.text
+    if sentence.cites or len(text) > _SHORT:
+        return False
+    return bool(_MARK_BEFORE.search(text[: figure.start]) and _MARK_AFTER.match(text, figure.end))

@@ -219,3 +219,77 @@ def test_a_report_without_full_stops_has_bounded_claims() -> None:
     assert len(claims) == 5_000
     assert max(len(claim.sentence) for claim in claims) <= 1_000
     assert all(claim.sentence[claim.at :].startswith(claim.text) for claim in claims)
+
+
+FIRM = f"\n{' And so it was for all who saw it.' * 12}\n".join(
+    [
+        "The park has 62 turbines with a capacity of 930 megawatts.",
+        "The park was built for 2.84 billion euros instead of 2.5 billion.",
+        "Its staff grew from 1,140 to 1,365 people.",
+        "Fees for the grid fall by 1.9 cents to 9.6 cents.",
+        "Reserves of water are at 22.4 percent; a year ago they were at 19.1 percent.",
+        "The park lies some 250 miles offshore.",
+    ]
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "note"),
+    [
+        ("The 62 turbines of the park have 930 megawatts, or 15 MW each.", "930 megawatts / 62 = 15 MW"),
+        ("Built for 2.84 billion euros, the park was 340 million euros over plan.",
+         "2.84 billion euros − 2.5 billion = 340 million euros"),
+        ("The staff grew by more than 200 people.", "1,365 − 1,140 ≈ 200"),
+        ("Fees for the grid fall from 11.5 cents to 9.6 cents.", "9.6 cents + 1.9 cents = 11.5 cents"),
+        ("Reserves of water have risen by 3.3 points in a year.", "22.4 percent − 19.1 percent = 3.3"),
+        ("The park lies 250 miles (400 km) offshore.", "250 miles ≈ 400 km"),
+        ("Fees for the grid: minus 1.9 cents.", ""),
+        ("Built for 2.84 billion euros, the park was dearer by 13.6 percent (up).",
+         "(2.84 billion euros − 2.5 billion) / 2.5 billion = 13.6 percent"),
+    ],
+)  # fmt: skip
+def test_computes_what_a_report_derives_from_its_source(text: str, note: str) -> None:
+    claims = list(check_figures(report(block(text, cites=(0,))), Known([page(FIRM, 0)])))
+    assert note in [claim.note for claim in claims]
+    assert {claim.verdict for claim in claims} <= {Verdict.TRACED, Verdict.CONVERTED, Verdict.DERIVED}
+
+
+def test_only_doubts_what_a_report_says_to_have_computed() -> None:
+    for text, expected in [
+        ("The park has 62 turbines, i.e. 77 percent of all.", Verdict.UNCHECKED),
+        ("The park has 62 turbines (77 percent of all).", Verdict.UNCHECKED),
+        ("The park has 62 turbines and 77 percent of all.", Verdict.UNTRACED),
+        ("The park lies 250 miles (470 km) offshore.", Verdict.UNTRACED),
+    ]:
+        *_, claim = check_figures(report(block(text, cites=(0,))), Known([page(FIRM, 0)]))
+        assert (text, claim.verdict) == (text, expected)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Reading time: 4 minutes",
+        "Sources consulted: 23",
+        "Based on 18 articles of the press.",
+        "I ran 31 searches and opened 19 pages.",
+        "Confidence: high (77%)",
+        "Memo, 25.11.2026, page 1 of 2",
+    ],
+)
+def test_leaves_out_what_a_report_says_of_itself(text: str) -> None:
+    assert list(check_figures(report(block(text)), Known([page(FIRM, 0)]))) == []
+    claims = list(
+        check_figures(report(block("The park opened on 25.11.2026, with 77 percent.")), Known([page(FIRM)]))
+    )
+    assert [claim.verdict for claim in claims] == [Verdict.UNTRACED, Verdict.UNTRACED]
+
+
+def test_takes_the_rest_of_a_column_of_shares() -> None:
+    blocks, sentences = [], []
+    rows = [("Fees", "22.4"), ("Reserves", "19.1"), ("Others", "58.5"), ("Total", "100")]
+    for row, (name, value) in enumerate(rows, 1):
+        cell = Cell(0, row, 1, row_header=name, column_header="Share (%)")
+        blocks.append(Block(kind="cell", text=value, offsets=array("L", range(len(value))), cell=cell))
+        sentences.append(Sentence(row, blocks[-1], 0, len(value), ("https://a.example/0",)))
+    claims = check_figures(Report(source="", blocks=blocks, sentences=sentences), Known([page(FIRM)]))
+    assert [str(claim.verdict) for claim in claims] == ["traced", "traced", "derived", "derived"]

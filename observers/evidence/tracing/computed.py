@@ -1,0 +1,44 @@
+"""Words by which a report says that it has computed a figure itself, from others and not from a source."""
+
+from __future__ import annotations
+
+import re
+
+__all__ = ["is_said_to_be_computed"]
+
+_BEFORE = 70
+_AFTER = 40
+_FARTHEST = 300
+_FLAGS = re.IGNORECASE
+_THEREFORE = re.compile(
+    r"\b(?:therefore|thus|hence|consequently|in other words|calculated|computed|own calculations?|(?:i|we) estimate"
+    r"|somit|demnach|folglich|rechnerisch|berechnet|eigene berechnung|donc|calculée?s?|por tanto|calculad[oa]s?"
+    r"|cálculo propio)\b",
+    _FLAGS,
+)
+_SAYS_BEFORE = re.compile(
+    r"(?<!\w)(?:i\.\s?e\.|that is|that['’]s|which is|means that|so that|equals?|equivalent to|equal to|corresponds? to"
+    r"|works? out|comes? to|amounts? to|on the order of|leaves|leaving|or|das sind|das ist|sind das|entspr\w+|also|oder"
+    r"|das hei(?:ß|ss)t|d\.\s?h\.|im schnitt|ein plus von|ein minus von|soit|c['’]est-à-dire|équiva\w+|correspond\w*"
+    r"|rapporté\w*|en moyenne|es decir|o sea|equivale\w*|lo que supone|de media|resultan?)(?!\w)[^.;!?]*\Z"
+    r"|[(=≈→]\s{0,2}(?:[+−–±~≈-]|(?:about|around|roughly|up|down|rund|etwa|gut|knapp|un[oa]s|environ|minus|plus)\s)\s?\Z"
+    r"|[=≈]\s{0,2}\Z",
+    _FLAGS,
+)
+_BRACKET = re.compile(r"\((?:el|un|unos?|le|la|les|a|the)?\s?\Z", _FLAGS)
+_SHARE = re.compile(r"%|percent|per cent|prozent|pour cent|por ciento", _FLAGS)
+_SAYS_AFTER = re.compile(
+    r"[^.;!?]{0,25}?\b(?:on average|altogether|apiece|each|im schnitt|im monat|am tag|pro kopf|en moyenne|à eux deux"
+    r"|de media|al mes|al año|as (?:many|much|large|high))\b",
+    _FLAGS,
+)
+
+
+def is_said_to_be_computed(sentence: str, at: int, length: int) -> bool:
+    """Whether the words around a figure say that it was computed: "i.e. 14", "or 3 each", "(12 %)"."""
+    before = sentence[max(at - _FARTHEST, 0) : at]
+    if _THEREFORE.search(before) or _SAYS_BEFORE.search(before[-_BEFORE:]):
+        return True
+    if _BRACKET.search(before[-_BEFORE:]) and _SHARE.search(sentence[at : at + length]):
+        return True
+    return _SAYS_AFTER.match(sentence[at + length : at + length + _AFTER]) is not None
