@@ -193,7 +193,11 @@ class _Check:
             )
         if each.sentence.cites and any(_is_unread(text) for text in texts):
             return _Finding(Verdict.UNCHECKED, "The text of the cited source was not read in full.")
-        if is_said_to_be_computed(each.sentence.text, each.at, len(each.figure.text)):
+        # "Nearly half" is how a report sums up what it has said before.
+        is_worded = (
+            each.figure.is_word and each.figure.kind in {"share", "multiple"} and not each.sentence.cites
+        )
+        if is_worded or is_said_to_be_computed(each.sentence.text, each.at, len(each.figure.text)):
             return _Finding(
                 Verdict.UNCHECKED, "The report seems to have computed it; it was not found out from what."
             )
@@ -207,7 +211,9 @@ class _Check:
 
     def _is_convincing(self, each: Checked, trace: Trace) -> bool:
         """Whether a figure of another source is about the same thing."""
-        if _is_distinct(each):
+        figure = each.figure
+        # Of a bare year, the note must not say that no other source has it.
+        if _is_distinct(each) or (figure.kind == "date" and figure.date[1:] == (0, 0)):
             return trace.common > 0
         return trace.common > 1 and trace.share >= _SHARE
 

@@ -40,6 +40,7 @@ thursday friday saturday sunday jan feb mar apr jun jul aug sep sept oct nov dec
 he she we you i a an and or but in on at by for from with as if when while where what which who how why there here
 however although because since after before during despite according both each most many some all no not figure
 table chart section appendix chapter note source sources mr mrs ms dr prof president minister chief executive
+across see among within outside near like unlike via next total date
 officer ceo cfo cto coo vp ai api apis gpu gpus cpu cpus url urls pdf html http https faq gdp usa us uk eu un usd
 eur gbp tv id ids ok am pm ad bc phd north south east west northern southern eastern western internet
 janvier fevrier mars avril mai juin juillet aout septembre octobre novembre decembre le la les un une des il elle

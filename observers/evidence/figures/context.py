@@ -41,6 +41,8 @@ _RUNS = re.compile(
     r"10\.[0-9]{4,9}/|24/7(?![0-9])|9/11(?![0-9/])|[0-9]+(?:-[0-9]+){2,60}|[0-9]+(?:\.[0-9]+){2,60}"
     r"|[0-9]{3}\) ?[0-9]{3}-[0-9]{4}"
 )
+_TRUNK = re.compile(r"0[0-9]{2,5}[ \u00a0][0-9]{3,8}(?:[ \u00a0][0-9]{2,8}){0,3}(?![0-9])")
+"""A telephone number as it is dialled within a country: 020 7946 0958."""
 _FOOTNOTE = re.compile(r"[0-9]{1,3}(?:[ ]?[,–-][ ]?[0-9]{1,3}){0,20}\]")
 _PHONE = re.compile(r"[0-9][0-9 ()\u00a0./-]{7,20}[0-9](?![0-9])")
 _LIST_NUMBER = re.compile(r"[0-9]{1,3}[.)](?=[ \t\u00a0])")
@@ -97,9 +99,8 @@ def is_identifier(text: str, start: int, last_end: int) -> int:
     if before.isspace() or before == "(":
         if before in "\n\r" or _is_line_start(text, start):
             return _list_number(text, start)
-        if before == "(" or text[start - 2 : start - 1] == "+":
-            return _run(text, start)
-        return _run(text, start)
+        match = _TRUNK.match(text, start)
+        return match.end() if match else _run(text, start)
     if before.isalnum() or before in "_/\\#@":
         if before == "/" and start - 1 == last_end:
             return 0

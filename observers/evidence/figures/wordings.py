@@ -23,7 +23,8 @@ _TIMES = Unit("×", kind="multiple")
 _ALONE = frozenset(["hälfte", "moitié", "mitad"])
 _PART = re.compile(
     r"(?=[ \u00a0](?:of|the|as|fewer|less|more|smaller|larger|lower|higher|below|above|to|in|and|or|d[eu]s?|d'|der|des"
-    r"|aller|von|le|la|los|las|del)(?![^\W_])|[.,;:)!?\]]|\s*\Z|[ \u00a0][–—])"
+    r"|aller|von|le|la|los|las|del|mehr|weniger|höher|niedriger|teurer|über|unter|más"
+    r"|menos|plus|moins)(?![^\W_])|[.,;:)!?\]]|\s*\Z|[ \u00a0][–—])"
 )
 _OF = re.compile(r"(?=[ \u00a0](?:of|der|des|aller|von|d[eu]s?|de|del)(?![^\W_])|[ ]d')")
 _SCALE_NAMES = word_set("million billion milliarde milliard millón dozen dutzend hundred thousand")

@@ -18,11 +18,13 @@ _THEREFORE = re.compile(
 )
 _SAYS_BEFORE = re.compile(
     r"(?<!\w)(?:i\.\s?e\.|that is|that['’]s|which is|means that|so that|equals?|equivalent to|equal to|corresponds? to"
-    r"|works? out|comes? to|amounts? to|on the order of|leaves|leaving|or|das sind|das ist|sind das|entspr\w+|also|oder"
-    r"|das hei(?:ß|ss)t|d\.\s?h\.|im schnitt|ein plus von|ein minus von|soit|c['’]est-à-dire|équiva\w+|correspond\w*"
-    r"|rapporté\w*|en moyenne|es decir|o sea|equivale\w*|lo que supone|de media|resultan?)(?!\w)[^.;!?]*\Z"
+    r"|works? out|comes? to|amounts? to|on the order of|leaves|leaving|impl(?:y|ies)|das sind|das ist|sind das"
+    r"|entspr\w+|das hei(?:ß|ss)t|d\.\s?h\.|im schnitt|ein plus von|ein minus von|soit|c['’]est-à-dire|équiva\w+"
+    r"|correspond\w*|rapporté\w*|en moyenne|es decir|o sea|equivale\w*|lo que supone|de media|resultan?)(?!\w)"
+    r"(?:[^.;!?]|\.(?=\d))*\Z"
     r"|[(=≈→]\s{0,2}(?:[+−–±~≈-]|(?:about|around|roughly|up|down|rund|etwa|gut|knapp|un[oa]s|environ|minus|plus)\s)\s?\Z"
-    r"|[=≈]\s{0,2}\Z",
+    r"|[=≈]\s{0,2}\Z|(?<!\w)(?:or|so|also|oder)\s(?:(?:about|around|roughly|some|almost|nearly|just|under|over|more|less|than"
+    r"|rund|etwa|gut|knapp|fast)\s){0,3}\Z",
     _FLAGS,
 )
 _BRACKET = re.compile(r"\((?:el|un|unos?|le|la|les|a|the)?\s?\Z", _FLAGS)

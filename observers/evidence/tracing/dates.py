@@ -6,6 +6,7 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 from datetime import date, timedelta
 from functools import lru_cache
+from itertools import islice
 
 from observers.evidence.figures.figure import Figure
 from observers.evidence.tracing.index import FigureIndex, Place
@@ -19,6 +20,8 @@ Parts = tuple[int, int, int]
 _QUARTER, _HALF, _SEASON, _DECADE = 100, 200, 300, 500
 _ISO = re.compile(r"([12]\d{3})(?:-(\d\d)(?:-(\d\d))?)?")
 _DAYS_BACK = 7
+_DAYS_AHEAD = 8
+_NEXT = r"next|coming|nächsten|kommenden|próximo"
 _WEEKDAYS = (
     "monday|montag|lundi|lunes",
     "tuesday|dienstag|mardi|martes",
@@ -43,6 +46,13 @@ _MONTHS = (
     "november|novembre|noviembre",
     "december|dezember|décembre|diciembre",
 )
+_ORDINALS = (
+    "first|1st|erste[nrs]?|premier|1er|primer",
+    "second|2nd|zweite[nrs]?|deuxième|2e|segundo",
+    "third|3rd|dritte[nrs]?|troisième|3e|tercer",
+    "fourth|4th|vierte[nrs]?|quatrième|4e|cuarto",
+)
+_QUARTERS, _HALVES = "quarter|quartals?|trimestre", "half|halbjahre?s?|semestre"
 _YEARS = {
     -1: r"(?:last|previous|the past|the prior) year|a year (?:ago|earlier)|vergangene[ns]? jahr"
     r"|letzte[ns] jahr|vorjahr\w*"
@@ -109,15 +119,20 @@ def published_on(published: str) -> Parts | None:
 
 def relative_day(parts: Parts, published: Parts, text: str) -> tuple[int, int] | None:
     """Find the word of a source that means a date by its distance from the publication, such as "on Tuesday"."""
-    if not (all(parts) and all(published)):
+    if not (all(parts[1:]) and all(published)):
         return None
     try:
-        day, issued = date(*parts), date(*published)
+        day, issued = date(parts[0] or published[0], *parts[1:]), date(*published)
     except ValueError:
         return None
-    if not timedelta(0) <= issued - day <= timedelta(days=_DAYS_BACK):
+    if not -timedelta(days=_DAYS_AHEAD) <= issued - day <= timedelta(days=_DAYS_BACK):
         return None
     names: Sequence[str] = [_WEEKDAYS[day.weekday()]]
+    if day <= issued and not parts[0]:
+        return None
+    if day > issued:
+        found = re.search(rf"\b(?:{_NEXT})[ \u00a0](?:{names[0]})\b", text[: 64 << 10], re.IGNORECASE)
+        return found.span() if found else None
     if issued - day <= timedelta(days=1):
         names = (*names, _YESTERDAY, _TODAY)
     found = re.search(rf"\b(?:{'|'.join(names)})\b", text[: 64 << 10], re.IGNORECASE)
@@ -125,7 +140,15 @@ def relative_day(parts: Parts, published: Parts, text: str) -> tuple[int, int] |
 
 
 def month_named(parts: Parts, text: str) -> Iterator[tuple[int, int]]:
-    """Find the name of a month without a day or year, such as "in October"."""
+    """Find the name of a month, a quarter or a half without its year, such as "in October", "in the third quarter"."""
+    if _QUARTER < parts[1] < _SEASON:
+        number, is_half = parts[1] % 100, parts[1] > _HALF
+        names, letter = (_HALVES, "H") if is_half else (_QUARTERS, "Q")
+        if not 1 <= number <= len(_ORDINALS):
+            return
+        pattern = rf"\b(?:(?:{_ORDINALS[number - 1]})[ \u00a0](?:{names})|{letter}{number})\b"
+        for found in islice(re.finditer(pattern, text[: 1 << 20], re.IGNORECASE), 1_000):
+            yield found.span()
     if 1 <= parts[1] <= 12:
         case = 0 if parts[1] in (3, 5) else re.IGNORECASE
         names = "|".join(name.capitalize() if not case else name for name in _MONTHS[parts[1] - 1].split("|"))

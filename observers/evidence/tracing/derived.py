@@ -38,7 +38,7 @@ _GROWTH = re.compile(
 )
 _SHARE = re.compile(
     r"\b(?:shares?|portion|proportion|accounts?|represents?|ma(?:k|d)e|fraction|out of|anteil\w*|entfall\w*|entfiel\w*"
-    r"|entspr\w+|quote|equals?|leav\w+|remain\w*|rest\w*|représent\w*|proporción|represent\w*|cuota|supone\w*|parts?)\b",
+    r"|entspr\w+|quote|margin\w*|marge\w*|equals?|leav\w+|remain\w*|rest\w*|représent\w*|proporción|represent\w*|cuota|supone\w*|parts?)\b",
     _FLAGS,
 )
 _SHARE_AFTER = re.compile(
@@ -66,7 +66,8 @@ _FROM = re.compile(
     _FLAGS,
 )
 _DOUBLED = re.compile(
-    r"\b(?:doubl\w+|twice|half|halv\w+|halb\w+|verdoppel\w+|moitié|dupli\w+|mitad|doble)\b", _FLAGS
+    r"\b(?:doubl\w+|twice|half (?:of|as)|by half|halv\w+|halbiert\w*|verdoppel\w+|moitié|dupli\w+|mitad|doble)\b",
+    _FLAGS,
 )
 _MULTIPLE = re.compile(
     r"\b(?:times|twice|double|tripl\w+|fold|mal|fois|veces|doppelt|ratio|factor|[0-9.,]+\s?[x×])", _FLAGS
@@ -134,6 +135,8 @@ def derive(
     width = min((high - low) / abs(value), _WIDEST)
     most = _CHANCE_SAID if is_said_to_be_computed(sentence, at, len(figure.text)) else _CHANCE
     slack = 1e-9 * abs(value)
+    if figure.unit not in {"s", "%"}:
+        operands = [each for each in operands if each.figure.kind != "date" and each.figure.unit != "s"]
     for size in _SIZES:
         results = list(_results(figure, operands[:size], sentence, at, is_same_sentence))
         if len(results) * width > most:
@@ -237,6 +240,9 @@ def _alike(figure: Figure, operands: Sequence[Operand], after: str) -> Sequence[
     """The operands of the same unit, also those that leave it out."""
     if figure.unit in {"%", "pp"} or (not figure.unit and _POINTS.match(after)):
         return [each for each in operands if each.figure.unit in {"%", "pp"}]
+    found = [each for each in operands if _is_alike(each.figure, figure)]
+    if len(found) > 1:
+        return found
     found = []
     for each in operands:
         if (
@@ -254,7 +260,7 @@ def _alike(figure: Figure, operands: Sequence[Operand], after: str) -> Sequence[
 
 
 def _is_bare(figure: Figure) -> bool:
-    return not figure.unit and not figure.text[-1:].isalpha()
+    return not figure.unit and (figure.is_word or not figure.text[-1:].isalpha())
 
 
 def _is_amount(bare: Figure, full: Figure) -> bool:

@@ -50,7 +50,7 @@ def implied_date(each: Checked, text: SourceText, tracer: Tracer) -> Implied | N
 
 
 def _month(each: Checked, text: SourceText, tracer: Tracer) -> Implied | None:
-    """A month or a season whose year stands elsewhere in the source."""
+    """A month, a quarter or a season whose year stands elsewhere in the source."""
     year, month, day = each.figure.date
     if day or not year or not month:
         return None

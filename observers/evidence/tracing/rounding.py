@@ -31,6 +31,7 @@ AS_WRITTEN = "as written"
 """In place of a unit: numbers of measures as they are written, before a unit is applied."""
 _DOLLARS = ("USD", "AUD", "CAD", "NZD", "HKD", "SGD", "TWD", "MXN")
 _SOME_DOLLARS = frozenset({"$", "dollar", "dollars", "cent", "cents"})
+_RATE = re.compile(r"(?:/|\b(?:per|pro|par|por|je)\b)[ \u00a0]?(\S[^\d]{0,40})\Z")
 _BEFORE = 28
 _OVER = re.compile(
     r"(?:(?<!\w)(?:more than|over|above|at least|exceed(?:s|ed|ing)?|upwards of|north of|past|surpass(?:es|ed|ing)?"
@@ -79,7 +80,8 @@ def bounds(figure: Figure, before: str) -> tuple[float, float]:
     if figure.unit == "%" and figure.is_word:
         reach = max(reach, 2.0 if figure.is_approximate else 0.5)
     ending = before[-_BEFORE:]
-    beyond = max((_FAR_BEYOND if _digits(size / step if step else size) == 1 else _BEYOND) * size, reach)
+    is_round = figure.kind != "multiple" and _digits(size / step if step else size) == 1
+    beyond = max((_FAR_BEYOND if is_round else _BEYOND) * size, reach)
     if _OVER.search(ending):
         return value - reach * 0.1, value + beyond
     if _UNDER.search(ending):
@@ -133,6 +135,8 @@ def windows(figure: Figure, before: str) -> Iterator[Window]:
 
 def how_same(figure: Figure, found: Figure, before: str) -> How | None:
     """Say how a figure of a report follows from one of a source of the same or no unit; None if it does not."""
+    if figure.kind == found.kind == "money" and _rates_differ(figure.text, found.text):
+        return None
     value, step = _float(figure)
     original, finer = _float(found)
     if _equal(value, original) or _has_other(figure, found):
@@ -145,6 +149,13 @@ def how_same(figure: Figure, found: Figure, before: str) -> How | None:
     if finer < step or figure.is_approximate or figure.is_word or _is_worded(before):
         return "rounded"
     return None
+
+
+def _rates_differ(one: str, other: str) -> bool:
+    """Whether two amounts are for different units, such as "/kWh" and "/MWh"."""
+    rates = [_RATE.search(text) for text in (one, other)]
+    units = [SYMBOLS.get(rate[1]) or WORDS.get(rate[1].lower().replace("-", " ")) for rate in rates if rate]
+    return len(units) == 2 and None not in units and units[0] != units[1]
 
 
 def unit_factor(figure: Figure) -> float:

@@ -35,7 +35,8 @@ _REFERENCE = re.compile(
 )
 _OWN_DATE = re.compile(
     r"(?:accessed|retrieved|as of|last (?:updated|checked|viewed)|date|updated|prepared|generated|written|compiled"
-    r"|stand|datum|abgerufen(?: am)?|erstellt(?: am)?|zuletzt|consulté(?: le)?|consultado(?: el)?|fecha|rédigé(?: le)?"
+    r"|next (?:digest|report|update|issue|edition)|stand|datum|abgerufen(?: am)?|erstellt(?: am)?|zuletzt"
+    r"|consulté(?: le)?|consultado(?: el)?|fecha|rédigé(?: le)?"
     r"|research date|report date)\s*:?\s*(?:on\s+|am\s+|the\s+|\*+)?$",
     re.IGNORECASE,
 )
@@ -44,8 +45,8 @@ _ONE = re.compile(
     r"(?!half|third|quarter|fifth|tenth|halb|drittel|viertel|tiers)",
     re.IGNORECASE,
 )
-_SHORT = 70
-"""Characters of a line that may be the date of the report alone."""
+_SHORT, _NOT_LONG = 70, 120
+"""Characters of a line that may be the date of the report alone, and of one that may say that it is."""
 _LINES = 12
 """Sentences at the beginning of a report among which its date is."""
 _MARK_BEFORE, _MARK_AFTER = re.compile(r"[,;·|•–—(]\s?\Z"), re.compile(r"\s?(?:[,;·|•–—)]|\Z)")
@@ -53,7 +54,7 @@ _DAY = re.compile(r"\b(?:on|until|by|since) the \Z", re.IGNORECASE)
 _OF_REPORT = re.compile(
     r"\b(?:reading time|min(?:ute)? read|word count|words long|confidence|lesezeit|wortzahl|konfidenz|sicherheit"
     r"|temps de lecture|niveau de confiance|tiempo de lectura|nivel de confianza"
-    r"|(?:sources|articles|pages|documents|searches|queries) (?:consulted|cited|read|used|reviewed)|based on"
+    r"|(?:sources|articles|pages|documents|searches|queries) (?:consulted|cited|read|used|reviewed|run|made)|based on"
     r"|(?:i|we) (?:ran|read|opened|searched|consulted|reviewed|made|did)|(?:ich|wir) (?:habe|haben)|gelesen"
     r"|consultée?s?|lus?|consultad[oa]s|leyeron|leíd[oa]s)\b",
     re.IGNORECASE,
@@ -191,7 +192,10 @@ def _is_own_date(figure: Figure, sentence: Sentence, before: str) -> bool:
     is_first = sentence.block.kind in {"paragraph", "item"} and sentence.number < _LINES
     if is_first and (is_alone or (all(figure.date) and _is_in_line(figure, sentence))):
         return True
-    return bool(_OWN_DATE.search(before)) and len(text) < _SHORT and all(figure.date)
+    if before.rstrip().endswith("©"):
+        return True
+    longest = _NOT_LONG if is_first and not sentence.cites else _SHORT
+    return bool(_OWN_DATE.search(before)) and len(text) < longest and all(figure.date)
 
 
 def _is_in_line(figure: Figure, sentence: Sentence) -> bool:

@@ -5,10 +5,11 @@ from array import array
 import pytest
 
 from core.concurrency.cancellation import Stop, Stopped
-from core.evidence.records import Claim, Verdict
+from core.evidence.records import Claim, Source, Verdict
 from observers.evidence.figure_claims import check_figures
 from observers.evidence.reading.document import read_report
 from observers.evidence.report import Block, Cell, Link, Report, Sentence
+from observers.evidence.sources import SourceText
 from tests.observers.evidence.quoting.reports import Known, block, page, report
 
 PLANT = (
@@ -293,3 +294,42 @@ def test_takes_the_rest_of_a_column_of_shares() -> None:
         sentences.append(Sentence(row, blocks[-1], 0, len(value), ("https://a.example/0",)))
     claims = check_figures(Report(source="", blocks=blocks, sentences=sentences), Known([page(FIRM)]))
     assert [str(claim.verdict) for claim in claims] == ["traced", "traced", "derived", "derived"]
+
+
+NEWS = (
+    "The ferry firm said on its results that revenue rose in the third quarter, and that talks with the union resume "
+    "next Tuesday. Batteries for a ferry cost $310 per kilowatt-hour. The second ship follows in the spring of 2028."
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "verdict"),
+    [
+        ("Revenue of the firm rose in Q3 2026.", "traced"),
+        ("Revenue of the firm rose in the third quarter of 2026.", "traced"),
+        ("Revenue of the firm rose in Q2 2026.", "untraced"),
+        ("Talks with the union resume on Tuesday, 27 October.", "derived"),
+        ("Talks with the union resume on Wednesday, 28 October.", "untraced"),
+        ("Batteries of a ferry cost $310/kWh.", "traced"),
+        ("Batteries of a ferry cost $310/MWh.", "untraced"),
+    ],
+)
+def test_reads_quarters_days_and_rates_as_news_write_them(text: str, verdict: str) -> None:
+    url = "https://a.example/0"
+    source = SourceText(0, Source(kind="article", url=url, published="2026-10-20"), NEWS)
+    claims = check_figures(report(block(text, cites=(0,))), Known([source]))
+    assert [str(claim.verdict) for claim in claims] == [verdict]
+
+
+def test_a_year_that_another_source_has_is_not_said_to_be_in_none() -> None:
+    sources = Known(
+        [page("The firm orders ships.", 0), page("The shore connection of ships is due in 2028.", 1)]
+    )
+    (claim,) = check_figures(report(block("The connection is ready by 2028.", cites=(0,))), sources)
+    assert claim.verdict is Verdict.OTHER_SOURCE
+
+
+def test_only_doubts_a_share_in_words_that_sums_up() -> None:
+    (cited,) = check_figures(report(block("Nearly half of it is old.", cites=(0,))), Known([page(FIRM)]))
+    (free,) = check_figures(report(block("Nearly half of it is old.")), Known([page(FIRM)]))
+    assert (cited.verdict, free.verdict) == (Verdict.UNTRACED, Verdict.UNCHECKED)

@@ -313,6 +313,8 @@ die Entgelte sinken auf 9,6 Cent je Kilowattstunde => money 0.096 EUR
 412 Gl => measure 412000000000 l
 60 hm³ => measure 60000000000 l
 910 GWh per year => measure 910000000000 Wh
+die Kosten lagen ein Fünftel über dem Vorjahr => share 20 %
+las ventas, un quinto más que en 2024 => share 20 %; date 2024-0-0 /2024
 5 Gbit pro Sekunde => measure 5000000000 bit/s
 # Numbers in words
 nine => number 9

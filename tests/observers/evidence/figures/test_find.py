@@ -47,3 +47,7 @@ def test_reads_a_written_form(line: str) -> None:
 def test_reads_a_short_text_by_the_language_of_what_is_around_it() -> None:
     (figure,) = find_figures("1.140", around="Die Zahl der Beschäftigten ist im Werk der Firma gestiegen.")
     assert figure.value == 1140
+
+
+def test_takes_no_telephone_number_for_figures() -> None:
+    assert find_figures("Call 020 7946 0958, or 01329 444 661.") == []
