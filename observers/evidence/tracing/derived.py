@@ -238,8 +238,12 @@ def _results(
 
 def _alike(figure: Figure, operands: Sequence[Operand], after: str) -> Sequence[Operand]:
     """The operands of the same unit, also those that leave it out."""
-    if figure.unit in {"%", "pp"} or (not figure.unit and _POINTS.match(after)):
+    if figure.unit in {"%", "pp"}:
         return [each for each in operands if each.figure.unit in {"%", "pp"}]
+    if not figure.unit and _POINTS.match(after):
+        # "72 percent; with another one it keeps 85".
+        shares = {"%", "pp", ""}
+        return [each for each in operands if each.figure.unit in shares and each.figure.kind != "date"]
     found = [each for each in operands if _is_alike(each.figure, figure)]
     if len(found) > 1:
         return found

@@ -230,6 +230,7 @@ FIRM = f"\n{' And so it was for all who saw it.' * 12}\n".join(
         "Fees for the grid fall by 1.9 cents to 9.6 cents.",
         "Reserves of water are at 22.4 percent; a year ago they were at 19.1 percent.",
         "The park lies some 250 miles offshore.",
+        "With little care the yield is 72 percent, and with more care it is 85.",
     ]
 )
 
@@ -243,6 +244,7 @@ FIRM = f"\n{' And so it was for all who saw it.' * 12}\n".join(
         ("The staff grew by more than 200 people.", "1,365 − 1,140 ≈ 200"),
         ("Fees for the grid fall from 11.5 cents to 9.6 cents.", "9.6 cents + 1.9 cents = 11.5 cents"),
         ("Reserves of water have risen by 3.3 points in a year.", "22.4 percent − 19.1 percent = 3.3"),
+        ("A point of care is worth thirteen points of yield.", "85 − 72 percent = thirteen"),
         ("The park lies 250 miles (400 km) offshore.", "250 miles ≈ 400 km"),
         ("Fees for the grid: minus 1.9 cents.", ""),
         ("Built for 2.84 billion euros, the park was dearer by 13.6 percent (up).",
