@@ -135,7 +135,11 @@ async def test_a_report_is_exported_with_its_session(tmp_path: Path) -> None:
     path = session.folder / "work_products/cats.md"
     async with hosted(screen=ViewerScreen(path, session.folder, read_only=True)) as (app, pilot):
         await until(lambda: "x export" in screen_text(app))
-        await pilot.press("x", "x")
+        screen = app.screen
+        assert isinstance(screen, ViewerScreen)
+        # Two presses before the first one's work is done.
+        screen.action_export()
+        screen.action_export()
         page = tmp_path / f"{session.folder.name}.html"
         await until(lambda: any(f"Exported to {page}" in each for each in app.shown_text))
         await finished(app.workers)
