@@ -10,7 +10,7 @@ from core.evidence.records import Claim, Evidence, Verdict
 from observers.evidence.passages import passage
 from observers.evidence.report import Report
 from observers.evidence.sources import Sources, SourceText
-from observers.evidence.tracing.computed import is_said_to_be_computed
+from observers.evidence.tracing.computed import is_period, is_said_to_be_computed
 from observers.evidence.tracing.implied_dates import implied_date
 from observers.evidence.tracing.index import Place
 from observers.evidence.tracing.neighbours import Neighbours
@@ -29,6 +29,9 @@ _CLEAR = 0.45
 _LONGEST_SENTENCE = 1_000
 _ROUNDS = 2
 """How often figures are derived: the second time also from those that were derived the first time."""
+
+_SUPPOSED = 150
+"""Figures for which it is found out whether they may be computed."""
 
 
 @dataclass(frozen=True)
@@ -116,7 +119,19 @@ class _Check:
         for number, (each, found) in enumerate(zip(self._checked, traces, strict=True)):
             if self._findings[number].verdict is Verdict.UNTRACED:
                 self._findings[number] = self._of_others(each, found)
+        self._doubt_computed(neighbours)
         return self._findings
+
+    def _doubt_computed(self, neighbours: Neighbours) -> None:
+        """Doubt what plausibly follows from other figures, also from those that are only plausible."""
+        for _ in range(_ROUNDS):
+            is_likely = [finding.verdict is not Verdict.UNTRACED for finding in self._findings]
+            doubtful = [number for number, is_known in enumerate(is_likely) if not is_known]
+            for number in doubtful[:_SUPPOSED]:
+                self._stop.check()
+                each = self._checked[number]
+                if found := neighbours.suppose(number, is_likely, self._texts(each)):
+                    self._findings[number] = _Finding(Verdict.UNCHECKED, f"It may be computed: {found}.")
 
     def _doubt_dates(self, traces: Sequence[Sequence[Trace]]) -> None:
         """Doubt a year or a quarter if the source has another one beside the figure of its sentence."""
@@ -201,6 +216,9 @@ class _Check:
             return _Finding(
                 Verdict.UNCHECKED, "The report seems to have computed it; it was not found out from what."
             )
+        is_time = each.figure.unit == "s" or "quarters" in each.figure.text
+        if is_time and is_period(each.sentence.text, each.at, len(each.figure.text)):
+            return _Finding(Verdict.UNCHECKED, "The report says so of a period; no source calls it so.")
         if not each.sentence.cites:
             return _Finding(Verdict.UNTRACED, "No source of the session has this figure near the same words.")
         if not texts:

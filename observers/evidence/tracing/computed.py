@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["is_said_to_be_computed"]
+__all__ = ["is_period", "is_said_to_be_computed"]
 
 _BEFORE = 70
 _AFTER = 40
@@ -34,6 +34,18 @@ _SAYS_AFTER = re.compile(
     r"|de media|al mes|al año|as (?:many|much|large|high))\b",
     _FLAGS,
 )
+
+_PERIOD_BEFORE = re.compile(r"\b(?:first|last|past|next|previous|preceding|final|opening)\s\Z", _FLAGS)
+_PERIOD_AFTER = re.compile(
+    r"\s(?:ago|earlier|later|before|after|previously|from now|to (?:\w{3,9} )?(?:19|20)\d\d|(?:of|in) (?:19|20)\d\d)\b",
+    _FLAGS,
+)
+
+
+def is_period(sentence: str, at: int, length: int) -> bool:
+    """Whether the words around a time say how the report calls a period: "the first nine months", "five years ago"."""
+    before, after = sentence[max(at - _BEFORE, 0) : at], sentence[at + length : at + length + _AFTER]
+    return bool(_PERIOD_BEFORE.search(before) or _PERIOD_AFTER.match(after))
 
 
 def is_said_to_be_computed(sentence: str, at: int, length: int) -> bool:

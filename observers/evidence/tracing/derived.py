@@ -12,7 +12,7 @@ from observers.evidence.figures.figure import Figure
 from observers.evidence.tracing.computed import is_said_to_be_computed
 from observers.evidence.tracing.rounding import bounds, in_unit, unit_factor
 
-__all__ = ["Derivation", "Operand", "derive", "derive_total"]
+__all__ = ["Derivation", "Operand", "derive", "derive_total", "is_bare", "is_computing", "result_range"]
 
 _SIZES = (2, 3, 8)
 """With so many of the nearest operands a computation is tried, the fewest first."""
@@ -129,7 +129,7 @@ def derive(
         return None
     if is_same_sentence and (restated := _restated(figure, operands)):
         return restated
-    low, high = _range(figure, sentence[max(at - _AFTER, 0) : at])
+    low, high = result_range(figure, sentence, at)
     first = max(at - _AROUND, 0)
     sentence, at = sentence[first : at + len(figure.text) + _AROUND], at - first
     width = min((high - low) / abs(value), _WIDEST)
@@ -197,12 +197,24 @@ def _written(figure: Figure) -> tuple[float, float]:
     return value, min(tolerance, 0.05 * abs(value)) if abs(value) >= 10 else tolerance
 
 
-def _range(figure: Figure, before: str) -> tuple[float, float]:
-    """The lowest and the highest result, without their sign, for which a person would write a figure."""
+def result_range(figure: Figure, sentence: str, at: int) -> tuple[float, float]:
+    """The lowest and the highest result, without their sign, for which a person would write a figure at a place."""
+    before = sentence[max(at - _AFTER, 0) : at]
     value, tolerance = _written(figure)
     size = abs(value)
     low, high = bounds(replace(figure, value=abs(figure.value)), before) if value else (0.0, 0.0)
     return min(low, size - tolerance), max(high, size + tolerance)
+
+
+def is_computing(figure: Figure, sentence: str, at: int) -> bool:
+    """Whether the words of a sentence are of shares and changes, or say that a figure was computed."""
+    sentence, at = sentence[max(at - _AROUND, 0) : at + len(figure.text) + _AROUND], min(at, _AROUND)
+    if figure.is_approximate or is_said_to_be_computed(sentence, at, len(figure.text)):
+        return True
+    after = sentence[at + len(figure.text) :]
+    if figure.unit in {"%", "pp"} or figure.kind == "multiple":
+        return bool(_GROWTH.search(sentence) or _SHARE.search(sentence) or _SHARE_AFTER.match(after))
+    return bool(_MEAN.search(sentence) or _SUM.search(sentence) or _GROWTH.search(sentence))
 
 
 def _is_alike(one: Figure, other: Figure) -> bool:
@@ -255,7 +267,7 @@ def _alike(figure: Figure, operands: Sequence[Operand], after: str) -> Sequence[
             or _is_amount(each.figure, figure)
         ):
             found.append(each)
-        elif each.figure.kind == "number" and _is_bare(each.figure) and (factor := unit_factor(figure)):
+        elif each.figure.kind == "number" and is_bare(each.figure) and (factor := unit_factor(figure)):
             value = each.figure.value * Decimal(factor)
             near = replace(each, figure=replace(each.figure, value=value), exact=None)
             if 0.1 < abs(near.value / float(figure.value)) < 10:
@@ -263,13 +275,14 @@ def _alike(figure: Figure, operands: Sequence[Operand], after: str) -> Sequence[
     return found
 
 
-def _is_bare(figure: Figure) -> bool:
+def is_bare(figure: Figure) -> bool:
+    """Whether a number has neither a unit nor a scale such as "million"."""
     return not figure.unit and (figure.is_word or not figure.text[-1:].isalpha())
 
 
 def _is_amount(bare: Figure, full: Figure) -> bool:
     """Whether "2.5 billion" may be an amount of money, beside one with its currency."""
-    return full.kind == "money" and bare.kind == "number" and not bare.unit and not _is_bare(bare)
+    return full.kind == "money" and bare.kind == "number" and not bare.unit and not is_bare(bare)
 
 
 def _products(figure: Figure, operands: Sequence[Operand]) -> Iterator[_Result]:

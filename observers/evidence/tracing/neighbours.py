@@ -10,9 +10,10 @@ from heapq import nlargest
 
 from observers.evidence.figures.figure import Figure
 from observers.evidence.sources import SourceText
-from observers.evidence.tracing.derived import Derivation, Operand, derive, derive_total
+from observers.evidence.tracing.derived import Derivation, Operand, derive, derive_total, is_computing
 from observers.evidence.tracing.index import Place
 from observers.evidence.tracing.places import Context, Trace, Tracer
+from observers.evidence.tracing.plausible import may_follow
 from observers.evidence.tracing.selection import Checked
 
 __all__ = ["Neighbours"]
@@ -30,6 +31,10 @@ _REACH = 40
 _CELLS = 200
 """Cells of a row or column that may be summed up."""
 _MOST = 6
+_WIDE, _MANY = 800, 16
+"""Characters and figures that are looked at for a computation that only may be."""
+_SHORT, _SHORT_TEXTS = 120, 3
+"""Figures of a source all of which are looked at for it, and how many such sources."""
 _TOTAL = re.compile(r"\b(?:total\w*|sum|summe|gesamt|insgesamt|overall|ensemble|suma)\b", re.IGNORECASE)
 _USED = 8
 """Sources, of those that the report's figures are from, in which uncited figures are computed."""
@@ -73,6 +78,44 @@ class Neighbours:
         if number not in self._in_sources:
             self._in_sources[number] = self._in_source(number, texts)
         return self._in_sources[number]
+
+    def suppose(self, number: int, is_likely: Sequence[bool], texts: Sequence[SourceText]) -> str:
+        """Give a computation by which a figure may follow from others of its sentence or row and of the source."""
+        each = self._checked[number]
+        block, cell = each.sentence.block, each.sentence.block.cell
+        near = self._blocks[id(block)] if cell is None else self._rows[cell.table, cell.row]
+        own = self._operands(_around(near, number, _MOST), is_likely, number)
+        words = each.sentence.text
+        if cell is not None:
+            words = f"{cell.row_header} {cell.column_header} {words}"
+        at = len(words) - len(each.sentence.text) + each.at
+        if found := may_follow(each.figure, own, words, at):
+            return found
+        own = [one for one in own if cell is not None or self._checked[one.key].sentence is each.sentence]
+        for places in self._supposed(number, texts if each.sentence.cites else self._used(), words, at):
+            operands = [Operand(place.figure, key) for key, place in enumerate(places)]
+            if found := may_follow(each.figure, operands, words, at):
+                return found
+            if own and (found := may_follow(each.figure, [*own, *operands], words, at)):
+                return found
+        return ""
+
+    def _supposed(
+        self, number: int, texts: Sequence[SourceText], words: str, at: int
+    ) -> Iterator[Sequence[Place]]:
+        """Figures of the source that are near each other; all, if the report computes and the source is short."""
+        yield from self._clusters(number, texts, _WIDE, _MANY)
+        each = self._checked[number]
+        if not is_computing(each.figure, words, at):
+            return
+        short = [text for text in texts if len(text.figures) <= _SHORT][:_SHORT_TEXTS]
+        for text in short:
+            for first in range(0, len(text.figures), _MANY // 2):
+                places = [
+                    Place(text, text.figures[at], at) for at in range(len(text.figures))[first:][:_MANY]
+                ]
+                if any(self._tracer.score(place, each.context)[1] for place in places):
+                    yield places
 
     def _operands(self, numbers: Sequence[int], is_known: Sequence[bool], but: int) -> list[Operand]:
         return [
@@ -145,7 +188,9 @@ class Neighbours:
         by_number = {source.number: source for source in sources}
         return [by_number[number] for number, _ in counts.most_common(_USED)]
 
-    def _clusters(self, number: int, texts: Sequence[SourceText]) -> Iterator[list[Place]]:
+    def _clusters(
+        self, number: int, texts: Sequence[SourceText], reach: int = _NEAR, most: int = _MOST
+    ) -> Iterator[list[Place]]:
         """Figures that are near each other in a source: first around those that the same sentence has."""
         each = self._checked[number]
         allowed = {text.number for text in texts}
@@ -155,10 +200,10 @@ class Neighbours:
         for at in sorted(near, key=lambda at: abs(at - number)):
             trace = self._traces[at]
             if trace is not None and trace.common and trace.place.source.number in allowed:
-                yield self._cluster(trace.place.source, trace.place.number)
+                yield self._cluster(trace.place.source, trace.place.number, reach, most)
         for text in texts:
             for middle in self._alike(each.context, text):
-                yield self._cluster(text, middle)
+                yield self._cluster(text, middle, reach, most)
 
     def _alike(self, context: Context, text: SourceText) -> Sequence[int]:
         """The figures of a source that have most of the sentence's words around them."""
@@ -198,14 +243,14 @@ class Neighbours:
             words = self._words[text.number] = found
         return words
 
-    def _cluster(self, text: SourceText, number: int) -> list[Place]:
+    def _cluster(self, text: SourceText, number: int, reach: int, most: int) -> list[Place]:
         """A figure of a source and those near it, the nearest first."""
         figures = text.figures
         middle = figures[number].start
-        near = range(max(number - _MOST, 0), min(number + _MOST + 1, len(figures)))
+        near = range(max(number - most, 0), min(number + most + 1, len(figures)))
         nearest = sorted(near, key=lambda at: abs(figures[at].start - middle))
-        return [Place(text, figures[at], at) for at in nearest if abs(figures[at].start - middle) <= _NEAR][
-            :_MOST
+        return [Place(text, figures[at], at) for at in nearest if abs(figures[at].start - middle) <= reach][
+            :most
         ]
 
 

@@ -37,7 +37,7 @@ _OWN_DATE = re.compile(
     r"(?:accessed|retrieved|as of|last (?:updated|checked|viewed)|date|updated|prepared|generated|written|compiled"
     r"|next (?:digest|report|update|issue|edition)|stand|datum|abgerufen(?: am)?|erstellt(?: am)?|zuletzt"
     r"|consulté(?: le)?|consultado(?: el)?|fecha|rédigé(?: le)?"
-    r"|research date|report date)\s*:?\s*(?:on\s+|am\s+|the\s+|\*+)?$",
+    r"|research date|report date)\s*:?\s*(?:on\s+|in\s+|am\s+|the\s+|\*+)?$",
     re.IGNORECASE,
 )
 _ONE = re.compile(
@@ -49,7 +49,7 @@ _SHORT, _NOT_LONG = 70, 120
 """Characters of a line that may be the date of the report alone, and of one that may say that it is."""
 _LINES = 12
 """Sentences at the beginning of a report among which its date is."""
-_MARK_BEFORE, _MARK_AFTER = re.compile(r"[,;·|•–—(]\s?\Z"), re.compile(r"\s?(?:[,;·|•–—)]|\Z)")
+_MARK_BEFORE, _MARK_AFTER = re.compile(r"[,;:·|•–—(]\s?\Z"), re.compile(r"\s?(?:[,;·|•–—)]|\.?\Z)")
 _DAY = re.compile(r"\b(?:on|until|by|since) the \Z", re.IGNORECASE)
 _OF_REPORT = re.compile(
     r"\b(?:reading time|min(?:ute)? read|word count|words long|confidence|lesezeit|wortzahl|konfidenz|sicherheit"
@@ -195,7 +195,11 @@ def _is_own_date(figure: Figure, sentence: Sentence, before: str) -> bool:
     if before.rstrip().endswith("©"):
         return True
     longest = _NOT_LONG if is_first and not sentence.cites else _SHORT
-    return bool(_OWN_DATE.search(before)) and len(text) < longest and all(figure.date)
+    return (
+        bool(_OWN_DATE.search(before))
+        and len(text) < longest
+        and (all(figure.date) or (is_first and not sentence.cites))
+    )
 
 
 def _is_in_line(figure: Figure, sentence: Sentence) -> bool:

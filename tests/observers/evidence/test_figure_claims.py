@@ -335,3 +335,45 @@ def test_only_doubts_a_share_in_words_that_sums_up() -> None:
     (cited,) = check_figures(report(block("Nearly half of it is old.", cites=(0,))), Known([page(FIRM)]))
     (free,) = check_figures(report(block("Nearly half of it is old.")), Known([page(FIRM)]))
     assert (cited.verdict, free.verdict) == (Verdict.UNTRACED, Verdict.UNCHECKED)
+
+
+POWER = (
+    "The utility at Holm is growing. What it gave in two years: wind 112.4 TWh and 121.9 TWh, offshore wind 25.7 TWh "
+    "and 28.3 TWh, solar 63.2 TWh and 74.8 TWh, hydro 19.8 TWh and 17.6 TWh, biomass 42.5 TWh and 41.0 TWh, and "
+    "nuclear 88.0 TWh and 86.2 TWh. In all it gave 498.6 TWh. Its revenue was $437 million and its cost $291 million."
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "verdict"),
+    [
+        ("Renewables gave the utility 283.6 TWh in all.", Verdict.UNCHECKED),
+        ("Renewables gave the utility 293.6 TWh in all.", Verdict.UNTRACED),
+        ("Renewables account for about 57% of what the utility gave.", Verdict.UNCHECKED),
+        ("The revenue of the utility was $447 million.", Verdict.UNTRACED),
+        ("The utility at Holm has 77 employees.", Verdict.UNTRACED),
+        ("The utility at Holm grew in the first nine months of the year.", Verdict.UNCHECKED),
+        ("The utility at Holm was built in nine months.", Verdict.UNTRACED),
+    ],
+)
+def test_only_doubts_what_plausibly_follows(text: str, verdict: Verdict) -> None:
+    (claim,) = check_figures(report(block(text, cites=(0,))), Known([page(POWER, 0)]))
+    assert claim.verdict is verdict
+
+
+def test_doubts_what_follows_from_a_figure_that_may_be_computed() -> None:
+    text = "Renewables gave the utility 283.6 TWh in all, a share of 56.9% of the 498.6 TWh."
+    claims = check_figures(report(block(text, cites=(0,))), Known([page(POWER, 0)]))
+    assert [str(claim.verdict) for claim in claims] == ["unchecked", "unchecked", "traced"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Briefing, 25 November 2026.",
+        "Status: Nov 25, 2026 · 3 sources",
+        "Compiled in November 2026 from three sources.",
+    ],
+)
+def test_leaves_out_the_date_of_the_report_at_its_top(text: str) -> None:
+    assert list(check_figures(report(block(text)), Known([page(FIRM, 0)]))) == []
