@@ -18,6 +18,7 @@ _TO = re.compile(
     r"(?:[ \u00a0](?:about|around|etwa|rund))?[ \u00a0](?:the[ ])?"
 )
 _AND = re.compile(r",?[ \u00a0](?:and|und|et|y|or|oder|ou|o|&|versus|vs\.?)[ \u00a0]")
+_OR = re.compile(r",[ \u00a0](?:or|oder|ou|o)[ \u00a0]")
 _COMMA = re.compile(r",[ \u00a0]|[ ]?/[ ]?")
 _OUT_OF = re.compile(
     r"[ \u00a0](?:in|out of|in every|of every|von|sur|de cada|out of every)[ \u00a0](?:every[ ])?"
@@ -173,10 +174,18 @@ def _lists(text: str, found: Sequence[Reading]) -> None:
         is_and = _AND.fullmatch(text, before.end, last.start)
         if not is_and and not (_COMMA.fullmatch(text, before.end, last.start) and _is_shared(found, number)):
             continue
-        if before.low is not None or last.kind == "money":
+        if before.low is not None or last.kind == "money" or _is_restated(text, found, number):
             continue
         before.unit, before.kind, before.unit_start = last.unit, last.kind, before.end
         before.scale, before.is_listed = last.scale, True
+
+
+def _is_restated(text: str, found: Sequence[Reading], number: int) -> bool:
+    """Whether a figure says the one before it in another way: "by 170, or 6%", unlike "5, 6, or 7%"."""
+    before = found[number - 1]
+    if not _OR.match(text, before.end):
+        return False
+    return number < 2 or not _COMMA.fullmatch(text, found[number - 2].end, before.start)
 
 
 def _is_shared(found: Sequence[Reading], number: int) -> bool:
