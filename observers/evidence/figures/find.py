@@ -73,7 +73,7 @@ class _Finder:
         before = text[start - 1 : start] if start else ""
         currency_start, money = start, None
         may_be_money = before and (before in "$€£¥₹₩₽₺₪₴₦₫฿₱ \u00a0." or before.isalpha())
-        if may_be_money and (match := BEFORE.search(text, max(0, start - 6), start)):
+        if may_be_money and (match := BEFORE.search(text, max(self.last_end, start - 6), start)):
             symbol = match[0].strip()
             money = currency(
                 CURRENCY_SYMBOLS.get(symbol) or CURRENCY_SYMBOLS.get(symbol.capitalize(), symbol)

@@ -19,6 +19,9 @@ _TO = re.compile(
 )
 _AND = re.compile(r",?[ \u00a0](?:and|und|et|y|or|oder|ou|o|&|versus|vs\.?)[ \u00a0]")
 _OR = re.compile(r",[ \u00a0](?:or|oder|ou|o)[ \u00a0]")
+_INSTEAD = re.compile(
+    r"[ \u00a0](?:instead of|after|statt|nach|au lieu de|contre|en vez de|frente a)[ \u00a0]"
+)
 _COMMA = re.compile(r",[ \u00a0]|[ ]?/[ ]?")
 _OUT_OF = re.compile(
     r"[ \u00a0](?:in|out of|in every|of every|von|sur|de cada|out of every)[ \u00a0](?:every[ ])?"
@@ -171,10 +174,12 @@ def _lists(text: str, found: Sequence[Reading]) -> None:
             continue
         if not 0 < last.start - before.end <= _LONGEST:
             continue
-        is_and = _AND.fullmatch(text, before.end, last.start)
+        is_instead = _INSTEAD.fullmatch(text, before.end, last.start)
+        is_and = is_instead or _AND.fullmatch(text, before.end, last.start)
         if not is_and and not (_COMMA.fullmatch(text, before.end, last.start) and _is_shared(found, number)):
             continue
-        if before.low is not None or last.kind == "money" or _is_restated(text, found, number):
+        is_money = last.kind == "money" and not is_instead
+        if before.low is not None or is_money or _is_restated(text, found, number):
             continue
         before.unit, before.kind, before.unit_start = last.unit, last.kind, before.end
         before.scale, before.is_listed = last.scale, True

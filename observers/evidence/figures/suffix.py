@@ -82,6 +82,10 @@ _SCALE_SYMBOLS_BY_FIRST = _by_first(_SCALE_SYMBOLS)
 _SCALE_WORDS_BY_FIRST = _by_first(_SCALE_WORDS)
 
 
+_BY_HOW_MUCH = re.compile(r"\s(?:[0-9]|(?:ein|rund|etwa|gut|knapp|fast|mehr|über|nur|weitere)\b|das )")
+"""What follows the German word in "2024 um ein Drittel", which is no micrometre."""
+
+
 def read_suffix(text: str, start: int, *, is_money: bool, language: str) -> Suffix | None:
     """Read the scale and unit after a number that ends at `start`; None if there are none.
 
@@ -104,6 +108,8 @@ def read_suffix(text: str, start: int, *, is_money: bool, language: str) -> Suff
             unit = unit[0], SYMBOLS["lb"]
         if unit[1] == _CENT and language in _EUROPEAN:
             unit = unit[0], currency("EUR", "0.01")
+        if match[0] == "um" and _BY_HOW_MUCH.match(text, unit[0]):
+            return None
         found = Suffix(unit[0], unit=unit[1], unit_start=at)
         if is_attached and match[0] == "m" and unit[1].base == "m":
             found.other_scale = _AMBIGUOUS_METRES

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
+from observers.evidence.figures.headers import header_unit
 from observers.evidence.reading.drafts import Draft, Place
 from observers.evidence.report import Cell
 
@@ -49,6 +50,9 @@ def _table(number: int, cells: Sequence[tuple[Place, Draft]], caption: str) -> d
             for column in range(place.column, place.column + place.columns):
                 columns.setdefault(column, []).append(text)
     firsts = _row_headers(rows, headers)
+    # "Mio. CHF" above the names of the rows is of all columns.
+    corner = " ".join(columns.get(0, ()))
+    caption = caption or (corner if header_unit(corner) == corner else "")
     found: dict[int, Cell] = {}
     for place, draft in cells:
         is_header = place.row in headers or place.is_header

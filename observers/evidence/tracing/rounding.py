@@ -33,15 +33,18 @@ _DOLLARS = ("USD", "AUD", "CAD", "NZD", "HKD", "SGD", "TWD", "MXN")
 _SOME_DOLLARS = frozenset({"$", "dollar", "dollars", "cent", "cents"})
 _RATE = re.compile(r"(?:/|\b(?:per|pro|par|por|je)\b)[ \u00a0]?(\S[^\d]{0,40})\Z")
 _BEFORE = 28
+_ARTICLE = r"(?:\s(?:der|die|das|l[ea]s?|de|del|los|une?|una|a))?"
 _OVER = re.compile(
     r"(?:(?<!\w)(?:more than|over|above|at least|exceed(?:s|ed|ing)?|upwards of|north of|past|surpass(?:es|ed|ing)?"
-    r"|mehr als|über|mindestens|gut|plus de|au moins|dépass\w{0,5}|más de|al menos"
-    r"|super(?:a|ó|ior a))|[>≥])[\s$€£~]{0,4}$",
+    r"|mehr als|über|mindestens|gut|plus de|au moins|dépass\w{0,5}|más del?|al menos"
+    r"|super(?:a|ó|ior a))|[>≥])"
+    rf"{_ARTICLE}[\s$€£~]{{0,4}}$",
     re.IGNORECASE,
 )
 _UNDER = re.compile(
     r"(?:(?<!\w)(?:nearly|almost|just under|under|less than|fewer than|below|close to|fast|knapp|beinahe|unter|nahezu"
-    r"|weniger als|près de|presque|moins de|casi|menos de|cerca de)|[<≤])[\s$€£~]{0,4}$",
+    r"|weniger als|près de|presque|moins de|casi|menos de|cerca de)|[<≤])"
+    rf"{_ARTICLE}[\s$€£~]{{0,4}}$",
     re.IGNORECASE,
 )
 _NEAR = 0.025
@@ -83,13 +86,19 @@ def bounds(figure: Figure, before: str) -> tuple[float, float]:
     is_round = figure.kind != "multiple" and _digits(size / step if step else size) == 1
     beyond = max((_FAR_BEYOND if is_round else _BEYOND) * size, reach)
     if _OVER.search(ending):
+        if figure.kind == "multiple":
+            # "More than doubled" is all that did not triple.
+            beyond = max(beyond, 1.0)
         return value - reach * 0.1, value + beyond
     if _UNDER.search(ending):
         return value - beyond, value + reach * 0.1
     if figure.is_approximate:
         # "about 570" is less exact than "about 571".
-        digits = _digits(size / step) if step else 1
-        reach = max(reach, _NEAR * size if digits < _EXACT else step)
+        written = round(size / step) if step else 0
+        digits = _digits(written) if written else 1
+        # The zeros at its end are not counted: "about 1,250" is written for 1,248.
+        zeros = 10 ** (len(str(written)) - digits)
+        reach = max(reach, _NEAR * size if digits < _EXACT else step * zeros)
     return value - reach, value + reach
 
 

@@ -36,7 +36,7 @@ _REFERENCE = re.compile(
 _OWN_DATE = re.compile(
     r"(?:accessed|retrieved|as of|last (?:updated|checked|viewed)|date|updated|prepared|generated|written|compiled"
     r"|next (?:digest|report|update|issue|edition)|stand|datum|abgerufen(?: am)?|erstellt(?: am)?|zuletzt"
-    r"|consulté(?: le)?|consultado(?: el)?|fecha|rédigé(?: le)?"
+    r"|consulté(?: le)?|consultado(?: el)?|fecha|rédigé(?: le)?|rapport du|note du|bericht vom|informe del"
     r"|research date|report date)\s*:?\s*(?:on\s+|in\s+|am\s+|the\s+|\*+)?$",
     re.IGNORECASE,
 )
@@ -190,7 +190,7 @@ def _is_own_date(figure: Figure, sentence: Sentence, before: str) -> bool:
     text = sentence.text
     is_alone = figure.end - figure.start > len(text.strip(" .:*_()")) - 4
     is_first = sentence.block.kind in {"paragraph", "item"} and sentence.number < _LINES
-    if is_first and (is_alone or (all(figure.date) and _is_in_line(figure, sentence))):
+    if is_first and (is_alone or (all(figure.date[:2]) and _is_in_line(figure, sentence))):
         return True
     if before.rstrip().endswith("©"):
         return True

@@ -377,3 +377,65 @@ def test_doubts_what_follows_from_a_figure_that_may_be_computed() -> None:
 )
 def test_leaves_out_the_date_of_the_report_at_its_top(text: str) -> None:
     assert list(check_figures(report(block(text)), Known([page(FIRM, 0)]))) == []
+
+
+HEAT = (
+    "Die Werke hatten 2024 einen Umsatz von 1.284,6 Mio. Euro (Vorjahr: 1.412,3 Mio. Euro). Ihr Ergebnis vor Steuern "
+    "wuchs auf 71,8 Mio. Euro nach 58,4 Mio. Euro im Vorjahr. Der Preis der Wärme steigt von 11,86 auf 12,69 Cent. Die "
+    "Pumpe kostet 74 Mio. Euro, 40 Prozent davon zahlt der Bund. Sie hat 312 Kilometer Rohre."
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Das Ergebnis der Werke vor Steuern legte um 22,9 Prozent zu.", ["unchecked"]),
+        ("Das Ergebnis der Werke vor Steuern legte um 27,9 Prozent zu.", ["untraced"]),
+        ("Der Preis der Wärme ist nun 12,69 statt 11,86 Cent.", ["traced", "traced"]),
+        ("Der Preis der Wärme ist nun 12,96 statt 11,86 Cent.", ["untraced", "traced"]),
+        ("Von den Kosten der Pumpe zahlt der Bund 40 Prozent oder 29,6 Mio. Euro.", ["traced", "unchecked"]),
+        ("Die Werke haben für die Wärme 318 Kilometer Rohre.", ["untraced"]),
+        ("Ihr Umsatz sank 2024 um 127,7 Mio. Euro.", ["traced", "derived"]),
+    ],
+)
+def test_only_doubts_what_may_have_been_computed(text: str, expected: list[str]) -> None:
+    claims = check_figures(report(block(text, cites=(0,))), Known([page(HEAT, 0)]))
+    assert [str(claim.verdict) for claim in claims] == expected
+
+
+def test_the_unit_above_the_names_of_the_rows_is_of_the_whole_table() -> None:
+    text = "| Mio. Euro | 2023 | 2024 |\n|---|---|---|\n| Umsatz | 1412,3 | 1284,6 |\n| Ergebnis | 58,4 | 78,1 |\n"
+    text += "\n[Werke](https://a.example/0)\n"
+    claims = check_figures(read_report(text.encode(), "work_products/a.md"), Known([page(HEAT, 0)]))
+    found = [(claim.text, str(claim.verdict)) for claim in claims]
+    assert found == [("1412,3", "traced"), ("1284,6", "traced"), ("58,4", "traced"), ("78,1", "untraced")]
+
+
+def test_the_month_of_a_report_below_its_title_is_left_out() -> None:
+    text = "# Wärme\n\nKurzanalyse, November 2026\n\nDie Werke bauen seit November 2026.\n"
+    claims = check_figures(read_report(text.encode(), "work_products/a.md"), Known([page(HEAT, 0)]))
+    assert [str(claim.verdict) for claim in claims] == ["untraced"]
+
+
+SLEEP = (
+    "An der Studie nahmen 1.248 Erwachsene teil. Das relative Risiko der Kurzschläfer sank auf 1,54. Die Kosten der "
+    "Behandlung stiegen 2024 auf 214 Millionen Euro, 2019 waren es 171 Millionen Euro."
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("An der Studie nahmen rund 1.250 Erwachsene teil.", "converted"),
+        ("An der Studie nahmen rund 1.290 Erwachsene teil.", "untraced"),
+        ("Die Behandlung kommt die Kosten betreffend auf 43 Millionen Euro dazu.", "unchecked"),
+    ],
+)
+def test_reads_round_counts_and_differences(text: str, expected: str) -> None:
+    claims = check_figures(report(block(text, cites=(0,))), Known([page(SLEEP, 0)]))
+    assert [str(claim.verdict) for claim in claims] == [expected]
+
+
+def test_the_day_of_a_report_in_french_is_left_out() -> None:
+    text = "# Sommeil\n\nRapport du 25 novembre 2026\n"
+    assert not list(check_figures(read_report(text.encode(), "work_products/a.md"), Known([page(SLEEP, 0)])))

@@ -4,7 +4,7 @@ from datetime import date
 from decimal import Decimal
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from observers.evidence.figures.find import find_figures
@@ -59,6 +59,7 @@ def test_dates(day: date) -> None:
         st.sampled_from("0123456789.,-–/:%$€ \n()'½×^eEkmMßO\u200b\u00a0nine to and March Q"), max_size=60
     )
 )
+@example("0$½")
 def test_never_raises_and_places_are_right(text: str) -> None:
     end = 0
     for figure in find_figures(text):
