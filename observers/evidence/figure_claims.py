@@ -131,7 +131,9 @@ class _Check:
                 self._stop.check()
                 each = self._checked[number]
                 if found := neighbours.suppose(number, is_likely, self._texts(each)):
-                    self._findings[number] = _Finding(Verdict.UNCHECKED, f"It may be computed: {found}.")
+                    self._findings[number] = _Finding(
+                        Verdict.UNCHECKED, f"It may be computed, for example as {found}."
+                    )
 
     def _doubt_dates(self, traces: Sequence[Sequence[Trace]]) -> None:
         """Doubt a year or a quarter if the source has another one beside the figure of its sentence."""

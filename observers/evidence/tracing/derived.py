@@ -209,7 +209,7 @@ def result_range(figure: Figure, sentence: str, at: int) -> tuple[float, float]:
 def is_computing(figure: Figure, sentence: str, at: int) -> bool:
     """Whether the words of a sentence are of shares and changes, or say that a figure was computed."""
     sentence, at = sentence[max(at - _AROUND, 0) : at + len(figure.text) + _AROUND], min(at, _AROUND)
-    if figure.is_approximate or is_said_to_be_computed(sentence, at, len(figure.text)):
+    if is_said_to_be_computed(sentence, at, len(figure.text)):
         return True
     after = sentence[at + len(figure.text) :]
     if figure.unit in {"%", "pp"} or figure.kind == "multiple":

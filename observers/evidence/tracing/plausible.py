@@ -28,7 +28,7 @@ _SCALES = (1e3, 1e6, 1e9)
 _SAME_SCALE = 30.0
 """Scales that a table leaves out, and how many times the summands may be larger or smaller than the figure."""
 _SMALL = 12
-_CHANCE, _CHANCE_SAID = 0.3, 4.0
+_CHANCE, _CHANCE_SAID = 0.3, 2.0
 """The most results that may equal a figure by accident; more if the sentence has words of computation."""
 _NEAR = 3.0
 """How many times larger or smaller than the figure results are, by which its chance is estimated."""
@@ -118,10 +118,6 @@ def _ratios(amounts: Sequence[Operand]) -> Iterator[tuple[float, Operand, Operan
         ratio = one.value / other.value
         if one.figure.unit == other.figure.unit:
             yield ratio, one, other
-        if not one.figure.unit or not other.figure.unit:
-            power = round(math.log(abs(ratio), 1_000))
-            if power and is_bare(one.figure) != is_bare(other.figure):
-                yield ratio / 1_000.0**power, one, other
 
 
 def _percentages(amounts: Sequence[Operand]) -> Iterator[tuple[float, str]]:
@@ -141,7 +137,6 @@ def _sums(same: Sequence[Operand]) -> Iterator[tuple[float, str]]:
     for one, other in combinations(same, 2):
         yield one.value + other.value, f"{one.text} + {other.text}"
         yield one.value - other.value, f"{one.text} − {other.text}"
-        yield (one.value + other.value) / 2, f"({one.text} + {other.text}) / 2"
     ordered = sorted(same, key=lambda each: each.figure.start)
     for stride in _STRIDES:
         for first in range(len(ordered)):
