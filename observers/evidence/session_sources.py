@@ -28,7 +28,7 @@ LARGEST = 16_000_000
 """Characters of all sources together; what comes behind them is left out."""
 _MOST = 10_000
 _MOST_NAMED_PROBLEMS = 3
-_NONE = "This session has read no sources."
+_NONE = "This session itself has read no sources."
 
 
 def read_sources(

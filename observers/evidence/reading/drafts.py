@@ -113,7 +113,7 @@ class Draft:
                 if piece:
                     self.add_space(at)
                 continue
-            self._take_space()
+            self._add_waiting_space()
             self._parts.append(piece)
             self.offsets.extend([at] * len(piece))
             self._text = None
@@ -133,12 +133,12 @@ class Draft:
         self._anchor_start = len(self.offsets) + (self._space >= 0)
 
     def _put(self, text: str, at: int, table: Mapping[int, str] | None) -> None:
-        self._take_space()
+        self._add_waiting_space()
         self._parts.append(text.translate(table) if table else text)
         self.offsets.extend(range(at, at + len(text)))
         self._text = None
 
-    def _take_space(self) -> None:
+    def _add_waiting_space(self) -> None:
         if self._space >= 0:
             self._parts.append(" ")
             self.offsets.append(self._space)

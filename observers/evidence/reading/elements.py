@@ -367,9 +367,9 @@ class Flow:
             context = replace(context, is_hidden=True)
         if not context.is_note and name in BLOCKS:
             role = attributes.get("role", "")
-            told = f"{attributes.get('class', '')[:200]} {attributes.get('id', '')[:100]}".lower()
+            named = f"{attributes.get('class', '')[:200]} {attributes.get('id', '')[:100]}".lower()
             if role in {"doc-endnotes", "doc-endnote", "doc-bibliography", "doc-footnote"} or (
-                name in {"section", "div", "ol", "ul", "aside", "footer"} and _NOTES.search(told)
+                name in {"section", "div", "ol", "ul", "aside", "footer"} and _NOTES.search(named)
             ):
                 context = replace(context, is_note=True)
         return context

@@ -37,7 +37,7 @@ from tests.bench.knowledge.sessions import invent_sessions, write_session
 from tests.observers.evidence.sessions import REPORT, SEARCH, ReadSession, crawled_page
 
 PAGE = "https://animals.example/otters"
-NONE = "This session has read no sources."
+NONE = "This session itself has read no sources."
 RUN = "mcp__composio__COMPOSIO_REMOTE_WORKBENCH"
 
 
