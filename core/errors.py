@@ -11,6 +11,7 @@
     │   ├── AgentUnavailable the command-line agent is missing, died or never answered
     │   └── ConversationGone a session cannot be resumed where it left off
     ├── ConnectionFailed     a remote service refused or could not be reached
+    ├── TeamError            a team's database cannot be reached, read or written
     ├── FetchRefused         a URL may not be fetched
     ├── ObserverError        a tool result could not be observed
     ├── PipelineError        a pipeline handler broke its contract
@@ -42,6 +43,7 @@ __all__ = [
     "PipelineError",
     "PluginError",
     "SettingsError",
+    "TeamError",
     "UniversalAgentError",
     "WorkspaceError",
     "causes_of",
@@ -128,6 +130,10 @@ class ConnectionFailed(UniversalAgentError):
         self.advice = Advice(message) if isinstance(message, str) else message
         self.code = code
         self.reason = reason
+
+
+class TeamError(UniversalAgentError):
+    """A team's database, or a batch, cannot be used."""
 
 
 class FetchRefused(UniversalAgentError):

@@ -12,12 +12,13 @@ from hypothesis.configuration import set_hypothesis_home_dir
 
 from core.concurrency.garbage_collection import deferred
 from tests.paths import PROJECT
+from tests.postgres_server import MISSING, Cluster, Database, binaries, shared_cluster
 
 WORKERS_PER_CORE = 3
 """Tests wait more than they compute."""
 BY_DEFAULT = "smoke or not e2e and not faults and not slow"
 """What `pyproject.toml` selects."""
-PRIVATE = ("ANTHROPIC_", "CLAUDE_", "COMPOSIO_", "LOGFIRE_", "OTEL_", "UA_", "XDG_")
+PRIVATE = ("ANTHROPIC_", "CLAUDE_", "COMPOSIO_", "LOGFIRE_", "OTEL_", "PG", "UA_", "XDG_")
 """Beginnings of variables with somebody's keys, servers and folders."""
 LONGEST_ID = 60
 """Characters of a parameter in the name of a test."""
@@ -103,3 +104,22 @@ def nothing_left_behind(current_folder: Path) -> Iterator[None]:
     yield
     left = sorted(path.name for path in current_folder.iterdir())
     assert left == [], "the test wrote into the current folder"
+
+
+@pytest.fixture(scope="session")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    """A running PostgreSQL server, which the test processes share: a test uses a database of its own."""
+    if binaries() is None:
+        pytest.skip(MISSING)
+    base = tmp_path_factory.getbasetemp()
+    run = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+    with shared_cluster(run / "postgres") as shared:
+        yield shared
+
+
+@pytest.fixture
+def team_database(cluster: Cluster) -> Iterator[Database]:
+    """A new database with the tables of a team."""
+    database = cluster.make_team_database()
+    yield database
+    cluster.drop(database)

@@ -1,0 +1,118 @@
+"""Connections to a team's database: they notice a dead network, and see only the tables of ua-tui."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from core.errors import TeamError
+from core.postgres.address import Address
+from core.postgres.problems import explain, missing_extra
+from core.version import VERSION
+
+if TYPE_CHECKING:
+    import psycopg
+    from psycopg_pool import AsyncConnectionPool
+
+__all__ = ["OLDEST", "SCHEMA", "connect", "connect_async", "make_pool", "parameters_of"]
+
+SCHEMA = "ua_tui"
+"""The schema of the database that has all tables, those of the queue included."""
+OLDEST = 130000
+"""The oldest version of the server, as `server_version_num` has it: 13."""
+_ANSWER_MS = 10_000
+"""How long the network may be silent before a connection counts as lost, in milliseconds."""
+
+
+def parameters_of(address: Address, **more: Any) -> dict[str, Any]:
+    """The parameters of a connection, for `psycopg`; those of the address have precedence, `options` are added.
+
+    Raises:
+        TeamError: the address has an option that libpq does not know.
+    """
+    try:
+        import psycopg
+        from psycopg.conninfo import conninfo_to_dict
+    except ImportError as error:
+        raise missing_extra(error) from error
+    try:
+        given = conninfo_to_dict(address.url)
+    except psycopg.ProgrammingError as error:
+        raise explain(error, address) from error
+    defaults = {
+        "application_name": f"ua-tui/{VERSION}",
+        "connect_timeout": 10,
+        "keepalives_idle": 5,
+        "keepalives_interval": 2,
+        "keepalives_count": 3,
+        "tcp_user_timeout": _ANSWER_MS,
+    }
+    options = f"{given.get('options') or ''} -c search_path={SCHEMA},public".strip()
+    return {**defaults, **given, "options": options, **more}
+
+
+def connect(address: Address, *, autocommit: bool = True) -> psycopg.Connection[Any]:
+    """Connect, for use in a thread.
+
+    Raises:
+        TeamError: the database cannot be reached, or its server is too old.
+    """
+    parameters = parameters_of(address)
+    import psycopg
+
+    try:
+        connection: psycopg.Connection[Any] = psycopg.connect(**parameters, autocommit=autocommit)
+    except psycopg.Error as error:
+        raise explain(error, address) from error
+    if problem := _too_old(connection.info.server_version, address):
+        connection.close()
+        raise problem
+    return connection
+
+
+async def connect_async(address: Address, *, autocommit: bool = True) -> psycopg.AsyncConnection[Any]:
+    """Connect, for use in an event loop.
+
+    Raises:
+        TeamError: the database cannot be reached, or its server is too old.
+    """
+    parameters = parameters_of(address)
+    import psycopg
+
+    try:
+        connection: psycopg.AsyncConnection[Any] = await psycopg.AsyncConnection.connect(
+            **parameters, autocommit=autocommit
+        )
+    except psycopg.Error as error:
+        raise explain(error, address) from error
+    if problem := _too_old(connection.info.server_version, address):
+        await connection.close()
+        raise problem
+    return connection
+
+
+def make_pool(address: Address, *, largest: int = 4, timeout: float = 10.0) -> AsyncConnectionPool[Any]:
+    """Make a pool of connections, which opens new ones after the server was restarted; open it before use.
+
+    `timeout` is how many seconds a request waits for a connection; it raises `psycopg_pool.PoolTimeout` then.
+    """
+    parameters = parameters_of(address, autocommit=True)
+    from psycopg_pool import AsyncConnectionPool
+
+    return AsyncConnectionPool(
+        kwargs=parameters,
+        min_size=1,
+        max_size=largest,
+        timeout=timeout,
+        check=AsyncConnectionPool.check_connection,
+        reconnect_timeout=0,
+        open=False,
+    )
+
+
+def _too_old(version: int, address: Address) -> TeamError | None:
+    if version >= OLDEST:
+        return None
+    return TeamError(
+        f"the team's database {address}: its server is PostgreSQL {version // 10000}, which is too old: "
+        f"it must be {OLDEST // 10000} or later"
+    )

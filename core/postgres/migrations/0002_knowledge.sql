@@ -1,0 +1,2 @@
+-- The knowledge base: written by core.knowledge.postgres.
+SELECT 1;

@@ -1,0 +1,230 @@
+"""The types of a team's work: jobs and their claims, questions and answers, and what stores them."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from typing import Any, Literal, Protocol
+
+import msgspec
+
+__all__ = [
+    "CHANNEL",
+    "Answer",
+    "Answered",
+    "Batch",
+    "Claim",
+    "Command",
+    "Job",
+    "JobResult",
+    "JobState",
+    "JobStore",
+    "Mailbox",
+    "Outcome",
+    "Question",
+    "SessionId",
+    "Submitted",
+]
+
+CHANNEL = "ua_tui"
+"""The channel of PostgreSQL on which changes are announced: `session ID`, `question ID`, `answer ID`, `job ID`, with
+the id of a session or a job."""
+
+JobState = Literal["waiting", "running", "needs_you", "done", "failed", "cancelled"]
+
+
+class SessionId(msgspec.Struct, frozen=True, kw_only=True):
+    """Which session of the team a session on this machine is.
+
+    Attributes:
+        id: the same for all attempts at a session, and in all copies of it.
+        attempt: it grows when another worker takes the session over; whoever writes with an earlier one is refused.
+        job: the job that it works on; None for a session that a person started.
+        owner: the role whose rows these are; None for the role of the connection.
+        shared: whether the team may see it.
+    """
+
+    id: str
+    attempt: int = 1
+    job: str | None = None
+    owner: str | None = None
+    shared: bool = True
+
+
+class Job(msgspec.Struct, frozen=True, kw_only=True):
+    """One query of a batch.
+
+    Attributes:
+        id: the hash of query and settings, so that the same job is never done twice.
+        settings: those of the session by name, as in a settings file; `ask` says whether a person may be asked.
+        number: its line or row in the file of the batch, from 1.
+    """
+
+    id: str
+    query: str
+    settings: Mapping[str, Any] = {}
+    number: int = 0
+
+
+class Batch(msgspec.Struct, frozen=True, kw_only=True):
+    """Jobs that were given together, with a limit for what all of them may cost, in US dollars."""
+
+    id: str
+    title: str = ""
+    max_cost_usd: float | None = None
+    shared: bool = True
+
+
+class Submitted(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of a batch: how many jobs are new, and how many were known by their id."""
+
+    new: int
+    known: int
+
+
+class Claim(msgspec.Struct, frozen=True, kw_only=True):
+    """The right to work on a job, until another worker gets it.
+
+    Attributes:
+        session: its session; an attempt above 1 means that an earlier worker was lost, and the session is resumed.
+        limit_usd: what the session may cost in all, its earlier attempts included; None for no limit. That much of the
+            limit of the batch is reserved for it.
+        folder: the folder of the earlier attempt, where it was on this machine; None otherwise.
+    """
+
+    job: Job
+    session: SessionId
+    limit_usd: float | None = None
+    folder: str | None = None
+
+
+class Outcome(msgspec.Struct, frozen=True, kw_only=True):
+    """How a job ended."""
+
+    state: Literal["done", "failed", "cancelled"]
+    answer: str = ""
+    error: str = ""
+    cost_usd: float | None = None
+    folder: str = ""
+
+
+class JobResult(msgspec.Struct, frozen=True, kw_only=True):
+    """A job as it is now; times in seconds since the epoch."""
+
+    job: Job
+    state: JobState
+    attempt: int = 0
+    worker: str = ""
+    session: str = ""
+    answer: str = ""
+    error: str = ""
+    cost_usd: float | None = None
+    folder: str = ""
+    started: float | None = None
+    finished: float | None = None
+
+
+class JobStore(Protocol):
+    """Where batches and jobs are: a SQLite file of this machine, or the database of a team.
+
+    Every method raises `TeamError` if the store cannot be used.
+    """
+
+    async def submit(self, batch: Batch, jobs: Sequence[Job]) -> Submitted:
+        """Store a batch and its jobs, in one transaction; jobs that are known by their id stay as they are."""
+        ...
+
+    async def claim(self, job_id: str, worker: str) -> Claim | None:
+        """Begin a job, or take it over from a worker that was lost; None if it is over or somebody works on it.
+
+        It waits while the limit of the batch is used up by jobs that run, and fails the job if it is used up for good.
+        """
+        ...
+
+    async def note(
+        self, claim: Claim, state: Literal["running", "needs_you"], cost_usd: float | None
+    ) -> bool:
+        """Record how far a job is; returns False if it is another worker's by now."""
+        ...
+
+    async def finish(self, claim: Claim, outcome: Outcome) -> bool:
+        """Record the end of a job; returns False, and records nothing, if it is another worker's by now."""
+        ...
+
+    def results(self, batch_id: str) -> AsyncIterator[JobResult]:
+        """The jobs of a batch, in the order of its file."""
+        ...
+
+
+class Question(msgspec.Struct, frozen=True, kw_only=True):
+    """What a session asks a person: `event` is the JSON of a `permission_asked` or an `elicitation_asked`."""
+
+    session: str
+    request: str
+    event: str
+    asked: float = 0.0
+
+
+class Answer(msgspec.Struct, frozen=True, kw_only=True):
+    """A person's answer: to a tool call or question of the agent, or (`action`) to the request of an MCP server.
+
+    The fields are the arguments of `Session.answer_permission` and `Session.answer_elicitation`.
+    """
+
+    request: str
+    allow: bool = False
+    scope: str = "once"
+    reason: str = ""
+    patterns: tuple[str, ...] = ()
+    input: dict[str, Any] | None = None
+    action: Literal["accept", "decline", "cancel"] | None = None
+    values: dict[str, Any] | None = None
+
+
+class Answered(msgspec.Struct, frozen=True, kw_only=True):
+    """Whether an answer was the first one; otherwise who answered, and when. `by` is empty if nobody asks any more."""
+
+    accepted: bool
+    by: str = ""
+    at: float | None = None
+
+
+class Command(msgspec.Struct, frozen=True, kw_only=True):
+    """What a person wants of a session that runs elsewhere; `body` is the text of a query to submit."""
+
+    kind: Literal["interrupt", "submit"]
+    body: str = ""
+
+
+class Mailbox(Protocol):
+    """Brings questions of sessions to people, and their answers and commands to the sessions.
+
+    Every method raises `TeamError` if the store cannot be used.
+    """
+
+    async def ask(self, session: SessionId, question: Question) -> None:
+        """Ask the team."""
+        ...
+
+    async def withdraw(self, session: SessionId, request: str) -> None:
+        """A question no longer waits."""
+        ...
+
+    def received(self, session: SessionId) -> AbstractAsyncContextManager[AsyncIterator[Answer | Command]]:
+        """The answers and commands for a session as they come, those that were sent before included, each once.
+
+        A lost connection is made again; nothing is lost with it.
+        """
+        ...
+
+    async def questions(self, session: str | None = None) -> list[Question]:
+        """The questions that wait, oldest first."""
+        ...
+
+    async def answer(self, session: str, answer: Answer) -> Answered:
+        """Answer a question; only the first answer counts."""
+        ...
+
+    async def send(self, session: str, command: Command) -> None:
+        """Send a command to a session."""
+        ...

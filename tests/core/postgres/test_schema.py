@@ -1,0 +1,36 @@
+from __future__ import annotations
+
+import pytest
+
+from core.errors import TeamError
+from core.postgres.address import Address
+from core.postgres.schema import LATEST, check_version, migrate, migrations
+from tests.postgres_server import Cluster, Database
+
+
+def test_the_migrations_end_with_the_version_of_this_program() -> None:
+    assert [version for version, _ in migrations()] == list(range(1, LATEST + 1))
+
+
+def test_a_second_migration_changes_nothing(team_database: Database) -> None:
+    assert migrate(Address.parse(team_database.url)) == []
+
+
+def test_tables_of_a_later_version_are_left_alone(team_database: Database) -> None:
+    team_database.execute("INSERT INTO migration (version) VALUES (99)")
+
+    with pytest.raises(TeamError, match="tables of version 99, and this program knows"):
+        migrate(Address.parse(team_database.url))
+
+
+@pytest.mark.parametrize(
+    ("found", "words"), [(None, "no tables"), (LATEST - 1, "team migrate"), (99, "update ua-tui")]
+)
+def test_another_version_of_the_tables_is_refused(found: int | None, words: str) -> None:
+    with pytest.raises(TeamError, match=words):
+        check_version(found, Address.parse("postgresql://db/desk"))
+
+
+def test_a_database_that_does_not_exist_is_explained(cluster: Cluster) -> None:
+    with pytest.raises(TeamError, match="there is no such database: create it"):
+        migrate(Address.parse(cluster.url("nothing")))
