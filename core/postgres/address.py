@@ -13,7 +13,10 @@ __all__ = ["Address"]
 
 _SCHEMES = ("postgresql", "postgres")
 _SECRETS = ("password", "sslpassword")
-_NO_SECRETS = "a password belongs neither on the command line nor in a settings file: put it into ~/.pgpass, or set PGPASSWORD"
+_NO_SECRETS = (
+    "a password belongs neither on the command line nor in a settings file: "
+    "put it into ~/.pgpass, or set PGPASSWORD"
+)
 
 
 @dataclass(frozen=True, slots=True)
