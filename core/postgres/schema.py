@@ -129,7 +129,8 @@ _GRANTS = (
     " {schema}.artifact, {schema}.blob, {schema}.entry, {schema}.command, {schema}.question TO {user}",
     "GRANT UPDATE ON {schema}.session, {schema}.artifact, {schema}.batch TO {user}",
     "GRANT UPDATE (answer, answered_by, answered_at) ON {schema}.question TO {user}",
-    "GRANT UPDATE (state) ON {schema}.job TO {user}",
+    "GRANT UPDATE (state, settings, limit_usd, limited, charged_usd, error, batch, finished_at)"
+    " ON {schema}.job TO {user}",
     "GRANT INSERT ON {schema}.procrastinate_jobs, {schema}.procrastinate_events TO {user}",
     "GRANT USAGE ON ALL SEQUENCES IN SCHEMA {schema} TO {user}",
 )

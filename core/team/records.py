@@ -10,11 +10,13 @@ import msgspec
 
 __all__ = [
     "CHANNEL",
+    "FORMAT",
     "Answer",
     "Answered",
     "Batch",
     "Claim",
     "Command",
+    "Counts",
     "Job",
     "JobResult",
     "JobState",
@@ -26,6 +28,8 @@ __all__ = [
     "Submitted",
 ]
 
+FORMAT = 1
+"""The format of jobs that this program writes, and the latest that it can run."""
 CHANNEL = "ua_tui"
 """The channel of PostgreSQL on which changes are announced: `session ID`, `question ID`, `answer ID`, `job ID`, with
 the id of a session or a job."""
@@ -76,10 +80,39 @@ class Batch(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Submitted(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of a batch: how many jobs are new, and how many were known by their id."""
+    """What became of a batch.
+
+    Attributes:
+        new: how many jobs nobody gave before.
+        known: how many were known by their id, and stay as they are.
+        reopened: how many were known and have failed, and wait again.
+    """
 
     new: int
     known: int
+    reopened: int = 0
+
+
+class Counts(msgspec.Struct, frozen=True, kw_only=True):
+    """How many jobs of a batch are in each state, and what all have cost, as far as that is known."""
+
+    waiting: int = 0
+    running: int = 0
+    needs_you: int = 0
+    done: int = 0
+    failed: int = 0
+    cancelled: int = 0
+    cost_usd: float = 0.0
+
+    @property
+    def over(self) -> int:
+        """How many are over."""
+        return self.done + self.failed + self.cancelled
+
+    @property
+    def total(self) -> int:
+        """How many there are."""
+        return self.waiting + self.running + self.needs_you + self.over
 
 
 class Claim(msgspec.Struct, frozen=True, kw_only=True):
@@ -130,8 +163,12 @@ class JobStore(Protocol):
     Every method raises `TeamError` if the store cannot be used.
     """
 
-    async def submit(self, batch: Batch, jobs: Sequence[Job]) -> Submitted:
-        """Store a batch and its jobs, in one transaction; jobs that are known by their id stay as they are."""
+    async def submit(self, batch: Batch, jobs: Sequence[Job], *, retry_failed: bool = False) -> Submitted:
+        """Store a batch and its jobs, in one transaction; jobs that are known by their id stay as they are.
+
+        But those that failed at the limit of a batch wait again if this batch has money left for them, and with
+        `retry_failed` all that failed. They resume their sessions.
+        """
         ...
 
     async def claim(self, job_id: str, worker: str) -> Claim | None:
@@ -142,13 +179,25 @@ class JobStore(Protocol):
         ...
 
     async def note(
-        self, claim: Claim, state: Literal["running", "needs_you"], cost_usd: float | None
+        self, claim: Claim, state: Literal["running", "needs_you"], cost_usd: float | None, folder: str = ""
     ) -> bool:
-        """Record how far a job is; returns False if it is another worker's by now."""
+        """Record how far a job is; returns False if it is another worker's by now.
+
+        The folder of its session is recorded as soon as there is one: where the jobs are those of this machine, the
+        next attempt resumes in it.
+        """
         ...
 
     async def finish(self, claim: Claim, outcome: Outcome) -> bool:
         """Record the end of a job; returns False, and records nothing, if it is another worker's by now."""
+        ...
+
+    async def release(self, claim: Claim) -> bool:
+        """Hand a job back, so that the next worker resumes it; returns False if it is another worker's by now."""
+        ...
+
+    async def counts(self, batch_id: str) -> Counts:
+        """How many jobs of a batch are in each state."""
         ...
 
     def results(self, batch_id: str) -> AsyncIterator[JobResult]:

@@ -12,6 +12,8 @@ CREATE TABLE batch (
     shared boolean NOT NULL DEFAULT true,
     title text NOT NULL DEFAULT '',
     max_cost_usd double precision,
+    -- The sum over its jobs: what each has cost, or, while it runs, what it may cost.
+    charged_usd double precision NOT NULL DEFAULT 0,
     submitted_at timestamptz NOT NULL DEFAULT now()
 );
 
@@ -28,16 +30,25 @@ CREATE TABLE job (
         CHECK (state IN ('waiting', 'running', 'needs_you', 'done', 'failed', 'cancelled')),
     attempt integer NOT NULL DEFAULT 0,
     worker text,
-    reserved_usd double precision NOT NULL DEFAULT 0,
+    -- The worker and the row of procrastinate that run it.
+    queue_worker bigint,
+    delivery bigint,
+    limit_usd double precision,
+    charged_usd double precision NOT NULL DEFAULT 0,
     cost_usd double precision,
     answer text,
     error text,
+    -- Whether it failed because the limit of its batch was reached.
+    limited boolean NOT NULL DEFAULT false,
     session text,
+    folder text NOT NULL DEFAULT '',
     submitted_at timestamptz NOT NULL DEFAULT now(),
     started_at timestamptz,
     finished_at timestamptz
 );
 CREATE INDEX job_batch ON job (batch, state);
+CREATE INDEX job_running ON job (queue_worker) WHERE state IN ('running', 'needs_you');
+CREATE INDEX job_waiting ON job (format) WHERE state = 'waiting';
 
 -- Which jobs a batch asks for, in the order of its file; a job may have come with an earlier batch.
 CREATE TABLE batch_job (
@@ -47,6 +58,16 @@ CREATE TABLE batch_job (
     PRIMARY KEY (batch, number)
 );
 CREATE INDEX batch_job_job ON batch_job (job);
+
+-- The programs that run jobs, by their number at procrastinate, which has their heartbeats.
+CREATE TABLE worker (
+    id bigint PRIMARY KEY,
+    name text NOT NULL,
+    version text NOT NULL,
+    parallel integer NOT NULL,
+    started_at timestamptz NOT NULL DEFAULT now(),
+    seen_at timestamptz NOT NULL DEFAULT now()
+);
 
 -- `attempt` grows when another worker takes a session over; whoever writes with an earlier one is refused.
 CREATE TABLE session (
@@ -161,6 +182,155 @@ CREATE TABLE command (
     taken_at timestamptz
 );
 CREATE INDEX command_session ON command (session, id);
+
+-- What a worker does with a job is one statement each; the batch is locked before its jobs, always in this order.
+CREATE FUNCTION lives(wanted bigint, lost_after double precision) RETURNS boolean LANGUAGE sql STABLE AS $$
+    SELECT EXISTS (
+        SELECT FROM procrastinate_workers
+        WHERE id = wanted AND last_heartbeat > now() - make_interval(secs => lost_after))
+$$;
+
+-- The heartbeat of a worker, also of one that was taken for lost and is back; returns the version of the tables.
+CREATE FUNCTION beat_worker(
+    worker_id bigint, worker_name text, program text, slots integer
+) RETURNS integer LANGUAGE plpgsql AS $$
+BEGIN
+    INSERT INTO procrastinate_workers (id, last_heartbeat) OVERRIDING SYSTEM VALUE VALUES (worker_id, now())
+        ON CONFLICT (id) DO UPDATE SET last_heartbeat = now();
+    INSERT INTO worker (id, name, version, parallel) VALUES (worker_id, worker_name, program, slots)
+        ON CONFLICT (id) DO UPDATE SET seen_at = now();
+    RETURN (SELECT max(version) FROM migration);
+END;
+$$;
+
+-- `verdict` is `claimed`; `over`; `taken` by a worker that lives; or `wait`, as running jobs may use up the limit.
+CREATE FUNCTION claim_job(
+    wanted text, delivered bigint, by_worker bigint, worker_name text, lost_after double precision,
+    OUT verdict text, OUT c_session text, OUT c_attempt integer, OUT c_limit double precision, OUT c_query text,
+    OUT c_settings jsonb, OUT c_owner name, OUT c_shared boolean
+) LANGUAGE plpgsql AS $$
+DECLARE
+    j job%ROWTYPE;
+    b batch%ROWTYPE;
+    free double precision;
+BEGIN
+    IF wanted IS NULL THEN
+        RETURN;
+    END IF;
+    verdict := 'over';
+    LOOP
+        SELECT * INTO b FROM batch WHERE id = (SELECT batch FROM job WHERE id = wanted) FOR NO KEY UPDATE;
+        SELECT * INTO j FROM job WHERE id = wanted FOR NO KEY UPDATE;
+        IF NOT FOUND OR j.state NOT IN ('waiting', 'running', 'needs_you') THEN
+            RETURN;
+        END IF;
+        -- A batch with a higher limit may have got the job in between.
+        EXIT WHEN j.batch = b.id;
+    END LOOP;
+    c_limit := j.limit_usd;
+    IF j.state <> 'waiting' THEN
+        IF lives(j.queue_worker, lost_after) THEN
+            verdict := 'taken';
+            RETURN;
+        END IF;
+        IF b.max_cost_usd IS NOT NULL THEN
+            c_limit := j.charged_usd;
+        END IF;
+    ELSIF b.max_cost_usd IS NOT NULL THEN
+        free := b.max_cost_usd - b.charged_usd;
+        c_limit := least(j.limit_usd, free + j.charged_usd);
+        -- A session that gets a small rest fails by it; what others do not use up may be enough.
+        IF free < 0.01 OR free < (j.limit_usd - j.charged_usd) / 2 THEN
+            IF EXISTS (SELECT FROM job WHERE batch = b.id AND state IN ('running', 'needs_you')) THEN
+                verdict := 'wait';
+                RETURN;
+            END IF;
+            IF free < 0.01 THEN
+                UPDATE job SET state = 'failed', limited = true, finished_at = now(),
+                    error = format('the spending limit of the batch ($%s) is reached',
+                                   to_char(b.max_cost_usd, 'FM999999990.00'))
+                    WHERE id = j.id;
+                PERFORM pg_notify('ua_tui', 'job ' || j.id);
+                RETURN;
+            END IF;
+        END IF;
+    END IF;
+    verdict := 'claimed';
+    c_session := coalesce(j.session, replace(gen_random_uuid()::text, '-', ''));
+    c_attempt := j.attempt + 1;
+    c_query := j.query;
+    c_settings := j.settings;
+    c_owner := j.owner;
+    c_shared := j.shared;
+    UPDATE job SET state = 'running', attempt = c_attempt, session = c_session, worker = worker_name,
+        queue_worker = by_worker, delivery = delivered, charged_usd = coalesce(c_limit, 0),
+        started_at = coalesce(started_at, now()), finished_at = NULL
+        WHERE id = j.id;
+    IF coalesce(c_limit, 0) <> j.charged_usd THEN
+        UPDATE batch SET charged_usd = charged_usd + coalesce(c_limit, 0) - j.charged_usd WHERE id = b.id;
+    END IF;
+    INSERT INTO session (id, job, owner, shared, name, worker, attempt, title)
+        VALUES (c_session, j.id, j.owner, j.shared, '', worker_name, c_attempt, left(j.query, 200))
+        ON CONFLICT (id) DO UPDATE SET attempt = c_attempt, worker = worker_name, state = 'starting',
+            seen_at = now(), finished_at = NULL;
+    PERFORM pg_notify('ua_tui', 'job ' || j.id);
+END;
+$$;
+
+-- Records how far a job is, or its end. It is refused (false) if the job is another attempt's by now. A job that
+-- becomes `waiting` is handed back.
+CREATE FUNCTION record_job(
+    wanted text, of_session text, of_attempt integer, new_state text, new_cost double precision, new_folder text,
+    new_answer text DEFAULT NULL, new_error text DEFAULT NULL
+) RETURNS boolean LANGUAGE plpgsql AS $$
+DECLARE
+    j job%ROWTYPE;
+    b text;
+    cost double precision;
+    charge double precision;
+    running boolean := new_state IN ('running', 'needs_you');
+BEGIN
+    LOOP
+        SELECT id INTO b FROM batch WHERE id = (SELECT batch FROM job WHERE id = wanted) FOR NO KEY UPDATE;
+        SELECT * INTO j FROM job WHERE id = wanted FOR NO KEY UPDATE;
+        IF NOT FOUND OR j.session IS DISTINCT FROM of_session OR j.attempt <> of_attempt
+                OR j.state NOT IN ('running', 'needs_you') THEN
+            RETURN false;
+        END IF;
+        EXIT WHEN j.batch = b;
+    END LOOP;
+    cost := greatest(j.cost_usd, new_cost);
+    charge := CASE WHEN running THEN greatest(j.charged_usd, cost) ELSE coalesce(cost, 0) END;
+    UPDATE job SET state = new_state, cost_usd = cost, charged_usd = charge, answer = new_answer, error = new_error,
+        folder = coalesce(nullif(new_folder, ''), folder),
+        queue_worker = CASE WHEN running THEN queue_worker END,
+        finished_at = CASE WHEN NOT running AND new_state <> 'waiting' THEN now() END
+        WHERE id = wanted;
+    IF charge <> j.charged_usd THEN
+        UPDATE batch SET charged_usd = charged_usd + charge - j.charged_usd WHERE id = b;
+    END IF;
+    IF new_state <> j.state THEN
+        PERFORM pg_notify('ua_tui', 'job ' || wanted);
+    END IF;
+    RETURN true;
+END;
+$$;
+
+-- Queues the waiting jobs whose row of the queue was lost, and those that no worker has any more; returns how many.
+CREATE FUNCTION deliver_forgotten(lost_after double precision) RETURNS bigint LANGUAGE sql AS $$
+    WITH delivered AS (
+        INSERT INTO procrastinate_jobs (queue_name, task_name, queueing_lock, args)
+        SELECT 'jobs-' || j.format, 'run', j.id, jsonb_build_object('job_id', j.id)
+        FROM job j
+        WHERE (j.state = 'waiting' OR j.state IN ('running', 'needs_you') AND NOT lives(j.queue_worker, lost_after))
+            AND NOT EXISTS (
+                SELECT FROM procrastinate_jobs p WHERE p.queueing_lock = j.id AND p.status IN ('todo', 'doing'))
+        LIMIT 10000
+        ON CONFLICT DO NOTHING
+        RETURNING 1
+    )
+    SELECT count(*) FROM delivered
+$$;
 
 DO $$
 DECLARE
