@@ -21,7 +21,7 @@ from psycopg_pool import AsyncConnectionPool
 from core.postgres.address import Address
 from core.postgres.connection import parameters_of
 from core.postgres.problems import describe, is_temporary
-from core.team.postgres_jobs import (
+from core.team.jobs.postgres_jobs import (
     RECORD,
     claim_call,
     claim_of,

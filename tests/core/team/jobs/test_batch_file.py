@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from core.errors import SettingsError
-from core.team.batch_file import LARGEST_QUERY, BatchProblems, batch_of, read_jobs
+from core.team.jobs.batch_file import LARGEST_QUERY, BatchProblems, batch_of, read_jobs
 from core.team.records import Job
 
 

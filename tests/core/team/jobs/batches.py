@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from hashlib import sha256
 
 from core.postgres.address import Address
 from core.postgres.schema import LATEST
-from core.team.batch_file import batch_of
-from core.team.postgres_jobs import PostgresJobs
-from core.team.queue import QueueWorker, RunJob, Timing
+from core.team.jobs.batch_file import batch_of
+from core.team.jobs.postgres_jobs import PostgresJobs
+from core.team.jobs.queue import QueueWorker, RunJob, Timing
 from core.team.records import Batch, Claim, Job, Outcome
 from tests.postgres_server import Database
 
@@ -20,7 +21,12 @@ QUICK = Timing(lost_after=1.5, beat=0.2, silence=1.0, sweep=0.2, forgotten=0.2, 
 def jobs_of(count: int, limit: float | None = None, prefix: str = "query") -> list[Job]:
     settings = {} if limit is None else {"max_cost_usd": limit}
     return [
-        Job(id=f"{prefix}{number:032d}"[-32:], query=f"{prefix} {number}", settings=settings, number=number)
+        Job(
+            id=sha256(f"{prefix} {number}".encode()).hexdigest()[:32],
+            query=f"{prefix} {number}",
+            settings=settings,
+            number=number,
+        )
         for number in range(1, count + 1)
     ]
 
@@ -63,7 +69,9 @@ async def answer(claim: Claim, _lost: asyncio.Event) -> Outcome:
     return Outcome(state="done", answer=f"answer to {claim.job.query}", cost_usd=0.1)
 
 
-async def until(condition: Callable[[], bool], within: float = 20.0) -> None:
+async def until_over(store: PostgresJobs, batch: Batch, within: float = 20.0) -> None:
     async with asyncio.timeout(within):
-        while not condition():
-            await asyncio.sleep(0.02)
+        counts = await store.counts(batch.id)
+        while counts.over < counts.total:
+            await asyncio.sleep(0.05)
+            counts = await store.counts(batch.id)

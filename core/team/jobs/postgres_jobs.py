@@ -170,7 +170,8 @@ class PostgresJobs:
             _INSERT,
             {"batch": batch.id, "shared": batch.shared, **_columns(jobs)},
         )
-        return cursor.rowcount
+        row = await cursor.fetchone()
+        return int(row[0]) if row else 0
 
     async def _reopen(
         self, cursor: psycopg.AsyncCursor[Any], batch: Batch, jobs: Sequence[Job], *, retry: bool, funds: bool
@@ -179,7 +180,8 @@ class PostgresJobs:
             _REOPEN,
             {"batch": batch.id, "retry": retry, "funds": funds, **_columns(jobs)},
         )
-        return cursor.rowcount
+        row = await cursor.fetchone()
+        return int(row[0]) if row else 0
 
     async def claim(self, job_id: str, worker: str, *, by_worker: int | None = None) -> Claim | None:
         """Implement `JobStore`; `by_worker` is the number of the worker at procrastinate, which has its heartbeats."""
@@ -297,9 +299,11 @@ WITH new AS (
     FROM unnest(%(ids)s::text[], %(queries)s::text[], %(settings)s::text[], %(limits)s::float8[])
         AS given (id, query, settings, limit_usd)
     ON CONFLICT DO NOTHING RETURNING id
+), queued AS (
+    INSERT INTO procrastinate_jobs (queue_name, task_name, queueing_lock, args)
+    SELECT %(queue)s, 'run', id, jsonb_build_object('job_id', id) FROM new ON CONFLICT DO NOTHING
 )
-INSERT INTO procrastinate_jobs (queue_name, task_name, queueing_lock, args)
-SELECT %(queue)s, 'run', id, jsonb_build_object('job_id', id) FROM new ON CONFLICT DO NOTHING
+SELECT count(*) FROM new
 """
 # What a job has cost so far stays with the batch that paid for it.
 _REOPEN = """\
@@ -313,9 +317,11 @@ WITH again AS (
     WHERE job.id = given.id AND job.state = 'failed' AND job.format <= %(format)s
         AND (CASE WHEN job.limited THEN %(funds)s ELSE %(retry)s END)
     RETURNING job.id
+), queued AS (
+    INSERT INTO procrastinate_jobs (queue_name, task_name, queueing_lock, args)
+    SELECT %(queue)s, 'run', id, jsonb_build_object('job_id', id) FROM again ON CONFLICT DO NOTHING
 )
-INSERT INTO procrastinate_jobs (queue_name, task_name, queueing_lock, args)
-SELECT %(queue)s, 'run', id, jsonb_build_object('job_id', id) FROM again ON CONFLICT DO NOTHING
+SELECT count(*) FROM again
 """
 _RESULTS = (
     "SELECT number, job.*, extract(epoch FROM started_at)::float8 AS started,"

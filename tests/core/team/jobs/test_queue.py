@@ -3,7 +3,15 @@ from __future__ import annotations
 import asyncio
 
 from core.team.records import Claim, Outcome
-from tests.core.team.jobs import address_of, answer, batch_with, jobs_of, open_jobs, until, working
+from tests.core.team.jobs.batches import (
+    address_of,
+    answer,
+    batch_with,
+    jobs_of,
+    open_jobs,
+    until_over,
+    working,
+)
 from tests.postgres_server import Database
 
 
@@ -19,13 +27,11 @@ async def test_every_job_of_a_batch_runs_once(team_database: Database) -> None:
         batch = batch_with(jobs)
         assert (await store.submit(batch, jobs)).new == 20
         async with working(address_of(team_database), run), working(address_of(team_database), run, name="x"):
-            while (await store.counts(batch.id)).over < 20:
-                await asyncio.sleep(0.05)
+            await until_over(store, batch)
         results = [result async for result in store.results(batch.id)]
 
-    assert sorted(ran) == [job.id for job in jobs]
+    assert sorted(ran) == sorted(job.id for job in jobs)
     assert [(each.job.number, each.answer) for each in results] == [
         (job.number, f"answer to {job.query}") for job in jobs
     ]
     assert team_database.execute("SELECT count(*) FROM procrastinate_jobs") == [(0,)]
-    assert until

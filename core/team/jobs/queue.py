@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING
 from core.errors import TeamError
 from core.postgres.address import Address
 from core.postgres.schema import check_version
-from core.team.delivery import Delivered, Delivery, Ended, describe_failure, make_app, make_queue_pool
-from core.team.postgres_jobs import LOST_AFTER, PostgresJobs, queue_of
+from core.team.jobs.delivery import Delivered, Delivery, Ended, describe_failure, make_app, make_queue_pool
+from core.team.jobs.postgres_jobs import LOST_AFTER, PostgresJobs, queue_of
 from core.team.records import FORMAT, Claim, Outcome
 from core.version import VERSION
 
