@@ -244,6 +244,13 @@ class PostgresJobs:
                 return
             last = rows[-1]["number"]
 
+    async def now(self) -> float:
+        """The time of the server, in seconds since the epoch."""
+        async with self._cursor() as cursor:
+            await cursor.execute("SELECT extract(epoch FROM now())::float8 AS now")
+            row = await cursor.fetchone()
+        return float(row["now"]) if row else 0.0
+
     async def finished(self, batch_id: str, since: float) -> list[JobResult]:
         """The jobs of a batch that ended after `since`, in seconds of the server's clock since the epoch."""
         async with self._cursor() as cursor:

@@ -11,7 +11,6 @@ import logging
 import os
 import socket
 import time
-from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -21,20 +20,16 @@ from core.postgres.address import Address
 from core.postgres.schema import check_version
 from core.team.jobs.delivery import Delivered, Delivery, Ended, describe_failure, make_app, make_queue_pool
 from core.team.jobs.postgres_jobs import LOST_AFTER, PostgresJobs, queue_of
-from core.team.records import FORMAT, Claim, Outcome
+from core.team.jobs.running import Report, RunJob, run_to_end
+from core.team.records import FORMAT, Claim
 from core.version import VERSION
 
 if TYPE_CHECKING:
     from procrastinate import App
 
-__all__ = ["QueueWorker", "RunJob", "Timing", "worker_name"]
+__all__ = ["QueueWorker", "Timing", "worker_name"]
 
 log = logging.getLogger(__name__)
-
-RunJob = Callable[[Claim, asyncio.Event], Awaitable[Outcome]]
-"""Runs a claimed job to its end. When the event is set it stops the session at once, and raises anything."""
-Report = Callable[[str], None]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Timing:
@@ -201,31 +196,10 @@ class QueueWorker:
         if self._stopping.is_set() and not self._draining:
             running.lost.set()
         try:
-            outcome = await self._run_to_end(running)
+            outcome = await run_to_end(self._run_job, claim, running.lost, self._report)
         finally:
             del self._running[claim.job.id]
         return Ended(claim, outcome, give_up=self._stopping)
-
-    async def _run_to_end(self, running: _Running) -> Outcome | None:
-        """Run a job; None if its session was stopped, so that the job is handed back."""
-        claim = running.claim
-        again = f" (attempt {claim.session.attempt})" if claim.session.attempt > 1 else ""
-        self._report(f"job {claim.job.id[:8]} begins{again}")
-        try:
-            outcome = await self._run_job(claim, running.lost)
-        except asyncio.CancelledError:
-            self._report(f"job {claim.job.id[:8]} is handed back")
-            return None
-        except Exception as error:
-            if running.lost.is_set():
-                self._report(f"job {claim.job.id[:8]} is handed back")
-                return None
-            log.exception("job %s failed", claim.job.id)
-            outcome = Outcome(state="failed", error=f"{type(error).__name__}: {error}")
-        reason = f": {outcome.error}" if outcome.error else ""
-        cost = "" if outcome.cost_usd is None else f" (${outcome.cost_usd:.2f})"
-        self._report(f"job {claim.job.id[:8]} {outcome.state}{cost}{reason}")
-        return outcome
 
     async def _beat(self, delivery: Delivery) -> None:
         while True:

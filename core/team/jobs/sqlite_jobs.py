@@ -121,6 +121,10 @@ class SqliteJobs:
                 return
             last = rows[-1]["number"]
 
+    async def now(self) -> float:
+        """The time of this machine, in seconds since the epoch."""
+        return time.time()
+
     async def finished(self, batch_id: str, since: float) -> list[JobResult]:
         """The jobs of a batch that ended after `since`, in seconds since the epoch."""
         order = "AND finished_at > ? ORDER BY finished_at, number LIMIT ?"

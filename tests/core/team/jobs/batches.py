@@ -11,7 +11,8 @@ from core.postgres.address import Address
 from core.postgres.schema import LATEST
 from core.team.jobs.batch_file import batch_of
 from core.team.jobs.postgres_jobs import PostgresJobs
-from core.team.jobs.queue import QueueWorker, RunJob, Timing
+from core.team.jobs.queue import QueueWorker, Timing
+from core.team.jobs.running import RunJob
 from core.team.records import Batch, Claim, Job, Outcome
 from tests.postgres_server import Database
 
