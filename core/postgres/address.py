@@ -2,21 +2,41 @@
 
 from __future__ import annotations
 
+import os
+import re
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Self
-from urllib.parse import parse_qsl, unquote, urlsplit
+from typing import NamedTuple, Self
+from urllib.parse import unquote
 
 from core.errors import SettingsError
 from core.text import clean_line
 
 __all__ = ["Address"]
 
-_SCHEMES = ("postgresql", "postgres")
-_SECRETS = ("password", "sslpassword")
+_SCHEMES = ("postgresql://", "postgres://")
+_SECRETS = frozenset(
+    ["password", "sslpassword", "oauth_client_secret", "scram_client_key", "scram_server_key"]
+)
 _NO_SECRETS = (
     "a password belongs neither on the command line nor in a settings file: "
     "put it into ~/.pgpass, or set PGPASSWORD"
 )
+_EXAMPLE = "write it as postgresql://user@host/database"
+_PERCENT = "write a special character of a name as % and two hex digits, for example @ as %40"
+# What no URL has as it is. libpq would accept some of it.
+_NOT_IN_A_URL = re.compile(r"[\x00-\x20\x7f#\\\ud800-\udfff]|%(?![0-9A-Fa-f]{2})|%00")
+_HOST = re.compile(r"(\[[0-9A-Fa-f:.%]+\]|[^:\[\]]*)(?::([0-9]*))?")
+_LARGEST_PORT = 65535
+
+
+class _Parts(NamedTuple):
+    """The parts of an address as libpq divides it, still percent-encoded; `hosts` may have several, and ports."""
+
+    user: str | None
+    hosts: str
+    database: str
+    options: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,30 +57,67 @@ class Address:
             SettingsError: it is not the URL of a PostgreSQL database, or has a password; the message shows neither.
         """
         text = text.strip()
-        try:
-            parts = urlsplit(text)
-            options = parse_qsl(parts.query, keep_blank_values=True, strict_parsing=bool(parts.query))
-            # Several hosts are separated by commas, which `port` cannot read.
-            password = parts.password
-        except ValueError as error:
-            raise SettingsError(f"the address of the team's database cannot be read: {_EXAMPLE}") from error
-        if parts.scheme not in _SCHEMES or "\0" in unquote(text):
+        if not text.startswith(_SCHEMES):
             raise SettingsError(f"the address of a team's database begins with postgresql://: {_EXAMPLE}")
-        if password is not None or any(name in _SECRETS for name, _ in options):
+        parts = _parts(text)
+        try:
+            names = [name for name, _ in _options(parts)]
+        except ValueError:
+            names = [""]
+        if (parts.user is not None and ":" in parts.user) or _SECRETS.intersection(names):
             raise SettingsError(f"the address of the team's database has a password: {_NO_SECRETS}")
+        # A password with such characters would be divided between the host, the port and the database.
+        if "@" in f"{parts.hosts}{parts.database}{parts.options}":
+            raise SettingsError(f"the address of the team's database has an @ too many: {_PERCENT}")
+        if _NOT_IN_A_URL.search(text) or "" in names or not all(map(_is_host, parts.hosts.split(","))):
+            raise SettingsError(f"the address of the team's database cannot be read: {_EXAMPLE}; {_PERCENT}")
         return cls(text)
 
     @property
+    def options(self) -> dict[str, str]:
+        """The options behind the question mark, by name."""
+        return dict(_options(_parts(self.url)))
+
+    @property
     def shown(self) -> str:
-        """The address for a person: host and database, in one line."""
-        parts = urlsplit(self.url)
-        place = parts.netloc.rpartition("@")[2] or dict(parse_qsl(parts.query)).get("host", "this machine")
-        return clean_line(
-            f"{unquote(parts.path).lstrip('/') or 'the default database'} on {unquote(place)}", 200
-        )
+        """The address for a person: database and host, in one line."""
+        parts, options = _parts(self.url), self.options
+        place = options.get("host") or unquote(parts.hosts) or options.get("hostaddr")
+        name = options.get("dbname") or unquote(parts.database)
+        service = options.get("service")
+        if not place:
+            place = f"the service {service}" if service else os.environ.get("PGHOST") or "this machine"
+        return clean_line(f"{name or 'the default database'} on {place}", 200)
 
     def __str__(self) -> str:
         return self.shown
 
 
-_EXAMPLE = "write it as postgresql://user@host/database"
+def _parts(url: str) -> _Parts:
+    # `urlsplit` divides some addresses otherwise than libpq, which could hide a password from this check.
+    rest = url.partition("://")[2]
+    end = re.search("[@/]", rest)
+    user: str | None = None
+    if end is not None and end[0] == "@":
+        user, rest = rest[: end.start()], rest[end.end() :]
+    place, _, options = rest.partition("?")
+    hosts, _, database = place.partition("/")
+    return _Parts(user, hosts, database, options)
+
+
+def _options(parts: _Parts) -> Iterator[tuple[str, str]]:
+    """The options by name.
+
+    Raises:
+        ValueError: one has no value.
+    """
+    for each in parts.options.split("&") if parts.options else ():
+        name, equals, value = each.partition("=")
+        if not equals:
+            raise ValueError(name)
+        yield unquote(name), unquote(value)
+
+
+def _is_host(text: str) -> bool:
+    found = _HOST.fullmatch(text)
+    return found is not None and (not found[2] or 0 < int(found[2]) <= _LARGEST_PORT)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any
 
 from core.errors import TeamError
@@ -21,6 +22,8 @@ OLDEST = 130000
 """The oldest version of the server, as `server_version_num` has it: 13."""
 _ANSWER_MS = 10_000
 """How long the network may be silent before a connection counts as lost, in milliseconds."""
+_OF_ENVIRONMENT = {"connect_timeout": "PGCONNECT_TIMEOUT", "application_name": "PGAPPNAME"}
+"""Parameters for which a variable of libpq counts more than a default of this program."""
 
 
 def parameters_of(address: Address, **more: Any) -> dict[str, Any]:
@@ -46,7 +49,12 @@ def parameters_of(address: Address, **more: Any) -> dict[str, Any]:
         "keepalives_count": 3,
         "tcp_user_timeout": _ANSWER_MS,
     }
-    options = f"{given.get('options') or ''} -c search_path={SCHEMA},public".strip()
+    for name, variable in _OF_ENVIRONMENT.items():
+        if os.environ.get(variable):
+            del defaults[name]
+    # The parameter replaces the variable, as nothing may change the search path.
+    others = given.get("options") or os.environ.get("PGOPTIONS") or ""
+    options = f"{others} -c search_path={SCHEMA},public".strip()
     return {**defaults, **given, "options": options, **more}
 
 
@@ -69,8 +77,10 @@ def connect(address: Address, *, autocommit: bool = True) -> psycopg.Connection[
     return connection
 
 
-async def connect_async(address: Address, *, autocommit: bool = True) -> psycopg.AsyncConnection[Any]:
-    """Connect, for use in an event loop.
+async def connect_async(
+    address: Address, *, autocommit: bool = True, any_version: bool = False
+) -> psycopg.AsyncConnection[Any]:
+    """Connect, for use in an event loop; `any_version` also connects to a server that is too old.
 
     Raises:
         TeamError: the database cannot be reached, or its server is too old.
@@ -84,7 +94,7 @@ async def connect_async(address: Address, *, autocommit: bool = True) -> psycopg
         )
     except psycopg.Error as error:
         raise explain(error, address) from error
-    if problem := _too_old(connection.info.server_version, address):
+    if not any_version and (problem := _too_old(connection.info.server_version, address)):
         await connection.close()
         raise problem
     return connection

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
@@ -9,11 +10,12 @@ from core.errors import TeamError
 from core.postgres.address import Address
 from core.postgres.connection import SCHEMA, connect
 from core.postgres.problems import reporting
+from core.text import clean_line
 
 if TYPE_CHECKING:
     import psycopg
 
-__all__ = ["LATEST", "VERSION_QUERY", "check_version", "grant", "migrate", "migrations"]
+__all__ = ["LATEST", "VERSION_QUERY", "check_version", "grant", "migrate", "migrations", "revoke"]
 
 _LOCK = 0x75617475
 """The number of the lock that one migration at a time holds."""
@@ -61,6 +63,8 @@ def migrate(address: Address) -> list[str]:
     """
     done: list[str] = []
     with connect(address) as db, reporting(address):
+        if problem := _may_not_migrate(db, address):
+            raise problem
         db.execute("SELECT pg_advisory_lock(%s)", (_LOCK,))
         db.execute(f"CREATE SCHEMA IF NOT EXISTS {SCHEMA}")
         db.execute(
@@ -82,7 +86,29 @@ def migrate(address: Address) -> list[str]:
                     db.execute(statements.encode())
                     db.execute("INSERT INTO migration (version) VALUES (%s)", (version,))
                 done.append(f"tables of version {version}")
+        if done:
+            # New tables are nobody's but the owner's.
+            with db.transaction():
+                for user in _members(db):
+                    _run_for(db, user, _GRANTS)
     return done
+
+
+def _may_not_migrate(db: psycopg.Connection[Any], address: Address) -> TeamError | None:
+    """The error if this role may neither make the schema nor is its owner, or a member of that role."""
+    row = db.execute(
+        "SELECT CASE WHEN n.oid IS NULL"
+        " THEN has_database_privilege(current_database(), 'CREATE')"
+        " ELSE pg_has_role(current_user, n.nspowner, 'MEMBER') END"
+        " FROM (VALUES (1)) AS one LEFT JOIN pg_namespace n ON n.nspname = %s",
+        (SCHEMA,),
+    ).fetchone()
+    if row and row[0]:
+        return None
+    return TeamError(
+        f"the team's database {address}: the role {clean_line(db.info.user, 100)} may not make or change the tables: "
+        "run `ua-tui team migrate` as the owner of the database"
+    )
 
 
 def _migrate_queue(db: psycopg.Connection[Any]) -> list[str]:
@@ -110,16 +136,54 @@ def grant(address: Address, user: str) -> None:
     Raises:
         TeamError: there is no such role, or this one may not grant it.
     """
-    from psycopg import sql
+    _change_rights(address, user, _GRANTS)
 
+
+def revoke(address: Address, user: str) -> None:
+    """Take the rights of `grant` from a role; its rows stay.
+
+    Raises:
+        TeamError: there is no such role, or this one may not change its rights.
+    """
+    _change_rights(address, user, _REVOKES)
+
+
+def _change_rights(address: Address, user: str, statements: Sequence[str]) -> None:
     with connect(address) as db, reporting(address), db.transaction():
         exists = db.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", (user,)).fetchone()
         if exists is None:
             raise TeamError(
-                f"the team's database {address} has no role {user!r}: create it with `createuser`"
+                f"the team's database {address} has no role {clean_line(user, 100)!r}: create it with `createuser`"
             )
-        for line in _GRANTS:
-            db.execute(sql.SQL(line).format(schema=sql.Identifier(SCHEMA), user=sql.Identifier(user)))
+        row = db.execute(
+            "SELECT pg_has_role(current_user, nspowner, 'MEMBER') FROM pg_namespace WHERE nspname = %s",
+            (SCHEMA,),
+        ).fetchone()
+        if row is None:
+            check_version(None, address)
+        elif not row[0]:
+            # PostgreSQL would only warn that nothing was granted.
+            raise TeamError(
+                f"the team's database {address}: only the owner of the tables may change who takes part"
+            )
+        _run_for(db, user, statements)
+
+
+def _run_for(db: psycopg.Connection[Any], user: str, statements: Sequence[str]) -> None:
+    from psycopg import sql
+
+    for line in statements:
+        db.execute(sql.SQL(line).format(schema=sql.Identifier(SCHEMA), user=sql.Identifier(user)))
+
+
+def _members(db: psycopg.Connection[Any]) -> list[str]:
+    """The roles that were granted access."""
+    rows = db.execute(
+        "SELECT DISTINCT pg_get_userbyid(a.grantee) FROM pg_namespace n, aclexplode(n.nspacl) a"
+        " WHERE n.nspname = %s AND a.grantee NOT IN (0, n.nspowner)",
+        (SCHEMA,),
+    )
+    return [name for (name,) in rows]
 
 
 _GRANTS = (
@@ -133,4 +197,9 @@ _GRANTS = (
     " ON {schema}.job TO {user}",
     "GRANT INSERT ON {schema}.procrastinate_jobs, {schema}.procrastinate_events TO {user}",
     "GRANT USAGE ON ALL SEQUENCES IN SCHEMA {schema} TO {user}",
+)
+_REVOKES = (
+    "REVOKE ALL ON ALL SEQUENCES IN SCHEMA {schema} FROM {user}",
+    "REVOKE ALL ON ALL TABLES IN SCHEMA {schema} FROM {user}",
+    "REVOKE ALL ON SCHEMA {schema} FROM {user}",
 )

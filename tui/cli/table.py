@@ -262,6 +262,11 @@ COMMANDS: dict[str | None, Command] = {
         "its size, and forgetting",
         "Show the knowledge base of a folder's sessions, update or rebuild it, or forget something.",
     ),
+    "team": _in_module(
+        "tui.cli.team.manage",
+        "its database",
+        "Show the state of a team's database, make its tables, or let people take part.",
+    ),
     "check": _in_module(
         "tui.cli.check",
         "a report's claims",

@@ -1,0 +1,129 @@
+"""The state of a team's database: the version of its tables, what a role may do, and how much work there is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from core.postgres.connection import SCHEMA
+from core.postgres.schema import VERSION_QUERY
+
+if TYPE_CHECKING:
+    import psycopg
+
+__all__ = [
+    "ALIVE_SECONDS",
+    "Capacity",
+    "Rights",
+    "WorkState",
+    "read_capacity",
+    "read_rights",
+    "read_version",
+    "read_work",
+]
+
+ALIVE_SECONDS = 30
+"""For so long a worker may be silent, by the server's clock, before its jobs are another's."""
+
+Rights = Literal["owner", "worker", "member", "none"]
+"""What a role may do: all, as the owner of the tables or a member of it; take part; or nothing."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class WorkState:
+    """How much work there is.
+
+    Attributes:
+        sessions: how many sessions are in which state; those that have ended for more than a day are left out.
+        jobs: how many jobs are in which state.
+        workers: for each worker that the queue knows, how many seconds ago it was seen last; the latest first.
+    """
+
+    sessions: Mapping[str, int]
+    jobs: Mapping[str, int]
+    workers: tuple[float, ...]
+
+    @property
+    def alive(self) -> int:
+        """How many workers are alive."""
+        return sum(seconds <= ALIVE_SECONDS for seconds in self.workers)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Capacity:
+    """Connections of the server: how many it accepts from an ordinary role, and how many are open."""
+
+    most: int
+    used: int
+
+
+async def read_version(db: psycopg.AsyncConnection[Any]) -> int | None:
+    """The version of the tables; None if there are none, or none that this role sees."""
+    row = await _row(db, "SELECT to_regclass(%s) IS NOT NULL", f"{SCHEMA}.migration")
+    if not row[0]:
+        return None
+    version: int | None = (await _row(db, VERSION_QUERY))[0]
+    return version
+
+
+async def read_rights(db: psycopg.AsyncConnection[Any]) -> Rights:
+    """What the role of the connection may do with the tables, if there are any."""
+    row = await _row(
+        db,
+        "SELECT pg_get_userbyid(nspowner) = current_user, pg_has_role(current_user, nspowner, 'MEMBER'),"
+        " has_schema_privilege(oid, 'USAGE') FROM pg_namespace WHERE nspname = %s"
+        " UNION ALL SELECT false, false, false LIMIT 1",
+        SCHEMA,
+    )
+    owner, worker, usage = row
+    if owner or worker:
+        return "owner" if owner else "worker"
+    if not usage:
+        return "none"
+    table = f"{SCHEMA}.job"
+    row = await _row(
+        db,
+        "SELECT coalesce(has_table_privilege(to_regclass(%s), 'SELECT'), false)"
+        " AND coalesce(has_table_privilege(to_regclass(%s), 'INSERT'), false)",
+        table,
+        table,
+    )
+    return "member" if row[0] else "none"
+
+
+async def read_work(db: psycopg.AsyncConnection[Any]) -> WorkState:
+    """How much work there is, as far as this role sees it."""
+    sessions = await db.execute(
+        "SELECT state, count(*) FROM session WHERE finished_at IS NULL OR finished_at > now() - interval '1 day'"
+        " GROUP BY state"
+    )
+    counted = await sessions.fetchall()
+    jobs = await (await db.execute("SELECT state, count(*) FROM job GROUP BY state")).fetchall()
+    seen = await db.execute(
+        "SELECT extract(epoch FROM now() - last_heartbeat)::float8 FROM procrastinate_workers"
+        " ORDER BY last_heartbeat DESC"
+    )
+    workers = await seen.fetchall()
+    return WorkState(
+        sessions=dict(counted),
+        jobs=dict(jobs),
+        workers=tuple(max(seconds, 0.0) for (seconds,) in workers),
+    )
+
+
+async def read_capacity(db: psycopg.AsyncConnection[Any]) -> Capacity:
+    """How many connections the server accepts, and how many are open."""
+    row = await _row(
+        db,
+        "SELECT current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int,"
+        " (SELECT coalesce(sum(numbackends), 0)::int FROM pg_stat_database)",
+    )
+    return Capacity(most=row[0], used=row[1])
+
+
+async def _row(db: psycopg.AsyncConnection[Any], statement: str, *parameters: Any) -> tuple[Any, ...]:
+    cursor = await db.execute(statement.encode(), parameters or None)
+    row: tuple[Any, ...] | None = await cursor.fetchone()
+    assert row is not None
+    return row

@@ -1,0 +1,160 @@
+from __future__ import annotations
+
+import gettext
+from pathlib import Path
+
+import psycopg
+import pytest
+from psycopg import errors
+from psycopg_pool import PoolTimeout
+
+from core.errors import TeamError
+from core.postgres.address import Address
+from core.postgres.connection import connect
+from core.postgres.problems import describe, explain, is_temporary
+from core.postgres.refusals import refusal_state
+from tests.postgres_server import Cluster, Database
+
+ADDRESS = Address.parse("postgresql://db/desk")
+STATES = sorted({each.sqlstate for each in vars(errors)["_sqlcodes"].values()})
+LANGUAGES = sorted(Path("/usr/share/locale").glob("*/LC_MESSAGES/postgres-*.mo"))
+REFUSALS = {
+    'password authentication failed for user "%s"': "28P01",
+    'database "%s" does not exist': "3D000",
+    'role "%s" does not exist': "28000",
+    'Peer authentication failed for user "%s"': "28000",
+    'no pg_hba.conf entry for host "%s", user "%s", database "%s", %s': "28000",
+    "sorry, too many clients already": "53300",
+    "the database system is starting up": "57P03",
+    "the database system is shutting down": "57P03",
+    'permission denied for database "%s"': "42501",
+}
+
+
+def of_class(state: str) -> psycopg.Error:
+    return errors.lookup(state)("Zustand der Datenbank")
+
+
+def test_every_state_is_described_in_a_line() -> None:
+    assert len(STATES) > 200
+    for state in STATES:
+        error = of_class(state)
+        assert error.sqlstate == state
+        text = str(explain(error, ADDRESS))
+        assert text.startswith("the team's database desk on db: ")
+        assert "\n" not in text
+        assert describe(error).problem
+
+
+@pytest.mark.parametrize(
+    ("state", "words", "temporary"),
+    [
+        ("28P01", "the password is wrong", False),
+        ("28000", "does not let this user in", False),
+        ("3D000", "no such database", False),
+        ("42501", "ua-tui team grant", False),
+        ("42P01", "ua-tui team migrate", False),
+        ("42703", "another version", False),
+        ("25006", "read-only", True),
+        ("40001", "try again", True),
+        ("53100", "the disk of the server is full", True),
+        ("53300", "no connection left", True),
+        ("57P01", "restarting", True),
+        ("57P04", "ended the connection", False),
+        ("58030", "see the log of the server", True),
+        ("08006", "the connection was lost", True),
+        ("08P01", "the connection was lost", False),
+        ("XX000", "internal error", False),
+        ("23505", "Zustand der Datenbank", False),
+    ],
+)
+def test_a_state_says_what_to_do_in_any_language(state: str, words: str, temporary: bool) -> None:
+    error = of_class(state)
+    assert words in str(describe(error))
+    assert is_temporary(error) is temporary
+    assert is_temporary(explain(error, ADDRESS)) is temporary
+
+
+@pytest.mark.parametrize("catalogue", LANGUAGES, ids=lambda path: path.parts[-3])
+def test_a_refusal_is_understood_in_the_language_of_the_server(catalogue: Path) -> None:
+    with catalogue.open("rb") as file:
+        messages = gettext.GNUTranslations(file)
+    for message, state in REFUSALS.items():
+        translated = messages.gettext(message)
+        if translated != message:
+            filled = translated.replace("%s", "timeout")
+            assert refusal_state(f"connection failed: FATAL:  {filled}\n") == state, translated
+
+
+@pytest.mark.parametrize(("message", "state"), REFUSALS.items())
+def test_a_refusal_is_understood_in_english(message: str, state: str) -> None:
+    # A name with the words of another message changes nothing.
+    filled = message.replace('"%s"', '"the database system is"').replace("%s", "no encryption")
+    assert refusal_state(f"connection failed: FATAL:  {filled}") == state
+
+
+@pytest.mark.parametrize(
+    ("message", "words", "temporary"),
+    [
+        ("fe_sendauth: no password supplied", "asks for a password", False),
+        ('FATAL:  database "timeout" does not exist', "no such database", False),
+        ('FATAL:  role "timeout" does not exist', "does not let this user in", False),
+        ('root certificate file "/root/.postgresql/root.crt" does not exist', "sslrootcert=", False),
+        ("SSL error: certificate verify failed", "not trusted", False),
+        (
+            'server certificate for "a" (and 1 other name) does not match host name "b"',
+            "for another host",
+            False,
+        ),
+        ("server does not support SSL, but SSL was required", "has no TLS", False),
+        ('definition of service "desk" not found', "no such service", False),
+        ("FATAL:  unsupported startup parameter: options", "PgBouncer", False),
+        ("FATAL:  the database system is in recovery mode", "starting or stopping", True),
+        ("connection refused", "no server is listening", True),
+        ('could not translate host name "timeout.example" to address', "host is unknown", True),
+        ("connection timeout expired", "does not answer", True),
+        ("server closed the connection unexpectedly", "connection was lost", True),
+        ("session is read-only", "the primary server", True),
+    ],
+)
+def test_what_the_client_says_is_understood(message: str, words: str, temporary: bool) -> None:
+    error = psycopg.OperationalError(message)
+    assert words in str(describe(error))
+    assert is_temporary(error) is temporary
+
+
+def test_a_pool_without_a_connection_is_temporary() -> None:
+    error = PoolTimeout("couldn't get a connection after 10.00 sec")
+    assert is_temporary(error)
+    assert "all connections are in use" in str(describe(error))
+
+
+def test_an_unknown_message_is_shown_without_the_password(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PGPASSWORD", "Tr0ub4dor&3")
+    error = psycopg.OperationalError("Fehler\n\x1b[2Jbei Tr0ub4dor&3")
+    assert describe(error).problem == "Fehler \ufffd[2Jbei [redacted]"
+
+
+def test_the_rows_of_a_statement_are_not_shown(team_database: Database) -> None:
+    with (
+        psycopg.connect(team_database.url, options="-c search_path=ua_tui") as db,
+        pytest.raises(psycopg.Error) as raised,
+    ):
+        db.execute("INSERT INTO session (id, name, state) VALUES ('s1', 'secret report', 'odd')")
+    assert "secret report" in str(raised.value)
+    assert "secret report" not in str(describe(raised.value))
+
+
+def test_a_wrong_password_and_a_role_that_does_not_exist_are_told_apart(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = cluster.make_role("walter", "right-password")
+    monkeypatch.setenv("PGPASSWORD", "wrong-password")
+    with pytest.raises(TeamError, match="the password is wrong") as raised:
+        connect(Address.parse(cluster.tcp("postgres", name)))
+    assert not is_temporary(raised.value)
+    monkeypatch.delenv("PGPASSWORD")
+    with pytest.raises(TeamError, match="asks for a password"):
+        connect(Address.parse(cluster.tcp("postgres", name)))
+    with pytest.raises(TeamError, match="does not let this user in"):
+        connect(Address.parse(cluster.url("postgres", "nobody-there")))

@@ -1,0 +1,41 @@
+"""The address of the team's database: an option of the commands of a team, or the setting `team`."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from core.errors import SettingsError
+
+if TYPE_CHECKING:
+    from core.postgres.address import Address
+    from core.settings.model import Settings
+
+__all__ = ["add_address", "team_address"]
+
+
+def add_address(parser: argparse.ArgumentParser, option: str, about: str) -> None:
+    """Add the option that names the database, `--to` or `--from`; its value is `args.address`."""
+    parser.add_argument(
+        option,
+        dest="address",
+        metavar="ADDRESS",
+        help=f"{about}, such as postgresql://user@host/database; the password is in ~/.pgpass or PGPASSWORD"
+        " (default: the setting team)",
+    )
+
+
+def team_address(given: str | None, settings: Settings) -> Address:
+    """The address that was given, else the one of the setting `team`.
+
+    Raises:
+        SettingsError: neither is there, or it has a password, or it is no address.
+    """
+    from core.postgres.address import Address
+
+    text = given or getattr(settings, "team", None)
+    if not text:
+        raise SettingsError(
+            "no database of a team is named: give its address, or set `team` (`ua-tui config set team ADDRESS`)"
+        )
+    return text if isinstance(text, Address) else Address.parse(text)
