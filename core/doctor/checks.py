@@ -21,14 +21,16 @@ from core.doctor.services import (
     check_session_model,
     models_of,
 )
+from core.doctor.team import TeamChecks
 from core.errors import DemoError
+from core.postgres.address import Address
 from core.redaction.redactor import Redactor
 from core.settings.model import Settings
 from core.settings.places import Places
 from core.settings.secrets import secrets
 from core.telemetry.environment import Exports
 
-__all__ = ["TimeLimits", "run_checks"]
+__all__ = ["TimeLimits", "run_checks", "run_team_checks"]
 
 OnCheck = Callable[[Check], None]
 
@@ -68,14 +70,39 @@ async def run_checks(
                 check = await run_check(PlannedCheck("demo", "Demo", finding, 1.0, required=True), Redactor())
                 on_check(check)
                 return [check]
-        redactor = Redactor(secrets(settings, environ))
+        planned = _checks(settings, environ, limits)
+        # Those of the demo are nobody's team's.
+        if (team := getattr(settings, "team", None)) and not settings.demo:
+            address = team if isinstance(team, Address) else Address.parse(team)
+            checks = await stack.enter_async_context(TeamChecks(address, environ))
+            planned += checks.planned(limits.service + _IMPORT_SECONDS)
+        return await _run_all(planned, settings, environ, on_check)
 
-        async def run(each: PlannedCheck) -> Check:
-            check = await run_check(each, redactor)
-            on_check(check)
-            return check
 
-        return await asyncio.gather(*map(run, _checks(settings, environ, limits)))
+async def run_team_checks(
+    address: Address,
+    settings: Settings,
+    environ: Mapping[str, str],
+    on_check: OnCheck = lambda _check: None,
+    limits: TimeLimits = TimeLimits(),
+) -> list[Check]:
+    """Check the database of a team, and nothing else."""
+    async with TeamChecks(address, environ) as checks:
+        planned = checks.planned(limits.service + _IMPORT_SECONDS)
+        return await _run_all(planned, settings, environ, on_check)
+
+
+async def _run_all(
+    planned: list[PlannedCheck], settings: Settings, environ: Mapping[str, str], on_check: OnCheck
+) -> list[Check]:
+    redactor = Redactor(secrets(settings, environ))
+
+    async def run(each: PlannedCheck) -> Check:
+        check = await run_check(each, redactor)
+        on_check(check)
+        return check
+
+    return await asyncio.gather(*map(run, planned))
 
 
 async def _finding(finding: Finding) -> Finding:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import psycopg
     from psycopg_pool import AsyncConnectionPool
 
-__all__ = ["OLDEST", "SCHEMA", "connect", "connect_async", "make_pool", "parameters_of"]
+__all__ = ["OLDEST", "SCHEMA", "connect", "connect_async", "make_pool", "parameters_of", "shown_version"]
 
 SCHEMA = "ua_tui"
 """The schema of the database that has all tables, those of the queue included."""
@@ -123,6 +123,13 @@ def _too_old(version: int, address: Address) -> TeamError | None:
     if version >= OLDEST:
         return None
     return TeamError(
-        f"the team's database {address}: its server is PostgreSQL {version // 10000}, which is too old: "
+        f"the team's database {address}: its server is PostgreSQL {shown_version(version)}, which is too old: "
         f"it must be {OLDEST // 10000} or later"
     )
+
+
+def shown_version(number: int) -> str:
+    """The version of a server for a person: `16.4` for 160004, `9.6.3` for 90603."""
+    if number >= 100000:
+        return f"{number // 10000}.{number % 10000}"
+    return f"{number // 10000}.{number // 100 % 100}.{number % 100}"

@@ -60,7 +60,13 @@ class Capacity:
 
 async def read_version(db: psycopg.AsyncConnection[Any]) -> int | None:
     """The version of the tables; None if there are none, or none that this role sees."""
-    row = await _row(db, "SELECT to_regclass(%s) IS NOT NULL", f"{SCHEMA}.migration")
+    row = await _row(
+        db,
+        "SELECT EXISTS (SELECT FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace"
+        " WHERE n.nspname = %s AND c.relname = 'migration'"
+        " AND has_schema_privilege(n.oid, 'USAGE') AND has_table_privilege(c.oid, 'SELECT'))",
+        SCHEMA,
+    )
     if not row[0]:
         return None
     version: int | None = (await _row(db, VERSION_QUERY))[0]

@@ -16,21 +16,37 @@ from tui.terminal.exit_codes import EXIT_FAILED
 
 if TYPE_CHECKING:
     from core.doctor.findings import Check
+    from core.postgres.address import Address
     from core.settings.model import Settings
 
 __all__ = ["add_arguments", "run"]
 
 MARKS = {"ok": "ok     ", "warning": "WARNING", "failed": "FAILED ", "skipped": "skipped"}
+_OF_SESSION = {True: "a session can start", False: "no session can start: fix the checks that FAILED"}
+_OF_TEAM = {
+    True: "the team's database can be used",
+    False: "the team's database cannot be used: fix the checks that FAILED",
+}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of the command to the parser."""
     parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.add_argument(
+        "--to",
+        dest="address",
+        metavar="ADDRESS",
+        help="check only the database of a team, such as postgresql://user@host/database; "
+        "the one of the setting team is checked in any case",
+    )
 
 
-def run(settings: Settings, *, as_json: bool) -> int:
-    """Check everything; returns the exit code: 0 if a session can start, else 1."""
-    from core.doctor.checks import run_checks
+def run(settings: Settings, *, as_json: bool, address: Address | None = None) -> int:
+    """Check everything, or with an address the database of a team; returns the exit code.
+
+    It is 0 if a session can start, or the database can be used; else 1.
+    """
+    from core.doctor.checks import run_checks, run_team_checks
     from core.doctor.findings import can_start
     from core.records.log import install_root_handler
 
@@ -38,26 +54,27 @@ def run(settings: Settings, *, as_json: bool) -> int:
     # Libraries that find no handler write to the terminal.
     handler = install_root_handler(settings.log_level)
     try:
-        checks = asyncio.run(run_checks(settings, os.environ))
+        work = run_team_checks(address, settings, os.environ) if address else run_checks(settings, os.environ)
+        checks = asyncio.run(work)
     finally:
         handler.uninstall()
     could = can_start(checks)
     if as_json:
-        result = {"could_start": could, "checks": [asdict(check) for check in checks]}
+        name = "could_work" if address else "could_start"
+        result = {name: could, "checks": [asdict(check) for check in checks]}
         print_line(json.dumps(result, indent=2))
     else:
-        for line in _lines(checks, could=could):
+        for line in _lines(checks):
             print_line(line)
+        print_line(f"\n{_OF_TEAM[could] if address else _OF_SESSION[could]}")
     return 0 if could else EXIT_FAILED
 
 
-def _lines(checks: list[Check], *, could: bool) -> list[str]:
+def _lines(checks: list[Check]) -> list[str]:
     width = max(len(check.title) for check in checks)
     lines = []
     for check in checks:
         lines.append(f"{MARKS[check.status]}  {check.title:<{width}}  {clean_line(check.found, 400)}")
         if check.advice and check.status != "ok":
             lines.append(f"{'':<{len(MARKS['ok']) + width + 4}}-> {clean_line(check.advice, 400)}")
-    lines.append("")
-    lines.append("a session can start" if could else "no session can start: fix the checks that FAILED")
     return lines

@@ -163,9 +163,11 @@ def _serve(args: argparse.Namespace) -> int:
 
 
 def _doctor(args: argparse.Namespace) -> int:
+    from core.postgres.address import Address
     from tui.cli.doctor import run
 
-    return run(settings_of(args), as_json=args.json)
+    address = Address.parse(args.address) if args.address is not None else None
+    return run(settings_of(args), as_json=args.json, address=address)
 
 
 def _schema(args: argparse.Namespace) -> int:

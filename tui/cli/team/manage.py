@@ -97,7 +97,7 @@ def _change_rights(address: Address, action: str, users: list[str]) -> None:
 
 
 async def _show_status(address: Address, *, as_json: bool) -> None:
-    from core.postgres.connection import connect_async
+    from core.postgres.connection import connect_async, shown_version
     from core.postgres.problems import reporting
     from core.postgres.schema import check_version
     from core.postgres.state import read_version, read_work
@@ -108,10 +108,10 @@ async def _show_status(address: Address, *, as_json: bool) -> None:
             version = await read_version(db)
             check_version(version, address)
             work = await read_work(db)
-            server = db.info.server_version
+            server = shown_version(db.info.server_version)
     facts: dict[str, Any] = {
         "database": address.shown,
-        "server": f"{server // 10000}.{server % 10000}",
+        "server": server,
         "tables": version,
         **asdict(work),
         "alive": work.alive,

@@ -1,0 +1,346 @@
+"""Checks the database of a team: the packages, the address, TLS, the server, its tables, rights, clock and workers."""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import os
+import stat
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from importlib import import_module, metadata, resources
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+
+from core.doctor.findings import Finding, PlannedCheck, failed, ok, skipped, warning
+from core.errors import Advice, TeamError
+from core.events.units import duration, quantity
+from core.postgres.address import Address
+from core.postgres.problems import describe, missing_extra, reporting
+from core.text import clean_line
+
+if TYPE_CHECKING:
+    import psycopg
+
+__all__ = ["TeamChecks"]
+
+_PACKAGES = {
+    "psycopg": "psycopg",
+    "psycopg-pool": "psycopg_pool",
+    "procrastinate": "procrastinate",
+    "obstore": "obstore",
+}
+_INSTALL = "pip install 'ua-tui[team]'"
+_CHECKED_MODES = ("verify-ca", "verify-full")
+_CLOCK_SECONDS = 5
+"""So much may the clocks differ: a person would not notice."""
+_FEW_CONNECTIONS = 10
+"""What one worker with a few sessions and some screens need."""
+_SEARCHED_SCHEMAS = ("ua_tui", "public", "pg_catalog")
+_MIGRATE = "run `ua-tui team migrate` as the owner of the database"
+_NO_CONNECTION = "not checked without a connection"
+
+
+class TeamChecks:
+    """The checks of a team's database, over one connection; use it as an async context manager.
+
+    Args:
+        address: where it is.
+        environ: the variables that libpq reads.
+        now: the clock of this machine, in seconds since the epoch.
+    """
+
+    def __init__(
+        self, address: Address, environ: Mapping[str, str] = os.environ, now: Callable[[], float] = time.time
+    ) -> None:
+        self._address = address
+        self._environ = environ
+        self._now = now
+        self._connecting: asyncio.Task[psycopg.AsyncConnection[Any]] | None = None
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        _kind: type[BaseException] | None,
+        _error: BaseException | None,
+        _trace: TracebackType | None,
+    ) -> None:
+        if self._connecting is not None:
+            self._connecting.cancel()
+            with suppress(asyncio.CancelledError, TeamError):
+                await (await self._connecting).close()
+
+    def planned(self, within: float) -> list[PlannedCheck]:
+        """The checks, each with so many seconds; those that work in a team needs are required."""
+        return [
+            PlannedCheck("team_packages", "Team packages", self._packages(), within, required=True),
+            PlannedCheck("team_password", "Team password", self._password_file(), within),
+            PlannedCheck("team_connection", "Team database", self._connection(), within, required=True),
+            PlannedCheck("team_server", "Team server", self._server(), within, required=True),
+            PlannedCheck("team_tables", "Team tables", self._tables(), within, required=True),
+            PlannedCheck("team_rights", "Team rights", self._rights(), within, required=True),
+            PlannedCheck("team_search", "Team search", self._search(), within),
+            PlannedCheck("team_clock", "Team clock", self._clock(), within),
+            PlannedCheck("team_capacity", "Team connections", self._capacity(), within),
+            PlannedCheck("team_workers", "Team workers", self._workers(), within),
+        ]
+
+    async def _packages(self) -> Finding:
+        """Whether the packages of the extra can be imported."""
+        found = []
+        for name, module in _PACKAGES.items():
+            try:
+                await asyncio.to_thread(import_module, module)
+                found.append(f"{name} {metadata.version(name)}")
+            except (ImportError, metadata.PackageNotFoundError) as error:
+                return failed(f"{name} cannot be imported: {error}", f"install it with {_INSTALL}")
+        return ok(", ".join(found))
+
+    async def _password_file(self) -> Finding:
+        """Whether libpq would read the file with passwords."""
+        given = self._address.options.get("passfile") or self._environ.get("PGPASSFILE")
+        home = self._environ.get("HOME") or str(Path.home())
+        path = Path(given or Path(home, ".pgpass"))
+        if self._environ.get("PGPASSWORD"):
+            return ok("PGPASSWORD is set, which counts more than a password file")
+        try:
+            found = await asyncio.to_thread(path.stat)
+        except OSError as error:
+            if given:
+                return failed(
+                    f"{path} cannot be read: {error.strerror}", "create it, or change PGPASSFILE or passfile="
+                )
+            return skipped(f"there is no {path}, and PGPASSWORD is not set")
+        if not stat.S_ISREG(found.st_mode):
+            return failed(f"{path} is no file, and is ignored", "write it as a plain file")
+        if mode := stat.S_IMODE(found.st_mode) & 0o077:
+            who = "others" if mode & 0o007 else "its group"
+            return failed(f"{path} is ignored, as {who} may read or write it", f"run chmod 600 {path}")
+        if not os.access(path, os.R_OK):
+            return failed(
+                f"{path} cannot be read by this user", f"make it yours: chown, then chmod 600 {path}"
+            )
+        return ok(f"{path} is private")
+
+    async def _connection(self) -> Finding:
+        """Connect, and see whether the connection is encrypted."""
+        try:
+            db = await self._connected()
+        except TeamError as error:
+            cause = error.__cause__
+            if isinstance(cause, ImportError):
+                return skipped("not checked without the packages")
+            advice = describe(cause) if isinstance(cause, Exception) else Advice(str(error))
+            return failed(f"{self._address}: {advice.problem}", advice.remedy)
+        found = f"{self._address}, as {db.info.user}"
+        if _is_local(db.info.host, db.info.hostaddr):
+            return ok(f"{found}, on this machine")
+        if not db.pgconn.ssl_in_use:
+            return warning(
+                f"{found}, without TLS",
+                "turn it on at the server, and add sslmode=verify-full to the address",
+            )
+        mode = self._address.options.get("sslmode") or self._environ.get("PGSSLMODE") or "prefer"
+        if mode not in _CHECKED_MODES:
+            return warning(
+                f"{found}, with TLS, but the server's certificate is not checked",
+                "add sslmode=verify-full and sslrootcert= to the address",
+            )
+        return ok(f"{found}, with TLS")
+
+    async def _server(self) -> Finding:
+        """Whether the server is new enough, and accepts changes."""
+        from core.postgres.connection import OLDEST, shown_version
+
+        if (db := await self._database(any_version=True)) is None:
+            return skipped(_NO_CONNECTION)
+        version = db.info.server_version
+        found = f"PostgreSQL {shown_version(version)}"
+        if version < OLDEST:
+            return failed(f"{found}, which is too old", f"use {OLDEST // 10000} or later")
+        row = await self._row(db, "SELECT current_setting('transaction_read_only')")
+        if row[0] == "on":
+            return failed(
+                f"{found}, which is read-only",
+                "name the primary server, or add target_session_attrs=read-write",
+            )
+        return ok(found)
+
+    async def _tables(self) -> Finding:
+        """Whether the tables have the version of this program, and those of the queue that of its package."""
+        from core.postgres.schema import LATEST
+        from core.postgres.state import read_rights, read_version
+
+        if (db := await self._database()) is None:
+            return skipped(_NO_CONNECTION)
+        with reporting(self._address):
+            version = await read_version(db)
+            if version is None:
+                if await read_rights(db) == "none" and await self._has_schema(db):
+                    return skipped("not readable without rights")
+                return failed("there are no tables of ua-tui", _MIGRATE)
+            cursor = await db.execute("SELECT name FROM ua_tui.queue_migration")
+            known = {name for (name,) in await cursor.fetchall()}
+        found = f"version {version}"
+        if version < LATEST:
+            return failed(f"{found}, and this program needs {LATEST}", _MIGRATE)
+        if version > LATEST:
+            return failed(f"{found}, and this program knows {LATEST}", "update ua-tui on this machine")
+        if new := await asyncio.to_thread(_queue_migrations) - known:
+            return failed(
+                f"{found}, but {quantity(len(new), 'migration')} of the queue are missing", _MIGRATE
+            )
+        return ok(found)
+
+    async def _rights(self) -> Finding:
+        """What the role of the connection may do."""
+        from core.postgres.state import read_rights
+
+        if (db := await self._database()) is None:
+            return skipped(_NO_CONNECTION)
+        with reporting(self._address):
+            rights = await read_rights(db)
+            if rights == "none" and not await self._has_schema(db):
+                return skipped("there are no tables yet")
+        user = clean_line(db.info.user, 60)
+        match rights:
+            case "owner":
+                return ok(f"{user} owns the tables: workers, migrations and grants are possible")
+            case "worker":
+                return ok(f"{user} is a member of the owner of the tables: workers are possible")
+            case "member":
+                return ok(f"{user} may hand in work, see what is shared, and answer; no workers")
+            case "none":
+                return failed(
+                    f"{user} may not use the tables", f"have their owner run `ua-tui team grant {user}`"
+                )
+
+    async def _search(self) -> Finding:
+        """Whether the extension for misspelt words is there."""
+        if (db := await self._database()) is None:
+            return skipped(_NO_CONNECTION)
+        row = await self._row(
+            db,
+            "SELECT (SELECT n.nspname FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace"
+            " WHERE e.extname = 'pg_trgm'), EXISTS (SELECT FROM pg_available_extensions WHERE name = 'pg_trgm')",
+        )
+        place, available = row
+        if place in _SEARCHED_SCHEMAS:
+            return ok("pg_trgm is installed")
+        if place is not None:
+            return warning(
+                f"pg_trgm is in the schema {place}, where it is not found",
+                "run ALTER EXTENSION pg_trgm SET SCHEMA public as the owner of the database",
+            )
+        if available:
+            return warning(
+                "pg_trgm is not installed in the database", "run CREATE EXTENSION pg_trgm as its owner"
+            )
+        return warning("the server has no pg_trgm", "install its contrib modules (postgresql-contrib)")
+
+    async def _clock(self) -> Finding:
+        """How much the clock of this machine differs from the server's."""
+        if (db := await self._database()) is None:
+            return skipped(_NO_CONNECTION)
+        before = self._now()
+        row = await self._row(db, "SELECT extract(epoch FROM clock_timestamp())::float8")
+        after = self._now()
+        late = row[0] - (before + after) / 2
+        if abs(late) <= _CLOCK_SECONDS + (after - before) / 2:
+            return ok(f"this machine and the server differ by {abs(late):.1f} s")
+        return warning(
+            f"the clock of this machine is {duration(abs(late))} {'behind' if late > 0 else 'ahead of'} the server's",
+            "set it, for example with NTP. Work goes on, as leases go by the server's clock, but times that are "
+            "shown here are wrong",
+        )
+
+    async def _capacity(self) -> Finding:
+        """How many connections are left."""
+        from core.postgres.state import read_capacity
+
+        if (db := await self._database()) is None:
+            return skipped(_NO_CONNECTION)
+        with reporting(self._address):
+            capacity = await read_capacity(db)
+        free = max(capacity.most - capacity.used, 0)
+        found = f"{free} of {capacity.most} are free"
+        if free < _FEW_CONNECTIONS:
+            return warning(found, "raise max_connections of the server, or run fewer workers")
+        return ok(found)
+
+    async def _workers(self) -> Finding:
+        """Whether anybody works."""
+        from core.postgres.state import read_rights, read_version, read_work
+
+        if (db := await self._database()) is None:
+            return skipped(_NO_CONNECTION)
+        with reporting(self._address):
+            if await read_rights(db) == "none" or await read_version(db) is None:
+                return skipped("not readable without tables and rights")
+            work = await read_work(db)
+        waiting = work.jobs.get("waiting", 0)
+        jobs = f"{quantity(waiting, 'job')} waiting"
+        if work.alive:
+            return ok(f"{work.alive} alive, last seen {work.workers[0]:.0f} s ago; {jobs}")
+        last = f", last seen {duration(work.workers[0])} ago" if work.workers else ""
+        if waiting:
+            return warning(f"none alive{last}; {jobs}", "start one with `ua-tui worker`")
+        return ok(f"none alive{last}; {jobs}")
+
+    async def _connected(self) -> psycopg.AsyncConnection[Any]:
+        """The connection, made by the first check that needs it.
+
+        Raises:
+            TeamError: there is none.
+        """
+        if self._connecting is None:
+            self._connecting = asyncio.create_task(self._connect())
+        return await asyncio.shield(self._connecting)
+
+    async def _connect(self) -> psycopg.AsyncConnection[Any]:
+        try:
+            await asyncio.to_thread(import_module, "psycopg")
+        except ImportError as error:
+            raise missing_extra(error) from error
+        from core.postgres.connection import connect_async
+
+        return await connect_async(self._address, any_version=True)
+
+    async def _database(self, *, any_version: bool = False) -> psycopg.AsyncConnection[Any] | None:
+        """The connection; None if there is none, or only one to a server that is too old."""
+        try:
+            db = await self._connected()
+        except TeamError:
+            return None
+        from core.postgres.connection import OLDEST
+
+        return db if any_version or db.info.server_version >= OLDEST else None
+
+    async def _has_schema(self, db: psycopg.AsyncConnection[Any]) -> bool:
+        row = await self._row(db, "SELECT EXISTS (SELECT FROM pg_namespace WHERE nspname = 'ua_tui')")
+        return bool(row[0])
+
+    async def _row(self, db: psycopg.AsyncConnection[Any], statement: str) -> tuple[Any, ...]:
+        with reporting(self._address):
+            cursor = await db.execute(statement.encode())
+            row: tuple[Any, ...] | None = await cursor.fetchone()
+        assert row is not None
+        return row
+
+
+def _queue_migrations() -> set[str]:
+    folder = resources.files("procrastinate") / "sql" / "migrations"
+    return {each.name for each in folder.iterdir() if each.name.endswith(".sql")}
+
+
+def _is_local(host: str, address: str) -> bool:
+    if host.startswith(("/", "@")):
+        return True
+    try:
+        return ipaddress.ip_address(address).is_loopback
+    except ValueError:
+        return False

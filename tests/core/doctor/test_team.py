@@ -1,0 +1,264 @@
+from __future__ import annotations
+
+import os
+import socket
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from core.doctor.checks import run_checks, run_team_checks
+from core.doctor.findings import Check, can_start
+from core.doctor.team import TeamChecks
+from core.postgres.address import Address
+from core.postgres.schema import LATEST, grant
+from core.redaction.redactor import Redactor
+from core.settings.model import Settings
+from tests.old_postgres import old_postgres
+from tests.postgres_server import Cluster, Database
+
+NAMES = [
+    "packages",
+    "password",
+    "connection",
+    "server",
+    "tables",
+    "rights",
+    "search",
+    "clock",
+    "capacity",
+    "workers",
+]
+
+
+@pytest.fixture
+def environ(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
+    for name in [name for name in os.environ if name.startswith("PG")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    return {"HOME": str(tmp_path)}
+
+
+async def checked(url: str, environ: dict[str, str]) -> dict[str, Check]:
+    checks = await run_team_checks(Address.parse(url), Settings(), environ)
+    assert [check.name for check in checks] == [f"team_{name}" for name in NAMES]
+    return {check.name.removeprefix("team_"): check for check in checks}
+
+
+def states(found: dict[str, Check]) -> dict[str, str]:
+    return {name: check.status for name, check in found.items()}
+
+
+async def test_a_database_that_works(team_database: Database, environ: dict[str, str]) -> None:
+    found = await checked(team_database.url, environ)
+    assert can_start(list(found.values()))
+    assert states(found) | {"search": "ok"} == dict.fromkeys(NAMES, "ok") | {"password": "skipped"}
+    assert "psycopg 3" in found["packages"].found
+    assert "owner, on this machine" in found["connection"].found
+    assert found["tables"].found == f"version {LATEST}"
+    assert "none alive; 0 jobs waiting" in found["workers"].found
+
+
+async def test_jobs_without_a_worker_are_warned_of(team_database: Database, environ: dict[str, str]) -> None:
+    team_database.execute("INSERT INTO batch (id) VALUES ('b')")
+    team_database.execute("INSERT INTO job (id, batch, query) VALUES ('j', 'b', 'why?')")
+    team_database.execute(
+        "INSERT INTO procrastinate_workers (last_heartbeat) VALUES (now() - interval '90 minutes')"
+    )
+    found = (await checked(team_database.url, environ))["workers"]
+    assert (found.status, found.found) == ("warning", "none alive, last seen 1h 30m ago; 1 job waiting")
+    assert "ua-tui worker" in found.advice
+    team_database.execute("INSERT INTO procrastinate_workers DEFAULT VALUES")
+    assert "1 alive, last seen 0 s ago" in (await checked(team_database.url, environ))["workers"].found
+
+
+async def test_a_role_without_rights_and_then_with_them(
+    cluster: Cluster, team_database: Database, environ: dict[str, str]
+) -> None:
+    role = cluster.make_role(f"r{team_database.name}")
+    url = cluster.url(team_database.name, role)
+    found = await checked(url, environ)
+    assert states(found)["rights"] == "failed"
+    assert f"ua-tui team grant {role}" in found["rights"].advice
+    assert (states(found)["tables"], states(found)["workers"]) == ("skipped", "skipped")
+    assert not can_start(list(found.values()))
+
+    grant(Address.parse(team_database.url), role)
+    found = await checked(url, environ)
+    assert "may hand in work" in found["rights"].found
+    assert states(found)["tables"] == "ok"
+    team_database.execute(f'GRANT owner TO "{role}"')
+    try:
+        assert "workers are possible" in (await checked(url, environ))["rights"].found
+    finally:
+        team_database.execute(f'REVOKE owner FROM "{role}"')
+
+
+async def test_a_database_without_tables(cluster: Cluster, environ: dict[str, str]) -> None:
+    empty = cluster.make_database()
+    try:
+        found = await checked(empty.url, environ)
+    finally:
+        cluster.drop(empty)
+    assert (states(found)["tables"], states(found)["rights"]) == ("failed", "skipped")
+    assert "ua-tui team migrate" in found["tables"].advice
+
+
+@pytest.mark.parametrize(
+    ("statement", "words"),
+    [
+        ("DELETE FROM migration WHERE version > 0; INSERT INTO migration (version) VALUES (0)", "needs"),
+        ("INSERT INTO migration (version) VALUES (99)", "update ua-tui"),
+        ("DELETE FROM queue_migration WHERE name LIKE '03.04%'", "of the queue are missing"),
+    ],
+)
+async def test_tables_of_another_version(
+    team_database: Database, environ: dict[str, str], statement: str, words: str
+) -> None:
+    team_database.execute(statement)
+    found = (await checked(team_database.url, environ))["tables"]
+    assert found.status == "failed"
+    assert words in f"{found.found}: {found.advice}"
+
+
+async def test_an_old_server(environ: dict[str, str]) -> None:
+    with old_postgres() as url:
+        found = await checked(url, environ)
+    assert states(found)["connection"] == "ok"
+    assert (found["server"].status, found["server"].found) == (
+        "failed",
+        "PostgreSQL 9.6.24, which is too old",
+    )
+    assert "13 or later" in found["server"].advice
+    assert states(found)["tables"] == "skipped"
+
+
+async def test_a_read_only_server(team_database: Database, environ: dict[str, str]) -> None:
+    url = f"{team_database.url}&options=-c%20default_transaction_read_only%3Don"
+    found = (await checked(url, environ))["server"]
+    assert (found.status, "which is read-only" in found.found) == ("failed", True)
+
+
+async def test_a_wrong_password_a_missing_database_and_nobody(
+    cluster: Cluster, environ: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    role = cluster.make_role("wilma", "the right password")
+    monkeypatch.setenv("PGPASSWORD", "the wrong password")
+    found = await checked(cluster.tcp("postgres", role), {**environ, "PGPASSWORD": "the wrong password"})
+    assert "the password is wrong" in found["connection"].found
+    assert "PGPASSWORD is set" in found["password"].found
+    assert set(states(found).values()) == {"ok", "failed", "skipped"}
+
+    found = await checked(cluster.url("nothing"), environ)
+    assert "there is no such database" in found["connection"].found
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        found = await checked(f"postgresql://127.0.0.1:{taken.getsockname()[1]}/desk", environ)
+    assert "no server is listening" in found["connection"].found
+    found = await checked("postgresql://nobody.invalid/desk", environ)
+    assert "the host is unknown" in found["connection"].found
+
+
+async def test_a_connection_over_the_network_without_tls_is_warned_of() -> None:
+    from core.doctor.team import _is_local
+
+    assert _is_local("/run/postgresql", "")
+    assert _is_local("localhost", "127.0.0.1")
+    assert _is_local("localhost", "::1")
+    assert not _is_local("db.example", "192.0.2.7")
+    assert not _is_local("db.example", "")
+
+
+@pytest.mark.parametrize(
+    ("make", "status", "words"),
+    [
+        (lambda path: path.write_text("*:*:*:*:x"), "failed", "as others may read"),
+        (lambda path: path.touch(0o640), "failed", "as its group may read"),
+        (lambda path: path.touch(0o600), "ok", "is private"),
+        (lambda path: path.mkdir(), "failed", "is no file"),
+        (lambda path: None, "skipped", "there is no"),
+    ],
+)
+async def test_the_password_file(
+    tmp_path: Path, environ: dict[str, str], make: Callable[[Path], object], status: str, words: str
+) -> None:
+    path = tmp_path / ".pgpass"
+    before = os.umask(0o022)
+    make(path)
+    os.umask(before)
+    found = (await checked("postgresql://127.0.0.1:1/desk", environ))["password"]
+    assert found.status == status
+    assert words in found.found
+    if status == "failed":
+        # libpq does not read it either: it would warn on standard error.
+        assert found.advice
+
+
+async def test_a_password_file_that_the_address_names(tmp_path: Path, environ: dict[str, str]) -> None:
+    found = (await checked(f"postgresql://127.0.0.1:1/desk?passfile={tmp_path}/none", environ))["password"]
+    assert (found.status, f"{tmp_path}/none" in found.found) == ("failed", True)
+
+
+@pytest.mark.parametrize(
+    ("ahead", "words"),
+    [
+        (0.0, None),
+        (3.0, None),
+        (3600.0, "the clock of this machine is 1h 00m ahead of the server's"),
+        (-3600.0, "the clock of this machine is 1h 00m behind the server's"),
+        (7.0, "is 7.0s ahead of"),
+    ],
+)
+async def test_the_clocks_are_compared(
+    team_database: Database, environ: dict[str, str], ahead: float, words: str | None
+) -> None:
+    async with TeamChecks(Address.parse(team_database.url), environ, lambda: time.time() + ahead) as checks:
+        found = await checks._clock()
+    assert found.status == ("ok" if words is None else "warning")
+    if words is not None:
+        assert words in found.found
+        assert "leases go by the server's clock" in found.advice
+
+
+async def test_a_server_with_few_connections_left(
+    cluster: Cluster, team_database: Database, environ: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("core.doctor.team._FEW_CONNECTIONS", 10_000)
+    found = (await checked(team_database.url, environ))["capacity"]
+    assert (found.status, "are free" in found.found) == ("warning", True)
+
+
+async def test_without_the_packages_it_says_what_to_install(
+    environ: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(__import__("sys").modules, "psycopg", None)
+    found = await checked("postgresql://127.0.0.1:1/desk", environ)
+    assert (found["packages"].status, "ua-tui[team]" in found["packages"].advice) == ("failed", True)
+    assert states(found)["connection"] == "skipped"
+
+
+async def test_hostile_names_cannot_control_the_terminal(
+    cluster: Cluster, team_database: Database, environ: dict[str, str]
+) -> None:
+    role = cluster.make_role(f"\x1b[2J{team_database.name}", "x")
+    url = cluster.url(team_database.name, role.replace("\x1b", "%1B").replace("[", "%5B"))
+    found = await checked(url, environ)
+    assert not any("\x1b" in check.found + check.advice for check in found.values())
+
+
+async def test_the_database_of_the_settings_is_checked_with_a_session(
+    team_database: Database, environ: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Settings, "team", team_database.url, raising=False)
+    asked = [f"team_{name}" for name in NAMES]
+    checks = await run_checks(Settings(cli_path=Path("/no/such/program")), environ)
+    assert [check.name for check in checks if check.name in asked] == asked
+
+
+def test_redaction_knows_the_password_of_the_environment() -> None:
+    from core.settings.secrets import secrets
+
+    known = secrets(Settings(), {"PGPASSWORD": "planted-Tr0ub4dor", "PGPASSFILE": "/home/mary/.pgpass"})
+    assert known == {"planted-Tr0ub4dor"}
+    assert "Tr0ub" not in Redactor(known).redact("it is planted-Tr0ub4dor")

@@ -1,0 +1,137 @@
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from core.errors import SettingsError
+from core.postgres import schema
+from core.postgres.schema import LATEST
+from core.settings.model import Settings
+from tests.postgres_server import Cluster, Database
+from tui.cli import main
+from tui.cli.team.address import team_address
+
+SECRET = "Tr0ub4dor-and-3"
+ROWS = """
+INSERT INTO batch (id) VALUES ('b');
+INSERT INTO job (id, batch, query, state) VALUES ('1', 'b', 'q', 'waiting'), ('2', 'b', 'q', 'done');
+INSERT INTO session (id, name, state) VALUES ('a', 'a', 'running'), ('b', 'b', 'needs_you');
+INSERT INTO session (id, name, state, finished_at) VALUES ('c', 'c', 'done', now() - interval '2 days');
+INSERT INTO procrastinate_workers (last_heartbeat) VALUES (now() - interval '2 hours');
+INSERT INTO procrastinate_workers DEFAULT VALUES
+"""
+
+
+@pytest.fixture(autouse=True)
+def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [name for name in os.environ if name.startswith(("PG", "UA_", "XDG_"))]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+
+
+def test_it_makes_the_tables_once(cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
+    empty = cluster.make_database()
+    try:
+        assert main(["team", "migrate", "--to", empty.url]) == 0
+        assert main(["team", "migrate", "--to", empty.url]) == 0
+    finally:
+        cluster.drop(empty)
+    lines = capsys.readouterr().out.splitlines()
+    made = [line.removeprefix("made: ") for line in lines if line.startswith("made: ")]
+    assert made == ["tables of the queue", *(f"tables of version {each}" for each in range(1, LATEST + 1))]
+    assert [line for line in lines if "now has" in line or "already has" in line] == [
+        f"{empty.name} on {cluster.folder} now has tables of version {LATEST}",
+        f"{empty.name} on {cluster.folder} already has tables of version {LATEST}",
+    ]
+
+
+def test_who_may_not_change_the_tables_is_told_who_may(
+    cluster: Cluster, team_database: Database, capsys: pytest.CaptureFixture[str]
+) -> None:
+    role = cluster.make_role(f"m{team_database.name}")
+    url = cluster.url(team_database.name, role)
+    assert main(["team", "migrate", "--to", url]) == 1
+    assert main(["team", "grant", role, "--to", url]) == 1
+    assert main(["team", "status", "--to", url]) == 1
+    errors = capsys.readouterr().err.splitlines()
+    assert "as the owner of the database" in errors[0]
+    assert "lacks the rights" in errors[1] or "only the owner of the tables" in errors[1]
+    assert len(errors) == 3
+
+
+def test_a_role_takes_part_until_its_rights_are_taken(
+    cluster: Cluster, team_database: Database, capsys: pytest.CaptureFixture[str]
+) -> None:
+    role = cluster.make_role(f"g{team_database.name}")
+    url = cluster.url(team_database.name, role)
+    assert main(["team", "grant", role, "--to", team_database.url]) == 0
+    assert main(["team", "status", "--to", url]) == 0
+    assert main(["team", "revoke", role, "--to", team_database.url]) == 0
+    assert main(["team", "status", "--to", url]) == 1
+    reported = capsys.readouterr()
+    assert f"{role} may hand in work" in reported.out
+    assert f"{role} may no longer use the tables" in reported.out
+    assert main(["team", "grant", "no such role", "--to", team_database.url]) == 1
+    assert "has no role 'no such role'" in capsys.readouterr().err
+
+
+def test_a_role_that_takes_part_may_use_new_tables(
+    cluster: Cluster, team_database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    role = cluster.make_role(f"k{team_database.name}")
+    assert main(["team", "grant", role, "--to", team_database.url]) == 0
+    later = [*schema.migrations(), (LATEST + 1, "CREATE TABLE later (a integer)")]
+    monkeypatch.setattr(schema, "migrations", lambda: later)
+    monkeypatch.setattr(schema, "LATEST", LATEST + 1)
+    assert main(["team", "migrate", "--to", team_database.url]) == 0
+    readable = "SELECT has_table_privilege(%s, 'ua_tui.later', 'SELECT')"
+    assert team_database.execute(readable, role) == [(True,)]
+
+
+def test_the_state_is_shown(team_database: Database, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["team", "status", "--to", team_database.url]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert f", tables of version {LATEST}" in lines[0]
+    assert lines[1:] == ["sessions  none", "jobs      none", "workers   none"]
+
+    team_database.execute(ROWS)
+    assert main(["team", "--to", team_database.url]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[1:] == [
+        "sessions  1 needs you · 1 running",
+        "jobs      1 waiting · 1 done",
+        "workers   1 alive, 1 silent; seen 0 s ago, 7200 s ago",
+    ]
+    assert main(["team", "status", "--json", "--to", team_database.url]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["tables"], found["alive"], found["jobs"]) == (LATEST, 1, {"waiting": 1, "done": 1})
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        (["grant"], "grant takes the names of roles"),
+        (["status", "mary"], "status takes no names"),
+        (["migrate", "--json"], "--json goes with status"),
+    ],
+)
+def test_wrong_usage_is_reported(given: list[str], words: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["team", *given, "--to", "postgresql://db/desk"]) == 2
+    assert words in capsys.readouterr().err
+
+
+def test_without_an_address_it_says_how_to_give_one(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["team", "status"]) == 2
+    assert "no database of a team is named" in capsys.readouterr().err
+
+
+def test_the_address_is_given_or_that_of_the_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Settings, "team", "postgresql://db/desk", raising=False)
+    assert str(team_address(None, Settings())) == "desk on db"
+    assert str(team_address("postgresql://other/desk", Settings())) == "desk on other"
+    with pytest.raises(SettingsError):
+        team_address(f"postgresql://u:{SECRET}@other/desk", Settings())
