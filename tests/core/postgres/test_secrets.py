@@ -1,0 +1,169 @@
+"""A password is in no process list, no output, no file and no error, whatever happens to the connection."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+
+from tests.e2e.running import DEADLINE, environment, program
+from tests.postgres_server import Cluster, Database
+from tests.tui.cli.test_arguments import CASES
+from tui.cli import main
+from tui.cli.table import COMMANDS
+
+
+def secret() -> str:
+    """A password that no other program has on its command line."""
+    return f"planted-{uuid4().hex}"
+
+
+class ProcessList:
+    """The command lines of all processes, again and again, while the block runs: which had the word?"""
+
+    def __init__(self, word: str) -> None:
+        self._word = word.encode()
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._watch)
+        self.seen = 0
+        self.found: set[bytes] = set()
+
+    def __enter__(self) -> ProcessList:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self._ended.set()
+        self._thread.join()
+
+    def _watch(self) -> None:
+        while not self._ended.wait(0.01):
+            for path in Path("/proc").glob("[0-9]*/cmdline"):
+                try:
+                    line = path.read_bytes()
+                except OSError:
+                    continue
+                self.seen += b"ua-tui" in line
+                if self._word in line:
+                    self.found.add(line)
+
+
+@pytest.fixture
+def role(cluster: Cluster, team_database: Database) -> Iterator[tuple[str, str]]:
+    """The address over TCP of a role with a password that owns the tables, and that password."""
+    word = secret()
+    name = cluster.make_role(f"s{team_database.name}", word)
+    team_database.execute(f'GRANT owner TO "{name}"')
+    yield team_database.tcp.replace("owner@", f"{name}@"), word
+    team_database.execute(f'REVOKE owner FROM "{name}"')
+
+
+def start(home: Path, password: str, *given: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [program(), *given],
+        capture_output=True,
+        text=True,
+        timeout=DEADLINE,
+        check=False,
+        cwd=home,
+        env=environment(home, PGPASSWORD=password, PGCONNECT_TIMEOUT="2"),
+    )
+
+
+def test_a_password_of_the_environment_is_nowhere(tmp_path: Path, role: tuple[str, str]) -> None:
+    url, word = role
+    wrong = secret()
+    nobody = "postgresql://mary@127.0.0.1:1/desk"
+    runs = [
+        (("team", "migrate", "--to", url), word, 0),
+        (("team", "status", "--to", url), word, 0),
+        (("doctor", "--json", "--to", url), word, 0),
+        (("doctor", "--to", url), wrong, 1),
+        (("team", "status", "--to", url), wrong, 1),
+        (("team", "status", "--to", nobody), wrong, 1),
+    ]
+    with ProcessList("planted-") as processes:
+        done = [(start(tmp_path, password, *given), code) for given, password, code in runs]
+    assert [each.returncode for each, _ in done] == [code for _, code in done], done[0][0].stderr
+    assert processes.seen
+    assert not processes.found
+    for each, _ in done:
+        assert word not in each.stdout + each.stderr
+        assert wrong not in each.stdout + each.stderr
+    for path in filter(Path.is_file, tmp_path.rglob("*")):
+        content = path.read_bytes()
+        assert word.encode() not in content, path
+        assert wrong.encode() not in content, path
+
+
+def test_a_password_file_is_used_and_not_shown(tmp_path: Path, role: tuple[str, str]) -> None:
+    url, word = role
+    path = tmp_path / ".pgpass"
+    path.write_text(f"*:*:*:*:{word}\n")
+    path.chmod(0o600)
+    done = start(tmp_path, "", "doctor", "--to", url)
+    assert done.returncode == 0, done.stdout
+    assert "is private" in done.stdout
+    path.chmod(0o644)
+    done = start(tmp_path, "", "doctor", "--to", url)
+    assert done.returncode == 1
+    assert f"chmod 600 {path}" in done.stdout
+    assert word not in done.stdout + done.stderr
+
+
+def _addresses() -> Iterator[tuple[str, str]]:
+    """Every command that takes the address of a database, and its option."""
+    for name, command in COMMANDS.items():
+        if name is not None:
+            parser = argparse.ArgumentParser()
+            for add in command.adders:
+                add(parser)
+            for action in parser._actions:
+                if {"--to", "--from"} & {*action.option_strings}:
+                    yield name, action.option_strings[0]
+
+
+@pytest.mark.parametrize(("command", "option"), _addresses())
+def test_an_address_with_a_password_is_refused_by_every_command(
+    command: str,
+    option: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / "queries.txt").write_text("why?\n")
+    others = ["queries.txt" if other == "FILE" else other for other in CASES[command][0]]
+    word = secret()
+    assert main([command, *others, option, f"postgresql://mary:{word}@127.0.0.1:1/desk"]) == 2
+    reported = capsys.readouterr()
+    assert "has a password" in reported.err
+    assert word not in reported.out + reported.err
+    assert not [path for path in tmp_path.rglob("*") if path.is_file() and path.name != "queries.txt"]
+
+
+def test_commands_that_take_an_address_are_found() -> None:
+    assert {("doctor", "--to"), ("team", "--to")} <= set(_addresses())
+
+
+def test_what_a_connection_is_made_of_is_not_in_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from core.errors import TeamError, causes_of
+    from core.postgres.address import Address
+    from core.postgres.connection import connect
+
+    word = secret()
+    monkeypatch.setenv("PGPASSWORD", word)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    with pytest.raises(TeamError) as raised:
+        connect(Address.parse("postgresql://mary@127.0.0.1:1/desk"))
+    assert word not in f"{raised.value!r} {causes_of(raised.value)}"
+    assert os.environ["PGPASSWORD"] == word
