@@ -6,14 +6,51 @@ import ast
 import re
 import tomllib
 from collections import defaultdict
-from importlib.metadata import packages_distributions
+from importlib.metadata import metadata, packages_distributions, requires
 
 from tests.paths import PROJECT
 
+PROJECT_TABLE = tomllib.loads((PROJECT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+LICENCES = {
+    "MIT License": "MIT",
+    "Apache-2.0 OR BSD-2-Clause": "Apache-2.0 or BSD-2-Clause",
+}
+"""Licences as some packages write them, and as the document does."""
+
+
+def names(requirements: list[str]) -> set[str]:
+    return {re.split(r"[<>=\[; ]", each)[0].lower() for each in requirements}
+
 
 def direct() -> set[str]:
-    project = tomllib.loads((PROJECT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    return {re.split(r"[<>=]", each)[0] for each in project["dependencies"]}
+    return names(PROJECT_TABLE["dependencies"])
+
+
+def of_extra() -> set[str]:
+    return names(PROJECT_TABLE["optional-dependencies"]["team"])
+
+
+def licence(package: str) -> str:
+    facts = metadata(package)
+    classified = [
+        each.rpartition(" :: ")[2]
+        for each in facts.get_all("Classifier") or []
+        if each.startswith("License ::")
+    ]
+    found = facts["License-Expression"] or next(iter(classified), facts["License"])
+    return LICENCES.get(found, found)
+
+
+def needed(package: str) -> set[str]:
+    """The package and all that it installs on this system, with the parts that the extra asks for."""
+    found: set[str] = set()
+    waiting = {package}
+    while waiting:
+        name = waiting.pop()
+        found.add(name)
+        plain = [each for each in requires(name) or [] if "extra" not in each and "win32" not in each]
+        waiting |= names(plain) - found
+    return found
 
 
 def imported() -> set[str]:
@@ -42,10 +79,25 @@ def test_each_is_imported() -> None:
     modules["opentelemetry-proto"] = {"opentelemetry.proto"}
     modules["opentelemetry-exporter-otlp-proto-http"] = {"opentelemetry.exporter.otlp"}
     found = imported()
-    assert [name for name in sorted(direct()) if not modules[name] & found] == []
+    assert [name for name in sorted(direct() | of_extra()) if not modules[name] & found] == []
 
 
 def test_each_is_in_the_document() -> None:
     text = (PROJECT / "docs" / "dependencies.md").read_text(encoding="utf-8")
-    assert set(re.findall(r"^\| `([^`]+)` \|", text, re.MULTILINE)) == direct()
-    assert f"{len(direct())} in all" in text
+    assert set(re.findall(r"^\| `([^`]+)` \|", text, re.MULTILINE)) == direct() | of_extra()
+    assert f"{len(direct())} in all, and {len(of_extra())} more of the extra" in text
+
+
+def test_the_licence_of_what_the_extra_installs_is_in_the_document() -> None:
+    text = (PROJECT / "docs" / "dependencies.md").read_text(encoding="utf-8")
+    section = text.partition("## Working in a team")[2].partition("\n## ")[0]
+    rows = re.findall(r"^\| ([a-z][\w, -]*) \| ([^|]+) \|[^|]*\|$", section, re.MULTILINE)
+    documented = {name: found for each, found in rows[1:] for name in each.split(", ")}
+    installed = {"psycopg-binary", "psycopg-pool"}.union(*map(needed, of_extra()))
+    assert documented.keys() - {"tzdata"} == installed - {"tzdata"}
+    assert {name: licence(name) for name in documented} == documented
+
+
+def test_the_extra_is_what_the_tests_use() -> None:
+    project = tomllib.loads((PROJECT / "pyproject.toml").read_text(encoding="utf-8"))
+    assert {*PROJECT_TABLE["optional-dependencies"]["team"]} <= {*project["dependency-groups"]["dev"]}

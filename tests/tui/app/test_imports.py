@@ -19,8 +19,18 @@ HEAVY = (
     "tui.panes.conversation.pane", "tui.panes.trace.pane", "tui.panes.workspace.pane", "tui.panes.prompt.pane",
     "textual.widgets._text_area", "tui.graphics.store", "tui.terminal.clipboard", "tui.terminal.desktop",
     "core.session.resume", "core.redaction", "core.events.codec", "core.trust_question", "sqlite3",
-    "core.knowledge.store", "core.knowledge.search", "observers.knowledge",
+    "core.knowledge.store", "core.knowledge.search", "observers.knowledge", "core.team.records", "core.postgres.schema",
 )  # fmt: skip
+TEAM = (
+    "psycopg",
+    "psycopg_pool",
+    "procrastinate",
+    "obstore",
+    "core.team",
+    "core.postgres.connection",
+    "tui.team",
+)
+"""What only a command of a team, or the setting that names its database, may import."""
 
 FIRST_FRAME = """
 import sys
@@ -86,7 +96,7 @@ def test_nothing_heavy_is_imported_before_the_first_frame(tmp_path: Path) -> Non
         env=environment(tmp_path),
     )
     imported = set(done.stdout.split())
-    assert [name for name in HEAVY if name in imported] == []
+    assert [name for name in (*HEAVY, *TEAM) if name in imported] == []
 
 
 def test_nothing_heavy_is_imported_before_the_first_frame_of_a_past_session() -> None:
@@ -102,7 +112,8 @@ def test_nothing_heavy_is_imported_before_the_first_frame_of_a_past_session() ->
 
 
 @pytest.mark.parametrize(
-    "given", [["--help"], ["--wrong"], ["run", "--help"], ["resume"], ["sessions", "--wrong"]]
+    "given",
+    [["--help"], ["--wrong"], ["run", "--help"], ["resume"], ["sessions", "--wrong"], ["team", "--help"]],
 )
 def test_nothing_heavy_is_imported_to_read_the_options(given: list[str]) -> None:
     done = subprocess.run(
@@ -110,7 +121,9 @@ def test_nothing_heavy_is_imported_to_read_the_options(given: list[str]) -> None
     )
     imported = set(done.stderr.split())
     assert "tui.cli.arguments" in imported
-    assert [name for name in (*HEAVY, "textual", "core.settings.model", "asyncio") if name in imported] == []
+    assert [
+        name for name in (*HEAVY, *TEAM, "textual", "core.settings.model", "asyncio") if name in imported
+    ] == []
 
 
 def test_run_imports_nothing_of_the_screen() -> None:
@@ -128,7 +141,32 @@ def test_run_imports_nothing_of_the_screen() -> None:
     assert [name for name in sorted(imported) if screen.match(name)] == []
 
 
-@pytest.mark.parametrize("name", HEAVY)
+def test_a_session_imports_nothing_of_a_team(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-c",
+            COMMAND_LINE,
+            "run",
+            "--demo",
+            "--demo-pace",
+            "0",
+            "What is the capital of France?",
+        ],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=True,
+        cwd=tmp_path,
+        env=environment(tmp_path),
+    )
+    assert "Paris" in done.stdout
+    imported = set(done.stderr.split())
+    assert "core.session.session" in imported
+    assert [name for name in TEAM if name in imported] == []
+
+
+@pytest.mark.parametrize("name", [*HEAVY, *TEAM])
 def test_what_may_not_be_imported_exists(name: str) -> None:
     """A name that is renamed must be renamed here, too: the tests above would guard nothing."""
     assert importlib.util.find_spec(name) is not None

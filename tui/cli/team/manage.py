@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import asyncio
-import json
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from core.text import clean_line
@@ -60,6 +57,8 @@ def run(args: argparse.Namespace) -> int:
         raise WrongUsage(f"{args.action} takes no names")
     if args.json and args.action != "status":
         raise WrongUsage("--json goes with status")
+    import asyncio
+
     from core.settings.loading import load_settings
 
     address = team_address(args.address, load_settings())
@@ -97,6 +96,9 @@ def _change_rights(address: Address, action: str, users: list[str]) -> None:
 
 
 async def _show_status(address: Address, *, as_json: bool) -> None:
+    import json
+    from dataclasses import asdict
+
     from core.postgres.connection import connect_async, shown_version
     from core.postgres.problems import reporting
     from core.postgres.schema import check_version
