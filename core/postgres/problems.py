@@ -16,14 +16,19 @@ __all__ = ["describe", "explain", "is_temporary", "missing_extra", "reporting"]
 
 _MIGRATE = "run `ua-tui team migrate` as the owner of the database"
 _LOST = Advice("the connection was lost", "try again in a moment")
+# Tables that a role may not use are not there for it.
+_NO_TABLES = Advice(
+    "there are no tables of ua-tui, older ones, or none that this user may use",
+    f"{_MIGRATE}, or have the owner run `ua-tui team grant USER`",
+)
 _OTHER_VERSION = Advice("the tables of ua-tui are of another version", f"{_MIGRATE}, or update ua-tui")
 _BY_STATE = {
     "28P01": Advice("the password is wrong", "check ~/.pgpass or PGPASSWORD"),
     "28000": Advice("the server does not let this user in", "check the user, and pg_hba.conf of the server"),
     "3D000": Advice("there is no such database", f"create it with `createdb`, then {_MIGRATE}"),
     "42501": Advice("this user lacks the rights", "have the owner run `ua-tui team grant USER`"),
-    "3F000": Advice("the database has no tables of ua-tui", _MIGRATE),
-    "42P01": Advice("the database has no tables of ua-tui, or older ones", _MIGRATE),
+    "3F000": _NO_TABLES,
+    "42P01": _NO_TABLES,
     "42703": _OTHER_VERSION,
     "42883": _OTHER_VERSION,
     "42704": _OTHER_VERSION,

@@ -42,10 +42,14 @@ def check_version(found: int | None, address: Address) -> None:
     """
     if found == LATEST:
         return
-    if found is None or found < LATEST:
-        state = "no tables of ua-tui" if found is None else f"tables of version {found}"
+    if found is None:
         raise TeamError(
-            f"the team's database {address} has {state}, and this program needs version {LATEST}: "
+            f"the team's database {address} has no tables of ua-tui that this user may use: run `ua-tui team migrate` "
+            "as the owner of the database, or have the owner run `ua-tui team grant USER`"
+        )
+    if found < LATEST:
+        raise TeamError(
+            f"the team's database {address} has tables of version {found}, and this program needs version {LATEST}: "
             "run `ua-tui team migrate` as the owner of the database"
         )
     raise TeamError(
@@ -66,6 +70,7 @@ def migrate(address: Address) -> list[str]:
         if problem := _may_not_migrate(db, address):
             raise problem
         db.execute("SELECT pg_advisory_lock(%s)", (_LOCK,))
+        _become_owner(db)
         db.execute(f"CREATE SCHEMA IF NOT EXISTS {SCHEMA}")
         db.execute(
             "CREATE TABLE IF NOT EXISTS migration"
@@ -109,6 +114,17 @@ def _may_not_migrate(db: psycopg.Connection[Any], address: Address) -> TeamError
         f"the team's database {address}: the role {clean_line(db.info.user, 100)} may not make or change the tables: "
         "run `ua-tui team migrate` as the owner of the database"
     )
+
+
+def _become_owner(db: psycopg.Connection[Any]) -> None:
+    """Make new tables those of the owner of the schema, also where a member of that role migrates."""
+    from psycopg import sql
+
+    row = db.execute(
+        "SELECT pg_get_userbyid(nspowner) FROM pg_namespace WHERE nspname = %s", (SCHEMA,)
+    ).fetchone()
+    if row is not None and row[0] != db.info.user:
+        db.execute(sql.SQL("SET ROLE {}").format(sql.Identifier(row[0])))
 
 
 def _migrate_queue(db: psycopg.Connection[Any]) -> list[str]:

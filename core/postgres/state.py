@@ -77,7 +77,7 @@ async def read_rights(db: psycopg.AsyncConnection[Any]) -> Rights:
     """What the role of the connection may do with the tables, if there are any."""
     row = await _row(
         db,
-        "SELECT pg_get_userbyid(nspowner) = current_user, pg_has_role(current_user, nspowner, 'MEMBER'),"
+        "SELECT pg_get_userbyid(nspowner) = current_user, pg_has_role(current_user, nspowner, 'USAGE'),"
         " has_schema_privilege(oid, 'USAGE') FROM pg_namespace WHERE nspname = %s"
         " UNION ALL SELECT false, false, false LIMIT 1",
         SCHEMA,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 import subprocess
@@ -172,10 +173,7 @@ def test_the_image_has_the_user_of_the_pods() -> None:
 
 def test_compose_fits_its_schema() -> None:
     checks = pytest.importorskip("check_jsonschema", reason="the schema of Compose is in check-jsonschema")
-    import json
-
-    import jsonschema
-
+    jsonschema = pytest.importorskip("jsonschema")
     schema = Path(checks.__file__).parent / "builtin_schemas" / "vendor" / "compose-spec.json"
     jsonschema.validate(composed(), json.loads(schema.read_text(encoding="utf-8")))
 

@@ -135,3 +135,18 @@ def test_the_address_is_given_or_that_of_the_settings(monkeypatch: pytest.Monkey
     assert str(team_address("postgresql://other/desk", Settings())) == "desk on other"
     with pytest.raises(SettingsError):
         team_address(f"postgresql://u:{SECRET}@other/desk", Settings())
+
+
+def test_the_doctor_reports_on_the_database(
+    team_database: Database, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["doctor", "--to", team_database.url]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[-1] == "the team's database can be used"
+    assert any(line.startswith("ok       Team tables") for line in lines)
+    team_database.execute("INSERT INTO migration (version) VALUES (99)")
+    assert main(["doctor", "--to", team_database.url, "--json"]) == 1
+    found = json.loads(capsys.readouterr().out)
+    assert found["could_work"] is False
+    (tables,) = [check for check in found["checks"] if check["name"] == "team_tables"]
+    assert (tables["status"], tables["required"]) == ("failed", True)

@@ -1,0 +1,190 @@
+"""Who sees and changes what in a team's database: PostgreSQL itself decides, whatever a program asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import psycopg
+import pytest
+from psycopg import errors
+
+from core.postgres import schema
+from core.postgres.address import Address
+from core.postgres.problems import describe
+from core.postgres.schema import grant, revoke
+from tests.postgres_server import Cluster, Database
+
+ROWS = """
+INSERT INTO batch (id, owner, shared) VALUES ('open', '{mary}', true), ('closed', '{mary}', false);
+INSERT INTO job (id, batch, owner, shared, query) VALUES
+    ('open', 'open', '{mary}', true, 'q'), ('closed', 'closed', '{mary}', false, 'q');
+INSERT INTO batch_job (batch, number, job) VALUES ('open', 1, 'open'), ('closed', 1, 'closed');
+INSERT INTO session (id, name, owner, shared) VALUES
+    ('open', 'a', '{mary}', true), ('closed', 'b', '{mary}', false);
+INSERT INTO journal (session, seq, line) VALUES ('open', 1, '{{}}'), ('closed', 1, '{{}}');
+INSERT INTO artifact (session, path, sha256, size) VALUES ('open', 'a', 'aa', 1), ('closed', 'b', 'bb', 1);
+INSERT INTO blob (owner, sha256, data) VALUES ('{mary}', 'aa', 'x'), ('{mary}', 'bb', 'y');
+INSERT INTO entry (owner, shared, project, session, entry) VALUES
+    ('{mary}', true, 'open', 'o', '{{}}'), ('{mary}', false, 'closed', 'c', '{{}}');
+INSERT INTO action (session, key, attempt, tool) VALUES ('open', 'k', 1, 't'), ('closed', 'k', 1, 't');
+INSERT INTO question (session, request, attempt, event) VALUES
+    ('open', 'r', 1, '{{}}'), ('closed', 'r', 1, '{{}}');
+"""
+OF_SESSIONS = ("journal", "artifact", "action", "question")
+ALL = ("batch", "job", "batch_job", "session", *OF_SESSIONS, "blob", "entry")
+ANSWER = "UPDATE question SET answer = '{}', answered_by = %s, answered_at = now() WHERE session = %s"
+
+
+@dataclass(frozen=True)
+class Team:
+    """A database, and two people who take part: the rows are mary's."""
+
+    database: Database
+    cluster: Cluster
+    mary: str
+    john: str
+
+    @contextmanager
+    def role(self, name: str) -> Iterator[psycopg.Connection[Any]]:
+        """A connection as one of them."""
+        url = self.cluster.url(self.database.name, name)
+        with psycopg.connect(url, autocommit=True, options="-c search_path=ua_tui,public") as db:
+            yield db
+
+
+@pytest.fixture
+def team(cluster: Cluster, team_database: Database) -> Team:
+    mary, john = (cluster.make_role(f"{name}{team_database.name}") for name in ("mary", "john"))
+    for name in (mary, john):
+        grant(Address.parse(team_database.url), name)
+    team_database.execute(ROWS.format(mary=mary))
+    return Team(team_database, cluster, mary, john)
+
+
+def count(db: psycopg.Connection[Any], table: str) -> int:
+    row = db.execute(f"SELECT count(*) FROM {table}".encode()).fetchone()
+    assert row is not None
+    return int(row[0])
+
+
+def test_what_is_private_is_seen_by_its_owner_and_the_workers(team: Team) -> None:
+    for name, seen in ((team.mary, 2), (team.john, 1), ("owner", 2)):
+        with team.role(name) as db:
+            assert {table: count(db, table) for table in ALL} == dict.fromkeys(ALL, seen), name
+
+
+def test_what_is_another_persons_cannot_be_changed(team: Team) -> None:
+    with team.role(team.john) as db:
+        for table in ("batch", "job", "session"):
+            column = "state" if table == "job" else "title"
+            value = "cancelled" if table == "job" else "x"
+            assert db.execute(f"UPDATE {table} SET {column} = '{value}'".encode()).rowcount == 0
+        for table in ALL:
+            with pytest.raises(errors.InsufficientPrivilege):
+                db.execute(f"DELETE FROM {table}".encode())
+        assert db.execute("UPDATE artifact SET sha256 = 'cc'").rowcount == 0
+        with pytest.raises(errors.InsufficientPrivilege):
+            db.execute("UPDATE job SET query = 'other'")
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "INSERT INTO batch (id, owner) VALUES ('forged', '{mary}')",
+        "INSERT INTO job (id, batch, owner, query) VALUES ('forged', 'open', '{mary}', 'q')",
+        "INSERT INTO session (id, name, owner) VALUES ('forged', 'a', '{mary}')",
+        "INSERT INTO batch_job (batch, number, job) VALUES ('open', 9, 'open')",
+        "INSERT INTO journal (session, seq, line) VALUES ('open', 9, '{{}}')",
+        "INSERT INTO artifact (session, path, sha256, size) VALUES ('open', 'z', 'aa', 1)",
+        "INSERT INTO question (session, request, attempt, event) VALUES ('open', 'z', 1, '{{}}')",
+        "INSERT INTO blob (owner, sha256, data) VALUES ('{mary}', 'zz', 'x')",
+        "INSERT INTO entry (owner, project, session, entry) VALUES ('{mary}', 'open', 'o', '{{}}')",
+        "INSERT INTO command (session, kind, sent_by) VALUES ('open', 'interrupt', '{mary}')",
+        "INSERT INTO command (session, kind) VALUES ('closed', 'interrupt')",
+        "INSERT INTO migration (version) VALUES (99)",
+        "UPDATE migration SET version = 99",
+        "UPDATE procrastinate_jobs SET status = 'failed'",
+        "DELETE FROM procrastinate_workers",
+        "CREATE TABLE ua_tui.mine (a integer)",
+        "ALTER TABLE session DISABLE ROW LEVEL SECURITY",
+        "DROP POLICY read ON session",
+    ],
+)
+def test_nothing_can_be_forged(team: Team, statement: str) -> None:
+    with team.role(team.john) as db, pytest.raises(errors.InsufficientPrivilege):
+        db.execute(statement.format(mary=team.mary).encode())
+
+
+def test_an_answer_is_given_once_and_in_the_name_of_who_gives_it(team: Team) -> None:
+    with team.role(team.john) as db:
+        with pytest.raises(errors.InsufficientPrivilege):
+            db.execute(ANSWER.encode(), (team.mary, "open"))
+        assert db.execute(ANSWER.encode(), (team.john, "open")).rowcount == 1
+        assert db.execute(ANSWER.encode(), (team.john, "open")).rowcount == 0
+        assert db.execute(ANSWER.encode(), (team.john, "closed")).rowcount == 0
+        with pytest.raises(errors.InsufficientPrivilege):
+            db.execute("UPDATE question SET event = '{}'")
+
+
+def test_a_person_does_their_own_work(team: Team) -> None:
+    with team.role(team.john) as db:
+        db.execute("INSERT INTO batch (id, shared) VALUES ('mine', false)")
+        db.execute("INSERT INTO job (id, batch, query, shared) VALUES ('mine', 'mine', 'q', false)")
+        db.execute("INSERT INTO batch_job (batch, number, job) VALUES ('mine', 1, 'mine')")
+        db.execute("UPDATE job SET state = 'cancelled' WHERE id = 'mine'")
+        db.execute("INSERT INTO command (session, kind) VALUES ('open', 'interrupt')")
+        assert count(db, "batch") == 2
+    with team.role(team.mary) as db:
+        assert count(db, "batch") == 2
+        assert count(db, "command") == 1
+
+
+def test_a_role_without_rights_sees_nothing(team: Team) -> None:
+    revoke(Address.parse(team.database.url), team.john)
+    with team.role(team.john) as db:
+        for table in ALL:
+            with pytest.raises(errors.InsufficientPrivilege):
+                count(db, f"ua_tui.{table}")
+            # A schema that may not be used is skipped.
+            with pytest.raises(errors.UndefinedTable) as raised:
+                count(db, table)
+            assert "ua-tui team grant" in str(describe(raised.value))
+
+
+def test_every_table_with_rows_of_people_has_row_level_security(team: Team) -> None:
+    """Tables of the queue have ids only, and those of migrations versions; members cannot change either."""
+    found = team.database.execute(
+        "SELECT c.relname FROM pg_class c WHERE c.relnamespace = 'ua_tui'::regnamespace"
+        " AND c.relkind IN ('r', 'p') AND NOT c.relrowsecurity ORDER BY 1"
+    )
+    open_to_all = {name for (name,) in found if not name.startswith("procrastinate_")}
+    assert open_to_all <= {"migration", "queue_migration", "worker"}
+
+
+def test_no_function_acts_with_the_rights_of_the_owner(team: Team) -> None:
+    found = team.database.execute(
+        "SELECT proname FROM pg_proc WHERE pronamespace = 'ua_tui'::regnamespace AND prosecdef"
+    )
+    assert found == []
+
+
+def test_a_member_of_the_owner_works_and_migrates_like_it(
+    team: Team, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    worker = team.cluster.make_role(f"worker{team.database.name}")
+    team.database.execute(f'GRANT owner TO "{worker}"')
+    later = [*schema.migrations(), (schema.LATEST + 1, "CREATE TABLE later (a integer)")]
+    monkeypatch.setattr(schema, "migrations", lambda: later)
+    monkeypatch.setattr(schema, "LATEST", schema.LATEST + 1)
+    schema.migrate(Address.parse(team.cluster.url(team.database.name, worker)))
+    owner = "SELECT pg_get_userbyid(relowner) FROM pg_class WHERE oid = 'ua_tui.later'::regclass"
+    assert team.database.execute(owner) == [("owner",)]
+    with team.role(worker) as db:
+        assert {table: count(db, table) for table in ALL} == dict.fromkeys(ALL, 2)
+        db.execute("INSERT INTO session (id, name, owner, shared) VALUES ('s', 'a', %s, false)", (team.mary,))
+        db.execute("INSERT INTO journal (session, seq, line) VALUES ('s', 1, '{}')")
+        assert db.execute("UPDATE job SET state = 'running'").rowcount == 2
+    team.database.execute(f'REVOKE owner FROM "{worker}"')
