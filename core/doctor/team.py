@@ -20,6 +20,7 @@ from core.events.units import duration, quantity
 from core.postgres.address import Address
 from core.postgres.problems import describe, missing_extra, reporting
 from core.text import clean_line
+from core.version import VERSION
 
 if TYPE_CHECKING:
     import psycopg
@@ -284,9 +285,16 @@ class TeamChecks:
             work = await read_work(db)
         waiting = work.jobs.get("waiting", 0)
         jobs = f"{quantity(waiting, 'job')} waiting"
+        others = {each.version for each in work.workers[: work.alive]} - {VERSION}
+        if others:
+            names = clean_line(", ".join(sorted(others)), 60)
+            return warning(
+                f"{work.alive} alive, some with version {names} of ua-tui, and this is {VERSION}; {jobs}",
+                "update all machines of the team to the same version",
+            )
         if work.alive:
-            return ok(f"{work.alive} alive, last seen {work.workers[0]:.0f} s ago; {jobs}")
-        last = f", last seen {duration(work.workers[0])} ago" if work.workers else ""
+            return ok(f"{work.alive} alive, last seen {work.workers[0].silent_seconds:.0f} s ago; {jobs}")
+        last = f", last seen {duration(work.workers[0].silent_seconds)} ago" if work.workers else ""
         if waiting:
             return warning(f"none alive{last}; {jobs}", "start one with `ua-tui worker`")
         return ok(f"none alive{last}; {jobs}")

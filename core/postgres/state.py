@@ -17,6 +17,7 @@ __all__ = [
     "Capacity",
     "Rights",
     "WorkState",
+    "WorkerState",
     "read_capacity",
     "read_rights",
     "read_version",
@@ -31,23 +32,37 @@ Rights = Literal["owner", "worker", "member", "none"]
 
 
 @dataclass(frozen=True, kw_only=True)
+class WorkerState:
+    """A worker: its name, the version of its program, how many jobs it runs at once, and how long it is silent.
+
+    Attributes:
+        silent_seconds: since its last heartbeat, by the server's clock.
+    """
+
+    name: str
+    version: str
+    parallel: int
+    silent_seconds: float
+
+
+@dataclass(frozen=True, kw_only=True)
 class WorkState:
     """How much work there is.
 
     Attributes:
         sessions: how many sessions are in which state; those that have ended for more than a day are left out.
         jobs: how many jobs are in which state.
-        workers: for each worker that the queue knows, how many seconds ago it was seen last; the latest first.
+        workers: those that the queue knows, the one that was seen last first.
     """
 
     sessions: Mapping[str, int]
     jobs: Mapping[str, int]
-    workers: tuple[float, ...]
+    workers: tuple[WorkerState, ...]
 
     @property
     def alive(self) -> int:
         """How many workers are alive."""
-        return sum(seconds <= ALIVE_SECONDS for seconds in self.workers)
+        return sum(worker.silent_seconds <= ALIVE_SECONDS for worker in self.workers)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,14 +122,17 @@ async def read_work(db: psycopg.AsyncConnection[Any]) -> WorkState:
     counted = await sessions.fetchall()
     jobs = await (await db.execute("SELECT state, count(*) FROM job GROUP BY state")).fetchall()
     seen = await db.execute(
-        "SELECT extract(epoch FROM now() - last_heartbeat)::float8 FROM procrastinate_workers"
-        " ORDER BY last_heartbeat DESC"
+        "SELECT w.name, w.version, w.parallel, extract(epoch FROM now() - q.last_heartbeat)::float8"
+        " FROM procrastinate_workers q JOIN worker w USING (id) ORDER BY q.last_heartbeat DESC, w.name"
     )
     workers = await seen.fetchall()
     return WorkState(
         sessions=dict(counted),
         jobs=dict(jobs),
-        workers=tuple(max(seconds, 0.0) for (seconds,) in workers),
+        workers=tuple(
+            WorkerState(name=name, version=version, parallel=parallel, silent_seconds=max(seconds, 0.0))
+            for name, version, parallel, seconds in workers
+        ),
     )
 
 

@@ -15,6 +15,7 @@ from core.postgres.address import Address
 from core.postgres.schema import LATEST, grant
 from core.redaction.redactor import Redactor
 from core.settings.model import Settings
+from core.version import VERSION
 from tests.old_postgres import old_postgres
 from tests.postgres_server import Cluster, Database
 
@@ -63,14 +64,24 @@ async def test_a_database_that_works(team_database: Database, environ: dict[str,
 async def test_jobs_without_a_worker_are_warned_of(team_database: Database, environ: dict[str, str]) -> None:
     team_database.execute("INSERT INTO batch (id) VALUES ('b')")
     team_database.execute("INSERT INTO job (id, batch, query) VALUES ('j', 'b', 'why?')")
-    team_database.execute(
-        "INSERT INTO procrastinate_workers (last_heartbeat) VALUES (now() - interval '90 minutes')"
-    )
+    team_database.execute(worker(1, "90 minutes"))
     found = (await checked(team_database.url, environ))["workers"]
     assert (found.status, found.found) == ("warning", "none alive, last seen 1h 30m ago; 1 job waiting")
     assert "ua-tui worker" in found.advice
-    team_database.execute("INSERT INTO procrastinate_workers DEFAULT VALUES")
-    assert "1 alive, last seen 0 s ago" in (await checked(team_database.url, environ))["workers"].found
+    team_database.execute(worker(2, "1 second"))
+    found = (await checked(team_database.url, environ))["workers"]
+    assert (found.status, found.found) == ("ok", "1 alive, last seen 1 s ago; 1 job waiting")
+    team_database.execute(worker(3, "1 second", "9.9"))
+    found = (await checked(team_database.url, environ))["workers"]
+    assert (found.status, "version 9.9" in found.found) == ("warning", True)
+
+
+def worker(number: int, silent: str, version: str = VERSION) -> str:
+    return f"""
+        INSERT INTO procrastinate_workers (id, last_heartbeat) OVERRIDING SYSTEM VALUE
+            VALUES ({number}, now() - interval '{silent}');
+        INSERT INTO worker (id, name, version, parallel) VALUES ({number}, 'w', '{version}', 1)
+    """
 
 
 async def test_a_role_without_rights_and_then_with_them(

@@ -38,6 +38,31 @@ ALL = ("batch", "job", "batch_job", "session", *OF_SESSIONS, "blob", "entry")
 ANSWER = "UPDATE question SET answer = '{}', answered_by = %s, answered_at = now() WHERE session = %s"
 
 
+FORGED = (
+    "INSERT INTO batch (id, owner) VALUES ('forged', '{mary}')",
+    "INSERT INTO job (id, batch, owner, query) VALUES ('forged', 'open', '{mary}', 'q')",
+    "INSERT INTO session (id, name, owner) VALUES ('forged', 'a', '{mary}')",
+    "INSERT INTO batch_job (batch, number, job) VALUES ('open', 9, 'open')",
+    "INSERT INTO journal (session, seq, line) VALUES ('open', 9, '{{}}')",
+    "INSERT INTO artifact (session, path, sha256, size) VALUES ('open', 'z', 'aa', 1)",
+    "INSERT INTO question (session, request, attempt, event) VALUES ('open', 'z', 1, '{{}}')",
+    "INSERT INTO blob (owner, sha256, data) VALUES ('{mary}', 'zz', 'x')",
+    "INSERT INTO entry (owner, project, session, entry) VALUES ('{mary}', 'open', 'o', '{{}}')",
+    "INSERT INTO command (session, kind, sent_by) VALUES ('open', 'interrupt', '{mary}')",
+    "INSERT INTO command (session, kind) VALUES ('closed', 'interrupt')",
+    "INSERT INTO migration (version) VALUES (99)",
+    "INSERT INTO worker (id, name, version, parallel) VALUES (9, 'w', '0', 1)",
+    "SELECT beat_worker(9, 'w', '0', 1)",
+    "UPDATE migration SET version = 99",
+    "UPDATE procrastinate_jobs SET status = 'failed'",
+    "DELETE FROM procrastinate_workers",
+    "CREATE TABLE ua_tui.mine (a integer)",
+    "ALTER TABLE session DISABLE ROW LEVEL SECURITY",
+    "DROP POLICY read ON session",
+)
+"""What somebody may not do who takes part."""
+
+
 @dataclass(frozen=True)
 class Team:
     """A database, and two people who take part: the rows are mary's."""
@@ -90,32 +115,16 @@ def test_what_is_another_persons_cannot_be_changed(team: Team) -> None:
             db.execute("UPDATE job SET query = 'other'")
 
 
-@pytest.mark.parametrize(
-    "statement",
-    [
-        "INSERT INTO batch (id, owner) VALUES ('forged', '{mary}')",
-        "INSERT INTO job (id, batch, owner, query) VALUES ('forged', 'open', '{mary}', 'q')",
-        "INSERT INTO session (id, name, owner) VALUES ('forged', 'a', '{mary}')",
-        "INSERT INTO batch_job (batch, number, job) VALUES ('open', 9, 'open')",
-        "INSERT INTO journal (session, seq, line) VALUES ('open', 9, '{{}}')",
-        "INSERT INTO artifact (session, path, sha256, size) VALUES ('open', 'z', 'aa', 1)",
-        "INSERT INTO question (session, request, attempt, event) VALUES ('open', 'z', 1, '{{}}')",
-        "INSERT INTO blob (owner, sha256, data) VALUES ('{mary}', 'zz', 'x')",
-        "INSERT INTO entry (owner, project, session, entry) VALUES ('{mary}', 'open', 'o', '{{}}')",
-        "INSERT INTO command (session, kind, sent_by) VALUES ('open', 'interrupt', '{mary}')",
-        "INSERT INTO command (session, kind) VALUES ('closed', 'interrupt')",
-        "INSERT INTO migration (version) VALUES (99)",
-        "UPDATE migration SET version = 99",
-        "UPDATE procrastinate_jobs SET status = 'failed'",
-        "DELETE FROM procrastinate_workers",
-        "CREATE TABLE ua_tui.mine (a integer)",
-        "ALTER TABLE session DISABLE ROW LEVEL SECURITY",
-        "DROP POLICY read ON session",
-    ],
-)
-def test_nothing_can_be_forged(team: Team, statement: str) -> None:
-    with team.role(team.john) as db, pytest.raises(errors.InsufficientPrivilege):
-        db.execute(statement.format(mary=team.mary).encode())
+def test_nothing_can_be_forged(team: Team) -> None:
+    done = []
+    with team.role(team.john) as db:
+        for statement in FORGED:
+            try:
+                db.execute(statement.format(mary=team.mary).encode())
+            except errors.InsufficientPrivilege:
+                continue
+            done.append(statement)
+    assert done == []
 
 
 def test_an_answer_is_given_once_and_in_the_name_of_who_gives_it(team: Team) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
+from core.events.units import duration, quantity
 from core.text import clean_line
 from tui.cli.arguments import WrongUsage
 from tui.cli.output import print_line
@@ -22,6 +23,7 @@ examples:
   ua-tui team grant mary john --to postgresql://owner@db.example/desk
   ua-tui team status
 """
+_SHOWN_WORKERS = 50
 _WORDS = {"needs_you": "needs you"}
 
 
@@ -140,7 +142,10 @@ def _workers(work: WorkState) -> str:
     if not work.workers:
         waits = ": start one with `ua-tui worker`" if work.jobs.get("waiting") else ""
         return f"none{waits}"
-    seen = ", ".join(f"{seconds:.0f} s ago" for seconds in work.workers[:8])
     silent = len(work.workers) - work.alive
-    lost = f", {silent} silent" if silent else ""
-    return f"{work.alive} alive{lost}; seen {seen}"
+    lines = [f"{work.alive} alive" + f", {silent} silent" * bool(silent)]
+    for each in work.workers[:_SHOWN_WORKERS]:
+        name, version = clean_line(each.name, 60), clean_line(each.version, 20)
+        seen = f"seen {duration(each.silent_seconds)} ago"
+        lines.append(f"  {name}, {quantity(each.parallel, 'job')} at once, version {version}, {seen}")
+    return "\n".join(lines)

@@ -20,8 +20,9 @@ INSERT INTO batch (id) VALUES ('b');
 INSERT INTO job (id, batch, query, state) VALUES ('1', 'b', 'q', 'waiting'), ('2', 'b', 'q', 'done');
 INSERT INTO session (id, name, state) VALUES ('a', 'a', 'running'), ('b', 'b', 'needs_you');
 INSERT INTO session (id, name, state, finished_at) VALUES ('c', 'c', 'done', now() - interval '2 days');
-INSERT INTO procrastinate_workers (last_heartbeat) VALUES (now() - interval '2 hours');
-INSERT INTO procrastinate_workers DEFAULT VALUES
+INSERT INTO procrastinate_workers (id, last_heartbeat) OVERRIDING SYSTEM VALUE
+    VALUES (1, now() - interval '2 hours'), (2, now());
+INSERT INTO worker (id, name, version, parallel) VALUES (1, 'old\x1b[2J', '0.1', 1), (2, 'desk-1', '0.2', 4)
 """
 
 
@@ -104,7 +105,9 @@ def test_the_state_is_shown(team_database: Database, capsys: pytest.CaptureFixtu
     assert lines[1:] == [
         "sessions  1 needs you · 1 running",
         "jobs      1 waiting · 1 done",
-        "workers   1 alive, 1 silent; seen 0 s ago, 7200 s ago",
+        "workers   1 alive, 1 silent",
+        "  desk-1, 4 jobs at once, version 0.2, seen 0.0s ago",
+        "  old\ufffd[2J, 1 job at once, version 0.1, seen 2h 00m ago",
     ]
     assert main(["team", "status", "--json", "--to", team_database.url]) == 0
     found = json.loads(capsys.readouterr().out)
