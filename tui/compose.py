@@ -22,6 +22,7 @@ from core.agent.definitions.roster import Roster, RosterWatch, read_roster
 from core.agent.definitions.rules import Rule
 from core.agent.environment import PrivateFolder
 from core.agent.hooks import SubagentCheck
+from core.agent.ledger import ActionLedger
 from core.agent.login_request import LoginRequests
 from core.agent.permissions.store import RuleStore
 from core.bus import Bus
@@ -101,6 +102,7 @@ async def compose_session(
     modifiers: Sequence[Modifier] = (),
     asks_about_servers: bool = False,
     output_schema: Mapping[str, Any] | None = None,
+    ledger: ActionLedger | None = None,
 ) -> Session:
     """Put a session together; it is not started yet, and closing it ends everything that was started here.
 
@@ -108,6 +110,7 @@ async def compose_session(
     `resume` a past session is resumed in its own folder. `modifiers` see what is sent to Composio and what it answers;
     they apply in the mode `native` only. With `asks_about_servers` there is a question about each server of the folder
     that is not trusted; the screen asks about the folder instead. `output_schema` is the JSON Schema of every answer.
+    `ledger` records the calls that act outside, so that no later attempt at the session repeats them.
 
     Raises:
         WorkspaceError: the session's folder cannot be made, or another program uses it.
@@ -196,6 +199,7 @@ async def compose_session(
                 taint=start.previous.taint if start.previous is not None else None,
                 output_schema=output_schema,
                 has_new_login=logins.has_new_login,
+                ledger=ledger,
             ),
             previous=start.previous,
             overruled=start.overruled,

@@ -22,6 +22,7 @@ from core.agent.elicitation.gate import ElicitationAction, ElicitationGate
 from core.agent.environment import CACHE, PrivateFolder, make_private
 from core.agent.gates import Gates
 from core.agent.hooks import AgentHooks, SubagentCheck
+from core.agent.ledger import ActionLedger, ActionRecorder
 from core.agent.loop import AgentLoop
 from core.agent.mcp.reconnect import SessionRenewal
 from core.agent.mcp.server_logs import ServerLogs
@@ -79,7 +80,8 @@ class AgentParts:
     query may begin with. `taint` has what the agent read before, in a session that is resumed.
     `output_schema` is the JSON Schema of every answer; None for text. `rule_store` has the rules of the folder and of
     everywhere; None for none. `has_new_login` says whether a login to a server of the user was made since the agent
-    connected it.
+    connected it. `ledger` records the calls that act outside, where a session may be resumed elsewhere; None for no
+    record.
     """
 
     workspace: Workspace
@@ -103,6 +105,7 @@ class AgentParts:
     rule_store: RuleStore | None = None
     output_schema: Mapping[str, Any] | None = None
     has_new_login: Callable[[str], bool] = lambda _name: False
+    ledger: ActionLedger | None = None
 
 
 class AgentAssembly:
@@ -255,6 +258,7 @@ class AgentAssembly:
             task_of=translator.task_of,
             was_stopped=translator.tasks.was_stopped,
             check_subagent=parts.check_subagent,
+            recorder=self._recorder(),
         )
         if parts.agent_home is not None:
             await asyncio.to_thread(make_private, parts.agent_home)
@@ -346,6 +350,12 @@ class AgentAssembly:
         for connection in self._opened.values():
             if connection.close is not None:
                 connection.close()
+
+    def _recorder(self) -> ActionRecorder | None:
+        parts = self._parts
+        if parts.ledger is None:
+            return None
+        return ActionRecorder(parts.ledger, parts.redactor, parts.workspace.path, self._states.is_read_only)
 
     async def _install_skills(self) -> None:
         if self._parts.skills:

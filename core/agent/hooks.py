@@ -15,6 +15,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Protocol
 
 from core.agent.definitions.skills import without_mentions
+from core.agent.ledger import ActionRecorder
 from core.agent.messages.result_files import READERS, ResultFiles
 from core.agent.messages.results import RawResult
 from core.agent.messages.subagents import SubagentTask
@@ -95,7 +96,7 @@ class AgentHooks:
     """Answers the SDK's hook calls for one session.
 
     `on_simple_path` says that the running query is on that path, `stopping` that it is being stopped. `final_plan`
-    is the plan with which it ended, as nobody can approve it.
+    is the plan with which it ended, as nobody can approve it. `recorder` records the calls that act outside.
     """
 
     def __init__(
@@ -110,6 +111,7 @@ class AgentHooks:
         task_of: Callable[[str], SubagentTask],
         was_stopped: Callable[[str], bool],
         check_subagent: SubagentCheck | None,
+        recorder: ActionRecorder | None = None,
     ) -> None:
         self._pipelines = pipelines
         self._policy = policy
@@ -120,6 +122,7 @@ class AgentHooks:
         self._task_of = task_of
         self._was_stopped = was_stopped
         self._check_subagent = check_subagent
+        self._recorder = recorder
         self._copies: dict[str, HookCopies] = {}
         self._sent_back: dict[str, list[ComplianceFailed | ComplianceEnforced]] = {}
         self._plans: dict[str, asyncio.Future[str]] = {}
@@ -192,6 +195,10 @@ class AgentHooks:
                 "The person did not answer. Continue without the answer and say what you assume, or end here."
             )
         answer = await self._gate.ask(tool_name, tool_input, tool_use_id)
+        if answer.allow:
+            runs_with = tool_input if answer.input is None else answer.input
+            if refusal := await self._begin(tool_name, runs_with, tool_use_id):
+                return PermissionResultDeny(message=refusal)
         if answer.allow and answer.input is not None:
             self._note_changed(tool_name, tool_use_id, answer.input, tool_input)
             return PermissionResultAllow(updated_input=answer.input)
@@ -236,8 +243,26 @@ class AgentHooks:
         await self._gate.apply(judgement, name, tool_use_id)
         if judgement.verdict is Verdict.DENY:
             return _decision("deny", judgement.reason)
+        if judgement.verdict is Verdict.ALLOW:
+            refusal = await self._begin(name, effective, tool_use_id)
+        else:
+            # Nobody is asked about a call that may not run.
+            refusal = await self._recorder.denial_of(name, effective) if self._recorder else None
+            if refusal:
+                self._gate.note_denied(tool_use_id, refusal)
+        if refusal:
+            return _decision("deny", refusal)
         changed = effective if effective != data["tool_input"] else None
         return _decision(judgement.verdict.value, judgement.reason, changed)
+
+    async def _begin(self, name: str, effective: dict[str, Any], tool_use_id: str) -> str | None:
+        """Record a call that is about to run; returns why it may not."""
+        if self._recorder is None:
+            return None
+        refusal = await self._recorder.begin(name, effective, tool_use_id, lambda: self.stopping)
+        if refusal:
+            self._gate.note_denied(tool_use_id, refusal)
+        return refusal
 
     async def _end_with_plan(self, tool_use_id: str) -> Any:
         """End the query with its plan as the answer: nobody can approve it."""
@@ -250,6 +275,8 @@ class AgentHooks:
         name, tool_use_id = str(data["tool_name"]), str(data["tool_use_id"])
         copies = self._copies.setdefault(tool_use_id, HookCopies())
         copies.transcript = str(data.get("transcript_path") or "")
+        if self._recorder is not None:
+            await self._recorder.finish(tool_use_id, ok=True, result=data.get("tool_response"))
         received = await asyncio.to_thread(
             self._result_files.receive, name, tool_use_id, data.get("tool_response"), copies.transcript
         )
@@ -289,6 +316,8 @@ class AgentHooks:
         name, tool_use_id = str(data["tool_name"]), str(data["tool_use_id"])
         copies = self._copies.setdefault(tool_use_id, HookCopies())
         copies.error = clean(str(data.get("error") or "it failed"))
+        if self._recorder is not None and not data.get("is_interrupt"):
+            await self._recorder.finish(tool_use_id, ok=False, result=copies.error)
         if self._was_stopped(tool_use_id):
             return _added("PostToolUseFailure", STOPPED_HINT)
         effective = self.effective_input(tool_use_id, dict(data["tool_input"]))

@@ -49,6 +49,7 @@ class ServerStates:
         # Servers that failed to start, while the cause is to come: each with the number of updates since then.
         self._held: dict[str, tuple[McpServer, int]] = {}
         self._remote: set[str] = set()
+        self._read_only: dict[str, frozenset[str]] = {}
         self._shown: list[McpServer] = []
 
     @property
@@ -124,6 +125,8 @@ class ServerStates:
                 self._errors[server.name] = server.error
             if server.status == "connected":
                 self._worked.add(server.name)
+            if isinstance(tools := raw.get("tools"), list):
+                self._read_only[server.name] = _read_only_tools(tools)
             if raw.get("transport") in ("http", "sse"):
                 self._remote.add(server.name)
         self._known = servers or self._known
@@ -170,6 +173,10 @@ class ServerStates:
     def is_remote(self, name: str) -> bool:
         """Whether a server is reached over the network."""
         return name in self._remote
+
+    def is_read_only(self, server: str, tool: str) -> bool:
+        """Whether a server declares that a tool of it only reads."""
+        return tool in self._read_only.get(server, ())
 
     def operation_of(self, name: str) -> ServerOperation | None:
         """What is being done with a server."""
@@ -252,3 +259,15 @@ class ServerStates:
         error = self._cause_of(name, error) or error
         # Masked before it is cut: what is left of a secret would not be known for one.
         return clean(describe_server_error(self._redactor.redact(error)))[:_LONGEST_ERROR]
+
+
+def _read_only_tools(tools: Sequence[Any]) -> frozenset[str]:
+    """The names of the tools that, as their server declares, only read."""
+    return frozenset(
+        tool["name"]
+        for tool in tools
+        if isinstance(tool, Mapping)
+        and isinstance(tool.get("name"), str)
+        and isinstance(tool.get("annotations"), Mapping)
+        and tool["annotations"].get("readOnly") is True
+    )

@@ -1,0 +1,217 @@
+"""Actions outside that run at most once, also when a session is resumed by another program after a crash.
+
+A call that acts outside is recorded before it runs. A later attempt at the same session does not run an equal action
+again: the model reads what became of it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal, Protocol
+
+import msgspec
+
+from core.agent.permissions.actions import Action, actions_of
+from core.agent.permissions.policy import CONTAINED, HARMLESS, PAGE_READERS, READERS, WRITERS, is_free
+from core.events.types import ASK_USER, EXIT_PLAN, READ_RESOURCE
+from core.redaction.redactor import Redactor, preview
+from core.text import clean, clean_line
+
+__all__ = [
+    "SUPERSEDED",
+    "ActionLedger",
+    "ActionRecorder",
+    "EarlierAction",
+    "LedgerRefusal",
+    "acting",
+    "key_of",
+]
+
+log = logging.getLogger(__name__)
+
+SUPERSEDED = "Another worker continues this session: nothing more may be done here."
+"""Why nothing more runs in a session that another worker took over."""
+RESULT_LIMIT = 4_000
+"""How many characters of a result are stored."""
+_FOLDER = "{session folder}"
+_NO_ACTION = frozenset(
+    {*CONTAINED, *HARMLESS, *PAGE_READERS, *READERS, *WRITERS, ASK_USER, EXIT_PLAN, "WebFetch"}
+)
+
+
+class EarlierAction(msgspec.Struct, frozen=True, kw_only=True):
+    """What an earlier attempt at a session did; `running` is one of which only the beginning is known."""
+
+    tool: str
+    state: Literal["running", "done", "failed"]
+    result: str = ""
+
+
+class LedgerRefusal(Exception):
+    """An action could not be recorded, so it must not run; the message says why, for the model."""
+
+
+class ActionLedger(Protocol):
+    """Where the actions of a session are recorded. Belongs to one attempt at it."""
+
+    async def earlier(self, keys: Sequence[str]) -> Sequence[EarlierAction]:
+        """What became of these actions in earlier attempts; raises `LedgerRefusal` if that cannot be read."""
+        ...
+
+    async def begin(
+        self, actions: Mapping[str, str], tool_use_id: str, stopping: Callable[[], bool]
+    ) -> Sequence[EarlierAction]:
+        """Record actions (key -> tool) that are about to run, and return an empty sequence.
+
+        If an earlier attempt began any of them nothing is recorded, and those are returned. While the store cannot be
+        reached it waits, for a limited time and until `stopping` returns True.
+
+        Raises:
+            LedgerRefusal: nothing could be recorded.
+        """
+        ...
+
+    async def finish(self, tool_use_id: str, *, ok: bool, result: str) -> None:
+        """Record how a call ended; never raises."""
+        ...
+
+
+def acting(
+    tool_name: str, tool_input: Mapping[str, Any], is_read_only: Callable[[str, str], bool]
+) -> tuple[Action, ...]:
+    """The actions of a call that may change something outside, or of which nothing else is known.
+
+    `is_read_only` says whether the server of a tool declares that it only reads: (server, tool) -> bool.
+    """
+    if tool_name in _NO_ACTION:
+        return ()
+    return tuple(
+        action
+        for action in actions_of(tool_name, tool_input)
+        if not is_free(action)
+        and action.tool not in _NO_ACTION
+        and action.name != READ_RESOURCE
+        and not is_read_only(action.server, action.name)
+    )
+
+
+def key_of(action: Action, folder: Path | None = None) -> str:
+    """The key by which equal actions are found: the hash of tool and arguments, whatever the order of their names.
+
+    The folder of the session has another path after a takeover: it counts as the same.
+    """
+    text = json.dumps([action.tool, action.arguments], sort_keys=True, ensure_ascii=False, default=str)
+    if folder is not None:
+        text = text.replace(json.dumps(str(folder), ensure_ascii=False)[1:-1], _FOLDER)
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+class ActionRecorder:
+    """Records the calls of one agent that act outside, and says why a call may not run.
+
+    Secrets are masked before anything is compared or stored: a resumed conversation has them masked, too.
+    """
+
+    def __init__(
+        self,
+        ledger: ActionLedger,
+        redactor: Redactor,
+        folder: Path,
+        is_read_only: Callable[[str, str], bool] = lambda _server, _tool: False,
+    ) -> None:
+        self._ledger = ledger
+        self._redactor = redactor
+        self._folder = folder
+        self._is_read_only = is_read_only
+        self._open: set[str] = set()
+
+    async def denial_of(self, tool_name: str, tool_input: Mapping[str, Any]) -> str | None:
+        """Why a call may not run because of an earlier attempt; None if it may be asked about."""
+        actions = self._actions(tool_name, tool_input)
+        if not actions:
+            return None
+        try:
+            earlier = await self._ledger.earlier(list(actions))
+        except LedgerRefusal:
+            # It is recorded before it runs in any case.
+            return None
+        return _describe(earlier, len(actions)) if earlier else None
+
+    async def begin(
+        self,
+        tool_name: str,
+        tool_input: Mapping[str, Any],
+        tool_use_id: str,
+        stopping: Callable[[], bool] = lambda: False,
+    ) -> str | None:
+        """Record a call that is about to run; returns why it may not, None if it may."""
+        actions = self._actions(tool_name, tool_input)
+        if not actions:
+            return None
+        try:
+            earlier = await self._ledger.begin(actions, tool_use_id, stopping)
+        except LedgerRefusal as refusal:
+            return str(refusal)
+        if earlier:
+            return _describe(earlier, len(actions))
+        self._open.add(tool_use_id)
+        return None
+
+    async def finish(self, tool_use_id: str, *, ok: bool, result: Any) -> None:
+        """Record how a call ended, if it was recorded."""
+        if tool_use_id not in self._open:
+            return
+        self._open.discard(tool_use_id)
+        text = clean(preview(_text_of(result), RESULT_LIMIT, self._redactor))
+        await self._ledger.finish(tool_use_id, ok=ok, result=text)
+
+    def _actions(self, tool_name: str, tool_input: Mapping[str, Any]) -> dict[str, str]:
+        masked = self._redactor.redact_value(dict(tool_input))
+        return {
+            key_of(action, self._folder): clean_line(action.tool, 200)
+            for action in acting(tool_name, masked, self._is_read_only)
+        }
+
+
+def _describe(earlier: Sequence[EarlierAction], count: int) -> str:
+    """What the model reads in place of the result of a call that may not run again."""
+    found = [_describe_one(action) for action in earlier]
+    more = (
+        " Nothing of this call ran; call the other tools of it again without these."
+        if count > len(earlier)
+        else ""
+    )
+    return "\n".join(found) + more
+
+
+def _describe_one(action: EarlierAction) -> str:
+    tool = clean_line(action.tool, 200)
+    if action.state == "running":
+        return (
+            f"{tool} was begun with the same arguments by a worker that was lost; whether it succeeded is not known. "
+            "It is not run again: say so in the answer, and continue without it."
+        )
+    how = "and succeeded" if action.state == "done" else "and failed"
+    result = action.result.strip() or "(no text)"
+    return (
+        f"{tool} has run with the same arguments before this session was resumed, {how}: it is not run again. "
+        f"Its result was:\n{result}\n"
+    )
+
+
+def _text_of(result: Any) -> str:
+    """The text of a result as a hook gets it: a text, blocks of content, or JSON."""
+    if isinstance(result, str):
+        return result
+    if isinstance(result, list):
+        texts = [each.get("text") for each in result if isinstance(each, Mapping)]
+        if texts and all(isinstance(text, str) for text in texts):
+            return "\n".join(map(str, texts))
+    try:
+        return json.dumps(result, ensure_ascii=False, default=str)
+    except (ValueError, RecursionError):
+        return str(type(result).__name__)

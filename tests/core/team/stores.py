@@ -1,0 +1,53 @@
+"""Sessions in the stores of the tests: a row in PostgreSQL, or in this machine's file of jobs."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+from core.team.records import SessionId
+from tests.postgres_server import Database
+
+__all__ = ["add_local_session", "add_session", "take_over", "take_over_locally"]
+
+SESSION = SessionId(id="s1", job="j1")
+
+
+def add_session(database: Database, session: SessionId = SESSION, *, owner: str = "owner") -> None:
+    """Add a batch of one job, and the session that works on it."""
+    database.execute("INSERT INTO batch (id) VALUES (%s) ON CONFLICT DO NOTHING", "b1")
+    database.execute(
+        "INSERT INTO job (id, batch, query, state, attempt, session) VALUES (%s, 'b1', 'Do it.', 'running', %s, %s)"
+        " ON CONFLICT DO NOTHING",
+        session.job, session.attempt, session.id,
+    )  # fmt: skip
+    database.execute(
+        "INSERT INTO session (id, job, owner, name, attempt) VALUES (%s, %s, %s, 'session_1', %s)",
+        session.id, session.job, owner, session.attempt,
+    )  # fmt: skip
+
+
+def take_over(database: Database, session: SessionId = SESSION) -> SessionId:
+    """Have another worker take the session over; returns what it is then."""
+    row = database.execute(
+        "UPDATE session SET attempt = attempt + 1 WHERE id = %s RETURNING attempt", session.id
+    )
+    database.execute("UPDATE job SET attempt = %s WHERE id = %s", row[0][0], session.job)
+    return SessionId(id=session.id, job=session.job, attempt=row[0][0])
+
+
+def add_local_session(path: Path, session: SessionId = SESSION) -> None:
+    """Add the job that a session works on to a file of jobs."""
+    with sqlite3.connect(path) as db:
+        db.execute("CREATE TABLE IF NOT EXISTS job (id TEXT PRIMARY KEY, attempt INTEGER NOT NULL)")
+        db.execute("INSERT INTO job (id, attempt) VALUES (?, ?)", (session.job, session.attempt))
+    db.close()
+
+
+def take_over_locally(path: Path, session: SessionId = SESSION) -> SessionId:
+    """Have another program take the session over; returns what it is then."""
+    with sqlite3.connect(path) as db:
+        db.execute("UPDATE job SET attempt = attempt + 1 WHERE id = ?", (session.job,))
+        (attempt,) = db.execute("SELECT attempt FROM job WHERE id = ?", (session.job,)).fetchone()
+    db.close()
+    return SessionId(id=session.id, job=session.job, attempt=attempt)

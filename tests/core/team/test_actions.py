@@ -1,0 +1,145 @@
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from core.agent.ledger import SUPERSEDED, LedgerRefusal
+from core.postgres.address import Address
+from core.team.actions import PostgresActions, SessionActions, SqliteActions
+from core.team.records import SessionId
+from tests.core.team.stores import SESSION, add_local_session, add_session, take_over, take_over_locally
+from tests.postgres_server import Cluster, Database
+
+SEND = {"key-of-send": "mcp__mail__send"}
+
+
+class Store:
+    """The ledgers of one store, and a takeover in it."""
+
+    def __init__(
+        self, open_: Callable[[SessionId], SessionActions], taken_over: Callable[[SessionId], SessionId]
+    ) -> None:
+        self.open = open_
+        self.taken_over = taken_over
+
+
+@pytest.fixture(params=["postgres", "sqlite"])
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Store:
+    if request.param == "postgres":
+        database: Database = request.getfixturevalue("team_database")
+        address = Address.parse(database.url)
+        add_session(database)
+        return Store(lambda each: PostgresActions(address, each), lambda each: take_over(database, each))
+    path = tmp_path / "jobs.db"
+    add_local_session(path)
+    return Store(lambda each: SqliteActions(path, each), lambda each: take_over_locally(path, each))
+
+
+def never() -> bool:
+    return False
+
+
+async def test_an_action_of_an_earlier_attempt_never_begins_again(store: Store) -> None:
+    first = store.open(SESSION)
+    assert await first.begin({**SEND, "k2": "Bash"}, "t1", never) == []
+    assert await first.begin({"k3": "Bash"}, "t2", never) == []
+    await first.finish("t1", ok=True, result="sent\0 to Ann")
+    # Within one attempt equal actions may run.
+    assert await first.begin(SEND, "t3", never) == []
+    await first.finish("t3", ok=False, result="refused")
+
+    second = store.open(store.taken_over(SESSION))
+    (sent,) = await second.begin(SEND, "t4", never)
+    assert (sent.tool, sent.state, sent.result) == ("mcp__mail__send", "failed", "refused")
+    (lost,) = await second.earlier(["k3", "k9"])
+    assert (lost.tool, lost.state) == ("Bash", "running")
+    # Nothing of a call is recorded if one of its actions may not run.
+    assert len(await second.begin({"k3": "Bash", "new": "Bash"}, "t5", never)) == 1
+    assert [each.state for each in await second.of_earlier_attempts()] == ["done", "running", "failed"]
+    assert await second.begin({"new": "Bash"}, "t6", never) == []
+    await second.finish("t6", ok=True, result="ok")
+    third = store.open(store.taken_over(SESSION))
+    assert [each.result for each in await third.earlier(["new"])] == ["ok"]
+
+
+async def test_a_worker_that_lost_its_session_begins_nothing(store: Store) -> None:
+    first = store.open(SESSION)
+    assert await first.begin(SEND, "t1", never) == []
+    second = store.open(store.taken_over(SESSION))
+    with pytest.raises(LedgerRefusal, match=SUPERSEDED):
+        await first.begin({"other": "Bash"}, "t2", never)
+    assert await second.earlier(["other"]) == []
+    # How its own call ended it still knows.
+    await first.finish("t1", ok=True, result="sent")
+    assert [each.result for each in await second.earlier(list(SEND))] == ["sent"]
+
+
+async def test_equal_actions_at_once_are_over_when_the_last_is(store: Store) -> None:
+    first = store.open(SESSION)
+    await asyncio.gather(*(first.begin(SEND, f"t{number}", never) for number in range(3)))
+    await first.finish("t0", ok=True, result="one")
+    second = store.open(store.taken_over(SESSION))
+    assert [each.state for each in await second.earlier(list(SEND))] == ["running"]
+    await first.finish("t1", ok=True, result="two")
+    await first.finish("t2", ok=True, result="three")
+    assert [each.result for each in await second.earlier(list(SEND))] == ["three"]
+
+
+async def test_a_takeover_and_a_beginning_at_once_never_both_win(team_database: Database) -> None:
+    add_session(team_database)
+    address, session, begun = Address.parse(team_database.url), SESSION, 0
+    for number in range(12):
+        mine, key = PostgresActions(address, session), f"k{number}"
+        beginning = asyncio.create_task(mine.begin({key: "Bash"}, "t", never))
+        session = await asyncio.to_thread(take_over, team_database, session)
+        refused = isinstance((await asyncio.gather(beginning, return_exceptions=True))[0], LedgerRefusal)
+        found = await PostgresActions(address, session).earlier([key])
+        assert bool(found) is not refused
+        begun += not refused
+    assert session.attempt == 13
+
+
+async def test_an_action_waits_for_the_database_and_runs_only_with_its_row(cluster: Cluster) -> None:
+    away = Address.parse("postgresql://owner@127.0.0.1:9/team")
+    ledger = PostgresActions(away, SESSION, wait=0.3)
+    with pytest.raises(LedgerRefusal, match=r"not run.*no server is listening"):
+        await ledger.begin(SEND, "t1", never)
+    # A database without tables does not get them by waiting.
+    missing = PostgresActions(Address.parse(cluster.url("postgres")), SESSION)
+    with pytest.raises(LedgerRefusal, match="no tables of ua-tui"):
+        await asyncio.wait_for(missing.begin(SEND, "t1", never), 10)
+    stopped = PostgresActions(away, SESSION)
+    with pytest.raises(LedgerRefusal):
+        await asyncio.wait_for(stopped.begin(SEND, "t1", lambda: True), 10)
+    # The end of a call that ran is not in the way of the session either.
+    await ledger.finish("t1", ok=True, result="sent")
+
+
+async def test_an_action_runs_once_the_database_is_back(team_database: Database) -> None:
+    add_session(team_database)
+    ledger = PostgresActions(Address.parse(team_database.url), SESSION)
+    # As a server without space answers.
+    team_database.execute(
+        "CREATE FUNCTION no_space() RETURNS trigger LANGUAGE plpgsql AS"
+        " $$ BEGIN RAISE EXCEPTION 'full' USING ERRCODE = '53100'; END $$"
+    )
+    team_database.execute(
+        "CREATE TRIGGER no_space BEFORE INSERT ON action FOR EACH ROW EXECUTE FUNCTION no_space()"
+    )
+    beginning = asyncio.create_task(ledger.begin(SEND, "t1", never))
+    await asyncio.sleep(0.15)
+    assert not beginning.done()
+    team_database.execute("DROP TRIGGER no_space ON action")
+    assert await asyncio.wait_for(beginning, 10) == []
+    # So does its end, in the background.
+    team_database.execute(
+        "CREATE TRIGGER no_space BEFORE UPDATE ON action FOR EACH ROW EXECUTE FUNCTION no_space()"
+    )
+    await ledger.finish("t1", ok=True, result="sent")
+    team_database.execute("DROP TRIGGER no_space ON action")
+    async with asyncio.timeout(10):
+        while team_database.execute("SELECT state FROM action") != [("done",)]:
+            await asyncio.sleep(0.02)
