@@ -7,7 +7,9 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
+import sqlite3
 import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -58,7 +60,11 @@ _EARLIER = (
 )
 _ALL_EARLIER = (
     "SELECT tool, state, coalesce(result, '') FROM action"
-    f" WHERE session = %(session)s AND attempt < %(attempt)s ORDER BY started_at LIMIT {_MOST}"
+    " WHERE session = %(session)s AND attempt < %(attempt)s ORDER BY started_at LIMIT %(most)s"
+)
+_LOCAL_EARLIER = (
+    "SELECT tool, state, coalesce(result, '') FROM action WHERE session = ? AND attempt < ?"
+    " AND (? IS NULL OR key IN (SELECT value FROM json_each(?))) ORDER BY started_at LIMIT ?"
 )
 # Without a look at the attempt: the row is of this one, and how the call ended is known here alone.
 _FINISH = (
@@ -172,7 +178,7 @@ class PostgresActions(SessionActions):
 
     async def _earlier(self, keys: list[str] | None) -> Sequence[EarlierAction]:
         if keys is None:
-            return _actions(await self._run(_ALL_EARLIER))
+            return _actions(await self._run(_ALL_EARLIER, most=_MOST))
         return _actions(await self._run(_EARLIER, keys=keys))
 
     async def _begin(self, actions: dict[str, str]) -> tuple[bool, Sequence[EarlierAction]]:
@@ -205,18 +211,16 @@ class SqliteActions(SessionActions):
         return True
 
     async def _earlier(self, keys: list[str] | None) -> Sequence[EarlierAction]:
-        return await asyncio.to_thread(self._read, keys)
+        def read() -> Sequence[EarlierAction]:
+            with local_tables(self._path) as db:
+                return self._read(db, keys)
 
-    def _read(self, keys: list[str] | None) -> Sequence[EarlierAction]:
+        return await asyncio.to_thread(read)
+
+    def _read(self, db: sqlite3.Connection, keys: list[str] | None) -> Sequence[EarlierAction]:
         session = self._session
-        among = "" if keys is None else f" AND key IN ({','.join('?' * len(keys))})"
-        with local_tables(self._path) as db:
-            found = db.execute(
-                "SELECT tool, state, coalesce(result, '') FROM action WHERE session = ? AND attempt < ?"
-                f"{among} ORDER BY started_at LIMIT {_MOST}",
-                (session.id, session.attempt, *(keys or ())),
-            )
-            return _actions(found.fetchall())
+        given = None if keys is None else json.dumps(keys)
+        return _actions(db.execute(_LOCAL_EARLIER, (session.id, session.attempt, given, given, _MOST)))
 
     async def _begin(self, actions: dict[str, str]) -> tuple[bool, Sequence[EarlierAction]]:
         def begin() -> tuple[bool, Sequence[EarlierAction]]:
@@ -224,19 +228,14 @@ class SqliteActions(SessionActions):
             with local_tables(self._path) as db:
                 if not is_current(db, session):
                     return False, ()
-                found = db.execute(
-                    "SELECT tool, state, coalesce(result, '') FROM action WHERE session = ? AND attempt < ?"
-                    f" AND key IN ({','.join('?' * len(actions))}) ORDER BY started_at",
-                    (session.id, session.attempt, *actions),
-                ).fetchall()
-                if not found:
+                if not (found := self._read(db, list(actions))):
                     db.executemany(
                         "INSERT INTO action (session, key, attempt, tool, started_at) VALUES (?, ?, ?, ?, ?)"
                         " ON CONFLICT DO UPDATE SET state = 'running', result = NULL, finished_at = NULL,"
                         " started_at = excluded.started_at",
                         [(session.id, key, session.attempt, tool, now) for key, tool in actions.items()],
                     )
-                return True, _actions(found)
+                return True, found
 
         return await asyncio.to_thread(begin)
 

@@ -31,8 +31,8 @@ __all__ = [
 FORMAT = 1
 """The format of jobs that this program writes, and the latest that it can run."""
 CHANNEL = "ua_tui"
-"""The channel of PostgreSQL on which changes are announced: `session ID`, `question ID`, `answer ID`, `job ID`, with
-the id of a session or a job."""
+"""The channel of PostgreSQL on which changes are announced: `session ID`, `question ID`, `answer ID`, `command ID`,
+`job ID`, with the id of a session or a job."""
 
 JobState = Literal["waiting", "running", "needs_you", "done", "failed", "cancelled"]
 

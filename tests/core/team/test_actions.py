@@ -140,6 +140,5 @@ async def test_an_action_runs_once_the_database_is_back(team_database: Database)
     )
     await ledger.finish("t1", ok=True, result="sent")
     team_database.execute("DROP TRIGGER no_space ON action")
-    async with asyncio.timeout(10):
-        while team_database.execute("SELECT state FROM action") != [("done",)]:
-            await asyncio.sleep(0.02)
+    await asyncio.wait_for(asyncio.gather(*ledger._unsaved), 10)
+    assert team_database.execute("SELECT state, result FROM action") == [("done", "sent")]

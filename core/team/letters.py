@@ -1,0 +1,117 @@
+"""What goes through a mailbox as text: questions, answers and commands, each checked by whoever reads it.
+
+Everybody who may see a session can write an answer or a command, with this program or without it: what is read is
+checked like any other input.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from core.agent.permissions.gate import REASON_LIMIT
+from core.errors import TeamError
+from core.events.codec import encode_event
+from core.events.types import ElicitationAsked, PermissionAsked
+from core.team.records import Answer, Command, Question, SessionId
+from core.text import clean, middle_truncate, without_surrogates
+
+__all__ = [
+    "LARGEST",
+    "command_text",
+    "encode_answer",
+    "make_question",
+    "read_answer",
+    "read_command",
+]
+
+LARGEST = 256 << 10
+"""The most bytes of a question, an answer or the text of a command."""
+_MOST_PATTERNS = 50
+_LONGEST_PATTERN = 1_000
+_SHOWN = 8_000
+
+
+def make_question(session: SessionId, asked: PermissionAsked | ElicitationAsked) -> Question:
+    """Make the question for the team of what a session asks; long arguments of a call are cut."""
+    event = encode_event(asked)
+    if len(event) > LARGEST and isinstance(asked, PermissionAsked):
+        event = encode_event(msgspec.structs.replace(asked, input=_cut(asked.input, _SHOWN)))
+        if len(event) > LARGEST:
+            event = encode_event(msgspec.structs.replace(asked, input=_cut(asked.input, 200)))
+    if len(event) > LARGEST:
+        raise TeamError("the question is too large for the team to see")
+    return Question(session=session.id, request=asked.request_id, event=event.decode("utf-8", "replace"))
+
+
+def encode_answer(answer: Answer) -> str:
+    """Encode an answer.
+
+    Raises:
+        TeamError: it is too large.
+    """
+    try:
+        encoded = msgspec.json.encode(answer)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise TeamError(f"the answer cannot be sent: {error}") from error
+    if len(encoded) > LARGEST:
+        raise TeamError(f"the answer is larger than {LARGEST >> 10} KB: shorten it")
+    return encoded.decode("utf-8", "replace")
+
+
+def read_answer(request: str, text: str) -> Answer | None:
+    """Read the answer to a request; None if it is not one."""
+    if len(text) > LARGEST:
+        return None
+    try:
+        answer = msgspec.json.decode(text, type=Answer)
+    except (msgspec.MsgspecError, UnicodeError, RecursionError, ValueError):
+        return None
+    fits = (
+        answer.request == request
+        and len(answer.patterns) <= _MOST_PATTERNS
+        and all(len(pattern) <= _LONGEST_PATTERN for pattern in answer.patterns)
+    )
+    if not fits:
+        return None
+    return msgspec.structs.replace(answer, reason=clean(answer.reason)[:REASON_LIMIT])
+
+
+def command_text(command: Command) -> str:
+    """The text of a command as it is stored.
+
+    Raises:
+        TeamError: it is empty or too large.
+    """
+    body = without_surrogates(clean(command.body)).strip()
+    if command.kind == "submit" and not body:
+        raise TeamError("the query is empty")
+    if len(body.encode()) > LARGEST:
+        raise TeamError(f"the query is larger than {LARGEST >> 10} KB: shorten it")
+    return body
+
+
+def read_command(kind: str, body: str) -> Command | None:
+    """Read a command; None if it is not one."""
+    body = clean(body).strip()
+    match kind:
+        case "interrupt":
+            return Command(kind="interrupt")
+        case "submit" if body and len(body) <= LARGEST:
+            return Command(kind="submit", body=body)
+        case _:
+            return None
+
+
+def _cut(value: object, limit: int, depth: int = 0) -> object:
+    """Shorten the texts in a value, and leave out what is nested deeply or has many parts."""
+    match value:
+        case str():
+            return middle_truncate(value, limit)
+        case dict() if depth < 8:
+            return {str(key)[:200]: _cut(each, limit, depth + 1) for key, each in list(value.items())[:200]}
+        case list() if depth < 8:
+            return [_cut(each, limit, depth + 1) for each in value[:200]]
+        case dict() | list():
+            return "…"
+        case _:
+            return value

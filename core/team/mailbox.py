@@ -1,0 +1,271 @@
+"""The mailbox of a team: questions, answers and commands go through its database.
+
+One connection listens for all sessions of a program. What was sent while it was lost is read when there is one again,
+and every two seconds in any case: a message that wakes nobody is late, never lost.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from core.errors import TeamError
+from core.postgres.address import Address
+from core.postgres.connection import connect_async
+from core.postgres.problems import reporting
+from core.team.letters import command_text, encode_answer, read_answer, read_command
+from core.team.records import CHANNEL, Answer, Answered, Command, Question, SessionId
+
+if TYPE_CHECKING:
+    import psycopg
+
+    from core.team.records import Mailbox
+
+__all__ = ["PostgresMailbox"]
+
+log = logging.getLogger(__name__)
+
+POLL_SECONDS = 2.0
+_PAUSE, _LONGEST_PAUSE = 0.2, 5.0
+_MOST = 1_000
+TAKEN_OVER = "another worker continues this session"
+
+_ASK = """
+WITH added AS (
+    INSERT INTO question (session, request, attempt, event)
+    SELECT id, %(request)s, attempt, %(event)s FROM session
+    WHERE id = %(session)s AND attempt = %(attempt)s FOR SHARE
+    ON CONFLICT (session, request) DO UPDATE SET
+        event = excluded.event, attempt = excluded.attempt, answer = NULL, answered_by = NULL, answered_at = NULL
+    RETURNING session
+) SELECT pg_notify(%(channel)s, 'question ' || session) FROM added
+"""
+_WITHDRAW = """
+WITH gone AS (
+    DELETE FROM question WHERE session = %(session)s AND request = %(request)s AND answer IS NULL RETURNING session
+) SELECT pg_notify(%(channel)s, 'question ' || session) FROM gone
+"""
+_QUESTIONS = """
+SELECT q.session, q.request, q.event, extract(epoch FROM q.asked_at)::float8
+FROM question q JOIN session s ON s.id = q.session AND s.attempt = q.attempt
+WHERE q.answer IS NULL AND (%(session)s::text IS NULL OR q.session = %(session)s)
+ORDER BY q.asked_at, q.request LIMIT %(most)s
+"""
+# The row is locked, and read again after whoever answers at the same time: one of them finds it unanswered.
+_ANSWER = """
+WITH given AS (
+    UPDATE question q SET answer = %(answer)s, answered_by = current_user, answered_at = now() FROM session s
+    WHERE s.id = q.session AND s.attempt = q.attempt
+        AND q.session = %(session)s AND q.request = %(request)s AND q.answer IS NULL
+    RETURNING q.session
+) SELECT pg_notify(%(channel)s, 'answer ' || session) FROM given
+"""
+_ANSWERED = """
+SELECT answered_by::text, extract(epoch FROM answered_at)::float8 FROM question
+WHERE session = %(session)s AND request = %(request)s AND answer IS NOT NULL
+"""
+_REOPEN = """
+WITH reopened AS (
+    UPDATE question SET answer = NULL, answered_by = NULL, answered_at = NULL
+    WHERE session = %(session)s AND request = %(request)s AND answer = %(answer)s RETURNING session
+) SELECT pg_notify(%(channel)s, 'question ' || session) FROM reopened
+"""
+_SEND = """
+WITH sent AS (
+    INSERT INTO command (session, kind, body) SELECT id, %(kind)s, %(body)s FROM session WHERE id = %(session)s
+    RETURNING session
+) SELECT pg_notify(%(channel)s, 'command ' || session) FROM sent
+"""
+_NEW_ANSWERS = """
+SELECT q.session, q.request, q.answer
+FROM unnest(%(sessions)s::text[], %(attempts)s::int[]) AS mine (id, attempt)
+JOIN question q ON q.session = mine.id AND q.attempt = mine.attempt
+WHERE q.answer IS NOT NULL AND NOT EXISTS (
+    SELECT FROM unnest(%(known)s::text[], %(requests)s::text[]) AS known (session, request)
+    WHERE known.session = q.session AND known.request = q.request)
+ORDER BY q.answered_at
+"""
+_NEW_COMMANDS = """
+WITH new AS (
+    UPDATE command c SET taken_at = now()
+    FROM unnest(%(sessions)s::text[], %(attempts)s::int[]) AS mine (id, attempt)
+    JOIN session s ON s.id = mine.id AND s.attempt = mine.attempt
+    WHERE c.session = s.id AND c.taken_at IS NULL
+    RETURNING c.id, c.session, c.kind, c.body
+) SELECT session, kind, body FROM new ORDER BY id
+"""
+# What the worker asked that had the session before.
+_FORGET = """
+DELETE FROM question q USING unnest(%(sessions)s::text[], %(attempts)s::int[]) AS mine (id, attempt)
+WHERE q.session = mine.id AND q.attempt < mine.attempt AND q.answer IS NULL
+"""
+
+
+@dataclass
+class _Inbox:
+    """What is received for a session of this program."""
+
+    session: SessionId
+    received: asyncio.Queue[Answer | Command] = field(default_factory=asyncio.Queue)
+    known: set[str] = field(default_factory=set)
+
+
+class PostgresMailbox:
+    """Questions, answers and commands in the database of a team. Belongs to one event loop."""
+
+    def __init__(self, address: Address) -> None:
+        self._address = address
+        self._inboxes: dict[str, _Inbox] = {}
+        self._listening: asyncio.Task[None] | None = None
+
+    async def ask(self, session: SessionId, question: Question) -> None:
+        """Ask the team; a question that was asked before waits again."""
+        rows = await self._run(
+            _ASK,
+            session=session.id,
+            attempt=session.attempt,
+            request=question.request,
+            event=question.event,
+        )
+        if not rows:
+            raise TeamError(TAKEN_OVER)
+        if (inbox := self._inboxes.get(session.id)) is not None:
+            inbox.known.discard(question.request)
+
+    async def withdraw(self, session: SessionId, request: str) -> None:
+        """A question no longer waits."""
+        await self._run(_WITHDRAW, session=session.id, request=request)
+
+    async def questions(self, session: str | None = None) -> list[Question]:
+        """The questions that wait, oldest first."""
+        rows = await self._run(_QUESTIONS, session=session, most=_MOST)
+        return [Question(session=of, request=id_, event=event, asked=at) for of, id_, event, at in rows]
+
+    async def answer(self, session: str, answer: Answer) -> Answered:
+        """Answer a question; only the first answer counts."""
+        text = encode_answer(answer)
+        if await self._run(_ANSWER, session=session, request=answer.request, answer=text):
+            return Answered(accepted=True)
+        for by, at in await self._run(_ANSWERED, session=session, request=answer.request):
+            return Answered(accepted=False, by=by or "", at=at)
+        return Answered(accepted=False)
+
+    async def send(self, session: str, command: Command) -> None:
+        """Send a command to a session."""
+        if not await self._run(_SEND, session=session, kind=command.kind, body=command_text(command)):
+            raise TeamError("the team's database has no such session")
+
+    @asynccontextmanager
+    async def received(self, session: SessionId) -> AsyncIterator[AsyncIterator[Answer | Command]]:
+        """The answers and commands for a session as they come; a session is received once at a time."""
+        inbox = self._inboxes[session.id] = _Inbox(session)
+        if self._listening is None or self._listening.done():
+            self._listening = asyncio.create_task(self._listen(), name="team:mailbox")
+        else:
+            # The connection waits meanwhile, for the messages of the others.
+            await self._catch_up(inbox)
+        try:
+            yield _items(inbox.received)
+        finally:
+            if self._inboxes.get(session.id) is inbox:
+                del self._inboxes[session.id]
+            if not self._inboxes and self._listening is not None:
+                listening, self._listening = self._listening, None
+                listening.cancel()
+                await asyncio.gather(listening, return_exceptions=True)
+
+    async def _catch_up(self, inbox: _Inbox) -> None:
+        try:
+            connection = await connect_async(self._address)
+        except TeamError as error:
+            log.info("%s", error)
+            return
+        try:
+            with reporting(self._address):
+                await self._fetch(connection, [inbox])
+        except TeamError as error:
+            log.info("%s", error)
+        finally:
+            await connection.close()
+
+    async def _listen(self) -> None:
+        """Receive for all sessions, over one connection after the other."""
+        pause = _PAUSE
+        while True:
+            try:
+                connection = await connect_async(self._address)
+                try:
+                    with reporting(self._address):
+                        await connection.execute(f"LISTEN {CHANNEL}".encode())
+                        while True:
+                            await self._fetch(connection, list(self._inboxes.values()))
+                            pause = _PAUSE
+                            await self._wait(connection)
+                finally:
+                    await connection.close()
+            except TeamError as error:
+                log.warning("answers and commands of the team are late: %s", error)
+            except Exception:
+                log.exception("receiving the messages of the team failed")
+            await asyncio.sleep(pause)
+            pause = min(2 * pause, _LONGEST_PAUSE)
+
+    async def _wait(self, connection: psycopg.AsyncConnection[Any]) -> None:
+        """Wait until something may have come for a session of this program."""
+        until, woken = time.monotonic() + POLL_SECONDS, False
+        while not woken and (left := until - time.monotonic()) > 0:
+            async for notice in connection.notifies(timeout=left, stop_after=1):
+                kind, _, session = notice.payload.partition(" ")
+                woken = woken or (kind in ("answer", "command") and session in self._inboxes)
+
+    async def _fetch(self, connection: psycopg.AsyncConnection[Any], inboxes: list[_Inbox]) -> None:
+        """Read what is new for these sessions."""
+        if not inboxes:
+            return
+        by_id = {inbox.session.id: inbox for inbox in inboxes}
+        known = [(inbox.session.id, request) for inbox in inboxes for request in inbox.known]
+        values = {
+            "sessions": list(by_id),
+            "attempts": [inbox.session.attempt for inbox in inboxes],
+            "known": [session for session, _ in known],
+            "requests": [request for _, request in known],
+            "channel": CHANNEL,
+        }
+        await connection.execute(_FORGET.encode(), values)
+        cursor = await connection.execute(_NEW_ANSWERS.encode(), values)
+        for session, request, text in await cursor.fetchall():
+            inbox = by_id[session]
+            if (answer := read_answer(request, text)) is None:
+                log.warning("an answer that cannot be read was removed; its question waits again")
+                again = {"session": session, "request": request, "answer": text, "channel": CHANNEL}
+                await connection.execute(_REOPEN.encode(), again)
+            elif request not in inbox.known:
+                inbox.known.add(request)
+                inbox.received.put_nowait(answer)
+        cursor = await connection.execute(_NEW_COMMANDS.encode(), values)
+        for session, kind, body in await cursor.fetchall():
+            if (command := read_command(kind, body)) is not None:
+                by_id[session].received.put_nowait(command)
+
+    async def _run(self, statement: str, **values: Any) -> list[tuple[Any, ...]]:
+        connection = await connect_async(self._address)
+        try:
+            with reporting(self._address):
+                cursor = await connection.execute(statement.encode(), {"channel": CHANNEL, **values})
+                return await cursor.fetchall() if cursor.description else []
+        finally:
+            await connection.close()
+
+
+async def _items(queue: asyncio.Queue[Answer | Command]) -> AsyncIterator[Answer | Command]:
+    while True:
+        yield await queue.get()
+
+
+if TYPE_CHECKING:
+    _checked: type[Mailbox] = PostgresMailbox
