@@ -26,6 +26,7 @@ from core.agent.ledger import ActionLedger
 from core.agent.login_request import LoginRequests
 from core.agent.permissions.store import RuleStore
 from core.bus import Bus
+from core.concurrency.threads import in_context
 from core.concurrency.worker import WorkerProcess
 from core.connections.base import Connection
 from core.connections.composio.native import Modifier
@@ -394,7 +395,7 @@ def _clean_up_later(settings: Settings, bus: Bus, stack: AsyncExitStack) -> None
         nonlocal begun
         if begun:
             unsubscribe()
-            threading.Thread(target=clean_up, name="clean up", daemon=True).start()
+            threading.Thread(target=in_context(clean_up), name="clean up", daemon=True).start()
         begun = isinstance(event, SessionStarted)
 
     def clean_up() -> None:

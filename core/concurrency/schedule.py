@@ -7,6 +7,8 @@ import threading
 import time
 from collections.abc import Callable
 
+from core.concurrency.threads import in_context
+
 __all__ = ["Schedule"]
 
 _log = logging.getLogger(__name__)
@@ -40,7 +42,7 @@ class Schedule:
             self._due[task] = time.monotonic() + seconds
             # A thread that had no memory to wait may have ended.
             if self._thread is None or not self._thread.is_alive():
-                self._thread = threading.Thread(target=self._run, name=self._name, daemon=True)
+                self._thread = threading.Thread(target=in_context(self._run), name=self._name, daemon=True)
                 self._thread.start()
             self._changed.notify()
 

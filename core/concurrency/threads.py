@@ -8,9 +8,11 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import Future
 from contextlib import suppress
+from contextvars import copy_context
+from functools import partial
 from typing import ParamSpec, TypeVar
 
-__all__ = ["Coalesced", "apart", "in_loop"]
+__all__ = ["Coalesced", "apart", "in_context", "in_loop"]
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -45,7 +47,7 @@ class Coalesced:
             self._wanted = True
             # One that had no memory to wait may have ended.
             if self._thread is None or not self._thread.is_alive():
-                self._thread = threading.Thread(target=self._run, name=self._name, daemon=True)
+                self._thread = threading.Thread(target=in_context(self._run), name=self._name, daemon=True)
                 self._thread.start()
             self._changed.notify()
 
@@ -74,6 +76,14 @@ class Coalesced:
                 _log.exception("%s failed", self._name)
             with self._changed:
                 self._changed.wait_for(lambda: self._finishing, self._interval)
+
+
+def in_context(work: Callable[P, T]) -> Callable[P, T]:
+    """Wrap `work` so that it runs in the current context, also in a new thread, which has none of its own.
+
+    What a thread logs belongs to the session that started it: its context says which one that is.
+    """
+    return partial(copy_context().run, work)
 
 
 def in_loop(callback: Callable[P, object]) -> Callable[P, None]:
@@ -110,7 +120,7 @@ async def apart(work: Callable[[], T], within: float | None = None) -> T:
         except Exception as error:
             done.set_exception(error)
 
-    threading.Thread(target=run, name="apart", daemon=True).start()
+    threading.Thread(target=in_context(run), name="apart", daemon=True).start()
     async with asyncio.timeout(within):
         return await asyncio.wrap_future(done)
 

@@ -17,6 +17,7 @@ import traceback
 import warnings
 from collections import deque
 from collections.abc import Callable
+from contextvars import ContextVar
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
@@ -177,13 +178,16 @@ class SessionLog:
 
 
 class RootHandler(logging.Handler):
-    """Handles every log record of the process; buffers the newest until there is a run.log, then writes them there."""
+    """Handles the log records of a session; buffers the newest until there is a run.log, then writes them there.
+
+    A program may run several sessions. A record that is logged in the context of one of them, as in the tasks and
+    threads that it began, is that session's alone; any other record goes to all of them.
+    """
 
     def __init__(self) -> None:
         super().__init__()
         self._log: LogFile | None = None
         self._waiting: deque[tuple[datetime, str, str]] = deque(maxlen=_BUFFERED)
-        self._undo: list[Callable[[], object]] = []
 
     def attach(self, log: LogFile) -> None:
         """Write the buffered records, and all later ones, to `log`."""
@@ -198,7 +202,10 @@ class RootHandler(logging.Handler):
             self._log = None
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Handle one record."""
+        """Handle one record, unless it is of another session."""
+        owner = _owner.get()
+        if owner is not None and owner is not self and _installed.has(owner):
+            return
         at = datetime.fromtimestamp(record.created).astimezone()
         entry = (at, record.levelname.lower(), f"{record.name}: {_message(record)}")
         if self._log is None:
@@ -207,18 +214,57 @@ class RootHandler(logging.Handler):
             self._log.write(*entry)
 
     def uninstall(self) -> None:
-        """Restore logging, warnings and the hooks for lost errors."""
-        while self._undo:
-            self._undo.pop()()
+        """Handle no more records; the last one restores logging, warnings and the hooks for lost errors."""
+        _installed.remove(self)
 
-    def _install(self, level: str) -> None:
+    def _guard(self) -> threading.RLock:
+        assert self.lock is not None
+        return self.lock
+
+
+_owner: ContextVar[RootHandler | None] = ContextVar("session_log", default=None)
+
+
+class _Installed:
+    """The handlers of the sessions that run in this process, and what logging was before the first of them."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._handlers: list[RootHandler] = []
+        self._undo: list[Callable[[], object]] = []
+
+    def has(self, handler: RootHandler) -> bool:
+        """Whether a handler is installed."""
+        return handler in self._handlers
+
+    def add(self, handler: RootHandler) -> None:
+        """Install a handler; the first one takes over logging."""
+        root = logging.getLogger()
+        with self._lock:
+            if not self._handlers:
+                self._take_over(root)
+            self._handlers.append(handler)
+            root.addHandler(handler)
+            root.setLevel(min(each.level for each in self._handlers))
+
+    def remove(self, handler: RootHandler) -> None:
+        """Remove a handler, in whatever order; the last one gives everything back."""
+        root = logging.getLogger()
+        with self._lock:
+            if handler not in self._handlers:
+                return
+            self._handlers.remove(handler)
+            root.removeHandler(handler)
+            if self._handlers:
+                root.setLevel(min(each.level for each in self._handlers))
+            while self._undo and not self._handlers:
+                self._undo.pop()()
+
+    def _take_over(self, root: logging.Logger) -> None:
         # Each line written to run.log changes the watched folder: logging that would never end.
         logging.getLogger("watchfiles").setLevel(logging.WARNING)
-        root = logging.getLogger()
         before = root.level
-        root.addHandler(self)
-        root.setLevel(level)
-        self._undo += [lambda: root.removeHandler(self), lambda: root.setLevel(before)]
+        self._undo.append(lambda: root.setLevel(before))
 
         show = warnings.showwarning
         logging.captureWarnings(True)
@@ -235,9 +281,8 @@ class RootHandler(logging.Handler):
             lambda: setattr(threading, "excepthook", lost_in_thread),
         ]
 
-    def _guard(self) -> threading.RLock:
-        assert self.lock is not None
-        return self.lock
+
+_installed = _Installed()
 
 
 def _message(record: logging.LogRecord) -> str:
@@ -254,10 +299,13 @@ def _message(record: logging.LogRecord) -> str:
 def install_root_handler(level: str = "INFO") -> RootHandler:
     """Route logging, warnings and lost exceptions away from the terminal, before anything heavy is imported.
 
-    Libraries that call `logging.basicConfig` during their import find a handler and keep it.
+    Libraries that call `logging.basicConfig` during their import find a handler and keep it. What the calling task logs
+    from now on, and the tasks that it begins, belongs to this handler: begin each session in a task of its own.
     """
     handler = RootHandler()
-    handler._install(level)
+    handler.setLevel(level)
+    _installed.add(handler)
+    _owner.set(handler)
     return handler
 
 

@@ -11,6 +11,7 @@ import socket
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from contextvars import copy_context
 from pathlib import Path
 
 import msgspec
@@ -62,7 +63,9 @@ class SharedSecrets:
         except BaseException:
             self._socket.close()
             raise
-        threading.Thread(target=self._serve, name="shared secrets", daemon=True).start()
+        threading.Thread(
+            target=copy_context().run, args=(self._serve,), name="shared secrets", daemon=True
+        ).start()
 
     def close(self) -> None:
         """Stop answering, and remove the socket."""

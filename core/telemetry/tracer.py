@@ -13,7 +13,7 @@ from queue import SimpleQueue
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
-from core.concurrency.threads import in_loop
+from core.concurrency.threads import in_context, in_loop
 from core.errors import Advice
 from core.events import types as ev
 from core.redaction.redactor import Redactor
@@ -193,7 +193,7 @@ class Tracer:
     def start(self) -> None:
         """Start the thread that handles the queue; a second call does nothing."""
         if self._thread is None and not self._closed:
-            self._thread = threading.Thread(target=self._run, name="tracing", daemon=True)
+            self._thread = threading.Thread(target=in_context(self._run), name="tracing", daemon=True)
             self._thread.start()
 
     async def flush(self, deadline: float) -> None:

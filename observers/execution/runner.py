@@ -13,6 +13,7 @@ from queue import SimpleQueue
 from types import MappingProxyType
 
 from core.concurrency.spawn import Spawn
+from core.concurrency.threads import in_context
 from core.concurrency.worker import WorkerUnavailable
 from core.events.types import Event
 from core.observation import ToolResult
@@ -49,7 +50,7 @@ class _Thread:
         self._jobs: SimpleQueue[tuple[_Job, asyncio.Future[None]] | None] = SimpleQueue()
         self._do = work
         self._done = done
-        threading.Thread(target=self._work, name=name, daemon=True).start()
+        threading.Thread(target=in_context(self._work), name=name, daemon=True).start()
 
     def give(self, job: _Job) -> asyncio.Future[None]:
         """Start a job; the future is done when the job is."""

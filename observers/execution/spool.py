@@ -13,6 +13,7 @@ from queue import SimpleQueue
 
 import msgspec
 
+from core.concurrency.threads import in_context
 from core.observation import ToolResult
 
 __all__ = ["SpoolFile", "WaitingResult"]
@@ -50,7 +51,7 @@ class SpoolFile:
         weakref.finalize(self, os.close, self._file)
         self._end = 0
         self._queue: SimpleQueue[WaitingResult | None] = SimpleQueue()
-        threading.Thread(target=self._work, name="observer-spool", daemon=True).start()
+        threading.Thread(target=in_context(self._work), name="observer-spool", daemon=True).start()
 
     def put(self, waiting: WaitingResult) -> None:
         """Schedule moving a result to the file."""

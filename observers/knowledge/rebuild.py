@@ -14,6 +14,7 @@ from queue import Empty, Full, Queue
 import msgspec
 
 from core.concurrency.cancellation import Stop, Stopped
+from core.concurrency.threads import in_context
 from core.concurrency.worker import WorkerFailed, WorkerProcess
 from core.errors import KnowledgeError
 from core.history.lookup import session_names
@@ -179,7 +180,7 @@ class _Reading:
         self._stop = Stop()
         self._worker = WorkerProcess(memory=_MEMORY)
         self._parts: Queue[bytes | WorkerFailed | None] = Queue(_AHEAD)
-        self._thread = threading.Thread(target=self._read, name="knowledge-reading", daemon=True)
+        self._thread = threading.Thread(target=in_context(self._read), name="knowledge-reading", daemon=True)
 
     def __enter__(self) -> Iterator[Part]:
         self._thread.start()

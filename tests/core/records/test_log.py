@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import asyncio
 import logging
 import re
 import subprocess
@@ -14,6 +15,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from core.concurrency.threads import Coalesced, apart
 from core.errors import WorkspaceError
 from core.events import types as ev
 from core.events.codec import EVENT_TYPES
@@ -220,6 +222,58 @@ def test_uninstalling_gives_everything_back() -> None:
         sys.unraisablehook,
         threading.excepthook,
     ) == before
+
+
+async def test_records_of_a_session_are_in_its_log_alone_and_others_in_all(tmp_path: Path) -> None:
+    paths = [tmp_path / f"{name}.log" for name in ("one", "two")]
+    logs = [LogFile(path, Redactor()) for path in paths]
+    handlers: list[RootHandler] = []
+    all_, first_over = asyncio.Barrier(3), asyncio.Event()
+
+    def speak(who: str, where: str) -> None:
+        logging.getLogger("x").warning("%s in %s", who, where)
+
+    async def session(number: int) -> None:
+        who, level = ("one", "two")[number], ("DEBUG", "WARNING")[number]
+        handler = install_root_handler(level)
+        handlers.append(handler)
+        handler.attach(logs[number])
+        await all_.wait()
+        speak(who, "its task")
+        logging.getLogger("x").debug("%s in detail", who)
+        await asyncio.create_task(asyncio.to_thread(speak, who, "its executor"))
+        await apart(lambda: speak(who, "its thread"))
+        work = Coalesced(lambda: speak(who, "its work"), "work")
+        work.request()
+        work.finish()
+        await all_.wait()
+        if number == 0:
+            handler.uninstall()
+            first_over.set()
+            # What follows is nobody's.
+            speak("late", "a task of the first")
+        else:
+            await first_over.wait()
+            speak(who, "the end")
+            handler.uninstall()
+
+    root, before = logging.getLogger(), logging.getLogger().level
+    sessions = [asyncio.create_task(session(number)) for number in (0, 1)]
+    await all_.wait()
+    logging.getLogger("x").warning("of nobody")
+    await all_.wait()
+    await asyncio.gather(*sessions)
+    assert root.level == before
+    assert not any(isinstance(each, RootHandler) for each in root.handlers)
+    one, two = (path.read_text() for path in paths)
+    for who, mine, other in (("one", one, two), ("two", two, one)):
+        assert "of nobody" in mine
+        for where in ("its task", "its executor", "its thread", "its work"):
+            assert mine.count(f"{who} in {where}") == 1
+        assert f"{who} in " not in other
+    assert "one in detail" in one
+    assert "two in detail" not in two
+    assert "two in the end" in two
 
 
 def test_a_library_that_sets_up_logging_on_import_finds_it_done() -> None:
