@@ -31,6 +31,7 @@ __all__ = ["QueueWorker", "Timing", "worker_name"]
 
 log = logging.getLogger(__name__)
 
+
 @dataclass(frozen=True, kw_only=True)
 class Timing:
     """The times of a worker, in seconds; all workers of a team must agree on `lost_after`.

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from core.postgres.address import Address
     from core.settings.model import Settings
 
-__all__ = ["add_address", "team_address"]
+__all__ = ["add_address", "optional_address", "team_address"]
 
 
 def add_address(parser: argparse.ArgumentParser, option: str, about: str) -> None:
@@ -39,3 +39,12 @@ def team_address(given: str | None, settings: Settings) -> Address:
             "no database of a team is named: give its address, or set `team` (`ua-tui config set team ADDRESS`)"
         )
     return text if isinstance(text, Address) else Address.parse(text)
+
+
+def optional_address(given: str | None, settings: Settings) -> Address | None:
+    """The address that was given, else the one of the setting `team`; None if there is neither.
+
+    Raises:
+        SettingsError: it has a password, or it is no address.
+    """
+    return team_address(given, settings) if given or getattr(settings, "team", None) else None

@@ -1,0 +1,126 @@
+"""A TCP proxy on loopback that breaks connections as networks do: it cuts them, or swallows what is sent."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import threading
+from types import TracebackType
+from typing import Self
+
+__all__ = ["TcpProxy"]
+
+_PIECE = 1 << 16
+
+
+class TcpProxy:
+    """Forwards connections to a server; `port` is where it listens, from `start` until `stop`.
+
+    Its threads forward for clients in this process and in others. A test stops it, or uses it as a context manager.
+    """
+
+    def __init__(self, host: str, port: int) -> None:
+        self.port = 0
+        self.accepted = 0
+        self._target = (host, port)
+        self._listener: socket.socket | None = None
+        self._open: set[socket.socket] = set()
+        self._lock = threading.Lock()
+        self._forwards = threading.Event()
+        self._refuses = False
+
+    def start(self) -> Self:
+        """Begin to listen on a free port."""
+        self._listener = socket.create_server(("127.0.0.1", self.port))
+        self.port = self._listener.getsockname()[1]
+        self._forwards.set()
+        threading.Thread(target=self._accept, name="TCP proxy", daemon=True).start()
+        return self
+
+    def url(self, url: str) -> str:
+        """The address `scheme://user@host:port/…` with the place of this proxy instead of its own."""
+        scheme, _, rest = url.partition("://")
+        place, slash, path = rest.partition("/")
+        user, at, _ = place.rpartition("@")
+        return f"{scheme}://{user}{at}127.0.0.1:{self.port}{slash}{path}"
+
+    def pause(self) -> None:
+        """Become a black hole: nothing arrives any more, neither on open connections nor on new ones."""
+        self._forwards.clear()
+
+    def cut(self, *, refuse: bool = False) -> None:
+        """End all connections; with `refuse` new ones are ended at once, too, until `resume`."""
+        self._refuses = refuse
+        with self._lock:
+            for each in list(self._open):
+                _cut(each)
+
+    def resume(self) -> None:
+        """Forward again, what came during a pause included."""
+        self._refuses = False
+        self._forwards.set()
+
+    def stop(self) -> None:
+        """End all connections, and listen no more."""
+        if self._listener is not None:
+            _cut(self._listener)
+            self._listener.close()
+        self.cut(refuse=True)
+        self._forwards.set()
+
+    def __enter__(self) -> Self:
+        return self.start()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    def _accept(self) -> None:
+        assert self._listener is not None
+        while True:
+            try:
+                client, _ = self._listener.accept()
+            except OSError:
+                return
+            self.accepted += 1
+            if self._refuses:
+                client.close()
+                continue
+            threading.Thread(target=self._connect, args=(client,), daemon=True).start()
+
+    def _connect(self, client: socket.socket) -> None:
+        self._forwards.wait()
+        try:
+            server = socket.create_connection(self._target, 5.0)
+        except OSError:
+            client.close()
+            return
+        server.settimeout(None)
+        both = (client, server)
+        with self._lock:
+            self._open.update(both)
+        back = threading.Thread(target=self._pump, args=(server, client), daemon=True)
+        back.start()
+        self._pump(client, server)
+        back.join()
+        with self._lock:
+            self._open.difference_update(both)
+        for each in both:
+            each.close()
+
+    def _pump(self, source: socket.socket, target: socket.socket) -> None:
+        """Forward one direction until either end closes; what came is kept during a pause."""
+        with contextlib.suppress(OSError):
+            target.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            while data := source.recv(_PIECE):
+                self._forwards.wait()
+                target.sendall(data)
+        _cut(source)
+        _cut(target)
+
+
+def _cut(connection: socket.socket) -> None:
+    """End a connection; whoever waits for it is woken."""
+    with contextlib.suppress(OSError):
+        connection.shutdown(socket.SHUT_RDWR)

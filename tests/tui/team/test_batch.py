@@ -1,0 +1,251 @@
+from __future__ import annotations
+
+import argparse
+import asyncio
+import io
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from core.postgres.address import Address
+from core.settings.model import Settings
+from core.team.jobs.sqlite_jobs import SqliteJobs, jobs_path
+from core.team.records import Claim, Counts, Job, JobResult, Outcome
+from tests.core.team.jobs.batches import QUICK, address_of, working
+from tests.postgres_server import Database
+from tui.cli import main
+from tui.cli.arguments import read_arguments
+from tui.cli.table import COMMANDS
+from tui.cli.team.batch import run_batch
+from tui.team.batch import TerminalReporter, counts_line, result_text
+
+Run = Callable[[Claim, asyncio.Event], object]
+
+
+def arguments(*given: str) -> argparse.Namespace:
+    return read_arguments("ua-tui batch", COMMANDS["batch"], given)
+
+
+def write(path: Path, text: str) -> None:
+    path.write_text(text)
+
+
+class Runner:
+    """Runs jobs at once; a query with "fail" fails, the cost is a tenth of a dollar."""
+
+    def __init__(self) -> None:
+        self.ran: list[str] = []
+        self.claims: list[Claim] = []
+
+    async def __call__(self, claim: Claim, _lost: asyncio.Event) -> Outcome:
+        self.ran.append(claim.job.query)
+        self.claims.append(claim)
+        if "fail" in claim.job.query:
+            return Outcome(state="failed", error="it broke", cost_usd=0.1)
+        return Outcome(state="done", answer=f"answer to {claim.job.query}", cost_usd=0.1, folder="the folder")
+
+
+@pytest.fixture
+def queries(tmp_path: Path) -> Path:
+    path = tmp_path / "queries.txt"
+    path.write_text("one\n# none\ntwo\none\n")
+    return path
+
+
+async def run(path: Path, runner: Runner, *more: str, address: Address | None = None) -> int:
+    settings = Settings(workspace_base=path.parent)
+    return await run_batch(arguments(str(path), *more), settings, address, job=runner)
+
+
+async def test_the_answers_are_printed_in_the_order_of_the_file(
+    queries: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    runner = Runner()
+
+    assert await run(queries, runner, "--parallel", "1") == 0
+
+    out, err = capsys.readouterr()
+    assert out == "1. one\n\nanswer to one\n\n3. two\n\nanswer to two\n\n4. one\n\nanswer to one\n\n"
+    assert sorted(runner.ran) == ["one", "two"]
+    assert "2 jobs: 2 new\n" in err
+    assert "2 of 2 done" in err
+
+
+async def test_the_same_batch_again_runs_nothing_and_prints_the_answers(
+    queries: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    await run(queries, Runner())
+    first = capsys.readouterr().out
+    again = Runner()
+
+    assert await run(queries, again) == 0
+    assert again.ran == []
+    assert capsys.readouterr().out == first
+
+
+async def test_json_has_a_line_for_each_row(queries: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write(queries, "one\nfail\n")
+
+    assert await run(queries, Runner(), "--json") == 1
+
+    one, two = map(json.loads, capsys.readouterr().out.splitlines())
+    assert (one["number"], one["state"], one["answer"], one["cost_usd"], one["folder"]) == (
+        1,
+        "done",
+        "answer to one",
+        0.1,
+        "the folder",
+    )
+    assert (two["number"], two["state"], two["error"]) == (2, "failed", "it broke")
+
+
+async def test_a_failed_job_runs_again_with_the_option(queries: Path) -> None:
+    write(queries, "fail\n")
+    first, second, third = Runner(), Runner(), Runner()
+    await run(queries, first)
+    await run(queries, second)
+    assert await run(queries, third, "--retry-failed") == 1
+
+    assert (first.ran, second.ran, third.ran) == (["fail"], [], ["fail"])
+    assert third.claims[0].session.attempt == 2
+
+
+async def test_the_limits_are_those_of_the_options(queries: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write(queries, "".join(f"query {number}\n" for number in range(10)))
+    runner = Runner()
+
+    assert (
+        await run(queries, runner, "--max-cost-each", "0.1", "--max-cost-all", "0.35", "--parallel", "1") == 1
+    )
+
+    # The fourth gets what is left.
+    assert [claim.limit_usd for claim in runner.claims] == [0.1, 0.1, 0.1, pytest.approx(0.05)]
+    out = capsys.readouterr().out
+    assert out.count("(failed: the spending limit of the batch ($0.35) is reached)") == 6
+
+    more = Runner()
+    assert await run(queries, more, "--max-cost-each", "0.1", "--max-cost-all", "9") == 0
+    assert len(more.ran) == 6
+
+
+async def test_options_are_settings_of_the_jobs(queries: Path) -> None:
+    runner = Runner()
+    await run(queries, runner, "--allow", "WebFetch", "--model", "m", "--ask")
+
+    assert dict(runner.claims[0].job.settings) == {
+        "allow": ["WebFetch"],
+        "model": "m",
+        "max_cost_usd": 1.0,
+        "ask": True,
+    }
+
+
+async def test_nothing_is_submitted_if_a_row_is_wrong(
+    queries: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    queries = queries.with_suffix(".jsonl")
+    write(queries, '{"query": "good"}\n{"query": ""}\n{"quary": 1}\n')
+
+    assert await run(queries, runner := Runner()) == 2
+
+    err = capsys.readouterr().err
+    assert "2 rows of" in err
+    assert "line 2: the query is empty" in err
+    assert "line 3: it is not an object with a query" in err
+    assert runner.ran == []
+
+
+async def test_without_waiting_the_jobs_are_left_to_a_worker(
+    queries: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert await run(queries, runner := Runner(), "--no-wait") == 0
+
+    assert runner.ran == []
+    assert "`ua-tui worker` in this folder runs them" in capsys.readouterr().err
+    store = SqliteJobs(jobs_path(queries.parent))
+    await store.open()
+    assert await store.next() is not None
+    await store.close()
+
+
+async def test_the_workers_of_a_team_run_a_batch_while_the_command_follows(
+    queries: Path, team_database: Database, capsys: pytest.CaptureFixture[str]
+) -> None:
+    address = address_of(team_database)
+    runner = Runner()
+
+    async with working(address, runner, timing=QUICK):
+        assert await run(queries, runner, "--json", address=address) == 0
+
+    out, err = capsys.readouterr()
+    assert [json.loads(line)["answer"] for line in out.splitlines()] == [
+        "answer to one",
+        "answer to two",
+        "answer to one",
+    ]
+    assert sorted(runner.ran) == ["one", "two"]
+    assert "2 of 2 done" in err
+
+
+async def test_a_private_batch_is_not_the_shared_one(queries: Path, team_database: Database) -> None:
+    address = address_of(team_database)
+    await run(queries, Runner(), "--no-wait", address=address)
+    await run(queries, Runner(), "--no-wait", "--private", address=address)
+
+    assert team_database.execute("SELECT shared, count(*) FROM job GROUP BY shared ORDER BY shared") == [
+        (False, 2),
+        (True, 2),
+    ]
+
+
+async def test_the_query_can_come_from_standard_input(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"one\n")))
+    settings = Settings(workspace_base=tmp_path)
+
+    assert await run_batch(arguments("-"), settings, None, job=Runner()) == 0
+    assert "answer to one" in capsys.readouterr().out
+
+
+def test_options_that_do_not_go_together_are_wrong_usage(
+    queries: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["batch", str(queries), "--private"]) == 2
+    assert main(["batch", str(queries), "--to", "postgresql:///x", "--parallel", "2"]) == 2
+    assert main(["batch", str(queries), "--to", "postgresql://a:secret@b/x"]) == 2
+    assert "secret" not in capsys.readouterr().err
+
+
+def test_a_file_that_is_missing_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["batch", "missing.txt"]) == 2
+    assert "missing.txt cannot be read: No such file" in capsys.readouterr().err
+
+
+def test_the_counts_are_one_line() -> None:
+    counts = Counts(waiting=184, running=3, needs_you=1, done=12, cost_usd=0.42)
+
+    assert counts_line(counts) == "12 of 200 done · 3 running · 1 needs you · $0.42"
+
+
+def test_the_line_of_a_terminal_changes_in_place(capsys: pytest.CaptureFixture[str]) -> None:
+    reporter = TerminalReporter()
+    reporter.counts(Counts(waiting=1, done=1))
+    reporter.line("something")
+    reporter.close()
+
+    err = capsys.readouterr().err
+    assert err.endswith("\r\x1b[K1 of 2 done · $0.00\n")
+    assert "something\n" in err
+
+
+def test_a_result_is_safe_for_a_terminal() -> None:
+    job = Job(id="x", query="q\x1b[2J", number=1)
+
+    assert "\x1b" not in result_text(JobResult(job=job, state="done", answer="a\x1b]0;x\x07"))

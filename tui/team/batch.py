@@ -1,0 +1,339 @@
+"""A batch: submits its jobs, runs them here or follows them until all are over, and prints their results."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import aclosing, suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from core.errors import TeamError
+from core.events.units import quantity
+from core.postgres.problems import is_temporary
+from core.text import clean, clean_line, escape_unsafe
+from tui.team.worker import session_runner, stopping_on_signals
+from tui.terminal.exit_codes import EXIT_FAILED, EXIT_INTERRUPTED
+
+if TYPE_CHECKING:
+    from core.postgres.address import Address
+    from core.settings.model import Settings
+    from core.team.jobs.postgres_jobs import PostgresJobs
+    from core.team.jobs.running import RunJob
+    from core.team.jobs.sqlite_jobs import SqliteJobs
+    from core.team.records import Batch, Counts, Job, JobResult, Submitted
+
+__all__ = [
+    "BatchRun",
+    "LineReporter",
+    "TerminalReporter",
+    "counts_line",
+    "open_store",
+    "result_json",
+    "result_text",
+]
+
+_POLL_SECONDS = 2.0
+_QUICK_SECONDS = 0.3
+_OVERLAP_SECONDS = 60.0
+"""How much earlier than the last end another one may have begun to be recorded."""
+
+
+class Reporter(Protocol):
+    """Where the progress of a batch goes; close it at the end."""
+
+    def counts(self, counts: Counts) -> None:
+        """The jobs by their state have changed."""
+        ...
+
+    def finished(self, result: JobResult, counts: Counts) -> None:
+        """A job is over."""
+        ...
+
+    def line(self, text: str) -> None:
+        """Something else that a person should know."""
+        ...
+
+
+async def open_store(settings: Settings, address: Address | None) -> SqliteJobs | PostgresJobs:
+    """Open the jobs of a team, or without an address those of this machine.
+
+    Raises:
+        TeamError: they cannot be used.
+    """
+    if address is None:
+        from core.team.jobs.sqlite_jobs import SqliteJobs, jobs_path
+
+        local = SqliteJobs(jobs_path(settings.workspace_base))
+        await local.open()
+        return local
+    from core.team.jobs.postgres_jobs import PostgresJobs
+
+    store = PostgresJobs(address)
+    await store.open()
+    return store
+
+
+@dataclass(kw_only=True)
+class BatchRun:
+    """One run of the command: submits a batch, works on it or waits for it, and prints the results.
+
+    Attributes:
+        settings: those of the sessions that run here.
+        store: where the jobs are.
+        address: the database of the team; None if the jobs run here.
+        parallel: how many run here at a time.
+        reporter: gets the progress.
+        write: gets the results.
+        run: runs one job; by default as a session.
+    """
+
+    settings: Settings
+    store: SqliteJobs | PostgresJobs
+    address: Address | None
+    parallel: int
+    reporter: Reporter
+    write: Callable[[str], None]
+    run: RunJob | None = None
+
+    async def submit(self, batch: Batch, jobs: Sequence[Job], *, retry_failed: bool) -> Submitted:
+        """Submit the batch, and report what became of it."""
+        submitted = await self.store.submit(batch, jobs, retry_failed=retry_failed)
+        parts = [f"{submitted.new:,} new"]
+        if submitted.known:
+            parts.append(f"{submitted.known:,} known")
+        if submitted.reopened:
+            parts.append(f"{submitted.reopened:,} of them failed and run again")
+        self.reporter.line(f"{quantity(submitted.new + submitted.known, 'job')}: {', '.join(parts)}")
+        return submitted
+
+    async def complete(self, batch: Batch, *, as_json: bool) -> int:
+        """Run or follow the jobs until all are over, and print the results; returns the exit code."""
+        signals = await (self._work(batch) if self.address is None else self._follow_until_stopped(batch))
+        failed = await self._print_results(batch, as_json=as_json, only_over=bool(signals))
+        if signals:
+            counts = await self.store.counts(batch.id)
+            left = counts.total - counts.over
+            here = (
+                "run the same command again to resume" if self.address is None else "workers go on with them"
+            )
+            self.reporter.line(f"interrupted: {quantity(left, 'job')} not over; {here}")
+            return EXIT_INTERRUPTED if signals[0] == 2 else 128 + signals[0]
+        return EXIT_FAILED if failed else 0
+
+    async def _work(self, batch: Batch) -> list[int]:
+        from core.team.jobs.local_worker import LocalWorker
+        from core.team.jobs.sqlite_jobs import SqliteJobs
+
+        assert isinstance(self.store, SqliteJobs)
+        run = self.run or session_runner(self.settings, self.store, None)
+        worker = LocalWorker(
+            self.store, run, parallel=self.parallel, report=lambda _: None, batch_id=batch.id
+        )
+        following = asyncio.create_task(self._follow(batch))
+        with stopping_on_signals(worker) as signals:
+            try:
+                await worker.work()
+                if not signals:
+                    await following
+            finally:
+                following.cancel()
+                with suppress(asyncio.CancelledError):
+                    await following
+        return signals
+
+    async def _follow_until_stopped(self, batch: Batch) -> list[int]:
+        following = asyncio.create_task(self._follow(batch))
+
+        class Following:
+            def stop(self) -> None:
+                following.cancel()
+
+        with stopping_on_signals(Following()) as signals, suppress(asyncio.CancelledError):
+            await following
+        return signals
+
+    async def _follow(self, batch: Batch) -> None:
+        """Report the progress until all jobs are over."""
+        # Those that ended earlier are no news.
+        began = since = await self.store.now()
+        reported: set[int] = set()
+        shown: Counts | None = None
+        away = False
+        async with aclosing(self._wakes()) as wakes:
+            async for _ in wakes:
+                try:
+                    counts = await self.store.counts(batch.id)
+                    ended = await self._ended(batch, since - _OVERLAP_SECONDS)
+                except TeamError as error:
+                    cause = error.__cause__
+                    if self.address is None or not isinstance(cause, Exception) or not is_temporary(cause):
+                        raise
+                    if not away:
+                        away = True
+                        self.reporter.line(f"{error}; trying again")
+                    continue
+                if away:
+                    away = False
+                    self.reporter.line("the database can be reached again")
+                for result in ended:
+                    assert result.finished is not None
+                    if result.job.number not in reported and result.finished > began:
+                        self.reporter.finished(result, counts)
+                    reported.add(result.job.number)
+                    since = max(since, result.finished)
+                if counts != shown:
+                    shown = counts
+                    self.reporter.counts(counts)
+                if counts.over == counts.total:
+                    return
+
+    async def _ended(self, batch: Batch, since: float) -> list[JobResult]:
+        found: list[JobResult] = []
+        while page := await self.store.finished(batch.id, since):
+            found += page
+            assert page[-1].finished is not None
+            since = page[-1].finished
+        return found
+
+    async def _wakes(self) -> AsyncGenerator[None, None]:
+        """When to look again: after a change, but not too often, and from time to time in any case."""
+        if self.address is None:
+            while True:
+                yield
+                await asyncio.sleep(_QUICK_SECONDS)
+        changed = asyncio.Event()
+        listening = asyncio.create_task(self._listen(changed))
+        try:
+            while True:
+                yield
+                await asyncio.sleep(_QUICK_SECONDS)
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(changed.wait(), _POLL_SECONDS)
+                changed.clear()
+        finally:
+            listening.cancel()
+            with suppress(asyncio.CancelledError):
+                await listening
+
+    async def _listen(self, changed: asyncio.Event) -> None:
+        from core.team.jobs.postgres_jobs import PostgresJobs
+
+        assert isinstance(self.store, PostgresJobs)
+        while True:
+            with suppress(TeamError):
+                async with self.store.changes() as announced:
+                    async for payload in announced:
+                        if payload.startswith("job "):
+                            changed.set()
+            await asyncio.sleep(1.0)
+
+    async def _print_results(self, batch: Batch, *, as_json: bool, only_over: bool) -> int:
+        """Print the results in the order of the file; returns how many jobs did not succeed."""
+        failed = 0
+        async for result in self.store.results(batch.id):
+            is_over = result.state in ("done", "failed", "cancelled")
+            failed += result.state != "done"
+            if is_over or not only_over:
+                self.write(result_json(result) if as_json else result_text(result))
+        return failed
+
+
+def counts_line(counts: Counts) -> str:
+    """The state of a batch in a line."""
+    parts = [f"{counts.over:,} of {counts.total:,} done"]
+    parts += [
+        f"{count:,} {words}"
+        for count, words in (
+            (counts.running, "running"),
+            (counts.needs_you, "needs you" if counts.needs_you == 1 else "need you"),
+            (counts.failed, "failed"),
+            (counts.cancelled, "cancelled"),
+        )
+        if count
+    ]
+    return " · ".join([*parts, f"${counts.cost_usd:.2f}"])
+
+
+def result_json(result: JobResult) -> str:
+    """A result as a line of JSON."""
+    fields = {
+        "number": result.job.number,
+        "id": result.job.id,
+        "state": result.state,
+        "query": result.job.query,
+        "answer": result.answer,
+        "error": result.error,
+        "cost_usd": result.cost_usd,
+        "folder": result.folder,
+        "session": result.session,
+        "attempt": result.attempt,
+    }
+    return escape_unsafe(json.dumps(fields, ensure_ascii=False))
+
+
+def result_text(result: JobResult) -> str:
+    """A result for a person: the query, and its answer or why there is none."""
+    head = f"{result.job.number}. {clean_line(result.job.query, 200)}"
+    if result.state == "done":
+        body = clean(result.answer).strip() or "(no answer)"
+    else:
+        body = f"({result.state}{': ' + clean_line(result.error, 500) if result.error else ''})"
+    return f"{head}\n\n{body}\n"
+
+
+class TerminalReporter:
+    """One line that changes, for a terminal."""
+
+    def __init__(self) -> None:
+        self._shown = ""
+
+    def counts(self, counts: Counts) -> None:
+        """Show the counts."""
+        self._show(counts_line(counts))
+
+    def finished(self, result: JobResult, counts: Counts) -> None:
+        """Show nothing: the counts have it."""
+
+    def line(self, text: str) -> None:
+        """Write a line above."""
+        shown = self._shown
+        self._show("")
+        sys.stderr.write(f"{clean_line(text, 500)}\n")
+        self._show(shown)
+
+    def close(self) -> None:
+        """Leave the last state as an ordinary line."""
+        if self._shown:
+            sys.stderr.write("\n")
+            sys.stderr.flush()
+            self._shown = ""
+
+    def _show(self, text: str) -> None:
+        # To the beginning of the line, and remove it.
+        sys.stderr.write(f"\r\x1b[K{text}")
+        sys.stderr.flush()
+        self._shown = text
+
+
+class LineReporter:
+    """A line for each job that is over, for a file or a pipe."""
+
+    def counts(self, counts: Counts) -> None:
+        """Write nothing: a log would be full of it."""
+
+    def finished(self, result: JobResult, counts: Counts) -> None:
+        """Write how a job ended."""
+        reason = f": {result.error}" if result.error else ""
+        query = clean_line(result.job.query, 80)
+        self.line(f"{counts_line(counts)} | {result.job.number}. {query} {result.state}{reason}")
+
+    def line(self, text: str) -> None:
+        """Write a line."""
+        sys.stderr.write(f"{clean_line(text, 500)}\n")
+        sys.stderr.flush()
+
+    def close(self) -> None:
+        """Nothing is left to do."""

@@ -1,0 +1,160 @@
+"""A worker: runs jobs as headless sessions until a signal ends it, and hands back what is not over by then."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+import time
+from contextlib import ExitStack, contextmanager
+from typing import TYPE_CHECKING, Any, Protocol
+
+from core.postgres.problems import missing_extra
+from core.text import clean_line
+from tui.terminal.exit_codes import EXIT_INTERRUPTED
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from core.postgres.address import Address
+    from core.settings.model import Settings
+    from core.team.jobs.running import Report, RunJob
+    from core.team.records import JobStore, Mailbox
+
+__all__ = ["Stoppable", "report_line", "run_worker", "session_runner", "stopping_on_signals"]
+
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+class Stoppable(Protocol):
+    """What a signal ends."""
+
+    def stop(self) -> None:
+        """End soon."""
+        ...
+
+
+async def run_worker(
+    settings: Settings,
+    address: Address | None,
+    *,
+    parallel: int,
+    run: RunJob | None = None,
+    report: Report | None = None,
+    **timing: Any,
+) -> int:
+    """Run the jobs of a team, or without an address those of this machine, until a signal; returns the exit code.
+
+    Args:
+        settings: those of every session; a job has some of its own.
+        address: the database of the team.
+        parallel: how many jobs at a time.
+        run: runs one job; by default as a session.
+        report: gets the lines about what happens; by default they go to standard error.
+        timing: the times of the worker of a team.
+
+    Raises:
+        TeamError: the jobs cannot be reached, or their tables are of another version.
+    """
+    report = report or report_line
+    if address is None:
+        return await _run_local(settings, parallel, run, report)
+    try:
+        from core.team.jobs.postgres_jobs import PostgresJobs
+        from core.team.jobs.queue import QueueWorker
+    except ImportError as error:
+        raise missing_extra(error) from error
+    store = PostgresJobs(address)
+    await store.open()
+    try:
+        run = run or session_runner(settings, store, address)
+        worker = QueueWorker(address, run, parallel=parallel, report=report, **timing)
+        report(f"runs jobs of {address}, {_at_a_time(parallel)}; Ctrl+C hands them back")
+        with stopping_on_signals(worker) as stopped:
+            await worker.work()
+    finally:
+        await store.close()
+    return _exit_code(stopped)
+
+
+async def _run_local(settings: Settings, parallel: int, run: RunJob | None, report: Report) -> int:
+    from core.team.jobs.local_worker import LocalWorker
+    from core.team.jobs.sqlite_jobs import SqliteJobs, jobs_path
+
+    store = SqliteJobs(jobs_path(settings.workspace_base))
+    await store.open()
+    try:
+        run = run or session_runner(settings, store, None)
+        worker = LocalWorker(store, run, parallel=parallel, report=report)
+        report(f"runs the jobs of this folder, {_at_a_time(parallel)}; Ctrl+C hands them back")
+        with stopping_on_signals(worker) as stopped:
+            await worker.work()
+    finally:
+        await store.close()
+    return _exit_code(stopped)
+
+
+def session_runner(settings: Settings, store: JobStore, address: Address | None) -> RunJob:
+    """Return what runs a job as a session."""
+    from core.team.records import Claim, Outcome
+
+    mailbox: list[Mailbox] = []
+
+    async def run(claim: Claim, lost: asyncio.Event) -> Outcome:
+        from tui.team.job_session import run_job
+
+        if not mailbox:
+            mailbox.append(_mailbox(settings, address))
+        return await run_job(
+            claim, settings=settings, store=store, mailbox=mailbox[0], address=address, lost=lost
+        )
+
+    return run
+
+
+def _mailbox(settings: Settings, address: Address | None) -> Mailbox:
+    if address is not None:
+        from core.team.mailbox import PostgresMailbox
+
+        return PostgresMailbox(address)
+    from core.team.jobs.sqlite_jobs import jobs_path
+    from core.team.local_mailbox import SqliteMailbox
+
+    return SqliteMailbox(jobs_path(settings.workspace_base))
+
+
+@contextmanager
+def stopping_on_signals(work: Stoppable) -> Iterator[list[int]]:
+    """Stop `work` at the first signal, and end the program at the second; gives the list of the signals that came."""
+    loop = asyncio.get_running_loop()
+    stopped: list[int] = []
+
+    def stop(number: int) -> None:
+        if stopped:
+            # A second time means now: what is not written by then is lost.
+            sys.stderr.write("ended before everything was saved\n")
+            os._exit(128 + number)
+        stopped.append(number)
+        work.stop()
+
+    with ExitStack() as stack:
+        for number in _SIGNALS:
+            loop.add_signal_handler(number, stop, number)
+            stack.callback(loop.remove_signal_handler, number)
+        yield stopped
+
+
+def report_line(text: str) -> None:
+    """Write a line about what happens to standard error, with the time."""
+    sys.stderr.write(f"{time.strftime('%H:%M:%S')} {clean_line(text, 500)}\n")
+    sys.stderr.flush()
+
+
+def _at_a_time(parallel: int) -> str:
+    return "one at a time" if parallel == 1 else f"{parallel} at a time"
+
+
+def _exit_code(stopped: list[int]) -> int:
+    """A service is ended with SIGTERM, which is no failure."""
+    return EXIT_INTERRUPTED if stopped and stopped[0] == signal.SIGINT else 0
