@@ -46,9 +46,8 @@ CREATE TABLE job (
     started_at timestamptz,
     finished_at timestamptz
 );
-CREATE INDEX job_batch ON job (batch, state);
+CREATE INDEX job_batch ON job (batch);
 CREATE INDEX job_running ON job (queue_worker) WHERE state IN ('running', 'needs_you');
-CREATE INDEX job_waiting ON job (format) WHERE state = 'waiting';
 
 -- Which jobs a batch asks for, in the order of its file; a job may have come with an earlier batch.
 CREATE TABLE batch_job (
@@ -183,7 +182,7 @@ CREATE TABLE command (
 );
 CREATE INDEX command_session ON command (session, id);
 
--- What a worker does with a job is one statement each; the batch is locked before its jobs, always in this order.
+-- What a worker does with a job is one statement each. Whoever changes a job that is not over has its batch locked.
 CREATE FUNCTION lives(wanted bigint, lost_after double precision) RETURNS boolean LANGUAGE sql STABLE AS $$
     SELECT EXISTS (
         SELECT FROM procrastinate_workers
@@ -220,7 +219,7 @@ BEGIN
     verdict := 'over';
     LOOP
         SELECT * INTO b FROM batch WHERE id = (SELECT batch FROM job WHERE id = wanted) FOR NO KEY UPDATE;
-        SELECT * INTO j FROM job WHERE id = wanted FOR NO KEY UPDATE;
+        SELECT * INTO j FROM job WHERE id = wanted;
         IF NOT FOUND OR j.state NOT IN ('waiting', 'running', 'needs_you') THEN
             RETURN;
         END IF;
@@ -273,7 +272,6 @@ BEGIN
         VALUES (c_session, j.id, j.owner, j.shared, '', worker_name, c_attempt, left(j.query, 200))
         ON CONFLICT (id) DO UPDATE SET attempt = c_attempt, worker = worker_name, state = 'starting',
             seen_at = now(), finished_at = NULL;
-    PERFORM pg_notify('ua_tui', 'job ' || j.id);
 END;
 $$;
 
@@ -292,7 +290,7 @@ DECLARE
 BEGIN
     LOOP
         SELECT id INTO b FROM batch WHERE id = (SELECT batch FROM job WHERE id = wanted) FOR NO KEY UPDATE;
-        SELECT * INTO j FROM job WHERE id = wanted FOR NO KEY UPDATE;
+        SELECT * INTO j FROM job WHERE id = wanted;
         IF NOT FOUND OR j.session IS DISTINCT FROM of_session OR j.attempt <> of_attempt
                 OR j.state NOT IN ('running', 'needs_you') THEN
             RETURN false;

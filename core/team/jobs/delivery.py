@@ -37,6 +37,8 @@ log = logging.getLogger(__name__)
 
 _LOCK = 0x75617377
 """The number of the lock of the worker that looks for lost jobs."""
+_LAST = -1
+"""The priority of jobs that wait for money; that of others is 0."""
 _RETRY_SECONDS = 0.5
 _GRACE_SECONDS = 5.0
 """How long the end of a job is tried to be recorded after the worker was stopped."""
@@ -119,10 +121,7 @@ def make_app(delivery: Delivery, handle: Handler) -> App:
     async def run(context: JobContext, job_id: str) -> None:
         number = cast(int, context.job.id)
         delivered = delivery.delivered.pop(number)
-        try:
-            ended = await handle(delivered)
-        finally:
-            delivery.busy.discard(job_id)
+        ended = await handle(delivered)
         if ended is not None:
             delivery.ended[number] = ended
 
@@ -136,7 +135,7 @@ class Delivery(manager.JobManager):
         worker_id: the number of the worker; None before it has one.
         delivered: what was fetched and does not run yet, by the number of its row.
         ended: what is over and not yet recorded, by the number of its row.
-        busy: the ids of the jobs that were fetched and are not over.
+        busy: the ids of the jobs that were fetched, until their end is recorded.
     """
 
     def __init__(self, pool: AsyncConnectionPool[Any], name: str, lost_after: float) -> None:
@@ -200,13 +199,22 @@ class Delivery(manager.JobManager):
     async def finish_job(self, job: jobs.Job, status: jobs.Status, delete_job: bool) -> None:
         """Record the end of a job, and remove its row, in one statement; or put the row back."""
         number = cast(int, job.id)
-        ended = self.ended.pop(number, None)
+        try:
+            await self._record_end(number, self.ended.pop(number, None), status, delete_job=delete_job)
+        finally:
+            self.busy.discard(str(job.task_kwargs.get("job_id")))
+
+    async def _record_end(
+        self, number: int, ended: Ended | None, status: jobs.Status, *, delete_job: bool
+    ) -> None:
         row: dict[str, Any] = {"job_id": number, "again_in": 0.0, **_RETRIED}
         row |= {"status": status.value, "delete_job": delete_job}
         if ended is None:
             await self._persist(_query("finish_job"), row, "", None)
         elif ended.claim is None:
-            await self._persist(f"{_RETRY}", row | {"again_in": ended.again_in}, "", ended.give_up)
+            # Jobs of other batches go first: many may wait for the money of one batch.
+            again = {"again_in": ended.again_in, "new_priority": _LAST}
+            await self._persist(_RETRY, row | again, "", ended.give_up)
         elif ended.outcome is None:
             released = record_parameters(ended.claim, "waiting", None, "")
             await self._persist(_RELEASE, row | released, _ONLY_RECORD, ended.give_up)
