@@ -1,12 +1,36 @@
-"""The message that the program itself sends to the agent: that an account is now connected."""
+"""The messages that the program itself sends to the agent: an account is connected, or a lost session is resumed."""
 
 from __future__ import annotations
 
-__all__ = ["AUTH_COMPLETE", "is_own"]
+from collections.abc import Sequence
+
+__all__ = ["AUTH_COMPLETE", "RESUMED", "is_own", "resumption"]
 
 AUTH_COMPLETE = "The authentication is complete. Please go on from where you stopped."
+RESUMED = "The program that ran this session ended before the query was finished; another one resumes it."
+"""How the message begins with which a query is resumed."""
+_MOST_NAMED = 50
+
+
+def resumption(unknown: Sequence[str]) -> str:
+    """The message with which a query is resumed; `unknown` are the tools of calls whose success is not known."""
+    text = (
+        f"{RESUMED} Continue with the query from where you stopped. Calls whose results you have seen are not to be "
+        "repeated."
+    )
+    if unknown:
+        text += f" {_unknown(unknown)}"
+    return text
+
+
+def _unknown(tools: Sequence[str]) -> str:
+    named = ", ".join(dict.fromkeys(tools[:_MOST_NAMED]))
+    return (
+        f"Of these calls it is not known whether they succeeded: {named}. They are not run again with the same "
+        "arguments: say in the answer which of them somebody has to check."
+    )
 
 
 def is_own(query: str) -> bool:
     """Whether a query is one that the program sends automatically."""
-    return query.strip() == AUTH_COMPLETE
+    return query.strip() == AUTH_COMPLETE or query.lstrip().startswith(RESUMED)

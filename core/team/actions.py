@@ -77,10 +77,22 @@ class SessionActions:
     """The part of a ledger that both stores share: which calls run, and how long a store is waited for.
 
     A subclass runs statements; see `ActionLedger` for the methods.
+
+    Args:
+        session: the session, and this attempt at it.
+        wait: how many seconds an action waits for a store that cannot be reached.
+        on_superseded: called when the session is another worker's.
     """
 
-    def __init__(self, session: SessionId, *, wait: float = WAIT_SECONDS) -> None:
+    def __init__(
+        self,
+        session: SessionId,
+        *,
+        wait: float = WAIT_SECONDS,
+        on_superseded: Callable[[], object] = lambda: None,
+    ) -> None:
         self._session = session
+        self._on_superseded = on_superseded
         self._wait = wait
         self._calls: dict[str, tuple[str, ...]] = {}
         self._unsaved: set[asyncio.Task[None]] = set()
@@ -109,6 +121,7 @@ class SessionActions:
         except TeamError as error:
             raise LedgerRefusal(_unreachable(error)) from error
         if not is_mine:
+            self._on_superseded()
             raise LedgerRefusal(SUPERSEDED)
         if not earlier:
             self._calls[tool_use_id] = tuple(actions)
@@ -169,8 +182,8 @@ class PostgresActions(SessionActions):
     A connection is made for each statement: actions are rare, and connections are what a server has few of.
     """
 
-    def __init__(self, address: Address, session: SessionId, *, wait: float = WAIT_SECONDS) -> None:
-        super().__init__(session, wait=wait)
+    def __init__(self, address: Address, session: SessionId, **more: Any) -> None:
+        super().__init__(session, **more)
         self._address = address
 
     def _may_succeed_later(self, error: TeamError) -> bool:
@@ -202,8 +215,8 @@ class PostgresActions(SessionActions):
 class SqliteActions(SessionActions):
     """The ledger in this machine's file of jobs."""
 
-    def __init__(self, path: Path, session: SessionId, *, wait: float = WAIT_SECONDS) -> None:
-        super().__init__(session, wait=wait)
+    def __init__(self, path: Path, session: SessionId, **more: Any) -> None:
+        super().__init__(session, **more)
         self._path = path
 
     def _may_succeed_later(self, error: TeamError) -> bool:

@@ -6,7 +6,7 @@ import asyncio
 import getpass
 import logging
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -27,6 +27,8 @@ POLL_SECONDS = 0.2
 """How often answers are looked for while a question waits."""
 _POLL_IDLE = 0.5
 _MOST = 1_000
+_EMPTY = "UPDATE question SET answer = '' WHERE session = ? AND request = ?"
+_REOPEN = "UPDATE question SET answer = NULL, answered_by = NULL, answered_at = NULL WHERE session = ? AND request = ?"
 
 
 class SqliteMailbox:
@@ -34,7 +36,6 @@ class SqliteMailbox:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._known: dict[str, set[str]] = {}
 
     async def ask(self, session: SessionId, question: Question) -> None:
         """Ask whoever looks; a question that was asked before waits again."""
@@ -51,7 +52,6 @@ class SqliteMailbox:
                 )
 
         await asyncio.to_thread(ask)
-        self._known.get(session.id, set()).discard(question.request)
 
     async def withdraw(self, session: SessionId, request: str) -> None:
         """A question no longer waits."""
@@ -119,81 +119,78 @@ class SqliteMailbox:
     @asynccontextmanager
     async def received(self, session: SessionId) -> AsyncIterator[AsyncIterator[Answer | Command]]:
         """The answers and commands for a session as they come."""
-        self._known[session.id] = set()
+        items = self._items(session)
         try:
-            yield self._items(session)
+            yield items
         finally:
-            self._known.pop(session.id, None)
+            await items.aclose()
 
-    async def _items(self, session: SessionId) -> AsyncIterator[Answer | Command]:
+    async def _items(self, session: SessionId) -> AsyncGenerator[Answer | Command, None]:
         is_first, problem = True, ""
         while True:
-            known = self._known.get(session.id, set())
             items: list[Answer | Command] = []
             waits = True
             try:
-                items, waits = await asyncio.to_thread(self._fetch, session, set(known), is_first)
-                is_first, problem = False, ""
+                if is_first:
+                    await asyncio.to_thread(self._forget, session)
+                is_first = False
+                waits, has_new = await asyncio.to_thread(self._look, session)
+                items = await asyncio.to_thread(self._take, session) if has_new else []
+                problem = ""
             except TeamError as error:
                 if str(error) != problem:
                     log.warning("answers and commands are late: %s", error)
                     problem = str(error)
             for item in items:
-                if isinstance(item, Answer):
-                    known.add(item.request)
                 yield item
             await asyncio.sleep(POLL_SECONDS if waits else _POLL_IDLE)
 
-    def _fetch(
-        self, session: SessionId, known: set[str], is_first: bool
-    ) -> tuple[list[Answer | Command], bool]:
-        """What is new, and whether a question waits; a poll that finds nothing writes nothing."""
-        with local_tables(self._path, writes=is_first) as db:
-            if is_first:
-                # What the program asked that had the session before.
-                db.execute(
-                    "DELETE FROM question WHERE session = ? AND attempt < ? AND answer IS NULL",
-                    (session.id, session.attempt),
-                )
+    def _forget(self, session: SessionId) -> None:
+        """Remove what the program asked that had the session before."""
+        with local_tables(self._path) as db:
+            db.execute(
+                "DELETE FROM question WHERE session = ? AND attempt < ? AND answer IS NULL",
+                (session.id, session.attempt),
+            )
+
+    def _look(self, session: SessionId) -> tuple[bool, bool]:
+        """Whether a question waits, and whether there is something to take; writes nothing."""
+        with local_tables(self._path, writes=False) as db:
+            waits, answered, sent = db.execute(
+                "SELECT EXISTS (SELECT 1 FROM question WHERE session = :id AND answer IS NULL),"
+                " EXISTS (SELECT 1 FROM question WHERE session = :id AND attempt = :attempt AND answer <> ''),"
+                " EXISTS (SELECT 1 FROM command WHERE session = :id AND taken_at IS NULL)",
+                {"id": session.id, "attempt": session.attempt},
+            ).fetchone()
+            return bool(waits), bool(answered or sent)
+
+    def _take(self, session: SessionId) -> list[Answer | Command]:
+        """Take the answers, of which only who gave them stays, and the commands."""
+        found: list[Answer | Command] = []
+        with local_tables(self._path) as db:
+            if not is_current(db, session):
+                return []
             answers = db.execute(
-                "SELECT request, answer FROM question WHERE session = ? AND attempt = ? AND answer IS NOT NULL"
+                "SELECT request, answer FROM question WHERE session = ? AND attempt = ? AND answer <> ''"
                 " ORDER BY answered_at",
                 (session.id, session.attempt),
             ).fetchall()
-            waits = db.execute(
-                "SELECT EXISTS (SELECT 1 FROM question WHERE session = ? AND answer IS NULL)", (session.id,)
-            ).fetchone()
-            has_commands = db.execute(
-                "SELECT EXISTS (SELECT 1 FROM command WHERE session = ? AND taken_at IS NULL)", (session.id,)
-            ).fetchone()
-        read = [(request, text, read_answer(request, text)) for request, text in answers]
-        found: list[Answer | Command] = [
-            answer for request, _, answer in read if answer is not None and request not in known
-        ]
-        unreadable = [(session.id, request, text) for request, text, answer in read if answer is None]
-        if unreadable or has_commands[0]:
-            found += self._take(session, unreadable)
-        return found, bool(waits[0] or unreadable)
-
-    def _take(self, session: SessionId, unreadable: list[tuple[str, str, str]]) -> list[Command]:
-        """Take the commands, and have questions wait again whose answers cannot be read."""
-        with local_tables(self._path) as db:
-            db.executemany(
-                "UPDATE question SET answer = NULL, answered_by = NULL, answered_at = NULL"
-                " WHERE session = ? AND request = ? AND answer = ?",
-                unreadable,
-            )
-            if not is_current(db, session):
-                return []
-            rows = db.execute(
+            for request, text in answers:
+                if (answer := read_answer(request, text)) is None:
+                    log.warning("an answer that cannot be read was removed; its question waits again")
+                    db.execute(_REOPEN, (session.id, request))
+                else:
+                    found.append(answer)
+                    db.execute(_EMPTY, (session.id, request))
+            commands = db.execute(
                 "SELECT id, kind, body FROM command WHERE session = ? AND taken_at IS NULL ORDER BY id",
                 (session.id,),
             ).fetchall()
-            db.executemany(
-                "UPDATE command SET taken_at = ? WHERE id = ?", [(time.time(), row[0]) for row in rows]
-            )
-        commands = [read_command(kind, body) for _, kind, body in rows]
-        return [command for command in commands if command is not None]
+            for number, kind, body in commands:
+                db.execute("UPDATE command SET taken_at = ? WHERE id = ?", (time.time(), number))
+                if (command := read_command(kind, body)) is not None:
+                    found.append(command)
+        return found
 
 
 def _user() -> str:

@@ -42,6 +42,8 @@ def local_tables(path: Path, *, writes: bool = True) -> Iterator[sqlite3.Connect
     try:
         connection = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)
         try:
+            # An answer may have a secret for the form of a server.
+            connection.execute("PRAGMA secure_delete = ON")
             if not writes:
                 yield connection
                 return

@@ -72,7 +72,7 @@ WHERE session = %(session)s AND request = %(request)s AND answer IS NOT NULL
 _REOPEN = """
 WITH reopened AS (
     UPDATE question SET answer = NULL, answered_by = NULL, answered_at = NULL
-    WHERE session = %(session)s AND request = %(request)s AND answer = %(answer)s RETURNING session
+    WHERE session = %(session)s AND request = %(request)s AND answer = '' RETURNING session
 ) SELECT pg_notify(%(channel)s, 'question ' || session) FROM reopened
 """
 _SEND = """
@@ -81,14 +81,17 @@ WITH sent AS (
     RETURNING session
 ) SELECT pg_notify(%(channel)s, 'command ' || session) FROM sent
 """
+# Nothing of an answer stays, as it may have a secret for the form of a server; who gave it, and when, does.
 _NEW_ANSWERS = """
-SELECT q.session, q.request, q.answer
-FROM unnest(%(sessions)s::text[], %(attempts)s::int[]) AS mine (id, attempt)
-JOIN question q ON q.session = mine.id AND q.attempt = mine.attempt
-WHERE q.answer IS NOT NULL AND NOT EXISTS (
-    SELECT FROM unnest(%(known)s::text[], %(requests)s::text[]) AS known (session, request)
-    WHERE known.session = q.session AND known.request = q.request)
-ORDER BY q.answered_at
+WITH new AS (
+    SELECT q.session, q.request, q.answer, q.answered_at
+    FROM unnest(%(sessions)s::text[], %(attempts)s::int[]) AS mine (id, attempt)
+    JOIN session s ON s.id = mine.id AND s.attempt = mine.attempt
+    JOIN question q ON q.session = s.id AND q.attempt = s.attempt
+    WHERE q.answer <> '' FOR UPDATE OF q
+), emptied AS (
+    UPDATE question q SET answer = '' FROM new WHERE q.session = new.session AND q.request = new.request
+) SELECT session, request, answer FROM new ORDER BY answered_at
 """
 _NEW_COMMANDS = """
 WITH new AS (
@@ -112,7 +115,6 @@ class _Inbox:
 
     session: SessionId
     received: asyncio.Queue[Answer | Command] = field(default_factory=asyncio.Queue)
-    known: set[str] = field(default_factory=set)
 
 
 class PostgresMailbox:
@@ -134,8 +136,6 @@ class PostgresMailbox:
         )
         if not rows:
             raise TeamError(TAKEN_OVER)
-        if (inbox := self._inboxes.get(session.id)) is not None:
-            inbox.known.discard(question.request)
 
     async def withdraw(self, session: SessionId, request: str) -> None:
         """A question no longer waits."""
@@ -228,25 +228,19 @@ class PostgresMailbox:
         if not inboxes:
             return
         by_id = {inbox.session.id: inbox for inbox in inboxes}
-        known = [(inbox.session.id, request) for inbox in inboxes for request in inbox.known]
         values = {
             "sessions": list(by_id),
             "attempts": [inbox.session.attempt for inbox in inboxes],
-            "known": [session for session, _ in known],
-            "requests": [request for _, request in known],
-            "channel": CHANNEL,
         }
         await connection.execute(_FORGET.encode(), values)
         cursor = await connection.execute(_NEW_ANSWERS.encode(), values)
         for session, request, text in await cursor.fetchall():
-            inbox = by_id[session]
             if (answer := read_answer(request, text)) is None:
                 log.warning("an answer that cannot be read was removed; its question waits again")
-                again = {"session": session, "request": request, "answer": text, "channel": CHANNEL}
+                again = {"session": session, "request": request, "channel": CHANNEL}
                 await connection.execute(_REOPEN.encode(), again)
-            elif request not in inbox.known:
-                inbox.known.add(request)
-                inbox.received.put_nowait(answer)
+            else:
+                by_id[session].received.put_nowait(answer)
         cursor = await connection.execute(_NEW_COMMANDS.encode(), values)
         for session, kind, body in await cursor.fetchall():
             if (command := read_command(kind, body)) is not None:

@@ -18,6 +18,7 @@ __all__ = [
     "Command",
     "Counts",
     "Job",
+    "JobLost",
     "JobResult",
     "JobState",
     "JobStore",
@@ -129,6 +130,10 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True):
     session: SessionId
     limit_usd: float | None = None
     folder: str | None = None
+
+
+class JobLost(Exception):
+    """A job was taken from this worker: its session was stopped, and nothing more is recorded of it here."""
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):

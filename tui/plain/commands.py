@@ -12,14 +12,11 @@ from core.events.describe import MODE_RULES
 from core.session.session import Session
 from core.text import clean_line
 from tui.widgets.command import Argument, Command, command_problem, typed_command
+from tui.widgets.sent_commands import sent_commands
 
-__all__ = ["problem_of_query", "run_command"]
+__all__ = ["run_command"]
 
 _SKIP = "Every check can only be skipped from the start, with --dangerously-skip-permissions."
-_OF_AGENT = (
-    ("compact", "summarises the conversation, to free context; add what to keep"),
-    ("clear", "the agent forgets the conversation; files stay"),
-)
 _NO_RULES = "There are no rules: what is not contained asks each time."
 
 
@@ -43,30 +40,6 @@ async def run_command(session: Session, line: str) -> list[str] | None:
     return list(await lines if isawaitable(lines) else lines)
 
 
-def problem_of_query(session: Session, query: str) -> str:
-    """What is wrong with the only query of a session, if it looks like a command but is not one; else empty."""
-    if not session.commands or session.references.prompt_call(query) is not None:
-        return ""
-    return command_problem(
-        query, _queries_of(session), session.commands, listed_by="`ua-tui agents` lists those of your own"
-    )
-
-
-def _queries_of(session: Session) -> list[Command]:
-    """The commands that are sent as queries."""
-    return [
-        *(
-            Command(name, title, "", list, arguments="")
-            for name, title in _OF_AGENT
-            if name in session.commands
-        ),
-        *(
-            Command(each.name, clean_line(each.description, 300), "", list, arguments=each.hint)
-            for each in session.custom_commands
-        ),
-    ]
-
-
 def _commands_of(session: Session) -> list[Command]:
     modes = Argument("permission mode", lambda: MODE_RULES, partial(_change_mode, session))
     return [
@@ -80,7 +53,7 @@ def _commands_of(session: Session) -> list[Command]:
         Command("permissions", "the permission rules", "", partial(_rules, session)),
         Command("commands", "the commands of your own", "", partial(_custom_commands, session)),
         Command("context", "what fills the model's context", "", partial(_context, session)),
-        *_queries_of(session),
+        *sent_commands(session),
     ]
 
 

@@ -167,7 +167,7 @@ def _print_answer(ended: QueryFinished, links: Sequence[AuthRequired], *, struct
 
 
 async def _query(session: Session, query: str) -> None:
-    from tui.plain.commands import problem_of_query
+    from tui.widgets.sent_commands import problem_of_query
 
     with deferred():
         await session.start()

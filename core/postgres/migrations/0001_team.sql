@@ -157,7 +157,7 @@ CREATE TABLE action (
     PRIMARY KEY (session, key, attempt)
 );
 
--- What a session asks a person; the first answer counts.
+-- What a session asks a person; the first answer counts. It is emptied when the session has read it.
 CREATE TABLE question (
     session text NOT NULL REFERENCES session ON DELETE CASCADE,
     request text NOT NULL,

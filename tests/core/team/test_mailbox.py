@@ -58,9 +58,9 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> Store:
     path = tmp_path / "jobs.db"
     add_local_session(path)
 
-    def execute(statement: str, *parameters: Any) -> None:
+    def execute(statement: str, *parameters: Any) -> list[Any]:
         with closing(sqlite3.connect(path)) as db, db:
-            db.execute(statement.replace("%s", "?"), parameters)
+            return db.execute(statement.replace("%s", "?"), parameters).fetchall()
 
     return Store(lambda: SqliteMailbox(path), lambda each: take_over_locally(path, each), execute, 0.4)
 
@@ -88,6 +88,8 @@ async def test_two_people_answer_and_one_learns_who_was_first(store: Store) -> N
         answer = await waiting
         # A busy machine gets some more.
         assert time.monotonic() - begun < store.within + 1
+        # It may have had a secret.
+        assert store.execute("SELECT answer FROM question") == [("",)]
         accepted = both.index(Answered(accepted=True))
         assert isinstance(answer, Answer)
         assert answer.allow is (accepted == 0)

@@ -1,0 +1,123 @@
+"""Runs jobs as a worker does, with the real agent: in the process of the test, or in one that can be killed."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+from core.events.types import Event
+from core.postgres.address import Address
+from core.settings.model import Settings
+from core.storage.workspace import WORKSPACES
+from core.team.records import Claim, Job, Mailbox, Outcome, SessionId
+from tests.core.team.stores import add_local_session
+from tests.e2e.running import model_settings
+from tui.team.job_session import run_job
+
+__all__ = ["ALLOWED", "SEND", "NoteStore", "add_outbox", "claim_of", "jobs_file", "run", "tool_results"]
+
+SEND, ALLOWED = "mcp__outbox__send_message", "send_message(to=ann@example.com)"
+
+
+class NoteStore:
+    """Notes what a session reports of its job; `is_mine` says whether the job still is its worker's."""
+
+    def __init__(self) -> None:
+        self.states: list[str] = []
+        self.costs: list[float | None] = []
+        self.folders: list[str] = []
+        self.is_mine = True
+
+    async def note(
+        self, _claim: Claim, state: Literal["running", "needs_you"], cost_usd: float | None, folder: str = ""
+    ) -> bool:
+        if state not in self.states[-1:]:
+            self.states.append(state)
+        self.costs.append(cost_usd)
+        self.folders.append(folder)
+        return self.is_mine
+
+
+def jobs_file(base: Path) -> Path:
+    """This machine's file of jobs, with its folder."""
+    path = base / WORKSPACES / "jobs.db"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return path
+
+
+def add_outbox(home: Path) -> Path:
+    """Configure the server that sends messages, for whoever has this home; returns the file of what was sent."""
+    outbox = home / "outbox.txt"
+    server = Path(__file__).with_name("outbox_server.py")
+    config = home / ".config" / "ua-tui" / "config.toml"
+    config.parent.mkdir(parents=True, exist_ok=True)
+    config.write_text(
+        f"[mcp_servers.outbox]\ncommand = {json.dumps(sys.executable)}\nargs = [{json.dumps(str(server))}]\n"
+        f"[mcp_servers.outbox.env]\nOUTBOX = {json.dumps(str(outbox))}\n"
+    )
+    return outbox
+
+
+def claim_of(
+    query: str, *, attempt: int = 1, folder: str | None = None, id_: str = "1", **settings: Any
+) -> Claim:
+    """The right to run a query."""
+    session = SessionId(id=f"s{id_}", job=f"j{id_}", attempt=attempt)
+    job = Job(id=f"j{id_}", query=query, settings=settings)
+    return Claim(job=job, session=session, limit_usd=5.0, folder=folder)
+
+
+async def run(
+    claim: Claim,
+    settings: Settings,
+    *,
+    store: NoteStore | None = None,
+    mailbox: Mailbox | None = None,
+    address: Address | None = None,
+    progress: Callable[[Event], None] | None = None,
+    lost: asyncio.Event | None = None,
+) -> Outcome:
+    """Run a job."""
+    return await run_job(
+        claim,
+        settings=settings,
+        store=store or NoteStore(),  # type: ignore[arg-type]  # What a session uses of it.
+        mailbox=mailbox,
+        address=address,
+        progress=progress,
+        lost=lost or asyncio.Event(),
+    )
+
+
+def tool_results(body: Mapping[str, Any]) -> list[str]:
+    """What the model was sent as results of its calls."""
+    return [
+        json.dumps(block.get("content"), ensure_ascii=False)
+        for message in body["messages"]
+        if isinstance(message["content"], list)
+        for block in message["content"]
+        if block.get("type") == "tool_result"
+    ]
+
+
+def main() -> None:
+    """Run the first attempt at a query, for a test that kills this program: URL, QUERY."""
+    url, query = sys.argv[1:]
+    base = Path.cwd()
+    claim = claim_of(query)
+    add_local_session(jobs_file(base), claim.session)
+    settings = model_settings(base, url, allow=(ALLOWED,))
+    outcome = asyncio.run(run(claim, settings))
+    sys.stdout.write(f"{outcome}\n")
+
+
+if __name__ == "__main__":
+    started = time.monotonic()
+    main()
+    sys.stderr.write(f"{os.getpid()}: {time.monotonic() - started:.1f} s\n")

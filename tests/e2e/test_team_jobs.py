@@ -1,0 +1,220 @@
+"""Jobs of a batch as sessions: real agents and a real server whose messages cannot be taken back."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from core.events.continuation import RESUMED
+from core.events.types import PermissionAsked, QueryReceived, SessionStarted
+from core.postgres.address import Address
+from core.records.journal import read_journal
+from core.team.mailbox import PostgresMailbox
+from core.team.records import Answer, Answered, Command, JobLost
+from tests.core.team.stores import add_local_session, add_session, take_over_locally
+from tests.e2e.added_server import own_home
+from tests.e2e.jobs_at_work import (
+    ALLOWED,
+    SEND,
+    NoteStore,
+    add_outbox,
+    claim_of,
+    jobs_file,
+    run,
+    tool_results,
+)
+from tests.e2e.running import environment, model_settings
+from tests.e2e.scripted_model import Block, Text, Use, scripted_model
+from tests.paths import PROJECT
+from tests.postgres_server import Database
+from tests.tui.files_host import until
+
+QUERY = "Send the report to Ann"
+SENT = "ann@example.com: report\n"
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    own_home(tmp_path, monkeypatch)
+    return tmp_path
+
+
+class Sender:
+    """A model that sends one message, tries it again when it is resumed, and then answers.
+
+    With `is_held` the answer to the first attempt never comes.
+    """
+
+    def __init__(self, *, answers: bool = True, is_held: bool = False) -> None:
+        self.call = Use(SEND, {"to": "ann@example.com", "text": "report", "answers": answers})
+        self.is_held = is_held
+        self.asked = threading.Event()
+        self.last: dict[str, Any] = {}
+
+    def __call__(self, body: dict[str, Any], results: int) -> Sequence[Block]:
+        if not body.get("tools"):
+            return [Text("Send")]
+        self.last = body
+        resumed = RESUMED in json.dumps(body["messages"])
+        if resumed and "not run again" not in "".join(tool_results(body)):
+            return [self.call]
+        if not resumed and results == 0:
+            return [self.call]
+        if not resumed and self.is_held:
+            self.asked.set()
+            threading.Event().wait()
+        return [Text("It was sent once.")]
+
+
+@pytest.mark.parametrize("killed", ["before the result", "after the result"])
+async def test_an_action_of_a_worker_that_was_killed_is_not_repeated(home: Path, killed: str) -> None:
+    outbox = add_outbox(home)
+    before = killed == "before the result"
+    model = Sender(answers=not before, is_held=not before)
+    with scripted_model(model) as url:
+        worker = await asyncio.create_subprocess_exec(
+            sys.executable, "-m", "tests.e2e.jobs_at_work", url, QUERY,
+            cwd=home,
+            env=environment(home, PYTHONPATH=str(PROJECT)),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+        )  # fmt: skip
+        try:
+            await until(lambda: outbox.exists() if before else model.asked.is_set(), 60)
+        finally:
+            with suppress(ProcessLookupError):
+                worker.send_signal(signal.SIGKILL)
+            output, _ = await worker.communicate()
+        assert outbox.read_text() == SENT, output
+        (folder,) = (home / "AGENT_RUN_WORKSPACES").glob("session_*")
+        second = await asyncio.to_thread(take_over_locally, jobs_file(home), claim_of(QUERY).session)
+        claim = claim_of(QUERY, attempt=second.attempt, folder=str(folder))
+        settings = model_settings(home, url, allow=(ALLOWED,))
+        store = NoteStore()
+        outcome = await run(claim, settings, store=store)
+        assert (outcome.state, outcome.answer) == ("done", "It was sent once."), outcome
+        assert outcome.folder == str(folder)
+        assert outbox.read_text() == SENT
+        denial = tool_results(model.last)[-1]
+        assert ("whether it succeeded is not known" in denial) is before
+        assert ("sent as number 1" in denial) is not before
+        sent = json.dumps(model.last["messages"])
+        assert ("somebody has to check" in sent) is before
+        assert QUERY in sent
+        queries = [
+            each for each in read_journal(folder / "journal.jsonl").events if isinstance(each, QueryReceived)
+        ]
+        assert [each.text.startswith(RESUMED) for each in queries] == [False, True]
+        assert outcome.cost_usd is not None
+
+        # That it is over was not recorded: nothing runs, and nothing more costs.
+        model.last = {}
+        third = await asyncio.to_thread(take_over_locally, jobs_file(home), claim.session)
+        again = await run(claim_of(QUERY, attempt=third.attempt, folder=str(folder)), settings)
+    assert (again.state, again.answer) == ("done", "It was sent once.")
+    assert again.cost_usd == pytest.approx(outcome.cost_usd)
+    assert model.last == {}
+    assert "running" in store.states
+
+
+async def test_people_answer_and_interrupt_sessions_of_one_worker(
+    home: Path, team_database: Database
+) -> None:
+    outbox = add_outbox(home)
+    address = Address.parse(team_database.url)
+    worker, ann, bob = (PostgresMailbox(address) for _ in range(3))
+    asks, held = claim_of(QUERY, id_="1", ask=True), claim_of("Wait", id_="2", ask=True)
+    for claim in (asks, held):
+        add_session(team_database, claim.session)
+        add_local_session(jobs_file(home), claim.session)
+    waiting = threading.Event()
+    sender = Sender()
+
+    def reply(body: dict[str, Any], results: int) -> Sequence[Block]:
+        if "Wait" in json.dumps(body["messages"]):
+            waiting.set()
+            threading.Event().wait()
+        return sender(body, results)
+
+    with scripted_model(reply) as url:
+        settings = model_settings(home, url)
+        stores = NoteStore(), NoteStore()
+        jobs = [
+            asyncio.create_task(run(claim, settings, store=store, mailbox=worker))
+            for claim, store in zip((asks, held), stores, strict=True)
+        ]
+        questions = await _questions(ann)
+        event = json.loads(questions[0].event)
+        assert (questions[0].session, event["tool_name"]) == ("s1", SEND)
+        await until(lambda: stores[0].states == ["running", "needs_you"])
+        assert not outbox.exists()
+        both = await asyncio.gather(
+            *(who.answer("s1", Answer(request=questions[0].request, allow=True)) for who in (ann, bob))
+        )
+        assert sorted(each.accepted for each in both) == [False, True]
+        assert Answered(accepted=True) in both
+        await until(waiting.is_set, 60)
+        await bob.send("s2", Command(kind="interrupt"))
+        done, cancelled = await asyncio.wait_for(asyncio.gather(*jobs), 60)
+    assert (done.state, done.answer) == ("done", "It was sent once."), done
+    assert outbox.read_text() == SENT
+    assert stores[0].states == ["running", "needs_you", "running"]
+    assert (cancelled.state, cancelled.error) == ("cancelled", "somebody of the team stopped it")
+    assert await ann.questions() == []
+    assert team_database.execute("SELECT answer FROM question") == [("",)]
+
+
+async def _questions(mailbox: PostgresMailbox) -> list[Any]:
+    async with asyncio.timeout(60):
+        while not (found := await mailbox.questions()):  # noqa: ASYNC110
+            await asyncio.sleep(0.05)
+        return found
+
+
+async def test_a_lost_job_ends_at_once_and_the_next_worker_continues(home: Path) -> None:
+    held = threading.Event()
+
+    def reply(body: dict[str, Any], _results: int) -> Sequence[Block]:
+        if RESUMED in json.dumps(body["messages"]) or not body.get("tools"):
+            return [Text("Here is the answer.")]
+        if "Half" not in json.dumps([each for each in body["messages"] if each["role"] == "assistant"]):
+            return [Text("Half of it."), Use("TodoWrite", {"todos": []})]
+        held.set()
+        threading.Event().wait()
+        return []
+
+    first = claim_of("Work")
+    add_local_session(jobs_file(home), first.session)
+    with scripted_model(reply) as url:
+        settings = model_settings(home, url)
+        lost, store = asyncio.Event(), NoteStore()
+        running = asyncio.create_task(run(first, settings, store=store, lost=lost))
+        await until(held.is_set, 60)
+        lost.set()
+        with pytest.raises(JobLost):
+            await asyncio.wait_for(running, 20)
+        second = await asyncio.to_thread(take_over_locally, jobs_file(home), first.session)
+        claim = claim_of("Work", attempt=second.attempt, folder=store.folders[-1])
+        outcome = await run(claim, settings)
+        assert (outcome.state, outcome.answer) == ("done", "Here is the answer.")
+
+        # The agent that cannot start, and settings that a job may not have.
+        broken = model_settings(home, url, cli_path=home / "nothing-here")
+        failed = await run(claim_of("Work", id_="3"), broken)
+        assert failed.state == "failed"
+        assert "nothing-here" in failed.error
+        refused = await run(claim_of("Work", id_="4", api_key="sk-other"), settings)
+        assert (refused.state, refused.error) == ("failed", "a job may not set 'api_key'")
+    events = read_journal(Path(outcome.folder) / "journal.jsonl").events
+    assert len([each for each in events if isinstance(each, SessionStarted)]) == 2
+    assert not any(isinstance(each, PermissionAsked) for each in events)

@@ -1,0 +1,346 @@
+"""One job as a session: it is begun, or resumed where an earlier worker was lost, and runs without a screen.
+
+Start at `run_job`. Several jobs run in one event loop; each is run in a task of its own.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Literal
+
+from core.concurrency.race import until
+from core.errors import ConversationGone, JournalError, SettingsError, TeamError, UniversalAgentError
+from core.events.continuation import is_own, resumption
+from core.events.types import Event
+from core.history.session import runs_elsewhere
+from core.postgres.address import Address
+from core.session.resume import Resume, prepare_resume
+from core.session.session import Session, SessionState
+from core.settings.model import Settings
+from core.storage.workspace import WORKSPACES
+from core.team.actions import PostgresActions, SessionActions, SqliteActions
+from core.team.progress import JobProgress, read_progress
+from core.team.records import Claim, JobLost, JobStore, Mailbox, Outcome
+from core.text import clean_line
+from tui.team.job_settings import settings_for_job
+from tui.team.question_relay import QuestionRelay
+
+__all__ = ["run_job"]
+
+log = logging.getLogger(__name__)
+
+JOBS_FILE = "jobs.db"
+CLOSE_SECONDS = 5.0
+"""How long a session that another worker may have by now has for its end."""
+_NOTE_SECONDS = 2.0
+_RETRY_SECONDS = 1.0
+_LOCK_SECONDS = 10.0
+_LONGEST_ERROR = 500
+_STOPPED = "somebody of the team stopped it"
+_closing: set[asyncio.Task[None]] = set()
+
+
+async def run_job(
+    claim: Claim,
+    *,
+    settings: Settings,
+    store: JobStore,
+    mailbox: Mailbox | None,
+    address: Address | None,
+    progress: Callable[[Event], None] | None = None,
+    lost: asyncio.Event,
+) -> Outcome:
+    """Run a job to its end; nothing runs if an earlier attempt was answered and only its end was not recorded.
+
+    Args:
+        claim: the job; an attempt above 1 resumes its session.
+        settings: those of the worker.
+        store: where it is recorded what the job costs, and whether it waits for somebody.
+        mailbox: where people are asked, if the job may, and where commands come from.
+        address: the team's database, to which the session is copied; None for the jobs of this machine.
+        progress: called with every event of the session.
+        lost: set when the job is another worker's: the session ends at once.
+
+    Raises:
+        JobLost: the job was lost; whoever runs it now records its end.
+    """
+    run = _JobRun(claim, settings, store, mailbox, address, progress, lost)
+    outcome = await until(run.run(), lost.wait())
+    if outcome is None:
+        raise JobLost(f"the job {claim.job.id} is another worker's")
+    return outcome
+
+
+class _JobRun:
+    """One attempt at a job."""
+
+    def __init__(
+        self,
+        claim: Claim,
+        settings: Settings,
+        store: JobStore,
+        mailbox: Mailbox | None,
+        address: Address | None,
+        on_event: Callable[[Event], None] | None,
+        lost: asyncio.Event,
+    ) -> None:
+        self._claim = claim
+        self._settings = settings
+        self._store = store
+        self._mailbox = mailbox
+        self._address = address
+        self._lost = lost
+        self._on_event = on_event
+        self._ledger = self._make_ledger()
+        self._progress = JobProgress()
+        self._relay = QuestionRelay(claim.session, mailbox, self._note_soon) if mailbox else None
+        self._changed = asyncio.Event()
+        self._noted: tuple[str, float | None, str] | None = None
+        self._folder = ""
+
+    def _make_ledger(self) -> SessionActions:
+        session = self._claim.session
+        if self._address is not None:
+            return PostgresActions(self._address, session, on_superseded=self._lost.set)
+        path = self._settings.workspace_base / WORKSPACES / JOBS_FILE
+        return SqliteActions(path, session, on_superseded=self._lost.set)
+
+    async def run(self) -> Outcome:
+        """Run the job; every failure is an outcome."""
+        try:
+            return await self._run()
+        except (UniversalAgentError, OSError) as error:
+            return self._failed(str(error) or type(error).__name__)
+        except Exception as error:
+            log.exception("the job %s failed", self._claim.job.id)
+            return self._failed(f"{type(error).__name__}: {error}")
+
+    def _failed(self, why: str) -> Outcome:
+        return self._outcome("failed", error=clean_line(why, _LONGEST_ERROR))
+
+    def _outcome(self, state: Literal["done", "failed", "cancelled"], *, error: str = "") -> Outcome:
+        ended = self._progress.ended
+        answer = ended.text.strip() if ended is not None and (state != "failed") else ""
+        if state == "done" and self._progress.links:
+            # A link is a key to an account: it is not passed on.
+            names = clean_line(", ".join(self._progress.links), 200)
+            answer += f"\n\nNot connected: {names}. Connect it in a session of your own."
+        return Outcome(
+            state=state, answer=answer, error=error, cost_usd=self._progress.cost_usd, folder=self._folder
+        )
+
+    async def _run(self) -> Outcome:
+        job = self._claim.job
+        settings, asks = await asyncio.to_thread(
+            settings_for_job, self._settings, job.settings, self._claim.limit_usd
+        )
+        folder = await self._earlier_folder(settings)
+        if self._progress.succeeded:
+            return self._outcome("done")
+        text, resume = job.query, None
+        if folder is not None:
+            await self._wait_for_lock(folder)
+            named = {*job.settings, "max_cost_usd"}
+            settings, resume = await asyncio.to_thread(prepare_resume, settings, folder, named=named)
+            if self._progress.spoken:
+                text = resumption([each.tool for each in await self._earlier_actions("running")])
+        interactive = asks and self._mailbox is not None
+        try:
+            session = await self._compose(settings, interactive, resume)
+        except ConversationGone as gone:
+            if resume is None:
+                raise
+            log.warning("%s: a new conversation begins", gone)
+            text = await self._query_with_note()
+            session = await self._compose(
+                settings, interactive, Resume(resume.folder, fresh=True, named=resume.named)
+            )
+        self._folder = str(session.workspace.path)
+        return await self._run_session(session, text)
+
+    async def _compose(self, settings: Settings, interactive: bool, resume: Resume | None) -> Session:
+        from tui.compose import compose_session
+
+        more: dict[str, Any] = {"team": self._claim.session} if self._address is not None else {}
+        subscribers: list[Callable[[Event], None]] = [self._progress.handle_event]
+        if self._relay is not None and interactive:
+            subscribers.append(self._relay.handle_event)
+        if self._on_event is not None:
+            subscribers.append(self._on_event)
+        return await compose_session(
+            settings,
+            interactive=interactive,
+            subscribers=subscribers,
+            resume=resume,
+            ledger=self._ledger,
+            **more,
+        )
+
+    # -- an earlier attempt -----------------------------------------------------------------------
+
+    async def _earlier_folder(self, settings: Settings) -> Path | None:
+        """The folder of the earlier attempt, and how far it came; None if there was none that began a session."""
+        if self._claim.session.attempt == 1:
+            return None
+        folder = await self._restored(settings.workspace_base)
+        if folder is None:
+            return None
+        try:
+            progress = await asyncio.to_thread(read_progress, folder)
+        except JournalError as error:
+            log.info("the job begins again: %s", error)
+            return None
+        if not progress.started:
+            return None
+        self._progress, self._folder = progress, str(folder)
+        return folder
+
+    async def _restored(self, base: Path) -> Path | None:
+        if self._address is None:
+            folder = Path(self._claim.folder) if self._claim.folder else None
+            return folder if folder is not None and await asyncio.to_thread(folder.is_dir) else None
+        from core.team.restore import restore_session
+
+        while True:
+            try:
+                return await restore_session(self._address, self._claim.session.id, base)
+            except TeamError as error:
+                if not _may_succeed_later(error):
+                    raise
+                log.warning("the session is not restored yet: %s", error)
+            # Without the database for long, the job is lost.
+            await asyncio.sleep(_RETRY_SECONDS)
+
+    async def _wait_for_lock(self, folder: Path) -> None:
+        """Wait for the end of the worker that had the session, if it runs on this machine."""
+        until_ = time.monotonic() + _LOCK_SECONDS
+        while (  # noqa: ASYNC110
+            await asyncio.to_thread(runs_elsewhere, folder) and time.monotonic() < until_
+        ):
+            await asyncio.sleep(0.2)
+
+    async def _earlier_actions(self, *states: str) -> list[Any]:
+        try:
+            actions = await self._ledger.of_earlier_attempts()
+        except TeamError as error:
+            # What may not run again is denied in any case.
+            log.warning("the earlier actions cannot be read: %s", error)
+            return []
+        return [each for each in actions if each.state in states]
+
+    async def _query_with_note(self) -> str:
+        """The query for a new conversation, with what ran in the one that is gone."""
+        done = [clean_line(each.tool, 200) for each in await self._earlier_actions("done", "failed")]
+        unknown = [clean_line(each.tool, 200) for each in await self._earlier_actions("running")]
+        lines = [
+            f"{words}: {', '.join(dict.fromkeys(tools))}."
+            for words, tools in (
+                (
+                    "These calls ran before the conversation was lost, and run no more with the same arguments",
+                    done,
+                ),
+                ("Of these it is not known whether they succeeded", unknown),
+            )
+            if tools
+        ]
+        return "\n\n".join([self._claim.job.query, *lines])
+
+    # -- the session ------------------------------------------------------------------------------
+
+    async def _run_session(self, session: Session, text: str) -> Outcome:
+        tasks: list[asyncio.Task[None]] = []
+        reason = "interrupted"
+        try:
+            await self._note()
+            tasks.append(asyncio.create_task(self._keep_noting()))
+            await session.start()
+            if session.state is SessionState.FAILED:
+                reason = "finished"
+                return self._failed(self._progress.failure or "the agent could not be started")
+            if self._relay is not None:
+                tasks.append(asyncio.create_task(self._relay.run(session)))
+            outcome = await self._ask(session, text)
+            reason = "finished"
+            return outcome
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+            await self._close(session, reason)
+
+    async def _ask(self, session: Session, text: str) -> Outcome:
+        from tui.widgets.sent_commands import problem_of_query
+
+        if problem := problem_of_query(session, text):
+            raise SettingsError(problem)
+        waiting = session.queued
+        session.change_queue(
+            waiting, [each for each in waiting if each != self._claim.job.query and not is_own(each)]
+        )
+        session.submit(text)
+        await session.wait_idle()
+        while session.queued and session.queue_paused and self._progress.succeeded:
+            # What people sent to the worker that was lost.
+            session.resume_queue()
+            await session.wait_idle()
+        if session.pending_auth is not None:
+            session.finish_auth("unattended")
+        ended = self._progress.ended
+        if ended is not None and ended.status == "success":
+            return self._outcome("done")
+        if self._relay is not None and self._relay.interrupted:
+            return self._outcome("cancelled", error=_STOPPED)
+        if ended is None or not ended.error:
+            spent = "the session has reached its spending limit"
+            return self._failed(spent if self._progress.refused else "the query did not finish")
+        return self._failed(ended.error)
+
+    async def _close(self, session: Session, reason: str) -> None:
+        """Close the session; one that is another worker's by now is not waited for long."""
+        closing = asyncio.create_task(session.close(reason))
+        _closing.add(closing)
+        closing.add_done_callback(_closing.discard)
+        if reason == "finished":
+            await asyncio.shield(closing)
+            return
+        with suppress(TimeoutError):
+            await asyncio.wait_for(asyncio.shield(closing), CLOSE_SECONDS)
+
+    # -- what the store knows ---------------------------------------------------------------------
+
+    def _note_soon(self) -> None:
+        self._changed.set()
+
+    async def _keep_noting(self) -> None:
+        """Record the state when it changes, and the cost every two seconds."""
+        while True:
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._changed.wait(), _NOTE_SECONDS)
+            self._changed.clear()
+            await self._note()
+
+    async def _note(self) -> None:
+        state: Literal["running", "needs_you"] = (
+            "needs_you" if self._relay is not None and self._relay.needs_you else "running"
+        )
+        now = (state, self._progress.cost_usd, self._folder)
+        if now == self._noted:
+            return
+        try:
+            if not await self._store.note(self._claim, state, now[1], now[2]):
+                self._lost.set()
+        except TeamError as error:
+            log.warning("the state of the job is not recorded yet: %s", error)
+            return
+        self._noted = now
+
+
+def _may_succeed_later(error: TeamError) -> bool:
+    from core.postgres.problems import is_temporary
+
+    return isinstance(error.__cause__, Exception) and is_temporary(error.__cause__)

@@ -1,0 +1,50 @@
+"""The settings of a job's session: those of the worker, with what the job sets for itself."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from core.errors import CredentialsError, SettingsError
+from core.settings.loading import load_settings
+from core.settings.model import SPECS, Settings
+from core.team.batch_file import ROW_SETTINGS
+from core.text import clean_line
+
+__all__ = ["ASK", "settings_for_job"]
+
+ASK = "ask"
+"""The name under which a job says whether a person may be asked."""
+
+
+def settings_for_job(
+    settings: Settings, given: Mapping[str, Any], limit_usd: float | None
+) -> tuple[Settings, bool]:
+    """The settings of a job's session, and whether a person may be asked.
+
+    Raises:
+        SettingsError: the job sets something that it may not, or a wrong value.
+        CredentialsError: no way to reach a model is configured.
+    """
+    wanted = dict(given)
+    asks = wanted.pop(ASK, False) is True
+    for name in wanted:
+        if name not in ROW_SETTINGS:
+            raise SettingsError(f"a job may not set {clean_line(str(name), 100)!r}")
+    if wanted.get("permission_mode") == "bypassPermissions":
+        raise SettingsError("a job may not switch every permission check off")
+    loaded = load_settings({**settings.options, **wanted}, by_name=True)
+    changes: dict[str, Any] = {
+        name: tuple(dict.fromkeys((*getattr(settings, name), *getattr(loaded, name))))
+        if SPECS[name].adds_up
+        else getattr(loaded, name)
+        for name in wanted
+    }
+    limits = [each for each in (limit_usd, changes.get("max_cost_usd")) if each is not None]
+    if limits:
+        changes["max_cost_usd"] = min(limits)
+    merged = replace(settings, **changes)
+    if not merged.has_credentials():
+        raise CredentialsError("no way to reach a model is configured on this machine: set ANTHROPIC_API_KEY")
+    return merged, asks

@@ -1,0 +1,159 @@
+"""Brings the questions of a session to the team, and the team's answers and commands to the session."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from contextlib import suppress
+
+from core.agent.elicitation.gate import ElicitationAction
+from core.errors import FormError, TeamError
+from core.events.types import (
+    ElicitationAnswered,
+    ElicitationAsked,
+    Event,
+    PermissionAnswered,
+    PermissionAsked,
+)
+from core.session.session import Session, SessionState
+from core.team.letters import make_question
+from core.team.records import Answer, Command, Mailbox, SessionId
+from core.text import clean_line
+
+__all__ = ["QuestionRelay"]
+
+log = logging.getLogger(__name__)
+
+_RETRY_SECONDS = 1.0
+_WITHDRAW_SECONDS = 2.0
+_POLL_SECONDS = 0.05
+# A rule for all sessions of the worker's machine is not for somebody of the team to make.
+_SCOPES = ("once", "session")
+
+
+class QuestionRelay:
+    """Relays between one session and a mailbox; a subscriber of the session's bus.
+
+    `needs_you` says whether a question waits, and `interrupted` whether somebody of the team stopped the work.
+    `changed` is called when a question begins or ceases to wait.
+    """
+
+    def __init__(self, session: SessionId, mailbox: Mailbox, changed: Callable[[], None]) -> None:
+        self._id = session
+        self._mailbox = mailbox
+        self._changed = changed
+        self._waiting: dict[str, PermissionAsked | ElicitationAsked] = {}
+        self._asked: set[str] = set()
+        self._wake = asyncio.Event()
+        self.interrupted = False
+
+    @property
+    def needs_you(self) -> bool:
+        """Whether a question waits for somebody."""
+        return bool(self._waiting)
+
+    def handle_event(self, event: Event) -> None:
+        """Handle one event of the session."""
+        match event:
+            case PermissionAsked() | ElicitationAsked():
+                self._waiting[event.request_id] = event
+            case PermissionAnswered() | ElicitationAnswered():
+                self._waiting.pop(event.request_id, None)
+            case _:
+                return
+        self._wake.set()
+        self._changed()
+
+    async def run(self, session: Session) -> None:
+        """Relay until it is cancelled; what still waits then is withdrawn."""
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                tasks.create_task(self._send(session))
+                tasks.create_task(self._receive(session))
+        finally:
+            with suppress(TeamError, TimeoutError):
+                async with asyncio.timeout(_WITHDRAW_SECONDS):
+                    for request in list(self._asked):
+                        await self._mailbox.withdraw(self._id, request)
+
+    async def _send(self, session: Session) -> None:
+        """Keep the questions of the mailbox equal to those that wait."""
+        while True:
+            await self._wake.wait()
+            self._wake.clear()
+            try:
+                for request, event in list(self._waiting.items()):
+                    if request not in self._asked:
+                        await self._ask(session, event)
+                for request in self._asked - self._waiting.keys():
+                    await self._mailbox.withdraw(self._id, request)
+                    self._asked.discard(request)
+            except TeamError as error:
+                log.warning("a question is not seen by the team yet: %s", error)
+                self._wake.set()
+                await asyncio.sleep(_RETRY_SECONDS)
+
+    async def _ask(self, session: Session, event: PermissionAsked | ElicitationAsked) -> None:
+        try:
+            question = make_question(self._id, event)
+        except TeamError as error:
+            self._refuse(session, event, str(error))
+            return
+        await self._mailbox.ask(self._id, question)
+        self._asked.add(event.request_id)
+
+    def _refuse(self, session: Session, event: PermissionAsked | ElicitationAsked, why: str) -> None:
+        if isinstance(event, PermissionAsked):
+            session.answer_permission(event.request_id, allow=False, reason=f"Nobody could be asked: {why}.")
+        else:
+            session.answer_elicitation(event.request_id, "decline", unattended=True)
+
+    async def _receive(self, session: Session) -> None:
+        while True:
+            try:
+                async with self._mailbox.received(self._id) as items:
+                    async for item in items:
+                        await self._handle_item(session, item)
+            except TeamError as error:
+                log.warning("answers of the team are late: %s", error)
+            await asyncio.sleep(_RETRY_SECONDS)
+
+    async def _handle_item(self, session: Session, item: Answer | Command) -> None:
+        match item:
+            case Answer():
+                self._handle_answer(session, item)
+            case Command(kind="submit", body=text):
+                log.info("somebody of the team submitted: %s", clean_line(text, 200))
+                await session.steer(text)
+            case Command(kind="interrupt"):
+                await self._interrupt(session)
+
+    def _handle_answer(self, session: Session, answer: Answer) -> None:
+        match self._waiting.get(answer.request):
+            case PermissionAsked():
+                session.answer_permission(
+                    answer.request,
+                    allow=answer.allow,
+                    scope=answer.scope if answer.scope in _SCOPES else "session",
+                    reason=answer.reason,
+                    patterns=answer.patterns,
+                    input=answer.input,
+                )
+            case ElicitationAsked():
+                action: ElicitationAction = answer.action or ("accept" if answer.allow else "decline")
+                try:
+                    session.answer_elicitation(answer.request, action, answer.values)
+                except FormError as error:
+                    log.warning("an answer of the team does not fit the form: %s", error)
+                    self._asked.discard(answer.request)
+                    self._wake.set()
+            case None:
+                log.info("an answer came when its question no longer waited")
+
+    async def _interrupt(self, session: Session) -> None:
+        self.interrupted = True
+        # What is about to begin is stopped when it has; after the end of the work this is cancelled.
+        while session.state in (SessionState.STARTING, SessionState.IDLE):  # noqa: ASYNC110
+            await asyncio.sleep(_POLL_SECONDS)
+        await session.interrupt()
