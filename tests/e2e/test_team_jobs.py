@@ -58,6 +58,7 @@ class Sender:
     def __init__(self, *, answers: bool = True, is_held: bool = False) -> None:
         self.call = Use(SEND, {"to": "ann@example.com", "text": "report", "answers": answers})
         self.is_held = is_held
+        self.repeated = False
         self.asked = threading.Event()
         self.last: dict[str, Any] = {}
 
@@ -66,7 +67,8 @@ class Sender:
             return [Text("Send")]
         self.last = body
         resumed = RESUMED in json.dumps(body["messages"])
-        if resumed and "not run again" not in "".join(tool_results(body)):
+        if resumed and not self.repeated:
+            self.repeated = True
             return [self.call]
         if not resumed and results == 0:
             return [self.call]
