@@ -1,0 +1,55 @@
+"""A connection to PostgreSQL over a network that fails."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+
+import psycopg
+import pytest
+
+from core.errors import TeamError
+from core.postgres.address import Address
+from core.postgres.connection import connect
+from core.postgres.problems import is_temporary
+from tests.postgres_server import Cluster, Database
+from tests.tcp_proxy import TcpProxy
+
+
+@pytest.fixture(autouse=True)
+def password(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The owner's password, which is needed over TCP."""
+    with psycopg.connect(cluster.url("postgres"), autocommit=True) as db:
+        db.execute("ALTER ROLE owner PASSWORD 'owner'")
+    monkeypatch.setenv("PGPASSWORD", "owner")
+
+
+def test_a_cut_connection_is_temporary_and_a_new_one_works(cluster: Cluster, team_database: Database) -> None:
+    with TcpProxy("127.0.0.1", cluster.port) as proxy:
+        address = Address.parse(proxy.url(team_database.tcp))
+        with connect(address) as db:
+            assert db.execute("SELECT 1").fetchone() == (1,)
+            proxy.cut(refuse=True)
+            with pytest.raises(psycopg.Error) as failure:
+                db.execute("SELECT 1")
+            assert is_temporary(failure.value)
+        with pytest.raises(TeamError):
+            connect(address)
+        proxy.resume()
+        with connect(address) as db:
+            assert db.execute("SELECT 2").fetchone() == (2,)
+
+
+def test_what_is_sent_into_a_black_hole_arrives_when_it_ends(
+    cluster: Cluster, team_database: Database
+) -> None:
+    with (
+        TcpProxy("127.0.0.1", cluster.port) as proxy,
+        connect(Address.parse(proxy.url(team_database.tcp))) as db,
+        ThreadPoolExecutor(1) as threads,
+    ):
+        proxy.pause()
+        answer = threads.submit(lambda: db.execute("SELECT 7").fetchone())
+        with pytest.raises(TimeoutError):
+            answer.result(0.1)
+        proxy.resume()
+        assert answer.result(10) == (7,)
