@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from core.errors import TeamError
@@ -14,7 +18,16 @@ if TYPE_CHECKING:
     import psycopg
     from psycopg_pool import AsyncConnectionPool
 
-__all__ = ["OLDEST", "SCHEMA", "connect", "connect_async", "make_pool", "parameters_of", "shown_version"]
+__all__ = [
+    "OLDEST",
+    "SCHEMA",
+    "answering_within",
+    "connect",
+    "connect_async",
+    "make_pool",
+    "parameters_of",
+    "shut_down",
+]
 
 SCHEMA = "ua_tui"
 """The schema of the database that has all tables, those of the queue included."""
@@ -117,6 +130,27 @@ def make_pool(address: Address, *, largest: int = 4, timeout: float = 10.0) -> A
         reconnect_timeout=0,
         open=False,
     )
+
+
+@contextmanager
+def answering_within(connection: psycopg.AsyncConnection[Any], seconds: float) -> Iterator[None]:
+    """End the connection if what is in the block takes longer: a network that swallows everything is noticed.
+
+    The statement that waits fails as it does when the server ends the connection. To cancel it instead would ask the
+    server, which does not answer.
+    """
+    timer = asyncio.get_running_loop().call_later(seconds, shut_down, connection)
+    try:
+        yield
+    finally:
+        timer.cancel()
+
+
+def shut_down(connection: psycopg.AsyncConnection[Any]) -> None:
+    """End a connection at once, without a word to the server; what waits for it fails."""
+    # Without a connection there is no descriptor; another end may have come first.
+    with suppress(Exception), socket.socket(fileno=os.dup(connection.fileno())) as same:
+        same.shutdown(socket.SHUT_RDWR)
 
 
 def _too_old(version: int, address: Address) -> TeamError | None:
