@@ -72,6 +72,8 @@ from observers.plugins import load_failure_events
 
 if TYPE_CHECKING:
     from core.demo.launch import DemoEndpoints
+    from core.team.records import SessionId
+    from core.team.session_copy import TeamCopy
 
 __all__ = ["HANDLERS", "compose_session", "default_pipelines"]
 
@@ -103,7 +105,7 @@ async def compose_session(
     modifiers: Sequence[Modifier] = (),
     asks_about_servers: bool = False,
     output_schema: Mapping[str, Any] | None = None,
-    ledger: ActionLedger | None = None,
+    team: SessionId | None = None,
 ) -> Session:
     """Put a session together; it is not started yet, and closing it ends everything that was started here.
 
@@ -111,7 +113,7 @@ async def compose_session(
     `resume` a past session is resumed in its own folder. `modifiers` see what is sent to Composio and what it answers;
     they apply in the mode `native` only. With `asks_about_servers` there is a question about each server of the folder
     that is not trusted; the screen asks about the folder instead. `output_schema` is the JSON Schema of every answer.
-    `ledger` records the calls that act outside, so that no later attempt at the session repeats them.
+    With the setting `team` the session is copied to that database: as `team`, or as the session that its folder names.
 
     Raises:
         WorkspaceError: the session's folder cannot be made, or another program uses it.
@@ -119,6 +121,7 @@ async def compose_session(
         ConversationGone: the agent no longer knows the conversation of the session to resume.
         SettingsError: the session to resume has reached its spending limit.
         DemoError: the demo's servers do not start.
+        TeamError: the packages for a team are not installed.
     """
     stack = AsyncExitStack()
     try:
@@ -132,13 +135,14 @@ async def compose_session(
         settings = start.settings
         last_seq = start.previous.last_seq if start.previous is not None else 0
         bus = Bus(last_seq, mask=lambda event: mask_event(event, redactor))
+        team_copy = await _copy_for_team(settings, workspace, bus, start.previous, team, stack)
         recording = SessionRecords(
             settings,
             workspace,
             redactor,
             bus,
             log_handler,
-            on_line=on_line,
+            on_line=team_copy.line_handler(on_line) if team_copy is not None else on_line,
             recorder=start.previous.recorder if start.previous is not None else None,
         )
         stack.push_async_callback(recording.close)
@@ -176,6 +180,8 @@ async def compose_session(
             if knowledge is not None:
                 await knowledge.drain()
             await recording.flush()
+            if team_copy is not None:
+                await team_copy.flush()
             return lost
 
         parts = SessionParts(
@@ -210,10 +216,32 @@ async def compose_session(
             drain=drain,
             after_finish=stack.aclose,
         )
-        return Session(settings, parts, bus, spawn)
+        session = Session(settings, parts, bus, spawn)
+        if team_copy is not None:
+            team_copy.start(session, interactive=interactive)
+        return session
     except BaseException:
         await stack.aclose()
         raise
+
+
+async def _copy_for_team(
+    settings: Settings,
+    workspace: Workspace,
+    bus: Bus,
+    previous: PreviousState | None,
+    team: SessionId | None,
+    stack: AsyncExitStack,
+) -> TeamCopy | None:
+    """Have the session copied to the team's database, if there is one; the demo is nobody's work."""
+    if team is None and (settings.team is None or settings.demo):
+        return None
+    from core.team.session_copy import open_team_copy
+
+    copy = await open_team_copy(settings, workspace, bus, previous, team)
+    # After the records are closed: the last line belongs to the copy.
+    stack.push_async_callback(copy.close)
+    return copy
 
 
 def _ask_model(

@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
+from core.errors import SettingsError
+from core.postgres.address import Address
 from core.settings.prices import read_price
 from core.settings.theme_names import OF_TEXTUAL, OWN_THEMES
 
@@ -31,6 +33,8 @@ __all__ = [
     "slugs",
     "smaller",
     "subset",
+    "team",
+    "team_artifacts",
     "text",
     "theme",
     "url",
@@ -52,6 +56,7 @@ _MODES = ("plan", "default", "acceptEdits", "bypassPermissions")
 _OUTER_COMMA = re.compile(r",(?![^()]*\))")
 _HEADER = re.compile(r"[!#$%&'*+.^_`|~\w-]+\s*:[\t\x20-\x7e\x80-\xff]*", re.ASCII)
 _PATH_MARK = re.compile(r"[/\\.]")
+_BUCKET = re.compile(r"[a-z0-9][a-z0-9.-]{1,62}(?:/[A-Za-z0-9!_.*'()/-]{0,500})?")
 _SLUG = re.compile(r"[a-z0-9][a-z0-9_-]{0,99}")
 
 
@@ -99,6 +104,29 @@ def url(value: Any) -> str:
     if not usable or " " in address:
         raise ValueError(allowed)
     return address.rstrip("/")
+
+
+def team(value: Any) -> str:
+    """Read the address of a team's database."""
+    if not isinstance(value, str):
+        raise ValueError("an address such as postgresql://user@host/database, without a password")
+    try:
+        return Address.parse(value).url
+    except SettingsError as error:
+        raise ValueError(str(error)) from None
+
+
+def team_artifacts(value: Any) -> str:
+    """Read where large files of a team are: a folder, or a bucket of S3."""
+    allowed = "a folder, or an address such as s3://bucket/prefix"
+    try:
+        place = text(value)
+    except ValueError:
+        raise ValueError(allowed) from None
+    scheme, mark, rest = place.partition("://")
+    if mark and (scheme != "s3" or _BUCKET.fullmatch(rest) is None):
+        raise ValueError(allowed)
+    return place
 
 
 def flag(value: Any) -> bool:

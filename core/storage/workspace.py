@@ -29,6 +29,7 @@ __all__ = [
     "RECORDS",
     "REPORT_INDEX",
     "SAVED_REPORTS",
+    "TEAM",
     "WORKSPACES",
     "Workspace",
     "is_record",
@@ -50,6 +51,8 @@ FOLDERS = (
 JOURNAL = "journal.jsonl"
 CONVERSATION = ".conversation"
 """The folder with the agent's transcripts, by which a session is resumed wherever its folder is."""
+TEAM = "team.json"
+"""The record of which session of a team this is."""
 _LOCK = ".lock"
 RECORDS = frozenset(
     {
@@ -62,6 +65,7 @@ RECORDS = frozenset(
         "queue.json",
         "report_checks",
         CONVERSATION,
+        TEAM,
         _LOCK,
     }
 )
@@ -317,6 +321,16 @@ class Workspace:
     def list(self, relative: str = "") -> list[FolderEntry]:
         """List a folder by name."""
         return self.root.list(relative)
+
+    def lock(self) -> bool:
+        """Lock the folder again after `close`; returns whether this object holds the lock.
+
+        Raises:
+            WorkspaceError: the lock cannot be made.
+        """
+        if self._lock is None:
+            self._acquire_lock(make=True)
+        return self.locked
 
     def close(self) -> None:
         """Release the lock, and remove temporary files of processes that died."""

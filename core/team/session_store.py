@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -220,7 +221,7 @@ def _names(key: Mapping[str, str]) -> tuple[str, str, str]:
     return key["project_key"], key["session_id"], key.get("subpath") or ""
 
 
-def _milliseconds(at: Any) -> int:
+def _milliseconds(at: datetime) -> int:
     return round(at.timestamp() * 1000)
 
 

@@ -1,0 +1,194 @@
+"""Brings a session from PostgreSQL into a folder. What the database has is not trusted: others may write to it."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from core.errors import TeamError, UniversalAgentError
+from core.postgres.address import Address
+from core.postgres.connection import answering_within
+from core.postgres.schema import VERSION_QUERY, check_version
+from core.storage.workspace import JOURNAL, Workspace, is_record
+from core.team.replication.folder_copy import transcript_path
+from core.team.replication.large_files import FilePlace, verified
+from core.team.replication.tails import journal_line_of
+from core.text import clean_line
+
+if TYPE_CHECKING:
+    import psycopg
+
+    Connection = psycopg.AsyncConnection[Any]
+
+__all__ = [
+    "PulledFile",
+    "SessionRow",
+    "pull_file",
+    "pull_files",
+    "pull_lines",
+    "pull_transcripts",
+    "read_session",
+]
+
+log = logging.getLogger(__name__)
+
+_ANSWER_S = 30.0
+_BATCH = 500
+_CONVERSATION = re.compile(r"[0-9A-Za-z][0-9A-Za-z-]{0,99}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class SessionRow:
+    """What the database says of a session; `state` is that of its last attempt."""
+
+    id: str
+    owner: str
+    name: str
+    state: str
+    attempt: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class PulledFile:
+    """A file of a session; `is_large` says that its content is not in the database."""
+
+    path: str
+    sha256: str
+    size: int
+    is_large: bool
+
+
+async def read_session(db: Connection, session: str, address: Address) -> SessionRow:
+    """Read the row of a session.
+
+    Raises:
+        TeamError: there is none that this user may see, or the tables are of another version.
+    """
+    with answering_within(db, _ANSWER_S):
+        version = await (await db.execute(VERSION_QUERY)).fetchone()
+        check_version(version[0] if version is not None else None, address)
+        found = await db.execute(
+            "SELECT id, owner::text, name, state, attempt FROM session WHERE id = %s", (session,)
+        )
+        row = await found.fetchone()
+    if row is None:
+        raise TeamError(
+            f"the team's database {address} has no session {clean_line(session, 60)!r} for this user"
+        )
+    return SessionRow(id=row[0], owner=row[1], name=row[2], state=row[3], attempt=row[4])
+
+
+async def pull_lines(db: Connection, session: SessionRow, workspace: Workspace, after: int) -> int:
+    """Append the lines of the journal behind the number `after`; returns the number of the last one.
+
+    Raises:
+        WorkspaceError: they cannot be written.
+    """
+    while True:
+        with answering_within(db, _ANSWER_S):
+            found = await db.execute(
+                "SELECT seq, line FROM journal WHERE session = %s AND seq > %s ORDER BY seq LIMIT %s",
+                (session.id, after, _BATCH),
+            )
+            rows = await found.fetchall()
+        if not rows:
+            return after
+        lines = [line.encode() for seq, line in rows if _is_line(seq, line)]
+        if len(lines) < len(rows):
+            log.warning("%d lines of the session's journal are not events: skipped", len(rows) - len(lines))
+        await asyncio.to_thread(workspace.root.append_lines, JOURNAL, lines)
+        after = rows[-1][0]
+
+
+async def pull_transcripts(db: Connection, session: SessionRow, workspace: Workspace) -> None:
+    """Write the transcripts of the session's conversations.
+
+    Raises:
+        WorkspaceError: they cannot be written.
+    """
+    after = 0
+    while True:
+        with answering_within(db, _ANSWER_S):
+            # Anybody may add entries in their own name; they are not this session's.
+            found = await db.execute(
+                "SELECT id, session, subpath, entry FROM entry WHERE project = %s AND owner = %s AND id > %s"
+                " ORDER BY id LIMIT %s",
+                (session.id, session.owner, after, _BATCH),
+            )
+            rows = await found.fetchall()
+        if not rows:
+            return
+        await asyncio.to_thread(_append_entries, workspace, rows)
+        after = rows[-1][0]
+
+
+async def pull_files(db: Connection, session: SessionRow) -> list[PulledFile]:
+    """The files of a session that may be written to its folder, those saved first first."""
+    with answering_within(db, _ANSWER_S):
+        found = await db.execute(
+            "SELECT a.path, a.sha256, a.size, NOT EXISTS (SELECT FROM blob b WHERE b.sha256 = a.sha256)"
+            " FROM artifact a WHERE a.session = %s ORDER BY a.saved_at, a.path",
+            (session.id,),
+        )
+        rows = await found.fetchall()
+    files = []
+    for path, sha256, size, is_large in rows:
+        # The session itself writes its records; those of another one could bring it to do anything.
+        if is_record(path):
+            log.warning("a file of the session is skipped: %s is a record", clean_line(path, 100))
+            continue
+        files.append(PulledFile(path=path, sha256=sha256, size=size, is_large=is_large))
+    return files
+
+
+async def pull_file(
+    db: Connection, session: SessionRow, file: PulledFile, workspace: Workspace, place: FilePlace | None
+) -> bool:
+    """Write a file of a session; returns whether that was possible: its content may be missing, or its path refused."""
+    try:
+        if is_record(file.path):
+            raise TeamError("it is a record of the session")
+        if not file.is_large:
+            with answering_within(db, _ANSWER_S):
+                found = await db.execute(
+                    "SELECT data FROM blob WHERE sha256 = %s ORDER BY owner = %s DESC LIMIT 1",
+                    (file.sha256, session.owner),
+                )
+                row = await found.fetchone()
+            pieces = [bytes(row[0])] if row is not None else []
+            await asyncio.to_thread(workspace.root.write_chunks, file.path, verified(pieces, file.sha256))
+        elif place is not None:
+            # Where the row says it is does not matter: it could name any file of this machine.
+            await asyncio.to_thread(
+                lambda: workspace.root.write_chunks(file.path, verified(place.read(file.sha256), file.sha256))
+            )
+        else:
+            raise TeamError("it is large, and no `team_artifacts` is set here")
+    except UniversalAgentError as error:
+        log.warning("the file %s of the session is missing: %s", clean_line(file.path, 100), error)
+        return False
+    return True
+
+
+def _is_line(seq: int, line: str) -> bool:
+    found = journal_line_of(line) if "\n" not in line else None
+    return found is not None and found.seq == seq
+
+
+def _append_entries(workspace: Workspace, rows: Sequence[tuple[int, str, str, str]]) -> None:
+    """Append entries to their transcripts, in their order; a name that leads elsewhere is skipped."""
+    batch: dict[str, list[bytes]] = {}
+    for _, conversation, subpath, entry in rows:
+        if _CONVERSATION.fullmatch(conversation) is None or "\n" in entry:
+            log.warning("an entry of the session's transcripts is skipped")
+            continue
+        batch.setdefault(transcript_path(conversation, subpath), []).append(entry.encode())
+    for path, lines in batch.items():
+        try:
+            workspace.root.append_lines(path, lines)
+        except UniversalAgentError as error:
+            log.warning("a transcript of the session is skipped: %s", error)

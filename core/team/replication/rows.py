@@ -1,0 +1,172 @@
+"""The statements that write a session to PostgreSQL; each checks that no other worker continues the session."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from core.team.records import CHANNEL, SessionId
+from core.team.replication.live_state import StateRow
+from core.team.session_store import Superseded
+from core.version import VERSION
+
+if TYPE_CHECKING:
+    import psycopg
+
+    Connection = psycopg.AsyncConnection[Any]
+
+__all__ = ["add_artifact", "known_artifacts", "last_seq", "register", "transcript_end", "write_lines"]
+
+
+async def register(
+    db: Connection, identity: SessionId, *, name: str, host: str, worker: str, claimed: bool
+) -> None:
+    """Make the session's row, or make it that of this attempt.
+
+    A session that was `claimed`, as a job is, has its attempt from whoever gave the claim. Otherwise two programs may
+    have resumed copies of one folder: the first one has the attempt.
+
+    Raises:
+        Superseded: another worker continues the session.
+    """
+    values = {
+        "id": identity.id,
+        "job": identity.job,
+        "owner": identity.owner,
+        "shared": identity.shared,
+        "attempt": identity.attempt,
+        "name": name,
+        "host": host,
+        "worker": worker,
+        "claimed": claimed,
+        "version": VERSION,
+    }
+    await _fetch_ours(db, _REGISTER, values)
+
+
+async def write_lines(
+    db: Connection, identity: SessionId, row: StateRow, lines: Sequence[tuple[int, str]]
+) -> None:
+    """Write lines of the journal and the state, and announce them, in one round trip.
+
+    Raises:
+        Superseded: another worker continues the session.
+    """
+    values = {
+        **asdict(row),
+        "id": identity.id,
+        "attempt": identity.attempt,
+        "seqs": [seq for seq, _ in lines],
+        "lines": [line for _, line in lines],
+        "channel": CHANNEL,
+    }
+    await _fetch_ours(db, _WRITE, values)
+
+
+async def add_artifact(
+    db: Connection,
+    identity: SessionId,
+    *,
+    path: str,
+    sha256: str,
+    size: int,
+    place: str | None,
+    data: bytes | None,
+) -> None:
+    """Record a file of the session, with its content if it is small, and announce it.
+
+    Raises:
+        Superseded: another worker continues the session.
+    """
+    values = {
+        "id": identity.id,
+        "attempt": identity.attempt,
+        "owner": identity.owner,
+        "path": path,
+        "sha256": sha256,
+        "size": size,
+        "place": place,
+        "data": data,
+        "channel": CHANNEL,
+    }
+    await _fetch_ours(db, _ARTIFACT, values)
+
+
+async def last_seq(db: Connection, session: str) -> int:
+    """The highest `seq` of the journal's lines that are stored; 0 if there are none."""
+    found = await db.execute("SELECT coalesce(max(seq), 0) FROM journal WHERE session = %s", (session,))
+    row = await found.fetchone()
+    return int(row[0]) if row is not None else 0
+
+
+async def known_artifacts(db: Connection, session: str) -> dict[str, str]:
+    """The files that are stored: their paths, each with its SHA-256."""
+    found = await db.execute("SELECT path, sha256 FROM artifact WHERE session = %s", (session,))
+    return dict(await found.fetchall())
+
+
+async def transcript_end(db: Connection, session: str, key: dict[str, str]) -> tuple[str | None, list[str]]:
+    """The `uuid` of the last stored entry that has one, and the entries behind it."""
+    names = (session, key["session_id"], key.get("subpath", ""))
+    found = await db.execute(
+        "SELECT id, uuid FROM entry WHERE project = %s AND session = %s AND subpath = %s AND uuid IS NOT NULL"
+        " ORDER BY id DESC LIMIT 1",
+        names,
+    )
+    number, uuid = await found.fetchone() or (0, None)
+    rest = await db.execute(
+        "SELECT entry FROM entry WHERE project = %s AND session = %s AND subpath = %s AND id > %s ORDER BY id",
+        (*names, number),
+    )
+    return uuid, [entry for (entry,) in await rest.fetchall()]
+
+
+async def _fetch_ours(db: Connection, statement: str, values: dict[str, Any]) -> None:
+    done = await db.execute(statement.encode(), values)
+    if await done.fetchone() is None:
+        raise Superseded("another worker continues this session")
+
+
+_REGISTER = """
+    INSERT INTO session AS s (id, job, owner, shared, name, host, worker, attempt, version, state)
+    VALUES (%(id)s, %(job)s, coalesce(%(owner)s, current_user), %(shared)s, %(name)s, %(host)s, %(worker)s,
+        %(attempt)s, %(version)s, 'starting')
+    ON CONFLICT (id) DO UPDATE SET
+        name = EXCLUDED.name, host = EXCLUDED.host, attempt = EXCLUDED.attempt, version = EXCLUDED.version,
+        worker = CASE WHEN %(claimed)s AND s.worker <> '' THEN s.worker ELSE EXCLUDED.worker END,
+        state = 'starting', seen_at = now(), finished_at = NULL
+    WHERE s.attempt < EXCLUDED.attempt
+        OR (s.attempt = EXCLUDED.attempt AND (%(claimed)s OR s.worker = EXCLUDED.worker))
+    RETURNING 1
+"""
+# The row is locked by its update: a takeover waits for that, or this statement finds the attempt of the takeover.
+_WRITE = """
+    WITH mine AS (
+        UPDATE session SET state = %(state)s, title = %(title)s, activity = %(activity)s, calls = %(calls)s,
+            cost_usd = %(cost_usd)s, conversation = coalesce(%(conversation)s, conversation), seen_at = now(),
+            finished_at = CASE WHEN %(state)s IN ('done', 'failed') THEN coalesce(finished_at, now()) END
+        WHERE id = %(id)s AND attempt = %(attempt)s RETURNING id
+    ), new AS (
+        INSERT INTO journal (session, seq, line)
+        SELECT mine.id, l.seq, l.line FROM mine, unnest(%(seqs)s::bigint[], %(lines)s::text[]) AS l(seq, line)
+        ON CONFLICT (session, seq) DO NOTHING
+    )
+    SELECT pg_notify(%(channel)s, 'session ' || id) FROM mine
+"""
+_ARTIFACT = """
+    WITH mine AS (
+        SELECT id FROM session WHERE id = %(id)s AND attempt = %(attempt)s FOR SHARE
+    ), content AS (
+        INSERT INTO blob (owner, sha256, data)
+        SELECT coalesce(%(owner)s, current_user), %(sha256)s, %(data)s::bytea FROM mine
+        WHERE %(data)s::bytea IS NOT NULL
+        ON CONFLICT (owner, sha256) DO NOTHING
+    ), file AS (
+        INSERT INTO artifact (session, path, sha256, size, place)
+        SELECT id, %(path)s, %(sha256)s, %(size)s, %(place)s FROM mine
+        ON CONFLICT (session, path) DO UPDATE SET sha256 = EXCLUDED.sha256, size = EXCLUDED.size,
+            place = EXCLUDED.place, saved_at = now()
+    )
+    SELECT pg_notify(%(channel)s, 'session ' || id) FROM mine
+"""

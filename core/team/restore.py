@@ -1,0 +1,276 @@
+"""Makes a session's folder from PostgreSQL: once, to resume the session here, or continuously, to follow it."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import logging
+import re
+import time
+from contextlib import suppress
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from core.errors import TeamError, UniversalAgentError, WorkspaceError
+from core.postgres.address import Address
+from core.postgres.connection import connect_async, shut_down
+from core.postgres.problems import is_temporary, reporting
+from core.storage.names import numbered, safe_name
+from core.storage.workspace import JOURNAL, Workspace
+from core.team.records import CHANNEL
+from core.team.replication import pulling
+from core.team.replication.large_files import open_place
+from core.team.replication.pulling import PulledFile, SessionRow
+from core.team.replication.tails import LineTail, journal_line_of
+
+if TYPE_CHECKING:
+    import psycopg
+
+    Connection = psycopg.AsyncConnection[Any]
+
+__all__ = ["SessionMirror", "restore_session"]
+
+log = logging.getLogger(__name__)
+
+_NAME = re.compile(r"session_(\d{8}_\d{6})(?:-\d+)?")
+_POLL_S = 2.0
+_GATHER_S = 0.05
+_OVER = ("done", "failed")
+
+
+async def restore_session(
+    address: Address, session_id: str, base: Path, *, artifacts: str | None = None
+) -> Path:
+    """Make the folder of a session below `base` from what the database has, so that it can be resumed.
+
+    It gets the name that it had, or one with a number if that is taken here.
+
+    `artifacts` is where files above 5 MB are, as in the setting `team_artifacts`; without it they are missing.
+
+    Raises:
+        TeamError: the database cannot be used, or has no such session.
+        WorkspaceError: the folder cannot be written.
+    """
+    place = await asyncio.to_thread(open_place, artifacts)
+    with reporting(address):
+        async with await connect_async(address) as db:
+            session = await pulling.read_session(db, session_id, address)
+            workspace = await asyncio.to_thread(Workspace.create, base, _time_of(session.name))
+            try:
+                last = await pulling.pull_lines(db, session, workspace, 0)
+                if not last:
+                    raise TeamError(
+                        f"the session {session.name} has no journal in the team's database {address}"
+                    )
+                await pulling.pull_transcripts(db, session, workspace)
+                for file in await pulling.pull_files(db, session):
+                    await pulling.pull_file(db, session, file, workspace, place)
+            finally:
+                await asyncio.to_thread(workspace.close)
+    return workspace.path
+
+
+class SessionMirror:
+    """A folder that follows a session which runs elsewhere, for a screen that shows it.
+
+    It holds the lock of the folder as long as the session runs, so that it counts as running elsewhere. `ends` is done
+    when the session is over.
+
+    Args:
+        address: the database.
+        session_id: the id of the session there.
+        folder: where to put it; by default a folder in the user's cache.
+        artifacts: where files above 5 MB are, as in the setting `team_artifacts`.
+    """
+
+    def __init__(
+        self, address: Address, session_id: str, folder: Path | None = None, *, artifacts: str | None = None
+    ) -> None:
+        self.ends: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self.problem = ""
+        self._address = address
+        self._session_id = session_id
+        self._folder = folder
+        self._artifacts = artifacts
+        self._workspace: Workspace | None = None
+        self._last = 0
+        self._written: dict[str, str] = {}
+        self._task: asyncio.Task[None] | None = None
+        self._connection: Connection | None = None
+        self._changed = asyncio.Event()
+        self._closed = False
+
+    async def start(self) -> Path:
+        """Bring what there is, and begin to follow; returns the folder.
+
+        Raises:
+            TeamError: the database cannot be used, or has no such session.
+            WorkspaceError: the folder cannot be written.
+        """
+        with reporting(self._address):
+            db = await self._connect()
+            try:
+                session = await pulling.read_session(db, self._session_id, self._address)
+                workspace = self._workspace = await asyncio.to_thread(self._open_folder)
+                self._last = await asyncio.to_thread(_last_line, workspace)
+                await self._pull_lines(db, session)
+                if session.state in _OVER:
+                    self._end()
+            except BaseException:
+                await db.close()
+                raise
+        self._task = asyncio.create_task(self._follow(db), name="team: mirror")
+        return workspace.path
+
+    async def fetch(self, path: str) -> bool:
+        """Bring one file, also a large one; returns whether there is such a file.
+
+        Raises:
+            TeamError: the database cannot be used.
+        """
+        if self._workspace is None:
+            return False
+        place = await asyncio.to_thread(open_place, self._artifacts)
+        with reporting(self._address):
+            async with await connect_async(self._address) as db:
+                session = await pulling.read_session(db, self._session_id, self._address)
+                for file in await pulling.pull_files(db, session):
+                    if file.path == path:
+                        return await pulling.pull_file(db, session, file, self._workspace, place)
+        return False
+
+    async def close(self) -> None:
+        """Stop following; the folder stays."""
+        self._closed = True
+        if self._connection is not None:
+            shut_down(self._connection)
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+        if self._workspace is not None:
+            await asyncio.to_thread(self._workspace.close)
+        if not self.ends.done():
+            self.ends.cancel()
+
+    async def _connect(self) -> Connection:
+        """Connect, and listen before anything is read: what changes afterwards is announced."""
+        db = await connect_async(self._address)
+        self._connection = db
+        await db.execute(f"LISTEN {CHANNEL}".encode())
+        return db
+
+    async def _follow(self, db: Connection | None) -> None:
+        pause = 0.1
+        while not self._closed:
+            try:
+                db = db or await self._connect()
+                async with db:
+                    await self._follow_with(db)
+                return
+            except (UniversalAgentError, OSError) as error:
+                cause = error.__cause__ if isinstance(error.__cause__, Exception) else error
+                self.problem = str(error)
+                if not is_temporary(cause) and not isinstance(error, WorkspaceError):
+                    log.warning("the session is no longer followed: %s", error)
+                    return
+            db = None
+            await asyncio.sleep(pause)
+            pause = min(2 * pause, _POLL_S)
+
+    async def _follow_with(self, db: Connection) -> None:
+        """Bring what is new until the session is over or the connection is lost."""
+        with reporting(self._address):
+            while not self._closed:
+                session = await pulling.read_session(db, self._session_id, self._address)
+                await self._pull_lines(db, session)
+                await self._pull_files(db, session)
+                self.problem = ""
+                if session.state in _OVER:
+                    self._end()
+                elif self._workspace is not None and not self._workspace.locked:
+                    # Somebody resumed it.
+                    await asyncio.to_thread(self._workspace.lock)
+                await self._wait_for_change(db)
+
+    async def _wait_for_change(self, db: Connection) -> None:
+        wanted = f"session {self._session_id}"
+        until = time.monotonic() + _POLL_S
+        while (left := until - time.monotonic()) > 0:
+            async for notice in db.notifies(timeout=left, stop_after=1):
+                if notice.payload == wanted:
+                    await asyncio.sleep(_GATHER_S)
+                    return
+
+    async def _pull_lines(self, db: Connection, session: SessionRow) -> None:
+        assert self._workspace is not None
+        self._last = await pulling.pull_lines(db, session, self._workspace, self._last)
+
+    async def _pull_files(self, db: Connection, session: SessionRow) -> None:
+        assert self._workspace is not None
+        for file in await pulling.pull_files(db, session):
+            if not file.is_large and self._written.get(file.path) != file.sha256:
+                if not await asyncio.to_thread(_has, self._workspace, file):
+                    await pulling.pull_file(db, session, file, self._workspace, None)
+                    # Lines have precedence over many files.
+                    await self._pull_lines(db, session)
+                self._written[file.path] = file.sha256
+
+    def _end(self) -> None:
+        if self._workspace is not None:
+            self._workspace.close()
+        if not self.ends.done():
+            self.ends.set_result(None)
+
+    def _open_folder(self) -> Workspace:
+        """Open and lock the folder; where another program follows the same session, one with a number."""
+        if self._folder is not None:
+            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            return Workspace.claim(self._folder)
+        from platformdirs import user_cache_path
+
+        server = hashlib.sha256(self._address.url.encode()).hexdigest()[:12]
+        base = user_cache_path("ua-tui") / "team" / server
+        for name in numbered(safe_name(self._session_id)):
+            folder = base / name
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            with suppress(WorkspaceError):
+                return Workspace.claim(folder)
+        raise WorkspaceError(f"cannot make a folder in {base}: remove some there")
+
+
+def _has(workspace: Workspace, file: PulledFile) -> bool:
+    """Whether the folder has a file already, as from an earlier time."""
+    try:
+        if workspace.root.size(file.path) != file.size:
+            return False
+        with workspace.root.opened(file.path) as found:
+            return hashlib.file_digest(found, "sha256").hexdigest() == file.sha256
+    except WorkspaceError:
+        return False
+
+
+def _last_line(workspace: Workspace) -> int:
+    """The number of the last line that the folder's journal has; a journal that was cut off is made again."""
+    tail, last = LineTail(workspace.root, JOURNAL), 0
+    while True:
+        lines, end = tail.read()
+        if end == tail.offset:
+            break
+        tail.offset = end
+        for line in lines:
+            found = journal_line_of(line)
+            last = max(last, found.seq if found is not None else 0)
+    if workspace.exists(JOURNAL) and workspace.root.size(JOURNAL) != tail.offset:
+        workspace.root.remove(JOURNAL)
+        return 0
+    return last
+
+
+def _time_of(name: str) -> datetime:
+    """When a session began, by its name; now if the name says nothing."""
+    found = _NAME.fullmatch(name)
+    with suppress(ValueError):
+        if found is not None:
+            return datetime.strptime(found[1], "%Y%m%d_%H%M%S").replace(tzinfo=UTC)
+    return datetime.now().astimezone()

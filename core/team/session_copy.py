@@ -1,0 +1,145 @@
+"""The copy of a running session in the team's database: begins and ends with the session, and reports in it."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from core.bus import Bus
+from core.errors import SettingsError
+from core.events.types import ErrorRaised
+from core.postgres.address import Address
+from core.postgres.problems import missing_extra
+from core.redaction.redactor import error_raised
+from core.session.resume import PreviousState
+from core.settings.model import Settings
+from core.storage.workspace import Workspace
+from core.team.records import SessionId
+from core.team.replica import SessionReplica
+from core.team.replication.identity import next_identity, store_identity
+
+if TYPE_CHECKING:
+    from core.session.session import Session
+
+__all__ = ["TeamCopy", "open_team_copy"]
+
+log = logging.getLogger(__name__)
+
+_CLOSE_S = 3.0
+"""How long the end of a session waits for its copy, in seconds."""
+_LAST_LINE_S = 0.5
+_UNREACHABLE_S = 1.0
+
+
+async def open_team_copy(
+    settings: Settings,
+    workspace: Workspace,
+    bus: Bus,
+    previous: PreviousState | None = None,
+    identity: SessionId | None = None,
+) -> TeamCopy:
+    """Prepare the copy of a session as its settings say; it begins with `start`.
+
+    `previous` is the state of a session that is resumed. `identity` says which session of the team it is; without one
+    it is the one that its folder names, or a new one.
+
+    Raises:
+        TeamError: the packages for a team are not installed.
+        SettingsError: there is no usable address.
+    """
+    try:
+        import psycopg  # noqa: F401
+    except ImportError as error:
+        raise missing_extra(error) from error
+    if settings.team is None:
+        raise SettingsError("a session of the team needs the address of its database: set `team`")
+    address = Address.parse(settings.team)
+    claimed = identity is not None
+    if identity is None:
+        identity = await asyncio.to_thread(next_identity, workspace)
+    else:
+        await asyncio.to_thread(store_identity, workspace, identity)
+    copy = TeamCopy(bus, workspace)
+    copy.replica = SessionReplica(
+        address,
+        identity,
+        workspace,
+        claimed=claimed,
+        place=settings.team_artifacts,
+        previous=previous,
+        report=copy.handle_failure,
+        on_superseded=copy.handle_superseded,
+    )
+    bus.subscribe(copy.replica.handle_event)
+    return copy
+
+
+class TeamCopy:
+    """Copies a session, and reports in it what goes wrong with that. `open_team_copy` makes it."""
+
+    replica: SessionReplica
+
+    def __init__(self, bus: Bus, workspace: Workspace) -> None:
+        self._bus = bus
+        self._redactor = workspace.redactor
+        self._session: Session | None = None
+        self._interactive = False
+        self._open = True
+        self._left_s = _CLOSE_S
+        self._ending: asyncio.Task[None] | None = None
+
+    def line_handler(self, on_line: Callable[[bytes], None] | None) -> Callable[[bytes], None]:
+        """What the journal calls with every line: the copy, and `on_line` if there is one."""
+        if on_line is None:
+            return self.replica.handle_line
+
+        def handle_line(line: bytes) -> None:
+            self.replica.handle_line(line)
+            on_line(line)
+
+        return handle_line
+
+    def start(self, session: Session, *, interactive: bool) -> None:
+        """Begin to copy the session; it is ended if another worker continues it, or interrupted where a person is."""
+        self._session = session
+        self._interactive = interactive
+        self.replica.start()
+
+    async def flush(self) -> None:
+        """Copy what there is before the last event of the session, and report what could not be copied."""
+        begun = time.monotonic()
+        limit = _UNREACHABLE_S if self.replica.is_failing else _CLOSE_S - _LAST_LINE_S
+        if not await self.replica.flush(limit) and not self.replica.is_superseded:
+            rest = await asyncio.to_thread(self.replica.describe_rest)
+            self._report(
+                f"{rest or 'The end of the session'} could not be copied to the team's database; the session's folder "
+                "has everything, and it is copied when the session is resumed"
+            )
+        self._open = False
+        self._left_s = max(_CLOSE_S - (time.monotonic() - begun), _LAST_LINE_S)
+
+    async def close(self) -> None:
+        """Copy the last event, and stop."""
+        self._open = False
+        rest = await self.replica.drain(self._left_s)
+        if rest and not self.replica.is_superseded:
+            log.warning("%s could not be copied to the team's database", rest)
+
+    def handle_failure(self, error: Exception) -> None:
+        """The database cannot be used: the session continues, and what is missing is copied when it can be."""
+        if self._open:
+            self._bus.publish(error_raised("team", error, self._redactor))
+
+    def handle_superseded(self) -> None:
+        """Another worker continues the session: this one must do nothing more."""
+        self._report("another program continues this session: this one stops, and is no longer copied")
+        if self._session is not None:
+            stop = self._session.interrupt() if self._interactive else self._session.close("superseded")
+            self._ending = asyncio.create_task(stop, name="team: stop")
+
+    def _report(self, message: str) -> None:
+        if self._open:
+            self._bus.publish(ErrorRaised(where="team", message=message))
