@@ -206,8 +206,10 @@ _GRANTS = (
     "GRANT USAGE ON SCHEMA {schema} TO {user}",
     "GRANT SELECT ON ALL TABLES IN SCHEMA {schema} TO {user}",
     "GRANT INSERT ON {schema}.batch, {schema}.job, {schema}.batch_job, {schema}.session, {schema}.journal,"
-    " {schema}.artifact, {schema}.blob, {schema}.entry, {schema}.command, {schema}.question TO {user}",
-    "GRANT UPDATE ON {schema}.session, {schema}.artifact, {schema}.batch TO {user}",
+    " {schema}.artifact, {schema}.blob, {schema}.entry, {schema}.summary, {schema}.command, {schema}.question"
+    " TO {user}",
+    "GRANT UPDATE ON {schema}.session, {schema}.artifact, {schema}.summary, {schema}.batch TO {user}",
+    "GRANT DELETE ON {schema}.entry, {schema}.summary TO {user}",
     "GRANT UPDATE (answer, answered_by, answered_at) ON {schema}.question TO {user}",
     "GRANT UPDATE (state, settings, limit_usd, limited, charged_usd, error, batch, finished_at)"
     " ON {schema}.job TO {user}",

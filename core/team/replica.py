@@ -82,6 +82,7 @@ class SessionReplica:
     ) -> None:
         self.identity = identity
         self.is_superseded = False
+        self._stopped = False
         self._address = address
         self._workspace = workspace
         self._claimed = claimed
@@ -161,7 +162,7 @@ class SessionReplica:
     @property
     def is_over(self) -> bool:
         """Whether nothing is copied any more."""
-        return bool(self._tasks) and self._tasks[0].done()
+        return self._stopped or (bool(self._tasks) and self._tasks[0].done())
 
     def _note_change(self) -> None:
         self._lines_done.clear()
@@ -179,19 +180,18 @@ class SessionReplica:
     async def _keep_copying(self, what: str, copy: Callable[[], Any]) -> None:
         """Copy until the session is over, whatever happens to the connection."""
         pause = 0.1
-        while not self.is_superseded:
+        while not self._stopped:
             begun = time.monotonic()
             try:
                 await copy()
                 return
             except Superseded:
                 self._handle_superseded()
-                return
-            except asyncio.CancelledError:
-                raise
             except Exception as error:
                 if not self._handle_failure(what, error):
-                    return
+                    self._stop()
+            if self._stopped:
+                return
             pause = 0.1 if time.monotonic() - begun > _LONGEST_PAUSE_S else min(2 * pause, _LONGEST_PAUSE_S)
             with suppress(TimeoutError):
                 # At the end there is no time to wait for long.
@@ -226,12 +226,16 @@ class SessionReplica:
             if not self._failing:
                 log.warning("the session is copied to the team's database again")
 
+    def _stop(self) -> None:
+        """Copy nothing more; whoever waits for it is released."""
+        self._stopped = True
+        for each in (self._registered, self._wake, self._file_wake, self._lines_done, self._files_done):
+            each.set()
+
     def _handle_superseded(self) -> None:
         if not self.is_superseded:
             self.is_superseded = True
-            self._registered.set()
-            self._file_wake.set()
-            self._wake.set()
+            self._stop()
             log.warning(
                 "another worker continues this session: nothing more is copied to the team's database"
             )
@@ -253,8 +257,7 @@ class SessionReplica:
         async with self._connected() as db:
             with answering_within(db, _ANSWER_S):
                 await self._register(db)
-            await asyncio.to_thread(self._folder.forget_positions)
-            while not self.is_superseded:
+            while not self._stopped:
                 self._wake.clear()
                 self._last_look = time.monotonic()
                 if await self._copy_new(db):
@@ -275,8 +278,10 @@ class SessionReplica:
                 await asyncio.wait_for(self._finishing.wait(), rest)
 
     async def _register(self, db: Connection) -> None:
-        if self._registered.is_set():
-            return
+        """Make the row of the session, and find out what is stored.
+
+        A server that crashed may have lost what it had confirmed, if its `synchronous_commit` is off.
+        """
         found = await (await db.execute(VERSION_QUERY)).fetchone()
         check_version(found[0] if found is not None else None, self._address)
         host = socket.gethostname()
@@ -284,15 +289,16 @@ class SessionReplica:
         try:
             await rows.register(db, self.identity, claimed=self._claimed, **names)
         except Superseded:
-            if self._claimed:
+            if self._claimed or self._registered.is_set():
                 raise
             # A copy of the folder was resumed elsewhere: this one is another session from here on.
             self.identity = new_identity()
             await asyncio.to_thread(store_identity, self._workspace, self.identity)
             self._folder = FolderCopy(self._workspace, self.identity.id)
             await rows.register(db, self.identity, claimed=False, **names)
-        self._folder.known_until = await rows.last_seq(db, self.identity.id)
         self._stored = await rows.known_artifacts(db, self.identity.id)
+        stored = await rows.last_seq(db, self.identity.id)
+        await asyncio.to_thread(self._folder.check_positions, stored)
         self._row = StateRow(state="unknown")
         self._registered.set()
 
@@ -322,23 +328,22 @@ class SessionReplica:
             with answering_within(db, _ANSWER_S):
                 last, behind = await rows.transcript_end(db, key.id, tail.key)
             await asyncio.to_thread(tail.align, last, behind)
-        copied = False
+        more = False
         for new in await asyncio.to_thread(lambda: list(self._folder.read_entries())):
             if new.entries:
                 with answering_within(db, _ANSWER_S):
                     await append_entries(
                         db, new.tail.key, new.entries, session=key, owner=key.owner, shared=key.shared
                     )
-            new.tail.advance(new.end)
-            copied = True
-        return copied
+            more = new.tail.advance(new.end) or more
+        return more
 
     # -- files --------------------------------------------------------------------------------------
 
     async def _copy_files(self) -> None:
         await self._registered.wait()
         place = await asyncio.to_thread(open_place, self._place)
-        while not self.is_superseded:
+        while not self._stopped:
             if self._folder.files:
                 # Open only while there is something to copy: a worker has many sessions.
                 async with self._connected() as db:
@@ -352,7 +357,7 @@ class SessionReplica:
 
     async def _copy_waiting_files(self, db: Connection, place: FilePlace | None) -> None:
         idle_at = time.monotonic() + _IDLE_S
-        while not self.is_superseded and time.monotonic() < idle_at:
+        while not self._stopped and time.monotonic() < idle_at:
             for path, sha256 in list(self._folder.files.items()):
                 if not sha256 or self._stored.get(path) != sha256:
                     await self._copy_file(db, place, path)

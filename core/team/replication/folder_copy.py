@@ -53,12 +53,12 @@ class FolderCopy:
     """Finds what is new in a session's folder. Its methods read files: call them in a thread, one at a time.
 
     `files` are those that the journal announces and that are still to be copied, each with its digest if it is known.
-    `known_until` is the number of the last stored line. `title` is what a person called the session.
+    `title` is what a person called the session.
     """
 
     def __init__(self, workspace: Workspace, project: str) -> None:
         self.files: dict[str, str] = {}
-        self.known_until = 0
+        self._known = self._sent = self._read = 0
         self.title = ""
         self._workspace = workspace
         self._project = project
@@ -81,15 +81,15 @@ class FolderCopy:
             with suppress(UnicodeDecodeError):
                 text = raw.decode()
                 self._note_files(text, line.event)
-                if line.seq > self.known_until - _MARGIN:
+                if line.seq > self._known - _MARGIN:
                     lines.append((line.seq, text))
+                    self._read = line.seq
         return NewLines(lines=lines, end=end)
 
     def advance(self, end: int) -> bool:
-        """Go on behind lines that were copied; returns whether there were any."""
-        moved = end != self._journal.offset
-        self._journal.offset = end
-        return moved
+        """Continue behind lines that were copied; returns whether there are probably more."""
+        self._sent = max(self._sent, self._read)
+        return self._journal.advance(end)
 
     def unaligned(self) -> list[TranscriptTail]:
         """The transcripts of which it is not known how much is stored.
@@ -102,8 +102,11 @@ class FolderCopy:
                 self._transcripts[path] = TranscriptTail(self._workspace.root, path, self._key_of(path))
         return [each for each in self._transcripts.values() if not each.is_aligned]
 
-    def forget_positions(self) -> None:
-        """Ask again how much of the transcripts is stored: a write may have come through or not."""
+    def check_positions(self, last_seq: int) -> None:
+        """Continue where the database ends: at the line `last_seq`, and in each transcript where `align` says."""
+        if last_seq < self._sent:
+            self._journal.offset = 0
+        self._known = last_seq
         for each in self._transcripts.values():
             each.is_aligned = False
 

@@ -135,7 +135,8 @@ _REGISTER = """
     ON CONFLICT (id) DO UPDATE SET
         name = EXCLUDED.name, host = EXCLUDED.host, attempt = EXCLUDED.attempt, version = EXCLUDED.version,
         worker = CASE WHEN %(claimed)s AND s.worker <> '' THEN s.worker ELSE EXCLUDED.worker END,
-        state = 'starting', seen_at = now(), finished_at = NULL
+        state = CASE WHEN s.attempt = EXCLUDED.attempt THEN s.state ELSE 'starting' END,
+        seen_at = now(), finished_at = NULL
     WHERE s.attempt < EXCLUDED.attempt
         OR (s.attempt = EXCLUDED.attempt AND (%(claimed)s OR s.worker = EXCLUDED.worker))
     RETURNING 1

@@ -87,6 +87,11 @@ class LineTail:
                 return [], file.tell()
         return data[:end].split(b"\n")[:-1], start + end
 
+    def advance(self, end: int) -> bool:
+        """Begin at `end`, as what is before it was copied; returns whether there is probably more."""
+        step, self.offset = end - self.offset, end
+        return step >= _PIECE // 2
+
 
 class TranscriptTail:
     """The entries of one transcript that are still to be copied; `offset` is where they begin."""
@@ -124,9 +129,9 @@ class TranscriptTail:
         lines, end = self._lines.read()
         return [entry for line in lines if (entry := _entry_of(line)) is not None], end
 
-    def advance(self, end: int) -> None:
-        """Begin at `end`, as what is before it was copied."""
-        self._lines.offset = end
+    def advance(self, end: int) -> bool:
+        """Begin at `end`, as what is before it was copied; returns whether there is probably more."""
+        return self._lines.advance(end)
 
     @property
     def offset(self) -> int:

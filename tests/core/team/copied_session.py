@@ -1,0 +1,119 @@
+"""A session's folder with its real journal and bus, and its copy in a real database."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from core.bus import Bus
+from core.events.types import ArtifactSaved, Event, SessionStarted
+from core.postgres.address import Address
+from core.records.journal import Journal, read_journal
+from core.storage.workspace import JOURNAL, Workspace
+from core.team.records import SessionId
+from core.team.replica import SessionReplica
+from tests.postgres_server import Database
+
+NOW = datetime(2026, 11, 20, 10, 11, 12, tzinfo=UTC)
+
+
+async def until(condition: Callable[[], Any], within: float = 20.0) -> Any:
+    """Wait until a condition holds; returns its value."""
+    end = time.monotonic() + within
+    while not (value := await asyncio.to_thread(condition)):
+        assert time.monotonic() < end, "it did not happen"
+        await asyncio.sleep(0.01)
+    return value
+
+
+class CopiedSession:
+    """A session without an agent: what it publishes goes to its journal, and from there to the database."""
+
+    def __init__(self, workspace: Workspace, url: str, identity: SessionId, **options: Any) -> None:
+        self.workspace = workspace
+        self.failures: list[str] = []
+        self.superseded = False
+        self.bus = Bus(_last_seq(workspace))
+        self.replica = SessionReplica(
+            Address.parse(url),
+            identity,
+            workspace,
+            report=lambda error: self.failures.append(str(error)),
+            on_superseded=self._note_superseded,
+            **options,
+        )
+        self.journal = Journal(workspace.path / JOURNAL, workspace.redactor, on_line=self.replica.handle_line)
+        self.bus.subscribe(self.replica.handle_event)
+        self.bus.subscribe(self.journal.append)
+
+    def _note_superseded(self) -> None:
+        self.superseded = True
+
+    def begin(self) -> None:
+        """Start the copy, and publish the first event."""
+        self.replica.start()
+        self.publish(
+            SessionStarted(
+                session_id=self.workspace.session_id,
+                workspace=str(self.workspace.path),
+                cwd="/elsewhere",
+                version="1",
+                provider_session_id="11111111-2222-3333-4444-555555555555",
+            )
+        )
+
+    def publish(self, *events: Event) -> None:
+        """Publish events."""
+        for event in events:
+            self.bus.publish(event)
+
+    def save(self, path: str, data: bytes) -> None:
+        """Save an artifact, and announce it."""
+        written = self.workspace.write(path, data)
+        self.publish(
+            ArtifactSaved(path=path, kind="x", size=written.size, sha256=written.sha256, observer="test")
+        )
+
+    def append_entry(self, line: bytes, path: str = ".conversation/conversation-1.jsonl") -> None:
+        """Append to a transcript what the agent would."""
+        self.workspace.root.append_lines(path, [line])
+
+    @property
+    def journal_lines(self) -> list[str]:
+        """The lines of the journal."""
+        return (self.workspace.path / JOURNAL).read_text().splitlines()
+
+
+@asynccontextmanager
+async def copied_session(
+    folder: Path, database: Database | str, identity: SessionId | None = None, **options: Any
+) -> AsyncIterator[CopiedSession]:
+    """A session in a new folder below `folder`, or in `folder` itself if it is that of a session."""
+    url = database if isinstance(database, str) else database.url
+    workspace = Workspace.resume(folder) if (folder / JOURNAL).exists() else Workspace.create(folder, NOW)
+    session = CopiedSession(workspace, url, identity or SessionId(id="s1"), **options)
+    session.begin()
+    try:
+        yield session
+    finally:
+        session.journal.close()
+        await session.replica.drain(5.0)
+        workspace.close()
+
+
+def stored_lines(database: Database, session: str = "s1") -> list[str]:
+    """The lines of a journal in the database."""
+    return [
+        line
+        for (line,) in database.execute("SELECT line FROM journal WHERE session = %s ORDER BY seq", session)
+    ]
+
+
+def _last_seq(workspace: Workspace) -> int:
+    path = workspace.path / JOURNAL
+    return read_journal(path).last_seq if path.exists() else 0

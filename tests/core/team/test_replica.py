@@ -1,0 +1,367 @@
+"""The copy of a running session in PostgreSQL."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+
+from core.events.types import (
+    ArtifactSaved,
+    PermissionAnswered,
+    PermissionAsked,
+    QueryFinished,
+    QueryReceived,
+    SessionFinished,
+    ToolCallFinished,
+    ToolCallStarted,
+)
+from core.postgres.address import Address
+from core.postgres.schema import grant
+from core.team.records import SessionId
+from tests.core.team.copied_session import copied_session, stored_lines, until
+from tests.postgres_server import Cluster, Database
+from tests.tcp_proxy import TcpProxy
+
+SLOW_MACHINE = 10
+
+
+@pytest.fixture
+def proxy(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> Iterator[TcpProxy]:
+    with psycopg.connect(cluster.url("postgres"), autocommit=True) as db:
+        db.execute("ALTER ROLE owner PASSWORD 'owner'")
+    monkeypatch.setenv("PGPASSWORD", "owner")
+    with TcpProxy("127.0.0.1", cluster.port) as proxy:
+        yield proxy
+
+
+def row_of(database: Database, columns: str, session: str = "s1") -> Any:
+    rows = database.execute(f"SELECT {columns} FROM session WHERE id = %s", session)
+    return rows[0] if rows else None
+
+
+async def test_journal_transcripts_files_and_state_are_copied(
+    tmp_path: Path, team_database: Database
+) -> None:
+    async with copied_session(tmp_path, team_database) as session:
+        session.publish(QueryReceived(query_id="q1", text="What is\nnew?"))
+        session.append_entry(b'{"type":"user","uuid":"u1","text":"\xc3\xa9 \\ud800"}')
+        session.append_entry(b'{"type":"mode"}')
+        session.append_entry(
+            b'{"type":"user","uuid":"a1"}', ".conversation/conversation-1/subagents/agent-1.jsonl"
+        )
+        session.save("work_products/report.md", b"# Report\0")
+        session.publish(ToolCallStarted(query_id="q1", tool_use_id="t1", name="mcp__x__SEARCH"))
+        await until(lambda: row_of(team_database, "activity") == ("mcp__x__SEARCH",))
+        assert row_of(team_database, "state, title, calls") == ("running", "What is new?", 1)
+        session.publish(PermissionAsked(request_id="p1", tool_name="Bash", subjects=["Bash(rm)"]))
+        await until(lambda: row_of(team_database, "state, activity") == ("needs_you", "asks: Bash(rm)"))
+        session.publish(PermissionAnswered(request_id="p1", tool_name="Bash", decision="deny"))
+        session.publish(ToolCallFinished(tool_use_id="t1", status="success"))
+        session.publish(QueryFinished(query_id="q1", status="success", cost_usd=0.25))
+        assert await session.replica.flush(10)
+        assert row_of(team_database, "state, cost_usd, finished_at") == ("idle", 0.25, None)
+        assert stored_lines(team_database) == session.journal_lines
+        assert team_database.execute(
+            "SELECT session, subpath, uuid, entry FROM entry ORDER BY subpath, id"
+        ) == [
+            ("conversation-1", "", "u1", '{"type": "user", "uuid": "u1", "text": "\\u00e9 \\ud800"}'),
+            ("conversation-1", "", None, '{"type":"mode"}'),
+            ("conversation-1", "subagents/agent-1", "a1", '{"type":"user","uuid":"a1"}'),
+        ]
+        assert team_database.execute(
+            "SELECT path, size, place, data FROM artifact JOIN blob USING (sha256)"
+        ) == [("work_products/report.md", 9, None, b"# Report\0")]
+        session.publish(SessionFinished(reason="finished"))
+    assert session.failures == []
+    assert stored_lines(team_database) == session.journal_lines
+    assert row_of(team_database, "state, finished_at IS NULL") == ("done", False)
+
+
+async def test_an_event_is_in_the_database_and_announced_at_once(
+    tmp_path: Path, team_database: Database
+) -> None:
+    async with copied_session(tmp_path, team_database) as session:
+        assert await session.replica.flush(10)
+        with psycopg.connect(team_database.url, autocommit=True) as db:
+            db.execute("LISTEN ua_tui")
+            delays = []
+            for number in range(5):
+                await asyncio.sleep(0.15)
+                begun = time.monotonic()
+                session.publish(QueryReceived(query_id=f"q{number}", text="go"))
+                notice = await asyncio.to_thread(lambda: next(db.notifies(timeout=5)))
+                delays.append(time.monotonic() - begun)
+                assert notice.payload == "session s1"
+                assert len(stored_lines(team_database)) == number + 2
+            assert min(delays) < 0.3
+            # Many events are announced together.
+            begun = time.monotonic()
+            for number in range(100):
+                session.publish(QueryReceived(query_id=f"r{number}", text="go"))
+                await asyncio.sleep(0.002)
+            assert await session.replica.flush(10)
+            notices = list(db.notifies(timeout=0.2))
+            assert 1 <= len(notices) <= (time.monotonic() - begun) / 0.1 + 2
+
+
+async def test_a_cut_connection_is_bridged_and_caught_up(
+    tmp_path: Path, team_database: Database, proxy: TcpProxy
+) -> None:
+    async with copied_session(tmp_path, proxy.url(team_database.tcp)) as session:
+        session.append_entry(b'{"type":"mode","n":1}')
+        assert await session.replica.flush(10)
+        proxy.cut(refuse=True)
+        for number in range(50):
+            session.publish(QueryReceived(query_id=f"q{number}", text="go"))
+            session.append_entry(b'{"type":"mode","n":1}')
+        session.save("downloads/a.bin", b"a" * 100)
+        await until(lambda: session.failures)
+        proxy.resume()
+        assert await session.replica.flush(20)
+        assert len(session.failures) == 1
+        assert "team's database" in session.failures[0]
+        assert "owner:owner" not in session.failures[0]
+        assert stored_lines(team_database) == session.journal_lines
+        assert team_database.execute("SELECT count(*) FROM entry") == [(51,)]
+        assert team_database.execute("SELECT path FROM artifact") == [("downloads/a.bin",)]
+        # A second loss is reported again.
+        proxy.cut(refuse=True)
+        session.publish(QueryReceived(query_id="q99", text="go"))
+        await until(lambda: len(session.failures) == 2)
+        proxy.resume()
+
+
+async def test_connections_cut_at_any_time_lose_and_repeat_nothing(
+    tmp_path: Path, team_database: Database, proxy: TcpProxy
+) -> None:
+    async with copied_session(tmp_path, proxy.url(team_database.tcp)) as session:
+        for number in range(120):
+            session.publish(QueryReceived(query_id=f"q{number}", text="go"))
+            session.append_entry(b'{"type":"mode","n":%d}' % (number % 3))
+            session.append_entry(b'{"type":"user","uuid":"u%d"}' % number)
+            if number % 3 == 0:
+                proxy.cut()
+            await asyncio.sleep(0.01)
+        assert await session.replica.flush(30)
+        assert stored_lines(team_database) == session.journal_lines
+        stored = [entry for (entry,) in team_database.execute("SELECT entry FROM entry ORDER BY id")]
+        assert (
+            stored == (session.workspace.path / ".conversation/conversation-1.jsonl").read_text().splitlines()
+        )
+
+
+async def test_a_black_hole_is_noticed(
+    tmp_path: Path, team_database: Database, proxy: TcpProxy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("core.team.replica._ANSWER_S", 0.3)
+    async with copied_session(tmp_path, proxy.url(team_database.tcp)) as session:
+        assert await session.replica.flush(10)
+        proxy.pause()
+        session.publish(QueryReceived(query_id="q1", text="go"))
+        await until(lambda: session.failures)
+        assert session.replica.silent_for > 0.2
+        # The end of the session does not wait for the network.
+        begun = time.monotonic()
+        assert await session.replica.drain(0.3) == "1 event"
+        assert time.monotonic() - begun < 3
+        proxy.cut()
+        proxy.resume()
+
+
+async def test_a_restarted_server_is_caught_up_with(tmp_path: Path) -> None:
+    folder = Path(tempfile.mkdtemp(prefix="ua-pg-"))
+    own = Cluster.create(folder / "c")
+    try:
+        database = own.make_team_database()
+        async with copied_session(tmp_path, database) as session:
+            assert await session.replica.flush(10)
+            await asyncio.to_thread(own.stop)
+            session.publish(QueryReceived(query_id="q1", text="go"))
+            await until(lambda: session.failures)
+            await asyncio.to_thread(own.start)
+            assert await session.replica.flush(20)
+            assert stored_lines(database) == session.journal_lines
+            assert len(session.failures) == 1
+    finally:
+        own.stop()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+async def test_a_full_disk_of_the_server_is_waited_for(tmp_path: Path, team_database: Database) -> None:
+    async with copied_session(tmp_path, team_database) as session:
+        assert await session.replica.flush(10)
+        team_database.execute(
+            "CREATE FUNCTION full_disk() RETURNS trigger LANGUAGE plpgsql AS"
+            " $$ BEGIN RAISE EXCEPTION 'no space left' USING ERRCODE = '53100'; END $$;"
+            "CREATE TRIGGER full_disk BEFORE INSERT ON journal FOR EACH ROW EXECUTE FUNCTION full_disk()"
+        )
+        session.publish(QueryReceived(query_id="q1", text="go"))
+        await until(lambda: session.failures)
+        assert "disk of the server is full" in session.failures[0]
+        team_database.execute("DROP TRIGGER full_disk ON journal")
+        assert await session.replica.flush(20)
+        assert stored_lines(team_database) == session.journal_lines
+        assert len(session.failures) == 1
+
+
+@pytest.mark.parametrize(
+    ("statement", "said"),
+    [
+        ("INSERT INTO migration (version) VALUES (99)", "update ua-tui"),
+        ("DROP TABLE journal CASCADE", "ua-tui team migrate"),
+    ],
+)
+async def test_what_does_not_pass_stops_the_copy_and_not_the_session(
+    tmp_path: Path, team_database: Database, statement: str, said: str
+) -> None:
+    team_database.execute(statement)
+    async with copied_session(tmp_path, team_database) as session:
+        await until(lambda: session.replica.is_over)
+        session.publish(QueryReceived(query_id="q1", text="go"))
+        assert not await session.replica.flush(1)
+        assert len(session.failures) == 1
+        assert said in session.failures[0]
+    assert len(session.journal_lines) == 2
+
+
+async def test_a_superseded_session_writes_nothing_more(tmp_path: Path, team_database: Database) -> None:
+    async with copied_session(tmp_path, team_database) as session:
+        assert await session.replica.flush(10)
+        team_database.execute("UPDATE session SET attempt = 2")
+        session.publish(QueryReceived(query_id="q1", text="go"))
+        await until(lambda: session.superseded)
+        session.save("downloads/a.txt", b"a")
+        assert not await session.replica.flush(1)
+    assert len(stored_lines(team_database)) == 1
+    assert team_database.execute("SELECT count(*) FROM artifact") == [(0,)]
+    assert session.failures == []
+
+
+async def test_the_next_attempt_continues_and_the_earlier_one_cannot_begin_again(
+    tmp_path: Path, team_database: Database
+) -> None:
+    async with copied_session(tmp_path, team_database) as first:
+        first.append_entry(b'{"type":"mode"}')
+        first.save("downloads/a.txt", b"a")
+        assert await first.replica.flush(10)
+    folder = first.workspace.path
+    async with copied_session(folder, team_database, SessionId(id="s1", attempt=3)) as later:
+        later.publish(QueryReceived(query_id="q7", text="again"))
+        later.append_entry(b'{"type":"mode"}')
+        assert await later.replica.flush(10)
+        assert row_of(team_database, "attempt") == (3,)
+        assert team_database.execute("SELECT entry FROM entry") == [('{"type":"mode"}',)] * 2
+        assert '"q7"' in stored_lines(team_database)[-1]
+    async with copied_session(tmp_path, team_database, SessionId(id="s1", attempt=2)) as stale:
+        await until(lambda: stale.superseded)
+    assert row_of(team_database, "attempt") == (3,)
+
+
+async def test_two_copies_of_a_folder_become_two_sessions(tmp_path: Path, team_database: Database) -> None:
+    async with copied_session(tmp_path, team_database, claimed=False) as first:
+        assert await first.replica.flush(10)
+    shutil.copytree(first.workspace.path, tmp_path / "copy")
+    again = SessionId(id="s1", attempt=2)
+    async with copied_session(first.workspace.path, team_database, again, claimed=False) as one:
+        assert await one.replica.flush(10)
+        team_database.execute("UPDATE session SET worker = 'elsewhere:1'")
+        async with copied_session(tmp_path / "copy", team_database, again, claimed=False) as two:
+            assert await two.replica.flush(10)
+            assert two.replica.identity.id != "s1"
+            assert stored_lines(team_database, two.replica.identity.id) == two.journal_lines
+            assert two.replica.identity.id in (two.workspace.path / "team.json").read_text()
+        assert not one.superseded
+
+
+async def test_a_large_file_goes_to_the_place_and_not_into_the_database(
+    tmp_path: Path, team_database: Database
+) -> None:
+    place = tmp_path / "large"
+    async with copied_session(tmp_path, team_database, place=str(place)) as session:
+        block = os.urandom(1 << 20)
+        written = session.workspace.root.write_chunks("downloads/large.bin", [block] * 100)
+        session.save("downloads/small.txt", b"small")
+        session.publish(
+            ArtifactSaved(
+                path="downloads/large.bin",
+                kind="x",
+                size=written.size,
+                sha256=written.sha256,
+                observer="test",
+            )
+        )
+        begun = time.monotonic()
+        session.publish(QueryReceived(query_id="q1", text="go"))
+        # Lines do not wait for files.
+        await until(lambda: len(stored_lines(team_database)) == 4)
+        assert time.monotonic() - begun < SLOW_MACHINE
+        assert await session.replica.flush(60)
+    assert team_database.execute("SELECT path, size, place IS NULL FROM artifact ORDER BY path") == [
+        ("downloads/large.bin", 100 << 20, False),
+        ("downloads/small.txt", 5, True),
+    ]
+    assert team_database.execute("SELECT count(*) FROM blob") == [(1,)]
+    stored = place / written.sha256[:2] / written.sha256
+    with stored.open("rb") as file:
+        assert hashlib.file_digest(file, "sha256").hexdigest() == written.sha256
+
+
+async def test_records_and_paths_outside_are_not_copied(tmp_path: Path, team_database: Database) -> None:
+    (tmp_path / "secret").write_text("secret")
+    async with copied_session(tmp_path, team_database) as session:
+        (session.workspace.path / "link").symlink_to(tmp_path / "secret")
+        for path in ("../../secret", str(tmp_path / "secret"), "link", "journal.jsonl", ".lock", "gone"):
+            session.publish(ArtifactSaved(path=path, kind="x", size=6, sha256="0" * 64, observer="test"))
+        assert await session.replica.flush(10)
+    assert team_database.execute("SELECT count(*) FROM artifact") == [(0,)]
+    assert session.failures == []
+
+
+async def test_a_line_that_is_torn_or_has_a_nul_is_skipped(tmp_path: Path, team_database: Database) -> None:
+    async with copied_session(tmp_path, team_database) as session:
+        journal = session.workspace.path / "journal.jsonl"
+        with journal.open("ab") as file:
+            file.write(
+                b'\0\0\0\n{"event":"x","seq":\n{"seq":7,"event":"later_event","path":[1]}\n\xff\n{"seq":9'
+            )
+        assert await session.replica.flush(10)
+        assert [line for line in stored_lines(team_database) if "later_event" in line] == [
+            '{"seq":7,"event":"later_event","path":[1]}'
+        ]
+        assert len(stored_lines(team_database)) == 2
+
+
+async def test_rows_are_the_owners_and_others_may_not_write(
+    tmp_path: Path, cluster: Cluster, team_database: Database
+) -> None:
+    anna, bert = (cluster.make_role(f"{each}_{team_database.name}") for each in ("anna", "bert"))
+    for name in (anna, bert):
+        grant(Address.parse(team_database.url), name)
+    async with copied_session(tmp_path, cluster.url(team_database.name, anna)) as session:
+        session.append_entry(b'{"type":"mode"}')
+        session.save("downloads/a.txt", b"a")
+        assert await session.replica.flush(10), session.failures
+        assert row_of(team_database, "owner::text") == (anna,)
+        assert team_database.execute(
+            "SELECT owner::text FROM entry UNION ALL SELECT owner::text FROM blob"
+        ) == [
+            (anna,),
+            (anna,),
+        ]
+        async with copied_session(
+            tmp_path, cluster.url(team_database.name, bert), SessionId(id="s1", attempt=2)
+        ) as other:
+            await until(lambda: other.failures or other.superseded)
+            assert "rights" in other.failures[0]
+        assert row_of(team_database, "attempt") == (1,)
+    cluster.drop(team_database)
