@@ -159,7 +159,7 @@ class BatchRun:
         """Report the progress until all jobs are over."""
         # Those that ended earlier are no news.
         began = since = await self.store.now()
-        reported: set[int] = set()
+        reported: set[str] = set()
         shown: Counts | None = None
         away = False
         async with aclosing(self._wakes()) as wakes:
@@ -180,9 +180,9 @@ class BatchRun:
                     self.reporter.line("the database can be reached again")
                 for result in ended:
                     assert result.finished is not None
-                    if result.job.number not in reported and result.finished > began:
+                    if result.job.id not in reported and result.finished > began:
                         self.reporter.finished(result, counts)
-                    reported.add(result.job.number)
+                    reported.add(result.job.id)
                     since = max(since, result.finished)
                 if counts != shown:
                     shown = counts
