@@ -1,0 +1,47 @@
+"""`ua-tui worker` or `ua-tui batch FILE` over SQLite, whose jobs write to a file and end when another one exists.
+
+`python -m tests.tui.team.local_child FOLDER [FILE]`
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from pathlib import Path
+
+from core.settings.model import Settings
+from core.team.jobs.sqlite_jobs import SqliteJobs, jobs_path
+from core.team.records import Claim, Outcome
+from tui.cli.arguments import read_arguments
+from tui.cli.table import COMMANDS
+from tui.cli.team.batch import run_batch
+from tui.team.worker import run_worker
+
+
+async def main() -> int:
+    folder = Path(sys.argv[1])
+    log, end = folder / "log", folder / "end"
+    store = SqliteJobs(jobs_path(folder))
+    await store.open()
+
+    async def run(claim: Claim, lost: asyncio.Event) -> Outcome:
+        with log.open("a") as out:
+            out.write(f"{claim.job.query} {claim.session.attempt} {claim.folder}\n")
+        await store.note(claim, "running", 0.1, f"folder of {claim.job.query}")
+        while not end.exists():
+            if lost.is_set():
+                raise RuntimeError("stopped")
+            await asyncio.sleep(0.02)
+        return Outcome(state="done", answer="it is over", cost_usd=0.2)
+
+    settings = Settings(workspace_base=folder)
+    if len(sys.argv) > 2:
+        args = read_arguments("ua-tui batch", COMMANDS["batch"], [sys.argv[2]])
+        return await run_batch(args, settings, None, job=run)
+    return await run_worker(settings, None, parallel=2, run=run)
+
+
+if __name__ == "__main__":
+    code = asyncio.run(main())
+    sys.stdout.flush()
+    sys.exit(code)

@@ -1,0 +1,169 @@
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from core.team.jobs.sqlite_jobs import SqliteJobs, jobs_path
+from core.team.records import Counts
+from tests.core.team.jobs.batches import batch_with, jobs_of
+from tests.paths import PROJECT
+
+Start = Callable[..., "subprocess.Popen[str]"]
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Start]:
+    started: list[subprocess.Popen[str]] = []
+
+    def run(*more: str) -> subprocess.Popen[str]:
+        command = [sys.executable, "-m", "tests.tui.team.local_child", str(tmp_path), *more]
+        started.append(
+            subprocess.Popen(command, cwd=PROJECT, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        )
+        return started[-1]
+
+    yield run
+    for each in started:
+        each.kill()
+        each.communicate()
+
+
+def wait_for_lines(path: Path, count: int) -> list[str]:
+    until = time.monotonic() + 30
+    while time.monotonic() < until:
+        lines = path.read_text().splitlines() if path.exists() else []
+        if len(lines) >= count:
+            return lines
+        time.sleep(0.02)
+    raise AssertionError(f"{path} never had {count} lines")
+
+
+async def submit(folder: Path) -> str:
+    jobs = jobs_of(2)
+    store = SqliteJobs(jobs_path(folder))
+    await store.open()
+    batch = batch_with(jobs)
+    await store.submit(batch, jobs)
+    await store.close()
+    return batch.id
+
+
+async def counts(folder: Path, batch_id: str) -> Counts:
+    store = SqliteJobs(jobs_path(folder))
+    await store.open()
+    try:
+        return await store.counts(batch_id)
+    finally:
+        await store.close()
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 0), (signal.SIGINT, 130)])
+async def test_a_signal_hands_the_jobs_back(tmp_path: Path, start: Start, number: int, code: int) -> None:
+    batch_id = await submit(tmp_path)
+    worker = start()
+    wait_for_lines(tmp_path / "log", 2)
+
+    worker.send_signal(number)
+    _, err = worker.communicate(timeout=30)
+
+    assert worker.returncode == code
+    assert err.count("is handed back") == 2
+    assert (await counts(tmp_path, batch_id)).waiting == 2
+
+
+async def test_the_jobs_of_a_killed_worker_are_resumed_in_their_folders(tmp_path: Path, start: Start) -> None:
+    batch_id = await submit(tmp_path)
+    killed = start()
+    wait_for_lines(tmp_path / "log", 2)
+    killed.kill()
+    killed.wait()
+
+    worker = start()
+    lines = wait_for_lines(tmp_path / "log", 4)
+    end(tmp_path)
+    while (await counts(tmp_path, batch_id)).done < 2:
+        time.sleep(0.05)  # noqa: ASYNC251
+    worker.send_signal(signal.SIGTERM)
+    worker.communicate(timeout=30)
+
+    assert sorted(lines[2:]) == ["query 1 2 folder of query 1", "query 2 2 folder of query 2"]
+    # Only the lock of a program that runs is there, and this one has ended.
+    assert list(locks(tmp_path)) == []
+
+
+def end(folder: Path) -> None:
+    (folder / "end").touch()
+
+
+def locks(folder: Path) -> Iterator[Path]:
+    return (folder / "AGENT_RUN_WORKSPACES" / ".workers").iterdir()
+
+
+def test_two_programs_share_a_batch_and_an_interrupted_one_says_how_to_resume(
+    tmp_path: Path, start: Start
+) -> None:
+    queries = tmp_path / "queries.txt"
+    queries.write_text("one\ntwo\nthree\nfour\nfive\n")
+    first, second = start(str(queries)), start(str(queries))
+    wait_for_lines(tmp_path / "log", 4)
+
+    first.send_signal(signal.SIGINT)
+    _, err = first.communicate(timeout=30)
+    assert first.returncode == 130
+    assert "interrupted: 5 jobs not over; run the same command again to resume" in err
+
+    end(tmp_path)
+    out, _ = second.communicate(timeout=30)
+    assert second.returncode == 0
+    assert out.count("it is over") == 5
+    begun = [line.split()[0] for line in wait_for_lines(tmp_path / "log", 7)]
+    # Those of the first program were begun again by the second one.
+    assert sorted(set(begun)) == ["five", "four", "one", "three", "two"]
+    assert len(begun) == 7
+
+
+@pytest.mark.parametrize(
+    ("missing", "command"),
+    [
+        (("psycopg", "procrastinate"), ["worker", "--from"]),
+        (("procrastinate",), ["worker", "--from"]),
+        (("psycopg", "procrastinate"), ["batch", "queries.txt", "--to"]),
+    ],
+)
+def test_without_the_extra_there_is_one_clear_line(
+    tmp_path: Path, missing: tuple[str, ...], command: list[str]
+) -> None:
+    (tmp_path / "queries.txt").write_text("one\n")
+    code = (
+        f"import sys; [sys.modules.__setitem__(each, None) for each in {missing!r}]\n"
+        f"from tui.cli import main; sys.exit(main({[*command, 'postgresql:///desk']!r}))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, env={"PYTHONPATH": str(PROJECT), "HOME": str(tmp_path)},
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+
+    assert done.returncode == 1
+    assert done.stderr.splitlines() == [
+        "ua-tui: working in a team needs further packages: install them with pip install 'ua-tui[team]'"
+    ]
+
+
+def test_a_batch_of_this_machine_needs_no_extra(tmp_path: Path) -> None:
+    (tmp_path / "queries.txt").write_text("one\n")
+    code = (
+        "import sys; [sys.modules.__setitem__(each, None) for each in ('psycopg', 'procrastinate', 'obstore')]\n"
+        "from tui.cli import main; sys.exit(main(['batch', 'queries.txt', '--no-wait']))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, env={"PYTHONPATH": str(PROJECT), "HOME": str(tmp_path)},
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+
+    assert (done.returncode, done.stderr.splitlines()[0]) == (0, "1 job: 1 new")
