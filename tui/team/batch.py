@@ -37,6 +37,8 @@ __all__ = [
 
 _POLL_SECONDS = 2.0
 _QUICK_SECONDS = 0.3
+_SHARE = 5.0
+"""How many times as long as the answer took is waited before the next question."""
 _OVERLAP_SECONDS = 60.0
 """How much earlier than the last end another one may have begun to be recorded."""
 
@@ -161,9 +163,11 @@ class BatchRun:
         began = since = await self.store.now()
         reported: set[str] = set()
         shown: Counts | None = None
+        loop = asyncio.get_running_loop()
         away = False
         async with aclosing(self._wakes()) as wakes:
             async for _ in wakes:
+                began_to_look = loop.time()
                 try:
                     counts = await self.store.counts(batch.id)
                     ended = await self._ended(batch, since - _OVERLAP_SECONDS)
@@ -189,6 +193,8 @@ class BatchRun:
                     self.reporter.counts(counts)
                 if counts.over == counts.total:
                     return
+                # A large batch is a long question.
+                await asyncio.sleep(_SHARE * (loop.time() - began_to_look))
 
     async def _ended(self, batch: Batch, since: float) -> list[JobResult]:
         found: list[JobResult] = []

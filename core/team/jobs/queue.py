@@ -106,7 +106,8 @@ class QueueWorker:
         self._draining = False
         self._contact = _clock()
         self._out_of_contact = False
-        self._told_format = False
+        self._reported_format = False
+        self._reported = ""
         self._problem: TeamError | None = None
 
     def stop(self) -> None:
@@ -172,7 +173,10 @@ class QueueWorker:
             await asyncio.gather(work, return_exceptions=True)
             if not self._stopping.is_set():
                 failure = work.exception() if work.done() and not work.cancelled() else None
-                self._report(f"the queue failed, and is tried again: {describe_failure(failure)}")
+                problem = f"the queue failed, and is tried again: {describe_failure(failure)}"
+                if problem != self._reported:
+                    self._reported = problem
+                    self._report(problem)
                 await asyncio.sleep(1.0)
         finally:
             for each in (*side, stopped, work):
@@ -276,8 +280,8 @@ class QueueWorker:
                 running.lost.set()
 
     async def _report_later_formats(self, delivery: Delivery) -> None:
-        if not self._told_format and (count := await delivery.later_formats()):
-            self._told_format = True
+        if not self._reported_format and (count := await delivery.later_formats()):
+            self._reported_format = True
             self._report(
                 f"{count} waiting jobs were made by a later version of ua-tui, and are left to workers of it: "
                 "update ua-tui here"

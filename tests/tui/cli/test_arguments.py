@@ -22,6 +22,8 @@ CASES: dict[str | None, tuple[list[str], list[tuple[str, ...]]]] = {
     "export": (["s"], [("--format", "md"), ("--report", "a"), ("--output", "b"), ("--workspace", "w")]),
     "observe": ([], [("--tool", "a"), ("--result", "b"), ("--json",)]),
     "doctor": ([], [("--to", "postgresql://db/desk"), ("--json",), ("--demo",), ("--workspace", "out")]),
+    "batch": (["FILE"], [("--to", "postgresql://db/desk"), ("--allow", "A_*"), ("--max-cost-all=9",)]),
+    "worker": ([], [("--from", "postgresql://db/desk"), ("--parallel", "4"), ("--workspace", "out")]),
     "team": (["grant", "mary"], [("--to", "postgresql://db/desk"), ("--json",)]),
     "connect": (["gmail"], [("--json",), ("--timeout", "5"), ("--no-open",)]),
     "serve": (["why?"], [("--port", "80"), ("--demo",)]),

@@ -25,9 +25,9 @@ async def main() -> int:
     await store.open()
 
     async def run(claim: Claim, lost: asyncio.Event) -> Outcome:
+        await store.note(claim, "running", 0.1, f"folder of {claim.job.query}")
         with log.open("a") as out:
             out.write(f"{claim.job.query} {claim.session.attempt} {claim.folder}\n")
-        await store.note(claim, "running", 0.1, f"folder of {claim.job.query}")
         while not end.exists():
             if lost.is_set():
                 raise RuntimeError("stopped")
