@@ -182,7 +182,8 @@ CREATE TABLE command (
 );
 CREATE INDEX command_session ON command (session, id);
 
--- What a worker does with a job is one statement each. Whoever changes a job that is not over has its batch locked.
+-- What a worker does with a job is one statement each. A job is locked before its batch, which all workers lock and
+-- which is therefore locked as late as possible.
 CREATE FUNCTION lives(wanted bigint, lost_after double precision) RETURNS boolean LANGUAGE sql STABLE AS $$
     SELECT EXISTS (
         SELECT FROM procrastinate_workers
@@ -202,6 +203,37 @@ BEGIN
 END;
 $$;
 
+-- What becomes of a job that is claimed: it runs, the money is reserved, and its session is that of a new attempt.
+-- False if the batch has less money left than that; the batch is locked last, as all workers lock it.
+CREATE FUNCTION begin_job(
+    j job, usd double precision, delivered bigint, by_worker bigint, worker_name text, OUT c_session text, OUT begun boolean
+) LANGUAGE plpgsql AS $$
+DECLARE
+    more double precision := coalesce(usd, 0) - j.charged_usd;
+BEGIN
+    c_session := coalesce(j.session, replace(gen_random_uuid()::text, '-', ''));
+    UPDATE job SET state = 'running', attempt = j.attempt + 1, session = c_session, worker = worker_name,
+        queue_worker = by_worker, delivery = delivered, charged_usd = coalesce(usd, 0),
+        started_at = coalesce(started_at, now()), finished_at = NULL
+        WHERE id = j.id;
+    INSERT INTO session (id, job, owner, shared, name, worker, attempt, title)
+        VALUES (c_session, j.id, j.owner, j.shared, '', worker_name, j.attempt + 1, left(j.query, 200))
+        ON CONFLICT (id) DO UPDATE SET attempt = EXCLUDED.attempt, worker = worker_name, state = 'starting',
+            seen_at = now(), finished_at = NULL;
+    begun := true;
+    IF more <> 0 THEN
+        UPDATE batch SET charged_usd = charged_usd + more
+            WHERE id = j.batch AND (more < 0 OR max_cost_usd IS NULL OR charged_usd + more <= max_cost_usd + 1e-9);
+        begun := FOUND;
+    END IF;
+    IF NOT begun THEN
+        RAISE EXCEPTION USING ERRCODE = 'UA001', MESSAGE = 'the batch has less money left';
+    END IF;
+EXCEPTION WHEN SQLSTATE 'UA001' THEN
+    begun := false;
+END;
+$$;
+
 -- `verdict` is `claimed`; `over`; `taken` by a worker that lives; or `wait`, as running jobs may use up the limit.
 CREATE FUNCTION claim_job(
     wanted text, delivered bigint, by_worker bigint, worker_name text, lost_after double precision,
@@ -211,31 +243,38 @@ CREATE FUNCTION claim_job(
 DECLARE
     j job%ROWTYPE;
     b batch%ROWTYPE;
+    begun boolean;
     free double precision;
 BEGIN
     IF wanted IS NULL THEN
         RETURN;
     END IF;
     verdict := 'over';
-    LOOP
-        SELECT * INTO b FROM batch WHERE id = (SELECT batch FROM job WHERE id = wanted) FOR NO KEY UPDATE;
-        SELECT * INTO j FROM job WHERE id = wanted;
-        IF NOT FOUND OR j.state NOT IN ('waiting', 'running', 'needs_you') THEN
-            RETURN;
-        END IF;
-        -- A batch with a higher limit may have got the job in between.
-        EXIT WHEN j.batch = b.id;
-    END LOOP;
+    SELECT * INTO j FROM job WHERE id = wanted FOR NO KEY UPDATE;
+    IF NOT FOUND OR j.state NOT IN ('waiting', 'running', 'needs_you') THEN
+        RETURN;
+    END IF;
+    IF j.state <> 'waiting' AND lives(j.queue_worker, lost_after) THEN
+        verdict := 'taken';
+        RETURN;
+    END IF;
+    SELECT * INTO b FROM batch WHERE id = j.batch;
     c_limit := j.limit_usd;
-    IF j.state <> 'waiting' THEN
-        IF lives(j.queue_worker, lost_after) THEN
-            verdict := 'taken';
-            RETURN;
-        END IF;
-        IF b.max_cost_usd IS NOT NULL THEN
+    IF b.max_cost_usd IS NOT NULL THEN
+        IF j.state <> 'waiting' THEN
             c_limit := j.charged_usd;
+        ELSIF j.limit_usd IS NULL THEN
+            c_limit := greatest(b.max_cost_usd - b.charged_usd, 0) + j.charged_usd;
         END IF;
-    ELSIF b.max_cost_usd IS NOT NULL THEN
+    END IF;
+    -- Mostly there is enough money, and the batch need not be locked while all this is done.
+    SELECT d.c_session, d.begun INTO c_session, begun
+        FROM begin_job(j, c_limit, delivered, by_worker, worker_name) AS d
+        WHERE j.state <> 'waiting' OR b.max_cost_usd IS NULL
+            OR (b.max_cost_usd - b.charged_usd >= 0.01
+                AND b.max_cost_usd - b.charged_usd >= coalesce(j.limit_usd, 0) - j.charged_usd);
+    IF begun IS NOT TRUE THEN
+        SELECT * INTO b FROM batch WHERE id = j.batch FOR NO KEY UPDATE;
         free := b.max_cost_usd - b.charged_usd;
         c_limit := least(j.limit_usd, free + j.charged_usd);
         -- A session that gets a small rest fails by it; what others do not use up may be enough.
@@ -253,25 +292,15 @@ BEGIN
                 RETURN;
             END IF;
         END IF;
+        SELECT d.c_session, d.begun INTO c_session, begun
+            FROM begin_job(j, c_limit, delivered, by_worker, worker_name) AS d;
     END IF;
-    verdict := 'claimed';
-    c_session := coalesce(j.session, replace(gen_random_uuid()::text, '-', ''));
+    verdict := CASE WHEN begun THEN 'claimed' ELSE 'wait' END;
     c_attempt := j.attempt + 1;
     c_query := j.query;
     c_settings := j.settings;
     c_owner := j.owner;
     c_shared := j.shared;
-    UPDATE job SET state = 'running', attempt = c_attempt, session = c_session, worker = worker_name,
-        queue_worker = by_worker, delivery = delivered, charged_usd = coalesce(c_limit, 0),
-        started_at = coalesce(started_at, now()), finished_at = NULL
-        WHERE id = j.id;
-    IF coalesce(c_limit, 0) <> j.charged_usd THEN
-        UPDATE batch SET charged_usd = charged_usd + coalesce(c_limit, 0) - j.charged_usd WHERE id = b.id;
-    END IF;
-    INSERT INTO session (id, job, owner, shared, name, worker, attempt, title)
-        VALUES (c_session, j.id, j.owner, j.shared, '', worker_name, c_attempt, left(j.query, 200))
-        ON CONFLICT (id) DO UPDATE SET attempt = c_attempt, worker = worker_name, state = 'starting',
-            seen_at = now(), finished_at = NULL;
 END;
 $$;
 
@@ -283,20 +312,15 @@ CREATE FUNCTION record_job(
 ) RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE
     j job%ROWTYPE;
-    b text;
     cost double precision;
     charge double precision;
     running boolean := new_state IN ('running', 'needs_you');
 BEGIN
-    LOOP
-        SELECT id INTO b FROM batch WHERE id = (SELECT batch FROM job WHERE id = wanted) FOR NO KEY UPDATE;
-        SELECT * INTO j FROM job WHERE id = wanted;
-        IF NOT FOUND OR j.session IS DISTINCT FROM of_session OR j.attempt <> of_attempt
-                OR j.state NOT IN ('running', 'needs_you') THEN
-            RETURN false;
-        END IF;
-        EXIT WHEN j.batch = b;
-    END LOOP;
+    SELECT * INTO j FROM job WHERE id = wanted FOR NO KEY UPDATE;
+    IF NOT FOUND OR j.session IS DISTINCT FROM of_session OR j.attempt <> of_attempt
+            OR j.state NOT IN ('running', 'needs_you') THEN
+        RETURN false;
+    END IF;
     cost := greatest(j.cost_usd, new_cost);
     charge := CASE WHEN running THEN greatest(j.charged_usd, cost) ELSE coalesce(cost, 0) END;
     UPDATE job SET state = new_state, cost_usd = cost, charged_usd = charge, answer = new_answer, error = new_error,
@@ -304,11 +328,11 @@ BEGIN
         queue_worker = CASE WHEN running THEN queue_worker END,
         finished_at = CASE WHEN NOT running AND new_state <> 'waiting' THEN now() END
         WHERE id = wanted;
-    IF charge <> j.charged_usd THEN
-        UPDATE batch SET charged_usd = charged_usd + charge - j.charged_usd WHERE id = b;
-    END IF;
     IF new_state <> j.state THEN
         PERFORM pg_notify('ua_tui', 'job ' || wanted);
+    END IF;
+    IF charge <> j.charged_usd THEN
+        UPDATE batch SET charged_usd = charged_usd + charge - j.charged_usd WHERE id = j.batch;
     END IF;
     RETURN true;
 END;

@@ -140,7 +140,8 @@ class PostgresJobs:
         """Implement `JobStore`; the rows of the queue are inserted in the same transaction."""
         first = {job.id: job for job in reversed(jobs)}
         unique = [job for job in jobs if first[job.id] is job]
-        new = reopened = 0
+        new: set[str] = set()
+        reopened: set[str] = set()
         async with self._connection() as db, db.transaction(), db.cursor() as cursor:
             await cursor.execute(
                 "INSERT INTO batch (id, title, max_cost_usd, shared) VALUES (%s, %s, %s, %s) ON CONFLICT DO NOTHING",
@@ -153,35 +154,37 @@ class PostgresJobs:
             )
             # No row: it is the batch of somebody else, whose rows are the same.
             found = await cursor.fetchone()
-            for chunk in _chunks(unique):
-                new += await self._insert(cursor, batch, chunk)
+            # Two people may submit the same jobs at once: in one order neither waits for the other.
+            for chunk in _chunks(sorted(unique, key=lambda job: job.id)):
+                new |= await self._insert(cursor, batch, chunk)
                 if found is not None and (retry_failed or found[0]):
-                    reopened += await self._reopen(cursor, batch, chunk, retry=retry_failed, funds=found[0])
+                    reopened |= await self._reopen(cursor, batch, chunk, retry=retry_failed, funds=found[0])
+            waiting = [job for job in unique if job.id in new or job.id in reopened]
+            for chunk in _chunks(waiting):
+                await cursor.execute(_QUEUE, {"queue": queue_of(FORMAT), "ids": [job.id for job in chunk]})
             for chunk in _chunks(jobs) if found is not None else ():
                 await cursor.execute(
                     "INSERT INTO batch_job (batch, number, job)"
                     " SELECT %s, * FROM unnest(%s::int[], %s::text[]) ON CONFLICT DO NOTHING",
                     (batch.id, [job.number for job in chunk], [job.id for job in chunk]),
                 )
-        return Submitted(new=new, known=len(unique) - new, reopened=reopened)
+        return Submitted(new=len(new), known=len(unique) - len(new), reopened=len(reopened))
 
-    async def _insert(self, cursor: psycopg.AsyncCursor[Any], batch: Batch, jobs: Sequence[Job]) -> int:
+    async def _insert(self, cursor: psycopg.AsyncCursor[Any], batch: Batch, jobs: Sequence[Job]) -> set[str]:
         await cursor.execute(
             _INSERT,
             {"batch": batch.id, "shared": batch.shared, **_columns(jobs)},
         )
-        row = await cursor.fetchone()
-        return int(row[0]) if row else 0
+        return {job_id for (job_id,) in await cursor.fetchall()}
 
     async def _reopen(
         self, cursor: psycopg.AsyncCursor[Any], batch: Batch, jobs: Sequence[Job], *, retry: bool, funds: bool
-    ) -> int:
+    ) -> set[str]:
         await cursor.execute(
             _REOPEN,
             {"batch": batch.id, "retry": retry, "funds": funds, **_columns(jobs)},
         )
-        row = await cursor.fetchone()
-        return int(row[0]) if row else 0
+        return {job_id for (job_id,) in await cursor.fetchall()}
 
     async def claim(self, job_id: str, worker: str, *, by_worker: int | None = None) -> Claim | None:
         """Implement `JobStore`; `by_worker` is the number of the worker at procrastinate, which has its heartbeats."""
@@ -306,11 +309,14 @@ WITH new AS (
     FROM unnest(%(ids)s::text[], %(queries)s::text[], %(settings)s::text[], %(limits)s::float8[])
         AS given (id, query, settings, limit_usd)
     ON CONFLICT DO NOTHING RETURNING id
-), queued AS (
-    INSERT INTO procrastinate_jobs (queue_name, task_name, queueing_lock, args)
-    SELECT %(queue)s, 'run', id, jsonb_build_object('job_id', id) FROM new ON CONFLICT DO NOTHING
 )
-SELECT count(*) FROM new
+SELECT id FROM new
+"""
+_QUEUE = """\
+INSERT INTO procrastinate_jobs (queue_name, task_name, queueing_lock, args)
+SELECT %(queue)s, 'run', id, jsonb_build_object('job_id', id)
+FROM unnest(%(ids)s::text[]) WITH ORDINALITY AS given (id, number) ORDER BY number
+ON CONFLICT DO NOTHING
 """
 # What a job has cost so far stays with the batch that paid for it.
 _REOPEN = """\
@@ -324,11 +330,8 @@ WITH again AS (
     WHERE job.id = given.id AND job.state = 'failed' AND job.format <= %(format)s
         AND (CASE WHEN job.limited THEN %(funds)s ELSE %(retry)s END)
     RETURNING job.id
-), queued AS (
-    INSERT INTO procrastinate_jobs (queue_name, task_name, queueing_lock, args)
-    SELECT %(queue)s, 'run', id, jsonb_build_object('job_id', id) FROM again ON CONFLICT DO NOTHING
 )
-SELECT count(*) FROM again
+SELECT id FROM again
 """
 _RESULTS = (
     "SELECT number, job.*, extract(epoch FROM started_at)::float8 AS started,"
@@ -340,7 +343,6 @@ _RESULTS = (
 def _columns(jobs: Sequence[Job]) -> dict[str, Any]:
     return {
         "format": FORMAT,
-        "queue": queue_of(FORMAT),
         "ids": [job.id for job in jobs],
         "queries": [job.query for job in jobs],
         "settings": [json.dumps(dict(job.settings)) for job in jobs],

@@ -6,7 +6,7 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import AsyncIterator, Iterator, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -122,6 +122,48 @@ async def test_every_job_of_a_batch_runs_once(team_database: Database) -> None:
     ]
     assert team_database.execute("SELECT count(*) FROM procrastinate_jobs") == [(0,)]
     assert team_database.execute("SELECT count(*) FROM worker") == [(0,)]
+
+
+async def test_jobs_begin_in_the_order_of_the_file(team_database: Database) -> None:
+    jobs, began = jobs_of(30), []
+
+    async def run(claim: Claim, lost: asyncio.Event) -> Outcome:
+        began.append(claim.job.query)
+        return await answer(claim, lost)
+
+    async with open_jobs(team_database) as store:
+        batch = batch_with(jobs)
+        await store.submit(batch, jobs)
+        async with working(address_of(team_database), run, parallel=1):
+            await until_over(store, batch)
+
+    assert began == [job.query for job in jobs]
+
+
+async def test_many_workers_claim_at_once_and_never_exceed_the_limit(team_database: Database) -> None:
+    jobs, slow = jobs_of(40, limit=1), Slow()
+    async with open_jobs(team_database) as store:
+        batch = batch_with(jobs, limit=5.2)
+        await store.submit(batch, jobs)
+        async with AsyncExitStack() as stack:
+            for number in range(4):
+                await stack.enter_async_context(
+                    working(address_of(team_database), slow, parallel=4, name=f"w{number}")
+                )
+            await eventually(slow.began, 5)
+            await asyncio.sleep(0.5)
+            ((charged, running),) = team_database.execute(
+                "SELECT max(batch.charged_usd), count(*) FROM batch JOIN job ON job.batch = batch.id"
+                " WHERE state = 'running'"
+            )
+            assert (charged, running, len(slow.began)) == (5, 5, 5)
+            slow.release.set()
+            await until_over(store, batch)
+        counts = await store.counts(batch.id)
+
+    # Each costs 0.20 of 5.20 dollars.
+    assert (counts.done, counts.failed) == (26, 14)
+    assert round(counts.cost_usd, 6) == 5.2
 
 
 async def test_a_submitted_job_begins_at_once(team_database: Database) -> None:
