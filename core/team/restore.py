@@ -148,6 +148,9 @@ class SessionMirror:
         if self._task is not None:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
+        if self._connection is not None:
+            # The task may not have begun, or was cancelled while it connected.
+            await self._connection.close()
         if self._workspace is not None:
             await asyncio.to_thread(self._workspace.close)
         if not self.ends.done():
@@ -155,10 +158,11 @@ class SessionMirror:
 
     async def _connect(self) -> Connection:
         """Connect, and listen before anything is read: what changes afterwards is announced."""
-        db = await connect_async(self._address)
-        self._connection = db
-        await db.execute(f"LISTEN {CHANNEL}".encode())
-        return db
+        if self._connection is not None:
+            await self._connection.close()
+        self._connection = await connect_async(self._address)
+        await self._connection.execute(f"LISTEN {CHANNEL}".encode())
+        return self._connection
 
     async def _follow(self, db: Connection | None) -> None:
         pause = 0.1

@@ -1,0 +1,255 @@
+"""Sessions brought from PostgreSQL into a folder, once or continuously."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import os
+import time
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from core.errors import TeamError
+from core.events.types import ArtifactSaved, QueryReceived, SessionFinished
+from core.history.session import runs_elsewhere
+from core.postgres.address import Address
+from core.postgres.schema import grant
+from core.session.resume import prepare_resume, read_previous_state
+from core.settings.model import Settings
+from core.storage.workspace import Workspace
+from core.team.records import SessionId
+from core.team.restore import SessionMirror, restore_session
+from tests.core.team.copied_session import CopiedSession, copied_session, until
+from tests.postgres_server import Cluster, Database
+from tests.tcp_proxy import TcpProxy
+
+TRANSCRIPT = ".conversation/conversation-1.jsonl"
+
+
+async def fill(session: CopiedSession) -> None:
+    """Publish and save something of each kind."""
+    session.publish(QueryReceived(query_id="q1", text="What is new?"))
+    session.append_entry(b'{"type":"user","uuid":"u1","cwd":"/elsewhere"}')
+    session.append_entry(b'{"type":"mode"}')
+    session.append_entry(
+        b'{"type":"user","uuid":"a1"}', ".conversation/conversation-1/subagents/agent-1.jsonl"
+    )
+    session.save("work_products/report.md", b"# Report\0")
+    session.save("work_products/media/a/b.txt", b"")
+    assert await session.replica.flush(20)
+
+
+def files_of(folder: Path) -> dict[str, bytes]:
+    """The files of a session's folder, those apart that only this machine has."""
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for path in folder.rglob("*")
+        if path.is_file() and path.name not in {".lock", "team.json"}
+    }
+
+
+async def test_a_restored_folder_has_what_the_session_had(tmp_path: Path, team_database: Database) -> None:
+    async with copied_session(tmp_path / "a", team_database) as session:
+        await fill(session)
+    address = Address.parse(team_database.url)
+    restored = await restore_session(address, "s1", tmp_path / "b")
+    assert files_of(restored) == files_of(session.workspace.path)
+    assert restored.parent == tmp_path / "b" / "AGENT_RUN_WORKSPACES"
+    assert restored.name == session.workspace.path.name == "session_20261120_101112"
+    assert restored.stat().st_mode & 0o777 == 0o700
+    again = await restore_session(address, "s1", tmp_path / "b")
+    assert again.name == "session_20261120_101112-2"
+    assert files_of(again) == files_of(restored)
+    # It can be resumed: the journal of another machine is read, nothing locks the folder.
+    _, resume = prepare_resume(Settings(), restored)
+    previous = read_previous_state(Workspace.open(resume.folder))
+    assert previous.last_seq == session.bus.last_seq
+    assert previous.conversation == "11111111-2222-3333-4444-555555555555"
+
+
+async def test_a_restored_session_continues_as_the_same_one(tmp_path: Path, team_database: Database) -> None:
+    async with copied_session(tmp_path / "a", team_database) as session:
+        await fill(session)
+    restored = await restore_session(Address.parse(team_database.url), "s1", tmp_path / "b")
+    async with copied_session(restored, team_database, SessionId(id="s1", attempt=2)) as later:
+        later.publish(QueryReceived(query_id="q2", text="And now?"))
+        later.append_entry(b'{"type":"user","uuid":"u2"}')
+        later.append_entry(b'{"type":"mode"}')
+        assert await later.replica.flush(20)
+    third = await restore_session(Address.parse(team_database.url), "s1", tmp_path / "c")
+    assert files_of(third) == files_of(restored)
+
+
+async def test_what_is_not_there_is_said(tmp_path: Path, team_database: Database) -> None:
+    address = Address.parse(team_database.url)
+    with pytest.raises(TeamError, match="has no session 'gone'"):
+        await restore_session(address, "gone", tmp_path)
+    team_database.execute("INSERT INTO session (id, name) VALUES ('s1', '../../x')")
+    with pytest.raises(TeamError, match="has no journal"):
+        await restore_session(address, "s1", tmp_path)
+    with pytest.raises(TeamError, match="connection refused"):
+        await restore_session(Address.parse("postgresql://127.0.0.1:1/x"), "s1", tmp_path)
+
+
+async def test_hostile_rows_write_nothing_outside_and_no_records(
+    tmp_path: Path, team_database: Database
+) -> None:
+    (tmp_path / "secret").write_text("secret")
+    async with copied_session(tmp_path / "a", team_database) as session:
+        await fill(session)
+    data = b"hostile"
+    digest = hashlib.sha256(data).hexdigest()
+    team_database.execute("INSERT INTO blob (sha256, data) VALUES (%s, %s)", digest, data)
+    paths = (
+        "../x", "../../../x", "/tmp/ua-hostile", "a/../../x", "journal.jsonl", "JOURNAL.jsonl", ".lock", "queue.json",
+        ".conversation/conversation-1.jsonl", "team.json", "x\n", "", ".claude/settings.json", "a\\b", "~/x", "CLAUDE.md",
+        "work_products", "report_checks/x",
+    )  # fmt: skip
+    for path in paths:
+        team_database.execute(
+            "INSERT INTO artifact (session, path, sha256, size) VALUES ('s1', %s, %s, 7)", path, digest
+        )
+    # A file whose content is another one, and one whose place is a file of this machine.
+    team_database.execute(
+        "INSERT INTO artifact (session, path, sha256, size, place) VALUES"
+        " ('s1', 'stolen.txt', repeat('0', 64), 6, %s), ('s1', 'stolen-2.txt', '../../secret', 6, %s)",
+        str(tmp_path / "secret"),
+        str(tmp_path / "secret"),
+    )
+    team_database.execute("INSERT INTO blob (sha256, data) VALUES (repeat('1', 64), 'other')")
+    team_database.execute(
+        "INSERT INTO artifact (session, path, sha256, size) VALUES ('s1', 'other.txt', repeat('1', 64), 5)"
+    )
+    for session_name, subpath in (
+        ("../../x", ""), ("conversation-1", "../../../x"), ("conversation-1", "/x"),
+        ("conversation-1", "a/../../../journal"), ("", "x"), (".", "x"),
+    ):  # fmt: skip
+        team_database.execute(
+            "INSERT INTO entry (project, session, subpath, entry) VALUES ('s1', %s, %s, '{\"type\":\"x\"}')",
+            session_name,
+            subpath,
+        )
+    team_database.execute(
+        "INSERT INTO entry (project, session, entry) VALUES ('s1', 'conversation-1', %s)",
+        '{"type":"x"}\n{"type":"y"}',
+    )
+    for number, line in enumerate(('{"seq":1}', "not JSON", '{"seq":"x"}', '{"seq":904}\n{"seq":905}'), 900):
+        team_database.execute("INSERT INTO journal VALUES ('s1', %s, %s)", number, line)
+    restored = await restore_session(
+        Address.parse(team_database.url), "s1", tmp_path / "b", artifacts=str(tmp_path / "large")
+    )
+    assert files_of(restored) == files_of(session.workspace.path)
+    assert sorted(os.listdir(tmp_path)) == ["a", "b", "large", "secret"]
+    assert not os.path.lexists("/tmp/ua-hostile")
+
+
+async def test_entries_of_another_member_are_not_the_sessions(
+    tmp_path: Path, cluster: Cluster, team_database: Database
+) -> None:
+    async with copied_session(tmp_path / "a", team_database) as session:
+        await fill(session)
+    other = cluster.make_role(f"eve_{team_database.name}")
+    grant(Address.parse(team_database.url), other)
+    with psycopg.connect(cluster.url(team_database.name, other), autocommit=True) as db:
+        db.execute(
+            "INSERT INTO ua_tui.entry (project, session, entry) VALUES ('s1', 'conversation-1', '{\"type\":\"user\"}')"
+        )
+    restored = await restore_session(Address.parse(team_database.url), "s1", tmp_path / "b")
+    assert (restored / TRANSCRIPT).read_bytes() == (session.workspace.path / TRANSCRIPT).read_bytes()
+
+
+async def test_a_large_file_is_restored_from_its_place(tmp_path: Path, team_database: Database) -> None:
+    place = str(tmp_path / "large")
+    async with copied_session(tmp_path / "a", team_database, place=place) as session:
+        written = session.workspace.root.write_chunks("downloads/large.bin", [os.urandom(1 << 20)] * 100)
+        session.publish(
+            ArtifactSaved(
+                path="downloads/large.bin", kind="x", size=written.size, sha256=written.sha256, observer="x"
+            )
+        )
+        assert await session.replica.flush(60)
+    address = Address.parse(team_database.url)
+    restored = await restore_session(address, "s1", tmp_path / "b", artifacts=place)
+    with (restored / "downloads/large.bin").open("rb") as file:
+        assert hashlib.file_digest(file, "sha256").hexdigest() == written.sha256
+    without = await restore_session(address, "s1", tmp_path / "c")
+    assert not (without / "downloads/large.bin").exists()
+    mirror = SessionMirror(address, "s1", tmp_path / "mirror", artifacts=place)
+    folder = await mirror.start()
+    assert not (folder / "downloads/large.bin").exists()
+    assert await mirror.fetch("downloads/large.bin")
+    assert (folder / "downloads/large.bin").stat().st_size == written.size
+    assert not await mirror.fetch("downloads/none.bin")
+    await mirror.close()
+
+
+async def test_a_mirror_follows_a_session_and_notices_its_end(
+    tmp_path: Path, team_database: Database
+) -> None:
+    async with copied_session(tmp_path / "a", team_database) as session:
+        await fill(session)
+        mirror = SessionMirror(Address.parse(team_database.url), "s1", tmp_path / "mirror")
+        folder = await mirror.start()
+        journal = folder / "journal.jsonl"
+        assert journal.read_text().splitlines() == session.journal_lines
+        assert runs_elsewhere(folder)
+        delays = []
+        for number in range(5):
+            await asyncio.sleep(0.15)
+            begun = time.monotonic()
+            session.publish(QueryReceived(query_id=f"m{number}", text="go"))
+            await until(lambda: journal.read_text().splitlines() == session.journal_lines)
+            delays.append(time.monotonic() - begun)
+        assert min(delays) < 0.3
+        session.save("downloads/later.txt", b"later")
+        await until((folder / "downloads/later.txt").exists)
+        session.save("downloads/later.txt", b"changed")
+        await until(lambda: (folder / "downloads/later.txt").read_bytes() == b"changed")
+        assert not mirror.ends.done()
+        session.publish(SessionFinished(reason="finished"))
+        await asyncio.wait_for(asyncio.shield(mirror.ends), 10)
+        await until(lambda: journal.read_text().splitlines() == session.journal_lines)
+        assert not runs_elsewhere(folder)
+        await mirror.close()
+    # The folder is continued when the session is followed again.
+    later = SessionMirror(Address.parse(team_database.url), "s1", tmp_path / "mirror")
+    assert await later.start() == folder
+    assert journal.read_text().splitlines() == session.journal_lines
+    await later.close()
+
+
+async def test_a_mirror_connects_again(
+    tmp_path: Path, team_database: Database, cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with psycopg.connect(cluster.url("postgres"), autocommit=True) as db:
+        db.execute("ALTER ROLE owner PASSWORD 'owner'")
+    monkeypatch.setenv("PGPASSWORD", "owner")
+    async with copied_session(tmp_path / "a", team_database) as session:
+        await fill(session)
+        with TcpProxy("127.0.0.1", cluster.port) as proxy:
+            mirror = SessionMirror(Address.parse(proxy.url(team_database.tcp)), "s1", tmp_path / "mirror")
+            folder = await mirror.start()
+            proxy.cut(refuse=True)
+            session.publish(QueryReceived(query_id="q7", text="go"))
+            await until(lambda: mirror.problem)
+            proxy.resume()
+            await until(lambda: '"q7"' in (folder / "journal.jsonl").read_text())
+            await until(lambda: not mirror.problem)
+            await mirror.close()
+
+
+async def test_two_programs_follow_one_session_in_two_folders(
+    tmp_path: Path, team_database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    async with copied_session(tmp_path / "a", team_database) as session:
+        await fill(session)
+        mirrors = [SessionMirror(Address.parse(team_database.url), "s1") for _ in range(2)]
+        one, two = [await each.start() for each in mirrors]
+        assert one != two
+        assert one.is_relative_to(tmp_path / "cache")
+        assert (one / "journal.jsonl").read_bytes() == (two / "journal.jsonl").read_bytes()
+        for each in mirrors:
+            await each.close()
