@@ -18,8 +18,9 @@ from core.postgres.connection import connect_async, shut_down
 from core.postgres.problems import is_temporary, reporting
 from core.storage.names import numbered, safe_name
 from core.storage.workspace import JOURNAL, Workspace
-from core.team.records import CHANNEL
+from core.team.records import CHANNEL, SessionId
 from core.team.replication import pulling
+from core.team.replication.identity import store_identity
 from core.team.replication.large_files import open_place
 from core.team.replication.pulling import PulledFile, SessionRow
 from core.team.replication.tails import LineTail, journal_line_of
@@ -66,6 +67,9 @@ async def restore_session(
                 await pulling.pull_transcripts(db, session, workspace)
                 for file in await pulling.pull_files(db, session):
                     await pulling.pull_file(db, session, file, workspace, place)
+                # Resumed by a person, it continues as the same session of the team.
+                identity = SessionId(id=session.id, attempt=session.attempt)
+                await asyncio.to_thread(store_identity, workspace, identity)
             finally:
                 await asyncio.to_thread(workspace.close)
     return workspace.path
