@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -19,10 +20,11 @@ from core.events.continuation import is_own, resumption
 from core.events.types import Event
 from core.history.session import runs_elsewhere
 from core.postgres.address import Address
+from core.redaction.redactor import Redactor
 from core.session.resume import Resume, prepare_resume
 from core.session.session import Session, SessionState
 from core.settings.model import Settings
-from core.storage.workspace import WORKSPACES
+from core.settings.secrets import secrets
 from core.team.actions import PostgresActions, SessionActions, SqliteActions
 from core.team.progress import JobProgress, read_progress
 from core.team.records import Claim, JobLost, JobStore, Mailbox, Outcome
@@ -121,7 +123,8 @@ class _JobRun:
             return self._failed(f"{type(error).__name__}: {error}")
 
     def _failed(self, why: str) -> Outcome:
-        return self._outcome("failed", error=clean_line(why, _LONGEST_ERROR))
+        redactor = Redactor(secrets(self._settings, os.environ))
+        return self._outcome("failed", error=clean_line(redactor.redact(why), _LONGEST_ERROR))
 
     def _outcome(self, state: Literal["done", "failed", "cancelled"], *, error: str = "") -> Outcome:
         ended = self._progress.ended

@@ -91,8 +91,12 @@ class QuestionRelay:
                     self._asked.discard(request)
             except TeamError as error:
                 log.warning("a question is not seen by the team yet: %s", error)
-                self._wake.set()
-                await asyncio.sleep(_RETRY_SECONDS)
+            except Exception:
+                log.exception("a question could not be passed on")
+            else:
+                continue
+            self._wake.set()
+            await asyncio.sleep(_RETRY_SECONDS)
 
     async def _ask(self, session: Session, event: PermissionAsked | ElicitationAsked) -> None:
         try:
@@ -117,6 +121,8 @@ class QuestionRelay:
                         await self._handle_item(session, item)
             except TeamError as error:
                 log.warning("answers of the team are late: %s", error)
+            except Exception:
+                log.exception("an answer or a command of the team could not be handled")
             await asyncio.sleep(_RETRY_SECONDS)
 
     async def _handle_item(self, session: Session, item: Answer | Command) -> None:

@@ -1,0 +1,173 @@
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from core.errors import FormError, TeamError
+from core.events.types import (
+    ElicitationAnswered,
+    ElicitationAsked,
+    PermissionAnswered,
+    PermissionAsked,
+)
+from core.session.session import SessionState
+from core.team.letters import LARGEST
+from core.team.local_mailbox import SqliteMailbox
+from core.team.records import Answer, Command, Question, SessionId
+from tests.core.team.stores import SESSION, add_local_session
+from tests.tui.files_host import until
+from tui.team.question_relay import QuestionRelay
+
+CALL = PermissionAsked(request_id="r1", tool_name="mcp__mail__send", input={"to": "Ann"})
+FORM = ElicitationAsked(request_id="r2", server="desk", message="Which city?")
+
+
+class NoteSession:
+    """Notes what it is told; `refuses` is what is wrong with the next form."""
+
+    def __init__(self) -> None:
+        self.told: list[Any] = []
+        self.refuses = ""
+        self.state = SessionState.IDLE
+
+    def answer_permission(self, request: str, **given: Any) -> bool:
+        self.told.append((request, given))
+        return True
+
+    def answer_elicitation(self, request: str, action: str, values: Any = None, **_more: Any) -> bool:
+        if self.refuses:
+            why, self.refuses = self.refuses, ""
+            raise FormError(why)
+        self.told.append((request, action, values))
+        return True
+
+    async def steer(self, text: str) -> bool:
+        self.told.append(text)
+        return True
+
+    async def interrupt(self) -> None:
+        self.told.append("interrupt")
+
+
+class Desk:
+    """A session whose questions go through a file of jobs, and a person who answers them."""
+
+    def __init__(self, path: Path) -> None:
+        self.session = NoteSession()
+        self.changes = 0
+        self.worker, self.person = SqliteMailbox(path), SqliteMailbox(path)
+        self.relay = QuestionRelay(SESSION, self.worker, self._note_change)
+
+    def _note_change(self) -> None:
+        self.changes += 1
+
+    @asynccontextmanager
+    async def at_work(self) -> AsyncIterator[None]:
+        task = asyncio.create_task(self.relay.run(self.session))  # type: ignore[arg-type]
+        try:
+            yield
+        finally:
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+
+    async def waiting(self, *requests: str) -> None:
+        """Wait until the person sees these questions."""
+        async with asyncio.timeout(10):
+            while [each.request for each in await self.person.questions()] != list(requests):  # noqa: ASYNC110
+                await asyncio.sleep(0.01)
+
+    async def told(self, count: int) -> Any:
+        """Wait until the session was told so many things; returns the last one."""
+        await until(lambda: len(self.session.told) >= count, 10)
+        return self.session.told[-1]
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Desk:
+    path = tmp_path / "jobs.db"
+    add_local_session(path)
+    return Desk(path)
+
+
+async def test_a_call_is_answered_by_the_team(desk: Desk) -> None:
+    async with desk.at_work():
+        desk.relay.handle_event(CALL)
+        assert desk.relay.needs_you
+        await desk.waiting("r1")
+        # A rule for the whole machine is not somebody else's to make.
+        await desk.person.answer(
+            "s1", Answer(request="r1", allow=True, scope="user", patterns=("send",), input={"to": "Bob"})
+        )
+        request, given = await desk.told(1)
+        assert (request, given["allow"], given["scope"]) == ("r1", True, "session")
+        assert (given["patterns"], given["input"]) == (("send",), {"to": "Bob"})
+        desk.relay.handle_event(PermissionAnswered(request_id="r1", tool_name="x", decision="allow"))
+        assert not desk.relay.needs_you
+        assert desk.changes == 2
+
+
+async def test_a_question_that_was_answered_elsewhere_is_withdrawn(desk: Desk) -> None:
+    async with desk.at_work():
+        desk.relay.handle_event(CALL)
+        desk.relay.handle_event(FORM)
+        await desk.waiting("r1", "r2")
+        desk.relay.handle_event(PermissionAnswered(request_id="r1", tool_name="x", decision="deny"))
+        await desk.waiting("r2")
+        assert not (await desk.person.answer("s1", Answer(request="r1", allow=True))).accepted
+    # So is what still waits at the end.
+    assert await desk.person.questions() == []
+
+
+async def test_a_form_is_asked_for_again_if_its_answer_does_not_fit(desk: Desk) -> None:
+    desk.session.refuses = "nights must be a number"
+    async with desk.at_work():
+        desk.relay.handle_event(FORM)
+        await desk.waiting("r2")
+        await desk.person.answer("s1", Answer(request="r2", action="accept", values={"nights": "many"}))
+        await until(lambda: not desk.session.refuses, 10)
+        await desk.waiting("r2")
+        await desk.person.answer("s1", Answer(request="r2", action="accept", values={"nights": 2}))
+        assert await desk.told(1) == ("r2", "accept", {"nights": 2})
+        desk.relay.handle_event(ElicitationAnswered(request_id="r2", server="desk", action="accept"))
+        await desk.waiting()
+
+
+async def test_commands_come_to_the_session(desk: Desk) -> None:
+    async with desk.at_work():
+        await desk.person.send("s1", Command(kind="submit", body="Shorter, please"))
+        await desk.person.send("s1", Command(kind="interrupt"))
+        assert await desk.told(1) == "Shorter, please"
+        # It is about to begin: it is stopped when it runs.
+        await until(lambda: desk.relay.interrupted, 10)
+        assert desk.session.told == ["Shorter, please"]
+        desk.session.state = SessionState.RUNNING
+        assert await desk.told(2) == "interrupt"
+
+
+async def test_a_question_too_large_to_be_asked_is_denied(desk: Desk) -> None:
+    async with desk.at_work():
+        desk.relay.handle_event(ElicitationAsked(request_id="r3", server="desk", message="x" * (LARGEST + 1)))
+        assert await desk.told(1) == ("r3", "decline", None)
+
+
+async def test_a_question_is_asked_when_the_store_can_be_reached_again(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tui.team.question_relay._RETRY_SECONDS", 0.01)
+    ask, failures = desk.worker.ask, [TeamError("no server"), RuntimeError("odd")]
+
+    async def fail_first(session: SessionId, question: Question) -> None:
+        if failures:
+            raise failures.pop()
+        await ask(session, question)
+
+    monkeypatch.setattr(desk.worker, "ask", fail_first)
+    async with desk.at_work():
+        desk.relay.handle_event(CALL)
+        await desk.waiting("r1")
+        assert failures == []
