@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-__all__ = ["MISSING", "Cluster", "Database", "binaries", "shared_cluster"]
+__all__ = ["MISSING", "Cluster", "Database", "binaries", "shared_cluster", "short_folder"]
 
 MISSING = "PostgreSQL is not installed here (Debian: apt-get install postgresql): nothing of a team is tested"
 _SETTINGS = (
@@ -186,7 +186,7 @@ def shared_cluster(folder: Path) -> Iterator[Cluster]:
     with _locked(folder / "lock"):
         known: dict[str, Any] = json.loads(state.read_text()) if state.exists() else {"users": 0}
         running = Cluster(Path(known["folder"]), known["port"]) if known["users"] else None
-        cluster = running or Cluster.create(_short_folder())
+        cluster = running or Cluster.create(short_folder())
         known = {"users": known["users"] + 1, "folder": str(cluster.folder), "port": cluster.port}
         state.write_text(json.dumps(known))
     try:
@@ -201,7 +201,7 @@ def shared_cluster(folder: Path) -> Iterator[Cluster]:
             state.write_text(json.dumps(known))
 
 
-def _short_folder() -> Path:
+def short_folder() -> Path:
     """A new folder whose path leaves room for the name of a socket."""
     import tempfile
 
@@ -234,7 +234,7 @@ def _locked(path: Path) -> Iterator[None]:
 if __name__ == "__main__":
     # By hand: a cluster until Enter is pressed.
     started = time.monotonic()
-    made = Cluster.create(_short_folder())
+    made = Cluster.create(short_folder())
     sys.stdout.write(f"{made.make_team_database().url}\n{time.monotonic() - started:.1f} s; Enter ends it\n")
     sys.stdout.flush()
     sys.stdin.readline()
