@@ -402,3 +402,25 @@ CREATE POLICY send ON command FOR INSERT WITH CHECK (
     sent_by = current_user AND EXISTS (SELECT FROM session s WHERE s.id = command.session));
 CREATE POLICY take ON command FOR UPDATE USING (
     EXISTS (SELECT FROM session s WHERE s.id = command.session AND (s.owner = current_user OR is_worker())));
+
+-- With a session goes the conversation of its agent, and with the last file of a content the content: whoever removes
+-- a batch leaves nothing of it.
+CREATE FUNCTION remove_conversation() RETURNS trigger LANGUAGE plpgsql SET search_path = ua_tui AS $$
+BEGIN
+    DELETE FROM entry e USING removed r WHERE e.project = r.id;
+    DELETE FROM summary s USING removed r WHERE s.project = r.id;
+    RETURN NULL;
+END;
+$$;
+CREATE TRIGGER remove_conversation AFTER DELETE ON session REFERENCING OLD TABLE AS removed
+    FOR EACH STATEMENT EXECUTE FUNCTION remove_conversation();
+
+CREATE FUNCTION remove_content() RETURNS trigger LANGUAGE plpgsql SET search_path = ua_tui AS $$
+BEGIN
+    DELETE FROM blob b WHERE b.sha256 IN (SELECT sha256 FROM removed)
+        AND NOT EXISTS (SELECT FROM artifact a WHERE a.sha256 = b.sha256);
+    RETURN NULL;
+END;
+$$;
+CREATE TRIGGER remove_content AFTER DELETE ON artifact REFERENCING OLD TABLE AS removed
+    FOR EACH STATEMENT EXECUTE FUNCTION remove_content();

@@ -197,3 +197,20 @@ def test_a_member_of_the_owner_works_and_migrates_like_it(
         db.execute("INSERT INTO journal (session, seq, line) VALUES ('s', 1, '{}')")
         assert db.execute("UPDATE job SET state = 'running'").rowcount == 2
     team.database.execute(f'REVOKE owner FROM "{worker}"')
+
+
+def test_with_a_batch_goes_all_of_its_sessions(team: Team) -> None:
+    team.database.execute("UPDATE session SET job = id")
+    team.database.execute("INSERT INTO summary (project, session, data) VALUES ('open', 'o', '{}')")
+    # The same content is in a file of another session, too.
+    team.database.execute(
+        "INSERT INTO artifact (session, path, sha256, size) VALUES ('closed', 'c', 'aa', 1)"
+    )
+    url = team.cluster.url(team.database.name)
+    with psycopg.connect(url, autocommit=True) as db:
+        db.execute("DELETE FROM ua_tui.batch WHERE id = 'open'")
+        tables = [f"ua_tui.{table}" for table in (*ALL, "summary")]
+        left = {table.removeprefix("ua_tui."): count(db, table) for table in tables}
+        assert left == {**dict.fromkeys(ALL, 1), "artifact": 2, "blob": 2, "summary": 0}
+        db.execute("DELETE FROM ua_tui.batch")
+        assert {table: count(db, table) for table in tables} == dict.fromkeys(tables, 0)
