@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import Enum
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
@@ -22,6 +21,7 @@ from observers.output.ledger import Ledger
 
 if TYPE_CHECKING:
     from core.agent.definitions.rules import Rule
+    from core.knowledge.place import KnowledgePlace
 
 __all__ = [
     "Interest",
@@ -93,12 +93,12 @@ def local_now() -> datetime:
 class ObserverContext:
     """What observers share: the session's folder, its clock (local, aware) and its memory.
 
-    `knowledge` is the file of the knowledge base; None if the settings turn it off.
+    `knowledge` is where the knowledge base is; None if the settings turn it off.
     """
 
     workspace: Workspace
     now: Callable[[], datetime] = local_now
-    knowledge: Path | None = None
+    knowledge: KnowledgePlace | None = None
     ledger: Ledger = field(init=False)
 
     def __post_init__(self) -> None:

@@ -41,10 +41,11 @@ from core.connections.web_reader import web_reader_connection
 from core.errors import SettingsError
 from core.events.types import Event, PipelineFailed, SessionStarted
 from core.history.rebuild import clean_up_after_kills
-from core.knowledge.database import database_path
 from core.knowledge.embeddings import embedder_of
+from core.knowledge.place import place_of
 from core.pipelines import Handler, Pipelines
 from core.plugins import PIPELINE_GROUP, PluginProblem, register_plugins
+from core.postgres.address import Address, connection_variables
 from core.provider.request import AskModel, small_request
 from core.records.counters import Tally
 from core.records.log import install_root_handler
@@ -88,6 +89,7 @@ SERVER_NOTES = {
 }
 _SESSION_FILE = "composio.json"
 _EMBEDDINGS_FILE = "embeddings.json"
+_POSTGRES_FILE = "postgres.json"
 DEMO_TOOLS = ("COMPOSIO_REMOTE_*", "trim_video", "TRIM_VIDEO")
 
 HANDLERS: tuple[tuple[str, Handler, int], ...] = ()
@@ -151,7 +153,7 @@ async def compose_session(
         roster = await _load_roster(settings, bus, redactor)
         observers, pipelines = await _load_handlers(settings, workspace, roster, bus)
         worker = _start_worker(workspace, stack)
-        context = ObserverContext(workspace, knowledge=database_path(settings))
+        context = ObserverContext(workspace, knowledge=place_of(settings))
         runner = _start_observers(observers, roster.rules, context, bus, worker, stack)
         runner.start(spawn)
         artifacts = ArtifactWatch(workspace, bus.publish)
@@ -388,7 +390,7 @@ def _feed_knowledge(
     settings: Settings, workspace: Workspace, bus: Bus, stack: AsyncExitStack
 ) -> KnowledgeFeed | None:
     """Have the knowledge base follow the session, unless the settings turn it off."""
-    database = database_path(settings)
+    database = place_of(settings)
     if database is None:
         return None
     feed = KnowledgeFeed(database, workspace.path, settings.workspace_base, workspace.redactor, bus.publish)
@@ -456,6 +458,8 @@ def _connectors(
         telemetry = await recording.tracer.toolkit_environment(os.environ)
         session_file = private.path / _SESSION_FILE if settings.composio_api_key else None
         embedder = embedder_of(settings)
+        knowledge = place_of(settings)
+        variables = connection_variables(os.environ) if isinstance(knowledge, Address) else {}
         return toolkit_connection(
             workspace,
             routes=routes,
@@ -463,9 +467,10 @@ def _connectors(
             session_file=session_file,
             secrets_socket=sockets[0],
             progress_socket=sockets[1],
-            knowledge=database_path(settings),
+            knowledge=knowledge,
             demo=settings.demo,
             embeddings_file=private.write(_EMBEDDINGS_FILE, asdict(embedder)) if embedder else None,
+            postgres_file=private.write(_POSTGRES_FILE, variables) if variables else None,
         )
 
     async def composio() -> Connection:

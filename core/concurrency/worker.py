@@ -23,6 +23,7 @@ import msgspec
 
 from core.concurrency.cancellation import NEVER, Stop
 from core.errors import UniversalAgentError
+from core.postgres.address import connection_variables
 from core.storage.workspace import Workspace
 from core.text import clean_line
 
@@ -183,7 +184,11 @@ class WorkerProcess:
                     stdin=subprocess.DEVNULL,
                     stdout=subprocess.DEVNULL,
                     stderr=subprocess.DEVNULL,
-                    env={name: os.environ[name] for name in _INHERITED if name in os.environ},
+                    env={
+                        # What it checks may be in the knowledge base of a team.
+                        **connection_variables(os.environ),
+                        **{name: os.environ[name] for name in _INHERITED if name in os.environ},
+                    },
                     pass_fds=(theirs.fileno(),),
                     start_new_session=True,
                 )

@@ -5,11 +5,16 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from core.connections.base import BLANKED, Connection
 
+if TYPE_CHECKING:
+    from core.knowledge.place import KnowledgePlace
+
 __all__ = [
     "EMBEDDINGS_FILE",
+    "POSTGRES_FILE",
     "PROGRESS_SOCKET",
     "SECRETS_SOCKET",
     "SERVER",
@@ -28,6 +33,9 @@ EMBEDDINGS_FILE = "TOOLKIT_EMBEDDINGS"
 SECRETS_SOCKET = "TOOLKIT_SECRETS"
 """The environment variable with the path of the private socket that gives the secrets to mask."""
 
+POSTGRES_FILE = "TOOLKIT_POSTGRES"
+"""The environment variable with the path of the private file that has the variables for a connection to PostgreSQL."""
+
 PROGRESS_SOCKET = "TOOLKIT_PROGRESS"
 """The environment variable with the path of the private socket that receives the progress of calls."""
 
@@ -40,9 +48,10 @@ def toolkit_connection(
     session_file: Path | None = None,
     secrets_socket: Path | None = None,
     progress_socket: Path | None = None,
-    knowledge: Path | None = None,
+    knowledge: KnowledgePlace | None = None,
     demo: bool = False,
     embeddings_file: Path | None = None,
+    postgres_file: Path | None = None,
 ) -> Connection:
     """The server that starts `core.toolkit` for this workspace.
 
@@ -55,21 +64,28 @@ def toolkit_connection(
         session_file: the private file with the credentials of the remote sandbox.
         secrets_socket: the private socket of a `SharedSecrets`; the toolkit masks its values in everything it writes.
         progress_socket: the private socket of a `ProgressReceiver`.
-        knowledge: the file of the knowledge base; None if there is none.
+        knowledge: where the knowledge base is; None if there is none.
         demo: whether the session is one of the demo, which sees only what sessions of the demo found.
         embeddings_file: the private file with the server for the search by meaning, and its key.
+        postgres_file: the private file with the variables that decide how it connects to a team's knowledge base: a
+            password must not be in the configuration of a server.
     """
     args = ["-I", "-m", "core.toolkit", "--workspace", str(workspace)]
     for suffix, address in routes.items():
         args += ["--route", f"{suffix}={address}"]
     if knowledge is not None:
-        args += ["--knowledge", str(knowledge.absolute()), *(["--demo"] if demo else [])]
+        from core.knowledge.place import written_place
+
+        place = knowledge.absolute() if isinstance(knowledge, Path) else knowledge
+        args += ["--knowledge", written_place(place), *(["--demo"] if demo else [])]
     environment = dict.fromkeys((*BLANKED, "COMPOSIO_API_KEY", "UA_EMBEDDINGS_KEY"), "")
     environment |= {"PYDANTIC_DISABLE_PLUGINS": "__all__", **(telemetry or {})}
     if session_file is not None:
         environment[SESSION_FILE] = str(session_file)
     if embeddings_file is not None:
         environment[EMBEDDINGS_FILE] = str(embeddings_file)
+    if postgres_file is not None:
+        environment[POSTGRES_FILE] = str(postgres_file)
     if secrets_socket is not None:
         environment[SECRETS_SOCKET] = str(secrets_socket)
     if progress_socket is not None:

@@ -31,7 +31,8 @@ def main() -> int:
 def _read_settings(given: dict[str, Any]) -> Settings:
     """Make settings of the values that were merged with the environment and all files before."""
     # Not even the type of this one can be converted: a path or a word.
-    knowledge = parsers.knowledge(given.pop("knowledge"))
+    knowledge = given.pop("knowledge")
+    knowledge = parsers.knowledge(knowledge["url"] if isinstance(knowledge, dict) else knowledge)
     kinds = get_type_hints(Settings)
     # A path is a text in JSON.
     found = {

@@ -16,7 +16,7 @@ from pathlib import Path
 from core.agent.environment import cli_environment
 from core.doctor.findings import Finding, failed, ok, skipped, warning
 from core.events.units import quantity, size
-from core.knowledge.database import database_path
+from core.knowledge.place import place_of
 from core.knowledge.status import read_status
 from core.provider.claude_login import claude_program
 from core.settings.model import Settings
@@ -117,7 +117,7 @@ def _write(base: Path) -> Finding:
 
 async def check_knowledge(settings: Settings) -> Finding:
     """Read the file of the knowledge base, if there is one."""
-    path = database_path(settings)
+    path = place_of(settings)
     if path is None:
         return skipped("turned off (setting knowledge)")
     status = await asyncio.to_thread(read_status, path)

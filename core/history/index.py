@@ -18,6 +18,7 @@ from core.history.headline import LONGEST_TITLE, TITLE, Summary, read_summary, s
 from core.history.lookup import named_entries, session_names
 from core.history.session import runs_elsewhere
 from core.knowledge.database import FILE
+from core.knowledge.place import KnowledgePlace
 from core.storage.files import Root
 from core.storage.workspace import WORKSPACES
 from core.text import clean_line
@@ -44,10 +45,12 @@ class SessionIndex:
     beside the sessions.
     """
 
-    def __init__(self, base: Path, cache: Path | None = None, knowledge: Path | None = None) -> None:
+    def __init__(
+        self, base: Path, cache: Path | None = None, knowledge: KnowledgePlace | None = None
+    ) -> None:
         self.base = Path(os.path.abspath(base))
         self.sessions = self.base / WORKSPACES
-        self._knowledge = self.sessions / FILE if knowledge is None else knowledge
+        self._knowledge: KnowledgePlace = self.sessions / FILE if knowledge is None else knowledge
         self._cache = cache
         self._known: dict[str, Summary] | None = None
 

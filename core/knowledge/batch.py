@@ -19,7 +19,7 @@ from core.knowledge.preparing import Prepared, storable
 from core.knowledge.records import Call, Cursor, Document, Facts
 from core.net.urls import canonical_url
 
-__all__ = ["BATCH_SECONDS", "Batch", "Index", "Overtaken", "Pace", "as_json"]
+__all__ = ["BATCH_SECONDS", "Batch", "Index", "Overtaken", "Pace", "as_json", "stored_address"]
 
 BATCH_SECONDS = 0.15
 """After this time a transaction ends as soon as it can: other programs shall wait for at most 0.2 s."""
@@ -259,7 +259,7 @@ class Batch:
         """The number of an address; None for none, and for a forgotten one."""
         if not url or self._forgotten.has_source(url):
             return None
-        key, host = _address(url)
+        key, host = stored_address(url)
         return self._add_or_find(
             "INSERT OR IGNORE INTO source(url, site) VALUES (?, ?)",
             "SELECT id FROM source WHERE url = ?",
@@ -279,7 +279,7 @@ def _place(document: Document) -> tuple[str, int]:
 
 
 @lru_cache(maxsize=1_000)
-def _address(url: str) -> tuple[str, str]:
+def stored_address(url: str) -> tuple[str, str]:
     """An address as it is stored, and its host; a session names most of its addresses several times."""
     key = storable(canonical_url(url))
     return key, _host(key)

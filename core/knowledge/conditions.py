@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from core.knowledge.query import Query
 
-__all__ = ["Conditions", "Scope", "conditions_of"]
+__all__ = ["Conditions", "Scope", "conditions_of", "containing", "site_of"]
 
 _ESCAPED = str.maketrans({"%": r"\%", "_": r"\_", "\\": "\\\\"})
 
@@ -65,18 +65,18 @@ def conditions_of(query: Query, scope: Scope) -> Conditions:
     for sites in (query.sites, tuple(scope.sites)):
         found.add_any(
             "instr('.' || site || '.', ?)",
-            [(_site(site),) for site in sites],
+            [(site_of(site),) for site in sites],
             # Asked for each document that matches: to ask it of all sources first takes longer than the search.
             "EXISTS (SELECT 1 FROM source WHERE source.id = d.source AND ({}))",
         )
     found.add_any(
         r"folder LIKE ? ESCAPE '\' OR title LIKE ? ESCAPE '\'",
-        [(like, like) for like in map(_containing, query.sessions)],
+        [(like, like) for like in map(containing, query.sessions)],
         "d.session IN (SELECT id FROM session WHERE {})",
     )
     found.add_any(
         r"tool LIKE ? ESCAPE '\' OR slug LIKE ? ESCAPE '\'",
-        [(like, like) for like in map(_containing, query.tools)],
+        [(like, like) for like in map(containing, query.tools)],
         "d.call IN (SELECT id FROM call WHERE {})",
     )
     if scope.session:
@@ -94,11 +94,12 @@ def conditions_of(query: Query, scope: Scope) -> Conditions:
     return found
 
 
-def _site(text: str) -> str:
+def site_of(text: str) -> str:
     """A host, a part of one, or an address, as it is in a host between full stops."""
     host = text.lower().split("//")[-1].split("/")[0]
     return f".{host.removeprefix('www.').strip('.')}."
 
 
-def _containing(text: str) -> str:
+def containing(text: str) -> str:
+    """The pattern of LIKE for what contains a text."""
     return f"%{text.translate(_ESCAPED)}%"

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from core.errors import KnowledgeError
 from core.knowledge.database_file import (
+    FILE,
     check_regular,
     identity,
     is_on_network,
@@ -23,8 +24,6 @@ from core.knowledge.database_file import (
 from core.knowledge.problems import DAMAGED, KnowledgeDamaged, primary_code, reporting
 from core.knowledge.schema import APPLICATION, MIGRATIONS, PASSAGE, SCHEMA, VERSION
 from core.knowledge.segments import indexed
-from core.settings.model import Settings
-from core.storage.workspace import WORKSPACES
 from core.text import clean_line
 
 __all__ = [
@@ -33,7 +32,6 @@ __all__ = [
     "begin",
     "close_writer",
     "connect",
-    "database_path",
     "open_reader",
     "open_writer",
     "remove_damaged",
@@ -42,7 +40,6 @@ __all__ = [
     "update_tables",
 ]
 
-FILE = "knowledge.db"
 BUSY_SECONDS = 5.0
 """How long a statement waits for another program."""
 PAUSE_SECONDS = 0.01
@@ -53,17 +50,6 @@ _PAGE = 8192
 """Bytes of a page, in a file that is made: three or four passages fill a page of 4096 bytes badly."""
 _LARGEST_LOG = 16 << 20
 _CACHE_KIB = 16 << 10
-
-
-def database_path(settings: Settings) -> Path | None:
-    """Where the knowledge base of a session is; None if the settings turn it off."""
-    match settings.knowledge:
-        case "off":
-            return None
-        case "on":
-            return settings.workspace_base / WORKSPACES / FILE
-        case path:
-            return path
 
 
 def open_writer(path: Path) -> sqlite3.Connection:

@@ -17,6 +17,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 __all__ = [
+    "FILE",
     "check_regular",
     "damaged_files",
     "identity",
@@ -29,6 +30,9 @@ __all__ = [
     "set_aside",
     "sidecars",
 ]
+
+FILE = "knowledge.db"
+"""The usual name of the file, which is in the folder of the sessions."""
 
 _SIDECARS = ("-wal", "-shm", "-journal")
 _FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC

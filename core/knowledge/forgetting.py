@@ -3,31 +3,35 @@
 from __future__ import annotations
 
 import os
-import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+from typing import TYPE_CHECKING, Self
 
 import msgspec
 
 from core.errors import KnowledgeError, WorkspaceError
 from core.knowledge.conditions import Scope, conditions_of
 from core.knowledge.database import open_reader
-from core.knowledge.database_file import damaged_files, identity, remove_unfinished
-from core.knowledge.folders import folder_key, folder_path, is_session
+from core.knowledge.database_file import damaged_files, remove_unfinished
+from core.knowledge.folders import folder_key, folder_path, is_here, is_session
 from core.knowledge.forgotten import Entry, place_trace, session_trace, source_trace, text_trace, title_trace
+from core.knowledge.place import KnowledgePlace, check_packages, open_store, version_of
 from core.knowledge.problems import reporting
 from core.knowledge.query import Query, parse_query
-from core.knowledge.store import KnowledgeStore
 from core.knowledge.tokens import Tokenizer, quoted
 from core.net.urls import canonical_url
+from core.postgres.address import Address
 from core.storage.compression import SUFFIX
 from core.storage.files import Root
 from core.storage.workspace import is_record
 
-__all__ = ["Forgotten", "forget", "forget_deleted"]
+if TYPE_CHECKING:
+    from core.knowledge.postgres.selection import PostgresSelection
+
+__all__ = ["Doomed", "Forgotten", "forget", "forget_deleted"]
 
 _TITLES = 100
 _QUICKLY_SCRUBBED = 32 << 20
@@ -37,6 +41,8 @@ _RECORDS = "the records of the sessions (journal, transcript, conversation) and 
 _HAS = "d.id IN (SELECT chunk.document FROM chunk_fts JOIN chunk ON chunk.id = chunk_fts.rowid WHERE chunk_fts MATCH ?)"
 """Whether a document has a term, given as an expression of FTS5."""
 _FILES = "the files stay where they are; `--files` removes them too"
+_SERVER = "the server's log, backups and replicas may have it until they are overwritten"
+_ELSEWHERE = "the files of sessions on other machines stay there: run the same command there"
 _READ = "another program still reads the knowledge base: the bytes are removed from its file when a session runs next"
 
 
@@ -62,7 +68,7 @@ class Forgotten:
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class Doomed:
     """A document that is forgotten."""
 
     id: int
@@ -74,7 +80,7 @@ class _Found:
 
 
 def forget(
-    database: Path,
+    place: KnowledgePlace,
     *,
     session: str = "",
     source: str = "",
@@ -89,8 +95,8 @@ def forget(
     files. Journals, transcripts and conversations of sessions stay.
 
     Args:
-        database: the file of the knowledge base.
-        session: the folder of a session, as the database names it.
+        place: where the knowledge base is.
+        session: the folder of a session, as the knowledge base names it.
         source: the address of a page.
         match: a query, as `KnowledgeSearch.search` reads it; all of its words must match.
         files: whether the files of the sessions are removed too.
@@ -102,25 +108,28 @@ def forget(
     session, source, match = session.strip(), source.strip(), match.strip()
     if not session and not source and not match:
         raise KnowledgeError("nothing to forget: name a session, an address, or words")
-    with closing(open_reader(database)) as db, reporting(database, "read"):
-        found = _select(db, session, source, match)
+    with _selection(place) as chosen:
+        query = _read_query(match) if match else None
+        found = chosen.select(session, source, query)
         if match and not session:
-            found = _with_same_texts(db, found)
+            found = _joined(
+                found, chosen.with_same_texts({each.digest for each in found if text_trace(each.digest)})
+            )
         if files:
-            found = _with_their_files(db, found)
-        titles = _titles_with(db, found, match)
-        passages = _count_passages(db, found)
-        known = db.execute("SELECT count(*) FROM session WHERE folder = ?", (session,)).fetchone()[0]
-    if session and not known and not os.path.isdir(folder_path(database, session)):
+            found = _joined(
+                found, chosen.of_files(sorted({(each.folder, each.path) for each in found if each.path}))
+            )
+        titles = _titles_with(chosen, found, query)
+        passages = chosen.count_passages(each.id for each in found)
+        known = chosen.knows(session)
+    if session and not known and not os.path.isdir(folder_path(place, session)):
         raise KnowledgeError(f"there is no session {session}: `ua-tui sessions` lists them")
-    paths = _files_of(database, found) if files else []
-    kept: list[str] = []
-    if found:
-        kept = [_RECORDS] if files or not any(each.path for each in found) else [_FILES, _RECORDS]
+    paths = _files_of(place, found) if files else []
+    kept = _what_stays(place, found, files=files)
     if not dry_run:
         entry = _entry(found, titles, session, source, match, files=files)
         if entry.sessions or entry.sources or entry.places:
-            kept += _remove(database, entry)
+            kept += _remove(place, entry)
         paths = [path for path in paths if _remove_file(path, kept)]
     return Forgotten(
         documents=len(found),
@@ -132,26 +141,35 @@ def forget(
     )
 
 
-def forget_deleted(database: Path, folder: Path) -> None:
+def forget_deleted(place: KnowledgePlace, folder: Path) -> None:
     """Forget a session whose folder was deleted; quick, so what is left in the bytes of a large file is removed later.
 
+    In the database of a team it is only removed, and one of the team stays: the folder was a copy of it.
+
     Raises:
-        KnowledgeError: the file cannot be written.
+        KnowledgeError: it cannot be written.
     """
-    if identity(database) is None:
+    if version_of(place) is None:
         return
-    key = folder_key(database, folder)
-    with KnowledgeStore(database) as store:
+    key = folder_key(place, folder)
+    if isinstance(place, Address):
+        check_packages()
+        from core.knowledge.postgres.store import PostgresStore
+
+        with PostgresStore(place) as team_store:
+            team_store.remove_deleted(key)
+        return
+    with open_store(place) as store:
         store.add_forgotten(Entry(sessions=(session_trace(key),)))
         store.remove_session(key)
-        with reporting(database, "read"):
-            is_small = os.lstat(database).st_size < _QUICKLY_SCRUBBED
+        with reporting(place, "read"):
+            is_small = os.lstat(place).st_size < _QUICKLY_SCRUBBED
         if is_small:
             store.finish_forgetting()
 
 
 def _entry(
-    found: Sequence[_Found], titles: Iterable[str], session: str, source: str, match: str, *, files: bool
+    found: Sequence[Doomed], titles: Iterable[str], session: str, source: str, match: str, *, files: bool
 ) -> Entry:
     """What is put on the list: a session or an address that is named alone as such, all else document by document."""
     if session and not source and not match:
@@ -170,12 +188,28 @@ def _entry(
     )
 
 
-def _remove(database: Path, entry: Entry) -> Iterator[str]:
-    """Remove from the database what an entry lists; gives sentences about what is left."""
-    with KnowledgeStore(database) as store:
+def _what_stays(place: KnowledgePlace, found: Sequence[Doomed], *, files: bool) -> list[str]:
+    """What still has the texts of documents that are removed."""
+    if not found:
+        return []
+    kept = [_RECORDS] if files or not any(each.path for each in found) else [_FILES, _RECORDS]
+    if isinstance(place, Address):
+        kept.append(_SERVER)
+        if files and any(each.path and not is_here(place, each.folder) for each in found):
+            kept.append(_ELSEWHERE)
+    return kept
+
+
+def _remove(place: KnowledgePlace, entry: Entry) -> Iterator[str]:
+    """Remove from the knowledge base what an entry lists; gives sentences about what is left."""
+    with open_store(place) as store:
         store.add_forgotten(entry)
-        if not store.finish_forgetting():
-            yield _READ
+        is_clean = store.finish_forgetting()
+    if isinstance(place, Address):
+        return
+    database = place
+    if not is_clean:
+        yield _READ
     # What a killed rebuild has left; one that runs removes what is on the list itself.
     with reporting(database, "written"):
         remove_unfinished(database)
@@ -189,66 +223,118 @@ def _remove(database: Path, entry: Entry) -> Iterator[str]:
 # -- the selection ------------------------------------------------------------------------------------
 
 
-def _select(db: sqlite3.Connection, session: str, source: str, match: str) -> list[_Found]:
-    conditions, values = ["1"], list[object]()
-    if session:
-        conditions.append("session.folder = ?")
-        values.append(session)
-    if source:
-        conditions.append("d.source IN (SELECT id FROM source WHERE url = ?)")
-        values.append(canonical_url(source))
-    if match:
-        wanted = _read_query(match)
-        clauses = conditions_of(wanted, Scope())
-        conditions += clauses.clauses
-        values += clauses.values
-        for terms, condition in ((wanted.terms, _HAS), (wanted.without, f"NOT {_HAS}")):
-            conditions += [condition] * len(terms)
-            values += [quoted(term.text) for term in terms]
-    return _documents(db, " AND ".join(conditions), values)
+def _selection(place: KnowledgePlace) -> _FileSelection | PostgresSelection:
+    if isinstance(place, Address):
+        check_packages()
+        from core.knowledge.postgres.selection import PostgresSelection
+
+        return PostgresSelection(place)
+    return _FileSelection(place)
 
 
-def _with_same_texts(db: sqlite3.Connection, found: list[_Found]) -> list[_Found]:
-    """The documents, and all others with a text of theirs."""
-    bodies = list({each.digest.hex() for each in found if text_trace(each.digest)})
-    condition = "hex(body.hash) IN (SELECT upper(value) FROM json_each(?))"
-    return _joined(found, _documents(db, condition, [msgspec.json.encode(bodies).decode()]))
+class _FileSelection:
+    """Reads the documents of a file; every method raises `KnowledgeError` if it cannot be read."""
 
+    def __init__(self, database: Path) -> None:
+        self._path = database
+        self._db = open_reader(database)
 
-def _titles_with(db: sqlite3.Connection, found: Iterable[_Found], match: str) -> list[str]:
-    """The titles of the documents' sessions with a word of the query: mostly a title is that of the first question."""
-    if not match:
-        return []
-    folders = msgspec.json.encode(sorted({each.folder for each in found})).decode()
-    titles = [
-        title
-        for (title,) in db.execute(
-            "SELECT DISTINCT title FROM session WHERE title != '' AND folder IN (SELECT value FROM json_each(?))",
-            (folders,),
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self._db.close()
+
+    def knows(self, session: str) -> bool:
+        """Whether there is something of a session."""
+        with reporting(self._path, "read"):
+            (count,) = self._db.execute(
+                "SELECT count(*) FROM session WHERE folder = ?", (session,)
+            ).fetchone()
+        return bool(count)
+
+    def select(self, session: str, source: str, query: Query | None) -> list[Doomed]:
+        """The documents for which all conditions hold that are given."""
+        conditions, values = ["1"], list[object]()
+        if session:
+            conditions.append("session.folder = ?")
+            values.append(session)
+        if source:
+            conditions.append("d.source IN (SELECT id FROM source WHERE url = ?)")
+            values.append(canonical_url(source))
+        if query is not None:
+            clauses = conditions_of(query, Scope())
+            conditions += clauses.clauses
+            values += clauses.values
+            for terms, condition in ((query.terms, _HAS), (query.without, f"NOT {_HAS}")):
+                conditions += [condition] * len(terms)
+                values += [quoted(term.text) for term in terms]
+        return self._documents(" AND ".join(conditions), values)
+
+    def with_same_texts(self, digests: Iterable[bytes]) -> list[Doomed]:
+        """The documents with these texts."""
+        return self._documents(
+            "hex(body.hash) IN (SELECT upper(value) FROM json_each(?))",
+            [_json([each.hex() for each in digests])],
         )
-    ]
-    terms = [term.text for term in _read_query(match).terms]
+
+    def of_files(self, places: Iterable[tuple[str, str]]) -> list[Doomed]:
+        """The documents of files, which are named by session and path."""
+        return self._documents(
+            "EXISTS (SELECT 1 FROM json_each(?) WHERE json_extract(value, '$[0]') = session.folder"
+            " AND json_extract(value, '$[1]') = d.path)",
+            [_json([*places])],
+        )
+
+    def titles_of(self, sessions: Iterable[str]) -> list[str]:
+        """The titles of sessions, each once."""
+        with reporting(self._path, "read"):
+            rows = self._db.execute(
+                "SELECT DISTINCT title FROM session WHERE title != '' AND folder IN (SELECT value FROM json_each(?))",
+                (_json([*sessions]),),
+            ).fetchall()
+        return [title for (title,) in rows]
+
+    def count_passages(self, ids: Iterable[int]) -> int:
+        """How many passages documents have."""
+        with reporting(self._path, "read"):
+            (count,) = self._db.execute(
+                "SELECT count(*) FROM chunk WHERE text != '' AND document IN (SELECT value FROM json_each(?))",
+                (_json([*ids]),),
+            ).fetchone()
+        return int(count)
+
+    def _documents(self, condition: str, values: Sequence[object]) -> list[Doomed]:
+        with reporting(self._path, "read"):
+            rows = self._db.execute(
+                "SELECT d.id, session.folder, d.path, d.part, d.title, body.hash"  # noqa: S608 -- made of constants
+                " FROM document AS d JOIN session ON session.id = d.session JOIN body ON body.id = d.body"
+                f" WHERE {condition} ORDER BY d.id",
+                values,
+            ).fetchall()
+        return [Doomed(*row) for row in rows]
+
+
+def _json(value: Sequence[object]) -> str:
+    return msgspec.json.encode(value).decode()
+
+
+def _titles_with(
+    chosen: _FileSelection | PostgresSelection, found: Iterable[Doomed], query: Query | None
+) -> list[str]:
+    """The titles of the documents' sessions with a word of the query: mostly a title is that of the first question."""
+    if query is None:
+        return []
+    titles = chosen.titles_of(sorted({each.folder for each in found}))
     with closing(Tokenizer()) as tokenizer:
-        wanted = {word for words in tokenizer.words(terms) for word in words}
+        wanted = {word for words in tokenizer.words([term.text for term in query.terms]) for word in words}
         return [
             title for title, words in zip(titles, tokenizer.words(titles), strict=True) if wanted & {*words}
         ]
 
 
-def _joined(found: Iterable[_Found], others: Iterable[_Found]) -> list[_Found]:
+def _joined(found: Iterable[Doomed], others: Iterable[Doomed]) -> list[Doomed]:
     return list({each.id: each for each in (*found, *others)}.values())
-
-
-def _with_their_files(db: sqlite3.Connection, found: list[_Found]) -> list[_Found]:
-    """The documents, and all others of the same files."""
-    places = sorted({(each.folder, each.path) for each in found if each.path})
-    others = _documents(
-        db,
-        "EXISTS (SELECT 1 FROM json_each(?) WHERE json_extract(value, '$[0]') = session.folder"
-        " AND json_extract(value, '$[1]') = d.path)",
-        [msgspec.json.encode(places).decode()],
-    )
-    return _joined(found, others)
 
 
 def _read_query(text: str) -> Query:
@@ -266,32 +352,16 @@ def _read_query(text: str) -> Query:
     return query
 
 
-def _documents(db: sqlite3.Connection, condition: str, values: Sequence[object]) -> list[_Found]:
-    rows = db.execute(
-        "SELECT d.id, session.folder, d.path, d.part, d.title, body.hash"  # noqa: S608 -- made of constants
-        " FROM document AS d JOIN session ON session.id = d.session JOIN body ON body.id = d.body"
-        f" WHERE {condition} ORDER BY d.id",
-        values,
-    )
-    return [_Found(*row) for row in rows]
-
-
-def _count_passages(db: sqlite3.Connection, found: Iterable[_Found]) -> int:
-    ids = msgspec.json.encode([each.id for each in found]).decode()
-    (count,) = db.execute(
-        "SELECT count(*) FROM chunk WHERE text != '' AND document IN (SELECT value FROM json_each(?))", (ids,)
-    ).fetchone()
-    return int(count)
-
-
 # -- the files ----------------------------------------------------------------------------------------
 
 
-def _files_of(database: Path, found: Iterable[_Found]) -> list[tuple[Path, str]]:
+def _files_of(database: KnowledgePlace, found: Iterable[Doomed]) -> list[tuple[Path, str]]:
     """The files of documents that are there, each with its path in its session."""
     places = sorted({(each.folder, each.path) for each in found if each.path and not is_record(each.path)})
     files = []
     for folder, path in places:
+        if not is_here(database, folder):
+            continue
         place = folder_path(database, folder)
         # A database that somebody else made may name any folder.
         if not is_session(place):

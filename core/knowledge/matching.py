@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -14,14 +14,15 @@ import msgspec
 from core.knowledge.conditions import Conditions
 from core.knowledge.embeddings import similarities
 from core.knowledge.passages import cut_passage
-from core.knowledge.query import Query, Term
+from core.knowledge.query import Query
+from core.knowledge.query_words import QueryWords
 from core.knowledge.ranking import Candidate, count_facets, in_order, joined, order_by_meaning, rank
-from core.knowledge.records import Hit, Results
+from core.knowledge.records import NO_WORDS, Hit, Results
 from core.knowledge.tokens import Tokenizer, quoted
 
-__all__ = ["HIT", "Matching", "Meaning", "named"]
+__all__ = ["ENOUGH", "HIT", "Matching", "Meaning", "make_hits", "named"]
 
-_ENOUGH = 5
+ENOUGH = 5
 """Hits; with fewer of them words are left out."""
 _RAREST = 2
 _ANY = 4
@@ -39,35 +40,6 @@ _PREFIXES = 50
 _FREQUENT = 5_000
 """Passages with an excluded word; if more have it, it excludes passages and not documents, which is faster."""
 _BM25 = "bm25(chunk_fts, 4.0, 1.0, 2.0)"
-
-_SHORTEST_BEGINNING = 3
-"""Letters; fewer are the beginning of so many words that their search takes too long and cannot be stopped."""
-_SHORTEST = 5
-_ENDINGS = (
-    *(
-        "e",
-        "n",
-        "on",
-        "ion",
-        "y",
-        "ty",
-        "ity",
-        "s",
-        "es",
-        "ss",
-        "ess",
-        "ness",
-        "d",
-        "ed",
-        "g",
-        "ng",
-        "ing",
-        "t",
-        "nt",
-    ),
-    *("ent", "ment", "l", "al", "ly", "lly", "ally", "r", "er", "or", "ive", "ous", "able", "ble", "le"),
-)
-"""What may be missing of a word that is not complete."""
 
 HIT = """
 SELECT d.id, d.kind, d.title, coalesce(s.url, '') AS url, coalesce(s.site, '') AS site, d.author, d.date, d.made_at,
@@ -132,28 +104,25 @@ class Matching:
         self._deadline = clock() + budget
         self._stopped = stopped
         self._meaning = meaning
-        self._typing = typing and query.unfinished
-        self._is_short = False
+        self._words = QueryWords(query, tokenizer, typing=typing)
         self._partial = False
-        self._words: list[list[str]] = []
-        self._terms: list[Term] = []
         self._without: list[str] = []
-        self._stems: list[str] = []
 
     def run(self, limit: int) -> Results:
         """Find the best documents, at most `limit`."""
-        self._read_words()
+        words = self._words
         relaxed = False
-        if self._query.terms and not self._terms:
-            return Results(notices=("There is no word to search for: only letters and digits are searched.",))
-        if self._terms:
-            found = self._candidates(self._matches(self._expression(self._terms)), full=True)
+        if self._query.terms and not words.terms:
+            return Results(notices=(NO_WORDS,))
+        self._exclude()
+        if words.terms:
+            found = self._candidates(self._matches(words.expression(words.terms)), full=True)
             ranked = rank(found, time.time())
-            has_few = len(ranked) < _ENOUGH
+            has_few = len(ranked) < ENOUGH
             if (has_few or self._meaning) and not self._partial:
                 known = {each.chunk for each in found}
-                more = self._without_short(known) if self._is_short else self._relaxed(known)
-                relaxed = bool(more) and has_few and not self._is_short
+                more = self._without_short(known) if words.is_short else self._relaxed(known)
+                relaxed = bool(more) and has_few and not words.is_short
                 ranked = rank([*found, *more], time.time()) if more else ranked
                 found += more
             if self._meaning is not None:
@@ -169,43 +138,16 @@ class Matching:
             sessions=count_facets(each.session for each in ranked),
             partial=self._partial,
             relaxed=relaxed,
-            unfinished=self._is_short and not ranked,
+            unfinished=words.is_short and not ranked,
         )
 
-    def _read_words(self) -> None:
-        """Find the words of each term; a term without any, such as a dash, is left out."""
-        query = self._query
-        words = self._tokenizer.words([term.text for term in (*query.terms, *query.without)])
-        pairs = list(zip(query.terms, words[: len(query.terms)], strict=True))
-        self._typing = self._typing and bool(pairs[-1][1])
-        self._terms = [term for term, found in pairs if found]
-        self._words = [found for _, found in pairs if found]
-        if self._typing:
-            self._stems = self._stems_of(self._terms[-1])
-            self._is_short = len(self._words[-1][-1]) < _SHORTEST_BEGINNING
-            self._typing = not self._is_short
-        for term, found in zip(query.without, words[len(query.terms) :], strict=True):
-            if found and self._terms and self._frequency(found) > _FREQUENT:
+    def _exclude(self) -> None:
+        """Have the words that must be missing exclude documents, and the frequent ones only passages."""
+        for term, found in self._words.without:
+            if self._words.terms and self._frequency(found) > _FREQUENT:
                 self._without.append(quoted(term.text))
-            elif found:
+            else:
                 self._conditions.add(_EXCLUDED, quoted(term.text))
-
-    def _string(self, term: Term) -> str:
-        if not (self._typing or self._is_short) or term is not self._terms[-1]:
-            return quoted(term.text)
-        choices = [quoted(term.text) + " *" * self._typing, *map(quoted, self._stems)]
-        return f"({' OR '.join(choices)})" if self._stems else choices[0]
-
-    def _stems_of(self, term: Term) -> list[str]:
-        """The words of the index that the whole word may become: "generation" is "gener", which "generatio" is not."""
-        if term.phrase or len(term.text) < _SHORTEST or not (term.text.isascii() and term.text.isalpha()):
-            return []
-        start = self._words[-1][-1]
-        endings = self._tokenizer.words([term.text + ending for ending in _ENDINGS])
-        return sorted({word for (word,) in endings if start.startswith(word) and word != start})
-
-    def _expression(self, terms: Sequence[Term], operator: str = " AND ") -> str:
-        return operator.join(map(self._string, terms))
 
     def _matches(self, expression: str) -> list[tuple[int, float]]:
         """The passages that match, with their relevance; without an order if the time is too short."""
@@ -241,33 +183,34 @@ class Matching:
 
     def _without_short(self, known: set[int]) -> list[Candidate]:
         """Passages that have all words but the last, of which the person has typed a letter or two."""
-        expression = self._expression(self._terms[:-1])
+        expression = self._words.expression(self._words.terms[:-1])
         rows = [row for row in self._matches(expression) if row[0] not in known] if expression else []
         return self._candidates(rows, full=False)
 
     def _relaxed(self, known: set[int]) -> list[Candidate]:
         """Passages that have some of the words; phrases must be there."""
-        phrases = [term for term in self._terms if term.phrase]
+        terms, expression = self._words.terms, self._words.expression
+        phrases = [term for term in terms if term.phrase]
         counted = [
             (count, number)
-            for number, term in enumerate(self._terms)
+            for number, term in enumerate(terms)
             if not term.phrase and (count := self._count(number))
         ]
-        rarest = [self._terms[number] for _, number in sorted(counted)[:_ANY]]
-        if len(self._terms) < 2 or not rarest or self._partial:
+        rarest = [terms[number] for _, number in sorted(counted)[:_ANY]]
+        if len(terms) < 2 or not rarest or self._partial:
             return []
         found: list[Candidate] = []
         required, optional = [*phrases, *rarest[:_RAREST]], rarest[_RAREST:]
-        attempts = [self._expression(required)]
+        attempts = [expression(required)]
         if optional:
-            attempts[0] += f" AND ({self._expression([required[-1], *optional], ' OR ')})"
-        any_word = self._expression(rarest, " OR ")
-        attempts.append(f"{self._expression(phrases)} AND ({any_word})" if phrases else any_word)
+            attempts[0] += f" AND ({expression([required[-1], *optional], ' OR ')})"
+        any_word = expression(rarest, " OR ")
+        attempts.append(f"{expression(phrases)} AND ({any_word})" if phrases else any_word)
         for attempt in attempts:
             rows = [row for row in self._matches(attempt) if row[0] not in known]
             found += self._candidates(rows, full=False)
             known.update(chunk for chunk, _ in rows)
-            is_enough = len({each.document for each in found}) >= _ENOUGH and self._meaning is None
+            is_enough = len({each.document for each in found}) >= ENOUGH and self._meaning is None
             if is_enough or self._partial:
                 break
         return found
@@ -287,14 +230,15 @@ class Matching:
 
     def _count(self, number: int) -> int:
         """How many passages have the rarest word of a term; none has it if it is 0."""
-        if self._typing and number == len(self._terms) - 1:
-            first = self._words[number][-1]
+        words = self._words
+        if words.typing and number == len(words.terms) - 1:
+            first = words.words[number][-1]
             (count,) = self._db.execute(
                 "SELECT sum(doc) FROM (SELECT doc FROM chunk_terms WHERE term >= ? AND term < ? LIMIT ?)",
                 (first, first + "\U0010ffff", _PREFIXES),
             ).fetchone()
             return count or 0
-        return self._frequency(self._words[number])
+        return self._frequency(words.words[number])
 
     def _frequency(self, words: Sequence[str]) -> int:
         """How many passages have the rarest of the words."""
@@ -328,27 +272,7 @@ class Matching:
                 "SELECT id, start, text FROM chunk WHERE id IN (SELECT value FROM json_each(?))", (chunks,)
             )
         }
-        places: list[list[tuple[int, int]]] = [[] for _ in chosen]
-        if self._terms:
-            places = self._tokenizer.marks(
-                [texts[each.chunk][1] for each in chosen], self._expression(self._terms, " OR ")
-            )
-        hits = []
-        for candidate, found in zip(chosen, places, strict=True):
-            start, text = texts[candidate.chunk]
-            offset, passage, marks = cut_passage(text, found)
-            hits.append(
-                Hit(
-                    **facts[candidate.document],
-                    start=start + offset,
-                    passage=passage,
-                    marks=marks,
-                    copies=candidate.copies,
-                    same_address=candidate.same_address,
-                    score=candidate.score,
-                )
-            )
-        return tuple(hits)
+        return make_hits(chosen, facts, texts, self._words, self._tokenizer)
 
     @contextmanager
     def _limited(self, deadline: float) -> Iterator[None]:
@@ -368,6 +292,45 @@ class Matching:
 
     def _is_over(self, deadline: float) -> bool:
         return self._clock() >= deadline or self._stopped()
+
+
+def make_hits(
+    chosen: Sequence[Candidate],
+    facts: Mapping[int, Mapping[str, Any]],
+    texts: Mapping[int, tuple[int, str]],
+    words: QueryWords,
+    tokenizer: Tokenizer,
+) -> tuple[Hit, ...]:
+    """Make the hits of the chosen candidates, with their best passages.
+
+    Args:
+        chosen: the best candidates, in their order.
+        facts: the other fields of a `Hit` for each document.
+        texts: where each chunk begins, and its text.
+        words: the query.
+        tokenizer: finds the words in the texts.
+    """
+    places: list[list[tuple[int, int]]] = [[] for _ in chosen]
+    if words.terms:
+        places = tokenizer.marks(
+            [texts[each.chunk][1] for each in chosen], words.expression(words.terms, " OR ")
+        )
+    hits = []
+    for candidate, found in zip(chosen, places, strict=True):
+        start, text = texts[candidate.chunk]
+        offset, passage, marks = cut_passage(text, found)
+        hits.append(
+            Hit(
+                **facts[candidate.document],
+                start=start + offset,
+                passage=passage,
+                marks=marks,
+                copies=candidate.copies,
+                same_address=candidate.same_address,
+                score=candidate.score,
+            )
+        )
+    return tuple(hits)
 
 
 def named(rows: sqlite3.Cursor) -> Iterator[dict[str, Any]]:

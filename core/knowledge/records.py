@@ -7,6 +7,7 @@ from typing import Literal, get_args
 
 __all__ = [
     "KINDS",
+    "NO_WORDS",
     "Call",
     "Chunk",
     "Cursor",
@@ -26,6 +27,8 @@ Kind = Literal["report", "article", "search_row", "answer", "query", "note", "wo
 Trust = Literal["own", "tool", "web"]
 """Who wrote a text: the person or the agent (own), a tool, or somebody on the web."""
 
+NO_WORDS = "There is no word to search for: only letters and digits are searched."
+"""The notice about a query of other characters."""
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,12 +14,14 @@ from core.knowledge.database import open_reader
 from core.knowledge.database_file import damaged_files, identity, sidecars
 from core.knowledge.folders import folder_key, folder_path
 from core.knowledge.forgotten import ForgottenList
+from core.knowledge.place import KnowledgePlace, check_packages
 from core.knowledge.problems import reporting
 from core.knowledge.records import KINDS
 from core.knowledge.vectors import HAS_WORDS
+from core.postgres.address import Address
 from core.storage.workspace import JOURNAL, WORKSPACES
 
-__all__ = ["Lag", "Status", "read_status"]
+__all__ = ["Content", "Lag", "Status", "read_status"]
 
 
 _PASSAGES = "FROM chunk JOIN document ON document.id = chunk.document"
@@ -52,7 +54,7 @@ class Status:
         problems: sentences for a person about what is wrong.
     """
 
-    path: Path
+    path: KnowledgePlace
     exists: bool = False
     size: int = 0
     version: int = 0
@@ -72,8 +74,8 @@ class Status:
 
 
 @dataclass(slots=True)
-class _Content:
-    """What is in the file."""
+class Content:
+    """What is in the knowledge base; size, time and what was forgotten only of that of a team."""
 
     version: int = 0
     journal_mode: str = ""
@@ -84,17 +86,50 @@ class _Content:
     embeddable: int = 0
     vectors: int = 0
     places: dict[str, int] = field(default_factory=dict)
+    size: int = 0
+    updated: float | None = None
+    forgotten: int = 0
 
 
-def read_status(database: Path, base: Path | None = None, model: str = "") -> Status:
+def read_status(place: KnowledgePlace, base: Path | None = None, model: str = "") -> Status:
     """Read the state of the knowledge base, and compare it with the journals of the sessions below `base`; blocks.
 
     With the `model` of the search by meaning its vectors are counted.
 
     It raises nothing: what cannot be read is among the problems.
     """
+    return _of_team(place, base, model) if isinstance(place, Address) else _of_file(place, base, model)
+
+
+def _of_team(address: Address, base: Path | None, model: str) -> Status:
+    try:
+        check_packages()
+        from core.knowledge.postgres.status import read_content
+
+        content = read_content(address, model)
+    except KnowledgeError as error:
+        return Status(path=address, exists=True, problems=(str(error),))
+    lagging = _lagging(address, base, content.places, lambda _key: False)
+    return Status(
+        path=address,
+        exists=True,
+        size=content.size,
+        version=content.version,
+        sessions=content.sessions,
+        documents=_in_order(content.documents),
+        passages=content.passages,
+        sources=content.sources,
+        embeddable=content.embeddable,
+        vectors=content.vectors,
+        updated=content.updated,
+        forgotten=content.forgotten,
+        lagging=tuple(sorted(lagging, key=lambda lag: -lag.missing)),
+    )
+
+
+def _of_file(database: Path, base: Path | None, model: str) -> Status:
     problems: list[str] = []
-    content = _Content()
+    content = Content()
     exists = identity(database) is not None
     if exists:
         try:
@@ -132,7 +167,9 @@ def read_status(database: Path, base: Path | None = None, model: str = "") -> St
         journal_mode=content.journal_mode,
         forgotten=len(forgotten),
         lagging=tuple(
-            sorted(_lagging(database, base, content.places, forgotten), key=lambda lag: -lag.missing)
+            sorted(
+                _lagging(database, base, content.places, forgotten.has_session), key=lambda lag: -lag.missing
+            )
         ),
         set_aside=tuple(
             path for path in damaged_files(database) if not path.name.endswith(("-wal", "-journal"))
@@ -142,18 +179,16 @@ def read_status(database: Path, base: Path | None = None, model: str = "") -> St
     )
 
 
-def _read(database: Path, model: str) -> _Content:
+def _read(database: Path, model: str) -> Content:
     def number(query: str, *values: str) -> int:
         return int(db.execute(query, values).fetchone()[0])
 
     with closing(open_reader(database)) as db, reporting(database, "read"):
         counts = dict(db.execute("SELECT kind, count(*) FROM document GROUP BY kind").fetchall())
-        return _Content(
+        return Content(
             version=number("PRAGMA user_version"),
             journal_mode=db.execute("PRAGMA journal_mode").fetchone()[0],
-            documents={
-                kind: counts[kind] for kind in (*KINDS, *sorted({*counts} - {*KINDS})) if kind in counts
-            },
+            documents=_in_order(counts),
             sessions=number("SELECT count(*) FROM session WHERE id IN (SELECT session FROM document)"),
             passages=number("SELECT count(*) FROM chunk WHERE text != ''"),
             sources=number("SELECT count(*) FROM source"),
@@ -165,20 +200,27 @@ def _read(database: Path, model: str) -> _Content:
         )
 
 
+def _in_order(counts: Mapping[str, int]) -> dict[str, int]:
+    return {kind: counts[kind] for kind in (*KINDS, *sorted({*counts} - {*KINDS})) if kind in counts}
+
+
 def _lagging(
-    database: Path, base: Path | None, places: Mapping[str, int], forgotten: ForgottenList
+    place: KnowledgePlace,
+    base: Path | None,
+    places: Mapping[str, int],
+    is_forgotten: Callable[[str], bool],
 ) -> Iterator[Lag]:
     """The sessions below `base`, and those in the file, whose journals are longer than what was read of them."""
     keys = dict.fromkeys(places)
     if base is not None:
         with suppress(OSError), os.scandir(base / WORKSPACES) as found:
             keys |= dict.fromkeys(
-                folder_key(database, Path(each.path)) for each in found if each.is_dir(follow_symlinks=False)
+                folder_key(place, Path(each.path)) for each in found if each.is_dir(follow_symlinks=False)
             )
     for key in keys:
-        journal = _stat(folder_path(database, key) / JOURNAL)
+        journal = _stat(folder_path(place, key) / JOURNAL)
         missing = 0 if journal is None else journal.st_size - places.get(key, 0)
-        if missing > 0 and not forgotten.has_session(key):
+        if missing > 0 and not is_forgotten(key):
             yield Lag(key, missing)
 
 

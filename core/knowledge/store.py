@@ -38,6 +38,9 @@ class KnowledgeStore:
     was set aside: close the store, and open it again, which makes a new file.
     """
 
+    follows_folders = True
+    """A session whose folder is gone is removed."""
+
     def __init__(self, path: Path, *, file: Path | None = None) -> None:
         """Open the file of the knowledge base at `path`, or `file`, which is to replace its content."""
         self.path = path

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
-import re
-from collections.abc import Iterator
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple, Self
 from urllib.parse import unquote
@@ -12,31 +10,14 @@ from urllib.parse import unquote
 from core.errors import SettingsError
 from core.text import clean_line
 
-__all__ = ["Address"]
+__all__ = ["Address", "connection_variables"]
 
-_SCHEMES = ("postgresql://", "postgres://")
-_SECRETS = frozenset(
-    ["password", "sslpassword", "oauth_client_secret", "scram_client_key", "scram_server_key"]
-)
+_SCHEMES = ("postgresql", "postgres")
+_SECRETS = ("password", "sslpassword")
 _NO_SECRETS = (
     "a password belongs neither on the command line nor in a settings file: "
     "put it into ~/.pgpass, or set PGPASSWORD"
 )
-_EXAMPLE = "write it as postgresql://user@host/database"
-_PERCENT = "write a special character of a name as % and two hex digits, for example @ as %40"
-# What no URL has as it is. libpq would accept some of it.
-_NOT_IN_A_URL = re.compile(r"[\x00-\x20\x7f#\\\ud800-\udfff]|%(?![0-9A-Fa-f]{2})|%00")
-_HOST = re.compile(r"(\[[0-9A-Fa-f:.%]+\]|[^:\[\]]*)(?::([0-9]*))?")
-_LARGEST_PORT = 65535
-
-
-class _Parts(NamedTuple):
-    """The parts of an address as libpq divides it, still percent-encoded; `hosts` may have several, and ports."""
-
-    user: str | None
-    hosts: str
-    database: str
-    options: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,31 +74,12 @@ class Address:
         return self.shown
 
 
-def _parts(url: str) -> _Parts:
-    # `urlsplit` divides some addresses otherwise than libpq, which could hide a password from this check.
-    rest = url.partition("://")[2]
-    end = re.search("[@/]", rest)
-    user: str | None = None
-    if end is not None and end[0] == "@":
-        user, rest = rest[: end.start()], rest[end.end() :]
-    place, _, options = rest.partition("?")
-    hosts, _, database = place.partition("/")
-    return _Parts(user, hosts, database, options)
+def connection_variables(environ: Mapping[str, str]) -> dict[str, str]:
+    """The variables of an environment that decide how libpq connects, such as PGPASSWORD, PGPASSFILE and PGSSLMODE.
 
-
-def _options(parts: _Parts) -> Iterator[tuple[str, str]]:
-    """The options by name.
-
-    Raises:
-        ValueError: one has no value.
+    A process that connects must be given them in a way that others cannot see.
     """
-    for each in parts.options.split("&") if parts.options else ():
-        name, equals, value = each.partition("=")
-        if not equals:
-            raise ValueError(name)
-        yield unquote(name), unquote(value)
+    return {name: value for name, value in environ.items() if name.startswith("PG")}
 
 
-def _is_host(text: str) -> bool:
-    found = _HOST.fullmatch(text)
-    return found is not None and (not found[2] or 0 < int(found[2]) <= _LARGEST_PORT)
+_EXAMPLE = "write it as postgresql://user@host/database"

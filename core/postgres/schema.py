@@ -214,6 +214,9 @@ _GRANTS = (
     "GRANT UPDATE (state, settings, limit_usd, limited, charged_usd, error, batch, finished_at)"
     " ON {schema}.job TO {user}",
     "GRANT INSERT ON {schema}.procrastinate_jobs, {schema}.procrastinate_events TO {user}",
+    "GRANT INSERT, UPDATE, DELETE ON {schema}.k_session, {schema}.k_call, {schema}.k_document, {schema}.k_chunk,"
+    " {schema}.k_citation, {schema}.k_vector TO {user}",
+    "GRANT INSERT ON {schema}.k_forgotten TO {user}",
     "GRANT USAGE ON ALL SEQUENCES IN SCHEMA {schema} TO {user}",
 )
 _REVOKES = (

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from core.errors import SettingsError, WorkspaceError
+from core.postgres.address import Address
 from core.settings import parsers as values
 from core.settings.files import SettingsFile, UserFile
 from core.settings.folder import HeldBack
@@ -312,6 +313,8 @@ def _data(name: str, value: Any) -> Any:
     match value:
         case bool() | int() | float():
             return value
+        case Address():
+            return value.url
         case list() | tuple():
             return [without_secrets(str(each)) for each in value]
         case _:

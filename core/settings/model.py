@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, get_args, get_type_hints
 
 from core.errors import SettingsError
+from core.postgres.address import Address
 from core.settings import parsers as values
 from core.settings.keymap import KeyChoice
 from core.settings.sources import KnownNames, Place, SourcedValue
@@ -99,12 +100,13 @@ class Settings:
     workspace_base: Annotated[Path, Spec(values.path, unset="the current folder", affects="data")] = Path()
     """The folder that holds AGENT_RUN_WORKSPACES and SAVED_REPORTS; by default the current one."""
     knowledge: Annotated[
-        Path | Literal["on", "off"],
+        Path | Address | Literal["on", "off"],
         Spec(values.knowledge, user_only=True, unset="on", affects="data"),
     ] = "on"
-    """The knowledge base, in which everything that sessions found can be found again: on, off, or the path of its file.
+    """The knowledge base, in which everything that sessions found can be found again: on, off, or where it is.
 
-    By default it is knowledge.db in AGENT_RUN_WORKSPACES, one for all sessions there."""
+    By default it is knowledge.db in AGENT_RUN_WORKSPACES, one for all sessions there. It can be the path of another
+    file, or the address of a team's database (postgresql://user@host/database, without a password)."""
     embeddings_url: Annotated[
         str | None, Spec(values.url, user_only=True, unset="no search by meaning", affects="data")
     ] = None

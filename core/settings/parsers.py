@@ -21,6 +21,7 @@ from core.settings.theme_names import OF_TEXTUAL, OWN_THEMES
 __all__ = [
     "Parse",
     "choice",
+    "database",
     "flag",
     "headers",
     "integer",
@@ -42,6 +43,7 @@ __all__ = [
 
 Parse = Callable[[Any], Any]
 
+_KNOWLEDGE = "on, off, the path of a file, such as ./knowledge.db, or postgresql://user@host/database"
 _WORDS = {
     "1": True,
     "true": True,
@@ -55,6 +57,7 @@ _WORDS = {
 _MODES = ("plan", "default", "acceptEdits", "bypassPermissions")
 _OUTER_COMMA = re.compile(r",(?![^()]*\))")
 _HEADER = re.compile(r"[!#$%&'*+.^_`|~\w-]+\s*:[\t\x20-\x7e\x80-\xff]*", re.ASCII)
+_POSTGRES = re.compile(r"\s*postgres(?:ql)?:", re.IGNORECASE)
 _PATH_MARK = re.compile(r"[/\\.]")
 _BUCKET = re.compile(r"[a-z0-9][a-z0-9.-]{1,62}(?:/[A-Za-z0-9!_.*'()/-]{0,500})?")
 _SLUG = re.compile(r"[a-z0-9][a-z0-9_-]{0,99}")
@@ -76,17 +79,32 @@ def path(value: Any) -> Path:
     return Path(value)
 
 
-def knowledge(value: Any) -> Path | Literal["on", "off"]:
-    """Read whether there is a knowledge base, or the path of its file."""
+def knowledge(value: Any) -> Path | Address | Literal["on", "off"]:
+    """Read whether there is a knowledge base, or where it is."""
+    if isinstance(value, Address):
+        return value
+    if isinstance(value, str) and _POSTGRES.match(value):
+        return database(value)
     if isinstance(value, bool) or (isinstance(value, str) and value.strip().lower() in _WORDS):
         return "on" if flag(value) else "off"
     # A word alone is "on" or "off" with a mistake.
     if isinstance(value, str) and not _PATH_MARK.search(value):
-        raise ValueError("on, off, or the path of a file, such as ./knowledge.db")
+        raise ValueError(_KNOWLEDGE)
     try:
         return path(value)
     except ValueError:
-        raise ValueError("on, off, or the path of a file, such as ./knowledge.db") from None
+        raise ValueError(_KNOWLEDGE) from None
+
+
+def database(value: Any) -> Address:
+    """Read the address of a PostgreSQL database, which has no password."""
+    try:
+        return value if isinstance(value, Address) else Address.parse(text(value))
+    except SettingsError as error:
+        # What is written after "must be" here is a sentence of its own.
+        raise ValueError(
+            f"an address without a password, as postgresql://user@host/database ({error})"
+        ) from None
 
 
 def url(value: Any) -> str:

@@ -15,10 +15,19 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
+import msgspec
+
 from core.concurrency.garbage_collection import deferred
-from core.connections.toolkit import EMBEDDINGS_FILE, PROGRESS_SOCKET, SECRETS_SOCKET, SESSION_FILE
+from core.connections.toolkit import (
+    EMBEDDINGS_FILE,
+    POSTGRES_FILE,
+    PROGRESS_SOCKET,
+    SECRETS_SOCKET,
+    SESSION_FILE,
+)
 from core.errors import UniversalAgentError
 from core.net.addresses import parse_endpoint
+from core.postgres.address import connection_variables
 from core.redaction.names import names_given_secret
 from core.redaction.redactor import Redactor
 from core.redaction.sharing import learn_secrets
@@ -26,6 +35,7 @@ from core.text import clean, clean_line
 from core.toolkit.tracing import begin_tracing
 
 if TYPE_CHECKING:
+    from core.knowledge.place import KnowledgePlace
     from core.net.client import Fetcher
     from core.toolkit.remote import RemoteFiles
 
@@ -61,6 +71,15 @@ def _address(text: str) -> str:
     return text
 
 
+def _place(text: str) -> KnowledgePlace:
+    from core.knowledge.place import read_place
+
+    try:
+        return read_place(text)
+    except UniversalAgentError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
+
+
 def _route(text: str) -> tuple[str, str]:
     suffix, equals, address = text.partition("=")
     if not equals or not suffix.strip("."):
@@ -92,7 +111,7 @@ def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
         help="fetch names that end in SUFFIX from there instead",
     )
     parser.add_argument(
-        "--knowledge", type=Path, metavar="PATH", help="the file of the knowledge base, which the tools read"
+        "--knowledge", type=_place, metavar="PLACE", help="the file or address of the knowledge base"
     )
     parser.add_argument(
         "--demo", action="store_true", help="the session is one of the demo, and sees only what those found"
@@ -131,6 +150,7 @@ async def _serve(options: argparse.Namespace, redactor: Redactor) -> None:
 
         return RemoteFiles(Path(session_file), redactor)
 
+    _set_variables(os.environ.get(POSTGRES_FILE, ""), redactor)
     knowledge = None
     if options.knowledge is not None:
         knowledge = KnowledgeBase(
@@ -154,6 +174,20 @@ async def _serve(options: argparse.Namespace, redactor: Redactor) -> None:
     finally:
         await context.aclose()
         workspace.close()
+
+
+def _set_variables(file: str, redactor: Redactor) -> None:
+    """Set the variables with which libpq connects to a team's knowledge base; the password is masked."""
+    if not file:
+        return
+    try:
+        found = msgspec.json.decode(Path(file).read_bytes(), type=dict[str, str])
+    except (OSError, msgspec.MsgspecError) as error:
+        logging.getLogger(__name__).warning("no variables of PostgreSQL: %s", type(error).__name__)
+        return
+    os.environ.update(connection_variables(found))
+    if password := found.get("PGPASSWORD"):
+        redactor.add(password)
 
 
 def _log_to_stderr(redactor: Redactor) -> None:

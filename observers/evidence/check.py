@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -24,6 +25,9 @@ from observers.evidence.report import Report
 from observers.evidence.session_sources import read_sources
 from observers.evidence.sources import Sources
 
+if TYPE_CHECKING:
+    from core.knowledge.place import KnowledgePlace
+
 __all__ = ["check_in_session", "check_report"]
 
 Checker = Callable[[Report, Sources, Stop], Iterable[Claim]]
@@ -35,7 +39,7 @@ def check_in_session(
     path: str,
     session: Path,
     redactor: Redactor,
-    knowledge: Path | None = None,
+    knowledge: KnowledgePlace | None = None,
     stop: Stop = NEVER,
 ) -> ReportCheck:
     """Check a report against what its session and earlier ones have read. Runs in a thread.
@@ -45,7 +49,7 @@ def check_in_session(
         path: where it is in the session's folder; its end names its format.
         session: the folder of the session.
         redactor: masks what the sources say.
-        knowledge: the file of the knowledge base with what earlier sessions have read; None if there is none.
+        knowledge: where the knowledge base is with what earlier sessions have read; None if there is none.
         stop: a flag that ends the check.
 
     Raises:

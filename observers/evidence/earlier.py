@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path, PurePath
+from typing import TYPE_CHECKING
 
 from core.errors import JournalError
 from core.history.headline import beginning_of
@@ -17,11 +18,14 @@ from observers.evidence.session.texts import moment, source_of, with_title
 from observers.evidence.sources import Earlier, EarlierPage
 from observers.knowledge.cleaning import Cleaner, clean_text, clean_title
 
+if TYPE_CHECKING:
+    from core.knowledge.place import KnowledgePlace
+
 __all__ = ["earlier_pages"]
 
 
 def earlier_pages(
-    database: Path | None,
+    database: KnowledgePlace | None,
     session: Path,
     redactor: Redactor | None = None,
     now: Callable[[], datetime] = lambda: datetime.now(UTC),
@@ -29,7 +33,7 @@ def earlier_pages(
     """Make the function that `read_sources` is given as `earlier`; None without a database.
 
     Args:
-        database: the file of the knowledge base, which may be missing; None if the settings turn it off.
+        database: where the knowledge base is, which may be missing; None if the settings turn it off.
         session: the folder of the session whose reports are checked: its own pages are not earlier ones.
         redactor: masks the texts of the pages.
         now: gives the time; pages of the future are left out.

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Collection, Sequence
 from functools import lru_cache
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from core.agent.definitions.rules import RequestPattern, Rule
 from core.concurrency.worker import WorkerProcess, WorkerUnavailable, packed
+from core.knowledge.place import read_place, written_place
 from core.observation import ContentBlock, TextContent, ToolResult
 from observers.base import Observer, ObserverContext, Outcome, is_preview, texts_of
 from observers.catalogue import default_observers
@@ -19,6 +18,7 @@ from observers.execution.run import Run, perform
 
 if TYPE_CHECKING:
     from core.concurrency.worker_child import TaskContext
+    from core.knowledge.place import KnowledgePlace
 
 __all__ = ["LARGE", "ResultOffload", "observe_in_child"]
 
@@ -33,7 +33,7 @@ class ResultOffload:
 
     An observer whose work may be large although the result is small says so by a method `is_heavy`, which is
     given the workspace. `rules` are the compliance rules of the session's sub-agents, None for the shipped ones.
-    `knowledge` is the file of the knowledge base, if there is one. For threads, never for the event loop.
+    `knowledge` is where the knowledge base is, if there is one. For threads, never for the event loop.
     """
 
     def __init__(
@@ -41,11 +41,11 @@ class ResultOffload:
         aside: WorkerProcess,
         names: Collection[str],
         rules: Sequence[Rule] | None = None,
-        knowledge: Path | None = None,
+        knowledge: KnowledgePlace | None = None,
     ) -> None:
         self._aside = aside
         self._names = frozenset(names)
-        self._knowledge = None if knowledge is None else os.fspath(knowledge)
+        self._knowledge = None if knowledge is None else written_place(knowledge)
         self._rules = None if rules is None else msgspec.msgpack.encode(rules, enc_hook=_pattern_text)
 
     def accepts(self, observer: Observer, result: ToolResult) -> bool:
@@ -133,7 +133,7 @@ def _pattern_of(_kind: type, text: str) -> RequestPattern:
 
 @lru_cache(maxsize=1)
 def _context(desk: TaskContext, knowledge: str | None) -> ObserverContext:
-    return ObserverContext(desk.workspace, knowledge=None if knowledge is None else Path(knowledge))
+    return ObserverContext(desk.workspace, knowledge=None if knowledge is None else read_place(knowledge))
 
 
 def _size(result: ToolResult) -> int:

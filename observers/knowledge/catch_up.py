@@ -14,8 +14,8 @@ from pathlib import Path
 from core.errors import JournalError, KnowledgeError
 from core.history.lookup import named_entries
 from core.knowledge.folders import folder_key, folder_path
+from core.knowledge.place import AnyStore
 from core.knowledge.records import Cursor, Document
-from core.knowledge.store import KnowledgeStore
 from core.redaction.redactor import Redactor
 from core.storage.workspace import JOURNAL, WORKSPACES
 from observers.knowledge.journal import read_batch
@@ -37,8 +37,8 @@ class Piece:
     busy: bool = False
 
 
-def index_piece(store: KnowledgeStore, folder: Path, redactor: Redactor) -> Piece:
-    """Read the next part of a session's journal into the store; a session that is gone is removed from it.
+def index_piece(store: AnyStore, folder: Path, redactor: Redactor) -> Piece:
+    """Read the next part of a session's journal into the store; a session that is gone is removed from a file.
 
     Raises:
         KnowledgeError: the store cannot be written.
@@ -56,15 +56,16 @@ def index_piece(store: KnowledgeStore, folder: Path, redactor: Redactor) -> Piec
             piece = Piece()
         # It may have been deleted while it was read.
         if not _is_folder(folder):
-            store.remove_session(key)
+            if store.follows_folders:
+                store.remove_session(key)
             return Piece()
         return piece
 
 
 def catch_up(
-    store: KnowledgeStore, base: Path, redactor: Redactor, *, besides: Path | None = None
+    store: AnyStore, base: Path, redactor: Redactor, *, besides: Path | None = None
 ) -> Iterator[Piece]:
-    """Index what is missing of the sessions below `base`, newest first, and remove those that are gone.
+    """Index what is missing of the sessions below `base`, newest first, and remove those that are gone from a file.
 
     It ends when everything is there, except for the sessions that other programs index at that moment. The session
     `besides` is left out.
@@ -82,7 +83,7 @@ def catch_up(
     known = store.cursors()
     sessions = (base / WORKSPACES).resolve()
     # A folder without sessions may be that of a disk that is not mounted.
-    for key in known if names else ():
+    for key in known if names and store.follows_folders else ():
         folder = folder_path(store.path, key)
         if folder.parent == sessions and not _is_folder(folder):
             store.remove_session(key)
@@ -95,7 +96,7 @@ def catch_up(
         yield from _index_session(store, folder, redactor)
 
 
-def _index_session(store: KnowledgeStore, folder: Path, redactor: Redactor) -> Iterator[Piece]:
+def _index_session(store: AnyStore, folder: Path, redactor: Redactor) -> Iterator[Piece]:
     more = True
     while more:
         try:
@@ -113,7 +114,7 @@ def _index_session(store: KnowledgeStore, folder: Path, redactor: Redactor) -> I
         yield piece
 
 
-def _index(store: KnowledgeStore, folder: Path, key: str, redactor: Redactor) -> Piece:
+def _index(store: AnyStore, folder: Path, key: str, redactor: Redactor) -> Piece:
     before = store.cursor(key)
     batch = read_batch(folder, before, redactor)
     if batch.restarted:

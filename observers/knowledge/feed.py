@@ -32,10 +32,9 @@ from core.events.types import (
     ToolCallStarted,
 )
 from core.events.units import quantity
-from core.knowledge.database_file import identity
 from core.knowledge.folders import folder_key
+from core.knowledge.place import AnyStore, KnowledgePlace, Origin, open_store, shown_place, version_of
 from core.knowledge.problems import KnowledgeDamaged
-from core.knowledge.store import KnowledgeStore
 from core.redaction.redactor import Redactor, error_raised
 from core.storage.names import short_id
 from core.text import clean_line
@@ -85,19 +84,24 @@ class KnowledgeFeed:
 
     Make it in the event loop in which `publish` is called; subscribe `handle_event` to the bus.
 
-    A failure is published once, and everything is tried again later.
+    A failure is published once, and everything is tried again later: what a lost connection kept from being stored is
+    in the journal and the files.
+
+    `origin` is the session of a team that it is: its rows stay the same where another machine takes it over.
     """
 
     def __init__(
         self,
-        database: Path,
+        database: KnowledgePlace,
         folder: Path,
         base: Path,
         redactor: Redactor,
         publish: Callable[[Event], object],
         pace: Pace = Pace(),
+        origin: Origin | None = None,
     ) -> None:
         self._database = database
+        self._origins = {} if origin is None else {folder_key(database, folder): origin}
         self._folder = folder
         self._base = base
         self._redactor = redactor
@@ -105,7 +109,7 @@ class KnowledgeFeed:
         self._publish = in_loop(self._publish_all)
         self._pace = pace
         self._schedule = Schedule("knowledge")
-        self._store: KnowledgeStore | None = None
+        self._store: AnyStore | None = None
         self._file: tuple[int, int] | None = None
         self._others: Iterator[Piece] | None = None
         self._failing: dict[Callable[[], None], int] = {}
@@ -133,7 +137,7 @@ class KnowledgeFeed:
 
     async def drain(self, seconds: float = 2.0) -> None:
         """Index the rest of the session, if that takes no longer; nothing is published afterwards."""
-        if self._was_woken:
+        if self._was_woken and not self._failing:
             until = time.monotonic() + seconds
             await self._finish(lambda: self._index_rest(until), seconds)
         self._is_over = True
@@ -178,7 +182,7 @@ class KnowledgeFeed:
         if piece is not None and (piece.more or piece.busy):
             self._schedule.plan(self._index, self._pace.wake if piece.busy else self._pace.pause)
 
-    def _index_piece(self, store: KnowledgeStore) -> Piece:
+    def _index_piece(self, store: AnyStore) -> Piece:
         begun = time.monotonic()
         piece = index_piece(store, self._folder, self._redactor)
         now = time.monotonic()
@@ -215,7 +219,7 @@ class KnowledgeFeed:
             # A check of very many sessions takes time, and is made less often.
             self._schedule.plan(self._catch_up, max(self._pace.check, 500 * took))
 
-    def _next_of_others(self, store: KnowledgeStore) -> Piece | None:
+    def _next_of_others(self, store: AnyStore) -> Piece | None:
         if self._others is None:
             self._others = catch_up(store, self._base, self._redactor, besides=self._folder)
         piece = next(self._others, None)
@@ -238,10 +242,10 @@ class KnowledgeFeed:
                 if passages:
                     self._publish(_run(call, passages, brought.milliseconds))
 
-    def _passages_of(self, call: str, store: KnowledgeStore) -> int:
+    def _passages_of(self, call: str, store: AnyStore) -> int:
         return store.passages_of(folder_key(self._database, self._folder), call)
 
-    def _try(self, work: Callable[[KnowledgeStore], T], again: Callable[[], None] | None = None) -> T | None:
+    def _try(self, work: Callable[[AnyStore], T], again: Callable[[], None] | None = None) -> T | None:
         """Do some work; None if that failed: then the task `again` repeats it later."""
         try:
             result = work(self._open_store())
@@ -275,20 +279,22 @@ class KnowledgeFeed:
         if not isinstance(error, KnowledgeError):
             _log.error("not indexed", exc_info=error)
             reason = clean_line(str(error), 300) or type(error).__name__
-            error = KnowledgeError(f"the knowledge base {self._database} could not be updated: {reason}")
+            error = KnowledgeError(
+                f"the knowledge base {shown_place(self._database)} could not be updated: {reason}"
+            )
         _log.info("not indexed: %s", error)
         # What another program does to the file may fail once.
         if not self._failure_is_known and (self._failures > 1 or isinstance(error, KnowledgeDamaged)):
             self._failure_is_known = True
             self._publish([error_raised(KNOWLEDGE, KnowledgeError(f"{error}; {_LATER}"), self._redactor)])
 
-    def _open_store(self) -> KnowledgeStore:
-        """The open file; one that was removed or replaced meanwhile is opened again."""
-        if self._store is not None and self._file != identity(self._database):
+    def _open_store(self) -> AnyStore:
+        """The open store; a file that was removed or replaced meanwhile is opened again."""
+        if self._store is not None and self._file != version_of(self._database):
             self._close_store()
         if self._store is None:
-            self._store = KnowledgeStore(self._database)
-            self._file = identity(self._database)
+            self._store = open_store(self._database, self._origins)
+            self._file = version_of(self._database)
         return self._store
 
     def _close_store(self) -> None:

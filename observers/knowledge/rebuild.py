@@ -16,18 +16,20 @@ import msgspec
 from core.concurrency.cancellation import Stop, Stopped
 from core.concurrency.threads import in_context
 from core.concurrency.worker import WorkerFailed, WorkerProcess
-from core.errors import KnowledgeError
+from core.errors import JournalError, KnowledgeError
 from core.history.lookup import session_names
 from core.knowledge.database import connect, open_writer
 from core.knowledge.database_file import sidecars
 from core.knowledge.folders import folder_key, folder_path
+from core.knowledge.place import KnowledgePlace, open_store
 from core.knowledge.preparing import Prepared
 from core.knowledge.problems import KnowledgeDamaged, reporting
 from core.knowledge.status import read_status
 from core.knowledge.store import KnowledgeStore
+from core.postgres.address import Address
 from core.redaction.redactor import Redactor
 from core.storage.workspace import JOURNAL, WORKSPACES
-from observers.knowledge.catch_up import catch_up
+from observers.knowledge.catch_up import catch_up, index_piece
 from observers.knowledge.reading_child import Part
 
 __all__ = ["Rebuilt", "rebuild"]
@@ -53,7 +55,7 @@ class Rebuilt:
 
 
 def rebuild(
-    database: Path,
+    place: KnowledgePlace,
     base: Path,
     redactor: Redactor,
     *,
@@ -65,7 +67,7 @@ def rebuild(
     Other programs may read and write meanwhile, and lose nothing. The content stays as it was if it does not end.
 
     Args:
-        database: the file of the knowledge base.
+        place: where the knowledge base is. In the database of a team the sessions of this machine are read again.
         base: the folder that holds the folder of the sessions.
         redactor: what masks secrets.
         on_progress: called with the sessions that are done and all that there are.
@@ -78,6 +80,9 @@ def rebuild(
         KnowledgeError: the file cannot be written, the sessions cannot be read, or another program makes the file
             again at that moment.
     """
+    if isinstance(place, Address):
+        return _read_again(place, base, redactor, on_progress, stopped)
+    database = place
     known, last = _known(database)
     folders = [(base / WORKSPACES).resolve() / name for name in session_names(base)]
     folders += [folder for folder in known if folder not in folders and (folder / JOURNAL).is_file()]
@@ -100,6 +105,41 @@ def rebuild(
         for _piece in catch_up(store, base, redactor):
             pass
     status = read_status(database)
+    return Rebuilt(
+        sessions=status.sessions,
+        documents=sum(status.documents.values()),
+        passages=status.passages,
+        problems=(*problems, *status.problems),
+    )
+
+
+def _read_again(
+    address: Address,
+    base: Path,
+    redactor: Redactor,
+    on_progress: Callable[[int, int], None],
+    stopped: Callable[[], bool],
+) -> Rebuilt | None:
+    """Remove the sessions below `base` from the database of a team one by one, and index each again."""
+    names = session_names(base)
+    problems: list[str] = []
+    with open_store(address) as store:
+        store.remove_forgotten()
+        for done, name in enumerate(names):
+            on_progress(done, len(names))
+            folder = (base / WORKSPACES).resolve() / name
+            store.remove_session(folder_key(address, folder))
+            more = True
+            while more:
+                if stopped():
+                    return None
+                try:
+                    more = index_piece(store, folder, redactor).more
+                except JournalError as error:
+                    problems.append(str(error))
+                    more = False
+        on_progress(len(names), len(names))
+    status = read_status(address)
     return Rebuilt(
         sessions=status.sessions,
         documents=sum(status.documents.values()),

@@ -9,7 +9,6 @@ import logging
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from core.concurrency.schedule import Schedule
 from core.concurrency.threads import in_loop
@@ -23,9 +22,9 @@ from core.events.types import (
     SessionFinished,
     SessionStarted,
 )
-from core.knowledge.database_file import identity
 from core.knowledge.embeddings import Embedder, TextsRefused
-from core.knowledge.vectors import Passage, VectorStore
+from core.knowledge.place import AnyVectors, KnowledgePlace, is_made, open_vectors
+from core.knowledge.vectors import Passage
 from core.redaction.redactor import Redactor, error_raised
 
 __all__ = ["VectorFeed", "VectorPace"]
@@ -63,7 +62,7 @@ class VectorFeed:
 
     def __init__(
         self,
-        database: Path,
+        database: KnowledgePlace,
         embedder: Embedder,
         redactor: Redactor,
         publish: Callable[[Event], object],
@@ -107,8 +106,8 @@ class VectorFeed:
     def _fill(self) -> None:
         wait = self._pace.check
         try:
-            if identity(self._database) is not None:
-                with VectorStore(self._database) as store:
+            if is_made(self._database):
+                with open_vectors(self._database) as store:
                     self._fill_all(store)
             self._failures = 0
         except Exception as error:
@@ -117,7 +116,7 @@ class VectorFeed:
             self._report(error)
         self._schedule.plan(self._fill, wait, again=True)
 
-    def _fill_all(self, store: VectorStore) -> None:
+    def _fill_all(self, store: AnyVectors) -> None:
         if store.identity != self._file:
             self._file, self._complete_to = store.identity, 0
         last = up_to = store.last()

@@ -12,6 +12,7 @@ from tui.app.results import resume_result
 
 if TYPE_CHECKING:
     from core.history.index import SessionIndex
+    from core.knowledge.place import KnowledgePlace
     from tui.keys.keymap import Keys
 
 __all__ = ["SessionsApp"]
@@ -37,7 +38,7 @@ class SessionsApp(BaseApp):
         theme: str | None = None,
         *,
         keys: Keys | None = None,
-        database: Path | None = None,
+        database: KnowledgePlace | None = None,
         zone: tzinfo | None = None,
     ) -> None:
         super().__init__(None, theme, keys)

@@ -101,7 +101,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _check(data: bytes, report: str, folder: Path, settings: Settings) -> tuple[ReportCheck, Sequence[int]]:
     """Check a report; gives the check without secrets, and where each line of the report begins."""
-    from core.knowledge.database import database_path
+    from core.knowledge.place import place_of
     from core.redaction.redactor import Redactor
     from core.settings.secrets import secrets
     from observers.evidence.check import check_in_session
@@ -109,7 +109,7 @@ def _check(data: bytes, report: str, folder: Path, settings: Settings) -> tuple[
     from tui.export.redaction import Redaction
 
     redactor = Redactor(secrets(settings, os.environ))
-    check = check_in_session(data, report, folder, redactor, database_path(settings))
+    check = check_in_session(data, report, folder, redactor, place_of(settings))
     source = read_report(data, report).source if check.claims else ""
     starts = [0, *(at + 1 for at, character in enumerate(source) if character == "\n")]
     return Redaction(redactor).record(check), starts

@@ -60,7 +60,7 @@ def run(args: argparse.Namespace) -> int:
     # No log is written; without any handler log messages would go to the terminal.
     logging.getLogger().addHandler(logging.NullHandler())
     from core.history.lookup import find_session
-    from core.knowledge.database import database_path
+    from core.knowledge.place import place_of
     from core.redaction.redactor import Redactor
     from core.settings.loading import load_settings
     from core.settings.secrets import secrets
@@ -71,7 +71,7 @@ def run(args: argparse.Namespace) -> int:
         settings = load_settings({"workspace_base": Path(args.workspace) if args.workspace else None})
         folder = find_session(settings.workspace_base, args.session)
         redactor = Redactor(secrets(settings, os.environ))
-        knowledge = database_path(settings)
+        knowledge = place_of(settings)
         if args.output is None:
             written = write_export(folder, redactor, Path(), form, args.report, knowledge=knowledge)
         else:

@@ -28,12 +28,12 @@ def run(args: argparse.Namespace) -> tuple[Settings, Path | None]:
     Without a terminal, or with `--json`, the sessions are printed.
     """
     from core.history.index import SessionIndex
-    from core.knowledge.database import database_path
+    from core.knowledge.place import place_of
     from core.settings.loading import load_settings
 
     base = Path(args.workspace) if args.workspace else None
     settings = load_settings({"workspace_base": base, "theme": args.theme})
-    index = SessionIndex(settings.workspace_base, knowledge=database_path(settings))
+    index = SessionIndex(settings.workspace_base, knowledge=place_of(settings))
     dumb = os.environ.get("TERM", "") in {"", "dumb"}
     if args.json or dumb or not (sys.stdin.isatty() and sys.stdout.isatty()):
         found = [summary for batch in index.refresh() for summary in batch]
@@ -42,14 +42,12 @@ def run(args: argparse.Namespace) -> tuple[Settings, Path | None]:
         else:
             _print(found, as_json=args.json)
         return settings, None
-    from core.knowledge.database import database_path
+    from core.knowledge.place import place_of
     from tui.app.results import resumed_folder
     from tui.app.sessions_app import SessionsApp
     from tui.keys.keymap import choose_keys
 
-    app = SessionsApp(
-        index, settings.theme, keys=choose_keys(settings.keys), database=database_path(settings)
-    )
+    app = SessionsApp(index, settings.theme, keys=choose_keys(settings.keys), database=place_of(settings))
     return settings, resumed_folder(app.run())
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Literal, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
 import msgspec
 
@@ -23,6 +23,9 @@ from tui.export.redaction import Redaction, session_folders
 from tui.export.report import read_reported
 from tui.export.session import read_session
 
+if TYPE_CHECKING:
+    from core.knowledge.place import KnowledgePlace
+
 __all__ = ["FORMATS", "ExportFormat", "export_bytes", "export_name", "read_export", "write_export"]
 
 ExportFormat = Literal["html", "md", "json"]
@@ -35,12 +38,12 @@ def read_export(
     report: str = "",
     *,
     now: datetime | None = None,
-    knowledge: Path | None = None,
+    knowledge: KnowledgePlace | None = None,
     stop: Stop = NEVER,
 ) -> tuple[Export, Redaction]:
     """Gather what is exported of a session, redacted; `report` names one, empty for the newest. Takes a thread a while.
 
-    `knowledge` is the file of the knowledge base with what earlier sessions have read, for a report without a check.
+    `knowledge` is where the knowledge base is with what earlier sessions have read, for a report without a check.
     Nothing is written into the session's folder.
 
     Raises:
@@ -85,7 +88,7 @@ def export_bytes(
     report: str = "",
     *,
     now: datetime | None = None,
-    knowledge: Path | None = None,
+    knowledge: KnowledgePlace | None = None,
     stop: Stop = NEVER,
 ) -> bytes:
     """Export a session; the parameters and errors are those of `read_export`."""
@@ -112,7 +115,7 @@ def write_export(
     form: ExportFormat = "html",
     report: str = "",
     *,
-    knowledge: Path | None = None,
+    knowledge: KnowledgePlace | None = None,
     stop: Stop = NEVER,
 ) -> Path:
     """Export a session into a folder, under a name that is free; returns the file.

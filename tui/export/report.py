@@ -7,6 +7,7 @@ import html
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -24,6 +25,9 @@ from observers.work_products import FOLDER, is_draft
 from tui.export.records import Artifact, ReportText
 from tui.export.redaction import Redaction
 from tui.viewers.safe_html import title_of
+
+if TYPE_CHECKING:
+    from core.knowledge.place import KnowledgePlace
 
 __all__ = ["Reported", "read_reported"]
 
@@ -58,11 +62,11 @@ def read_reported(
     redaction: Redaction,
     stop: Stop = NEVER,
     *,
-    knowledge: Path | None = None,
+    knowledge: KnowledgePlace | None = None,
 ) -> Reported:
     """Read the report `wanted`, or the newest if that is empty, and check it if there is no check of it as it is.
 
-    `knowledge` is the file of the knowledge base with what earlier sessions have read, if there is one.
+    `knowledge` is where the knowledge base is with what earlier sessions have read, if there is one.
 
     Raises:
         SettingsError: there is no such report.
@@ -164,7 +168,7 @@ def _read(root: Root, path: str) -> bytes:
 
 
 def _check(
-    root: Root, data: bytes, path: str, redaction: Redaction, knowledge: Path | None, stop: Stop
+    root: Root, data: bytes, path: str, redaction: Redaction, knowledge: KnowledgePlace | None, stop: Stop
 ) -> tuple[ReportCheck | None, tuple[str, ...]]:
     saved = load_check(root, path)
     if saved is not None and saved.sha256 == hashlib.sha256(data).hexdigest():

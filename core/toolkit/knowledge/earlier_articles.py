@@ -63,11 +63,12 @@ def earlier_copy(
         if not 0 <= now.timestamp() - page.made_at <= max_age:
             continue
         folder = base.folder_of(page.session)
-        known = base.read(page.id) if _is_there(folder, page.path) else None
+        # The file of another machine is not here: its text is in the knowledge base of the team.
+        known = base.read(page.id) if folder is None or _is_there(folder, page.path) else None
         # What an agent changed may hold anything.
         if known is None or known[0].trust != "web":
             continue
-        article = _in_file(folder, page)
+        article = None if folder is None else _in_file(folder, page)
         if article is None and not page.partial:
             article = _in_base(*known)
         if article is not None and article.text:

@@ -8,12 +8,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from core.knowledge.folders import folder_key, folder_path
+from core.knowledge.folders import folder_key, folder_path, is_here
 from core.knowledge.records import FoundDocument, FoundPage, Kind, Results
 
 if TYPE_CHECKING:
     from core.knowledge.embeddings import Embedder
-    from core.knowledge.search import KnowledgeSearch
+    from core.knowledge.place import AnySearch, KnowledgePlace
 
 __all__ = ["KnowledgeBase"]
 
@@ -28,7 +28,7 @@ class KnowledgeBase:
     cannot be read. Without a file nothing is found.
 
     Args:
-        path: the file.
+        path: the file, or the database of a team.
         session: the folder of the session that asks.
         demo: whether the session is one of the demo; it sees only what sessions of the same kind found.
         embeddings_file: the private file with the server for the search by meaning (an `Embedder` as JSON); None for no
@@ -38,7 +38,7 @@ class KnowledgeBase:
 
     def __init__(
         self,
-        path: Path,
+        path: KnowledgePlace,
         *,
         session: Path,
         demo: bool,
@@ -82,9 +82,9 @@ class KnowledgeBase:
         """List the copies of a page that earlier sessions read, the newest first."""
         return [page for page in self._file.sources(url) if self._is_earlier(page)]
 
-    def folder_of(self, session: str) -> Path:
-        """The folder of a session that the file names."""
-        return folder_path(self._path, session)
+    def folder_of(self, session: str) -> Path | None:
+        """The folder of a session that the knowledge base names; None if it is on another machine."""
+        return folder_path(self._path, session) if is_here(self._path, session) else None
 
     def close(self) -> None:
         """Close the file if it was opened."""
@@ -92,10 +92,11 @@ class KnowledgeBase:
             self._file.close()
 
     @cached_property
-    def _file(self) -> KnowledgeSearch:
-        from core.knowledge.search import PATIENT, KnowledgeSearch
+    def _file(self) -> AnySearch:
+        from core.knowledge.place import open_search
+        from core.knowledge.search import PATIENT
 
-        return KnowledgeSearch(self._path, budget=PATIENT, embedder=self._embedder())
+        return open_search(self._path, budget=PATIENT, embedder=self._embedder())
 
     def _embedder(self) -> Embedder | None:
         if self._embeddings_file is None:

@@ -43,25 +43,25 @@ class Navigation:
     def open_sessions(self) -> None:
         """Show all sessions."""
         from core.history.index import SessionIndex
-        from core.knowledge.database import database_path
+        from core.knowledge.place import place_of
         from tui.screens.session.sessions import SessionsScreen
 
         session = self._app.session
         current = session.workspace.path if session is not None else None
-        index = SessionIndex(self._app.settings.workspace_base, knowledge=database_path(self._app.settings))
+        index = SessionIndex(self._app.settings.workspace_base, knowledge=place_of(self._app.settings))
         self._app.push_screen(
             SessionsScreen(
                 index,
                 self._read_session,
                 current=current,
-                database=database_path(self._app.settings),
+                database=place_of(self._app.settings),
             ),
             self._resume_session,
         )
 
     def open_find(self, words: str) -> None:
         """Show what any session found for these words; a search that is open already is shown again."""
-        from core.knowledge.database import database_path
+        from core.knowledge.place import place_of
         from tui.screens.knowledge.find import FindScreen
         from tui.screens.knowledge.opening import SessionAccess
         from tui.widgets.dialog import Dialog
@@ -85,7 +85,7 @@ class Navigation:
             current,
             is_read_only=self._app.session_folder is None,
         )
-        self._app.push_screen(FindScreen(database_path(self._app.settings), sessions, words))
+        self._app.push_screen(FindScreen(place_of(self._app.settings), sessions, words))
 
     def _resume_session(self, folder: Path | None) -> None:
         """End this session, and resume the one in `folder`."""

@@ -17,6 +17,7 @@ from tui.cli.output import complain, print_line
 from tui.terminal.exit_codes import EXIT_FAILED, EXIT_USAGE
 
 if TYPE_CHECKING:
+    from core.knowledge.place import KnowledgePlace
     from core.knowledge.records import Facet, Hit, Kind, Results
 
 __all__ = ["add_arguments", "run"]
@@ -81,7 +82,8 @@ def run(args: argparse.Namespace) -> int:
         WrongUsage: an option is wrong.
     """
     from core.knowledge.embeddings import embedder_of
-    from core.knowledge.search import PATIENT, KnowledgeSearch
+    from core.knowledge.place import open_search
+    from core.knowledge.search import PATIENT
     from tui.cli.knowledge.place import find_database, session_key, settings_of
 
     now = datetime.now().astimezone()
@@ -98,7 +100,7 @@ def run(args: argparse.Namespace) -> int:
     path = find_database(settings)
     try:
         session = session_key(path, settings.workspace_base, args.session) if args.session else ""
-        search = KnowledgeSearch(path, budget=PATIENT, embedder=embedder_of(settings))
+        search = open_search(path, budget=PATIENT, embedder=embedder_of(settings))
         try:
             results = search.search(
                 query,
@@ -145,7 +147,7 @@ def _moment(option: str, text: str | None, now: datetime) -> float | None:
     return moment
 
 
-def _print(results: Results, database: Path) -> None:
+def _print(results: Results, database: KnowledgePlace) -> None:
     page = Page.of_output(database)
     for number, hit in enumerate(results.hits):
         if number:
@@ -162,7 +164,7 @@ def _print(results: Results, database: Path) -> None:
         _complain(notice)
 
 
-def _fields(query: str, results: Results, database: Path) -> dict[str, Any]:
+def _fields(query: str, results: Results, database: KnowledgePlace) -> dict[str, Any]:
     def facets(found: tuple[Facet, ...]) -> list[dict[str, Any]]:
         return [{"value": facet.value, "count": facet.count} for facet in found]
 
@@ -179,10 +181,12 @@ def _fields(query: str, results: Results, database: Path) -> dict[str, Any]:
     }
 
 
-def _hit_fields(hit: Hit, database: Path) -> dict[str, Any]:
-    from core.knowledge.folders import folder_path
+def _hit_fields(hit: Hit, database: KnowledgePlace) -> dict[str, Any]:
+    from core.knowledge.folders import folder_path, is_here
 
-    folder = folder_path(database, hit.session)
+    # The files of another machine are not here.
+    is_local = is_here(database, hit.session)
+    folder: Path | str = folder_path(database, hit.session) if is_local else hit.session
     return {
         "id": hit.id,
         "kind": hit.kind,
@@ -198,7 +202,7 @@ def _hit_fields(hit: Hit, database: Path) -> dict[str, Any]:
         "demo": hit.demo,
         "tool": hit.tool or None,
         "tool_use_id": hit.tool_use_id,
-        "file": str(folder / hit.path) if hit.path else None,
+        "file": str(folder / hit.path) if hit.path and isinstance(folder, Path) else None,
         "part": hit.part,
         "start": hit.start,
         "passage": hit.passage,

@@ -92,11 +92,11 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _show(settings: Settings, *, as_json: bool) -> int:
-    from core.knowledge.database import database_path
     from core.knowledge.embeddings import embedder_of
+    from core.knowledge.place import place_of
     from core.knowledge.status import read_status
 
-    path = database_path(settings)
+    path = place_of(settings)
     if path is None:
         print_line('{"path": null}' if as_json else "The knowledge base is off (setting knowledge).")
         return 0
@@ -111,8 +111,10 @@ def _show(settings: Settings, *, as_json: bool) -> int:
 
 
 def _fields(status: Status, embedder: Embedder | None) -> dict[str, Any]:
+    from core.knowledge.place import written_place
+
     return {
-        "path": str(status.path),
+        "path": written_place(status.path),
         "exists": status.exists,
         "bytes": status.size,
         "version": status.version,
@@ -137,11 +139,12 @@ def _fields(status: Status, embedder: Embedder | None) -> dict[str, Any]:
 
 def _lines(status: Status, embedder: Embedder | None) -> Iterator[str]:
     from core.events.units import quantity, size
+    from core.knowledge.place import shown_place
 
     def row(name: str, value: str) -> str:
         return f"  {name:<13}{clean_line(value, 2000)}"
 
-    yield clean_line(str(status.path), 1000)
+    yield clean_line(shown_place(status.path), 1000)
     if not status.exists:
         yield row("state", "not made yet: the next session makes it, or `ua-tui knowledge update`")
     else:
@@ -190,18 +193,18 @@ _NOUNS: dict[str, tuple[str, str]] = {
 
 
 def _update(settings: Settings, *, as_json: bool) -> int:
+    from core.knowledge.place import open_store
     from core.knowledge.problems import KnowledgeDamaged
     from core.knowledge.status import read_status
-    from core.knowledge.store import KnowledgeStore
     from observers.knowledge.catch_up import catch_up
     from tui.cli.knowledge.place import find_database
 
     path = find_database(settings, must_exist=False)
     try:
-        store = KnowledgeStore(path)
+        store = open_store(path)
     except KnowledgeDamaged as error:
         _complain(str(error))
-        store = KnowledgeStore(path)
+        store = open_store(path)
     done, missing = 0, len(read_status(path, settings.workspace_base).lagging)
     with _interruptible() as stopped, _progress() as show, store:
         for piece in catch_up(store, settings.workspace_base, _redactor(settings)):
@@ -215,6 +218,7 @@ def _update(settings: Settings, *, as_json: bool) -> int:
 
 def _rebuild(settings: Settings, *, as_json: bool) -> int:
     from core.events.units import quantity
+    from core.knowledge.place import shown_place, written_place
     from observers.knowledge.rebuild import rebuild
     from tui.cli.knowledge.place import find_database
 
@@ -227,7 +231,7 @@ def _rebuild(settings: Settings, *, as_json: bool) -> int:
         return _complain("interrupted: the knowledge base is as it was", EXIT_INTERRUPTED)
     if as_json:
         result = {
-            "path": str(path),
+            "path": written_place(path),
             "sessions": rebuilt.sessions,
             "documents": rebuilt.documents,
             "passages": rebuilt.passages,
@@ -237,7 +241,9 @@ def _rebuild(settings: Settings, *, as_json: bool) -> int:
     else:
         documents, passages = quantity(rebuilt.documents, "document"), quantity(rebuilt.passages, "passage")
         sessions = quantity(rebuilt.sessions, "session")
-        print_line(f"Rebuilt {clean_line(str(path), 1000)}: {documents} in {passages}, from {sessions}.")
+        print_line(
+            f"Rebuilt {clean_line(shown_place(path), 1000)}: {documents} in {passages}, from {sessions}."
+        )
     for problem in rebuilt.problems:
         _complain(problem)
     return EXIT_FAILED if rebuilt.problems else 0

@@ -10,11 +10,12 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from core.knowledge.folders import folder_path
+from core.knowledge.folders import folder_path, is_here
 from core.knowledge.plain_passage import plain_passage
 from core.text import clean_line
 
 if TYPE_CHECKING:
+    from core.knowledge.place import KnowledgePlace
     from core.knowledge.records import Hit
 
 __all__ = ["Page"]
@@ -26,12 +27,12 @@ _WIDEST = 100
 class Page:
     """Writes hits for a terminal of `width` cells, or without a width in lines of any length and without marks."""
 
-    def __init__(self, database: Path, width: int | None) -> None:
+    def __init__(self, database: KnowledgePlace, width: int | None) -> None:
         self._database = database
         self._width = width
 
     @classmethod
-    def of_output(cls, database: Path) -> Self:
+    def of_output(cls, database: KnowledgePlace) -> Self:
         """Return a page for standard output."""
         at_terminal = sys.stdout.isatty() and os.environ.get("TERM", "") not in {"", "dumb"}
         return cls(database, min(shutil.get_terminal_size().columns, _WIDEST) if at_terminal else None)
@@ -66,6 +67,8 @@ class Page:
 
     def _place(self, hit: Hit) -> str:
         """The path of the file, or of the session's folder for what is only in the journal."""
+        if not is_here(self._database, hit.session):
+            return f"{hit.session}/{hit.path}".rstrip("/")
         path = folder_path(self._database, hit.session) / hit.path
         try:
             return str(path.relative_to(Path.cwd()))

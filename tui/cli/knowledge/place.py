@@ -8,9 +8,11 @@ from pathlib import Path
 
 from core.errors import SettingsError
 from core.history.lookup import find_session
-from core.knowledge.database import database_path, open_reader
+from core.knowledge.database import open_reader
 from core.knowledge.folders import folder_key
+from core.knowledge.place import KnowledgePlace, is_made, open_store, place_of, shown_place
 from core.knowledge.problems import reporting
+from core.postgres.address import Address
 from core.settings.loading import load_settings
 from core.settings.model import Settings
 from core.text import clean_line
@@ -27,24 +29,24 @@ def settings_of(args: argparse.Namespace) -> Settings:
     return load_settings({"workspace_base": Path(args.workspace) if args.workspace else None})
 
 
-def find_database(settings: Settings, *, must_exist: bool = True) -> Path:
-    """Return the file of the knowledge base.
+def find_database(settings: Settings, *, must_exist: bool = True) -> KnowledgePlace:
+    """Return where the knowledge base is.
 
     Raises:
         SettingsError: it is turned off, or missing although it must exist.
     """
-    path = database_path(settings)
+    path = place_of(settings)
     if path is None:
         raise SettingsError("the knowledge base is off; `ua-tui config set knowledge on` turns it on")
-    if must_exist and not path.exists():
+    if must_exist and not is_made(path):
         raise SettingsError(
-            f"there is no knowledge base {clean_line(str(path), 700)}: `ua-tui knowledge update` makes it from the "
-            "sessions there, as every session does by itself"
+            f"there is no knowledge base {clean_line(shown_place(path), 700)}: `ua-tui knowledge update` makes it "
+            "from the sessions there, as every session does by itself"
         )
     return path
 
 
-def session_key(database: Path, base: Path, wanted: str) -> str:
+def session_key(database: KnowledgePlace, base: Path, wanted: str) -> str:
     """Return the session that a person names, as the knowledge base does; its folder may be gone.
 
     Raises:
@@ -58,9 +60,16 @@ def session_key(database: Path, base: Path, wanted: str) -> str:
         for key in (wanted, f"session_{wanted}", str(Path(wanted).absolute()), Path(wanted).name):
             if key in known:
                 return key
+        # Those of a team have the names of their machines.
+        named = [key for key in known if key.rpartition("/")[2] in (wanted, f"session_{wanted}")]
+        if len(named) == 1:
+            return named[0]
         raise
 
 
-def _sessions(database: Path) -> set[str]:
+def _sessions(database: KnowledgePlace) -> set[str]:
+    if isinstance(database, Address):
+        with open_store(database) as store:
+            return {*store.cursors()}
     with reporting(database, "read"), closing(open_reader(database)) as connection:
         return {folder for (folder,) in connection.execute("SELECT folder FROM session")}

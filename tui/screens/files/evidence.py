@@ -306,13 +306,13 @@ class ReportEvidence:
             start_job(self._screen, partial(self._check_again, self._file), "evidence")
 
     async def _check_again(self, known: CheckedFile) -> None:
-        from core.knowledge.database import database_path
+        from core.knowledge.place import place_of
 
         self._checking = True
         self.show_summary()
         try:
             settings = getattr(self._screen.app, "settings", None)
-            knowledge = database_path(settings) if settings is not None else None
+            knowledge = place_of(settings) if settings is not None else None
             found = await in_thread(partial(check_again, self._path, known, knowledge=knowledge))
         except (UniversalAgentError, OSError) as error:
             self._screen.warn(f"The report could not be checked: {clean_line(str(error), 300)}")

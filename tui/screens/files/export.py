@@ -63,10 +63,10 @@ def _write(
     folder: Path, into: Path, report: str, settings: Any, known: frozenset[str], stop: Stop = NEVER
 ) -> tuple[Path, int]:
     # Its parts are needed only here.
-    from core.knowledge.database import database_path
+    from core.knowledge.place import place_of
     from tui.export.formats import write_export
 
     settings = settings if settings is not None else load_settings({"workspace_base": into})
     redactor = Redactor((*secrets(settings, os.environ), *known))
-    path = write_export(folder, redactor, into, report=report, knowledge=database_path(settings), stop=stop)
+    path = write_export(folder, redactor, into, report=report, knowledge=place_of(settings), stop=stop)
     return path, path.stat().st_size

@@ -7,8 +7,7 @@ from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import replace
 from datetime import tzinfo
 from functools import partial
-from pathlib import Path
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from textual import events, on
 from textual.app import ComposeResult
@@ -35,6 +34,9 @@ from tui.viewers.view.chrome import KeyLine, TitleLine
 from tui.widgets.command import CommandSpec
 from tui.widgets.modal import Modal
 from tui.workers import start_job
+
+if TYPE_CHECKING:
+    from core.knowledge.place import KnowledgePlace
 
 __all__ = ["COMMAND", "FindScreen", "choose", "open_screen"]
 
@@ -123,7 +125,7 @@ class FindScreen(Modal[None]):
 
     def __init__(
         self,
-        database: Path | None,
+        database: KnowledgePlace | None,
         sessions: SessionAccess,
         words: str = "",
         *,

@@ -7,11 +7,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from core.concurrency.cancellation import in_thread
 from core.errors import UniversalAgentError
 from core.history.call_lookup import read_call
-from core.knowledge.folders import folder_path
+from core.knowledge.folders import folder_path, is_here
 from core.knowledge.records import Hit
 from core.text import clean_line
 from tui.screens.files.artifact_list import missing_reason
@@ -19,6 +20,9 @@ from tui.screens.files.viewer import ViewerScreen
 from tui.screens.tool_call.screen import ToolCallScreen
 from tui.viewers.passage import Passage
 from tui.widgets.modal import Modal
+
+if TYPE_CHECKING:
+    from core.knowledge.place import KnowledgePlace
 
 __all__ = ["HitOpener", "SessionAccess"]
 
@@ -50,7 +54,7 @@ class HitOpener:
         sessions: how sessions are opened.
     """
 
-    def __init__(self, screen: Modal[None], database: Path, sessions: SessionAccess) -> None:
+    def __init__(self, screen: Modal[None], database: KnowledgePlace, sessions: SessionAccess) -> None:
         self._screen = screen
         self._database = database
         self._sessions = sessions
@@ -60,7 +64,7 @@ class HitOpener:
         folder = self._folder(hit)
         if not hit.path:
             await self.open_session(hit)
-        elif why := await asyncio.to_thread(_missing, folder, hit.path):
+        elif why := await self._why_not(hit, hit.path):
             self._screen.warn(why)
         else:
             self._view(folder, hit.path, passage_of(hit))
@@ -71,7 +75,7 @@ class HitOpener:
         if hit.tool_use_id is None:
             self._screen.notify("No tool call made this: it is not the result of a tool.", markup=False)
             return
-        if why := await asyncio.to_thread(_missing, folder):
+        if why := await self._why_not(hit):
             self._screen.warn(why)
             return
         try:
@@ -102,7 +106,7 @@ class HitOpener:
         folder = self._folder(hit)
         if self._is_current(folder):
             self._sessions.show_current()
-        elif why := await asyncio.to_thread(_missing, folder):
+        elif why := await self._why_not(hit):
             self._screen.warn(why)
         else:
             try:
@@ -112,6 +116,15 @@ class HitOpener:
 
     def _folder(self, hit: Hit) -> Path:
         return folder_path(self._database, hit.session)
+
+    async def _why_not(self, hit: Hit, path: str = "") -> str:
+        """Why the session of a hit, or a file of it, cannot be opened; empty if it can."""
+        if not is_here(self._database, hit.session):
+            host, _, folder = hit.session.partition(":")
+            return (
+                f"It is on another machine, {clean_line(host, 60)}, in the folder {clean_line(folder, 200)}."
+            )
+        return await asyncio.to_thread(_missing, self._folder(hit), path)
 
     def _is_current(self, folder: Path) -> bool:
         current = self._sessions.current

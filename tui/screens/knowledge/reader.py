@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from dataclasses import dataclass, field
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from core.concurrency.cancellation import Stop, in_thread
@@ -13,7 +12,7 @@ from core.errors import KnowledgeError
 from core.knowledge.records import KINDS, Kind, Results
 
 if TYPE_CHECKING:
-    from core.knowledge.search import KnowledgeSearch
+    from core.knowledge.place import AnySearch, KnowledgePlace
 
 __all__ = ["MISSING", "OFF", "Answer", "KnowledgeReader", "Narrowing"]
 
@@ -50,12 +49,12 @@ class KnowledgeReader:
     """Reads one knowledge base; a question that is cancelled is stopped in its thread, too.
 
     Args:
-        database: the file; None if the settings turn the knowledge base off.
+        database: the file, or the database of a team; None if the settings turn the knowledge base off.
     """
 
-    def __init__(self, database: Path | None) -> None:
+    def __init__(self, database: KnowledgePlace | None) -> None:
         self.database = database
-        self._search: KnowledgeSearch | None = None
+        self._search: AnySearch | None = None
         self._turn = threading.Lock()
         self._closed = False
 
@@ -86,7 +85,9 @@ class KnowledgeReader:
                 return Answer()
             if self.database is None:
                 return Answer(problem=OFF)
-            if self._search is None and not self.database.exists():
+            from core.knowledge.place import is_made
+
+            if self._search is None and not is_made(self.database):
                 return Answer(problem=MISSING)
             from core.knowledge.search import BUDGET, PATIENT
 
@@ -111,18 +112,20 @@ class KnowledgeReader:
             if self._closed or self.database is None:
                 return False
             if self._search is None:
-                return self.database.exists()
+                from core.knowledge.place import is_made
+
+                return is_made(self.database)
             try:
                 return self._search.changed()
             except KnowledgeError:
                 self._close()
                 return True
 
-    def _opened(self, database: Path) -> KnowledgeSearch:
+    def _opened(self, database: KnowledgePlace) -> AnySearch:
         if self._search is None:
-            from core.knowledge.search import KnowledgeSearch
+            from core.knowledge.place import open_search
 
-            self._search = KnowledgeSearch(database)
+            self._search = open_search(database)
             # What is stored from here on is reported.
             self._search.changed()
         return self._search

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from datetime import tzinfo
 from functools import partial
 from pathlib import Path
-from typing import ClassVar, TypeVar
+from typing import TYPE_CHECKING, ClassVar, TypeVar
 
 from textual import on
 from textual.app import ComposeResult
@@ -35,6 +35,9 @@ from tui.viewers.view.chrome import KeyLine, TitleLine
 from tui.widgets.command import CommandSpec
 from tui.widgets.modal import Modal
 from tui.workers import start_job
+
+if TYPE_CHECKING:
+    from core.knowledge.place import KnowledgePlace
 
 __all__ = ["COMMAND", "SORTS", "SessionsScreen", "open_screen"]
 
@@ -91,7 +94,7 @@ class SessionsScreen(Modal[Path | None]):
         read: Callable[[Path], None],
         *,
         current: Path | None = None,
-        database: Path | None = None,
+        database: KnowledgePlace | None = None,
         zone: tzinfo | None = None,
     ) -> None:
         super().__init__()

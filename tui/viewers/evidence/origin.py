@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from core.concurrency.cancellation import NEVER, Stop
 from core.errors import UniversalAgentError
@@ -18,6 +19,9 @@ from core.storage.compression import inner_name
 from core.storage.files import Root
 from tui.viewers.evidence.words import ClaimWords, words_of_sentences, words_of_texts
 from tui.viewers.reader import FileUnviewable, read_piece
+
+if TYPE_CHECKING:
+    from core.knowledge.place import KnowledgePlace
 
 __all__ = ["CheckedFile", "check_again", "find_check", "has_format"]
 
@@ -85,7 +89,7 @@ def find_check(path: Path, stop: Stop = NEVER, *, words: bool = True) -> Checked
 
 
 def check_again(
-    path: Path, known: CheckedFile, stop: Stop = NEVER, *, knowledge: Path | None = None
+    path: Path, known: CheckedFile, stop: Stop = NEVER, *, knowledge: KnowledgePlace | None = None
 ) -> CheckedFile:
     """Check a report as it is now, without writing anything. Blocks.
 
