@@ -207,7 +207,18 @@ class TeamChecks:
             rights = await read_rights(db)
             if rights == "none" and not await self._has_schema(db):
                 return skipped("there are no tables yet")
+            public = await self._row(
+                db,
+                "SELECT EXISTS (SELECT FROM pg_namespace n, aclexplode(n.nspacl) a WHERE n.nspname = 'public'"
+                " AND a.grantee = 0 AND a.privilege_type = 'CREATE')",
+            )
         user = clean_line(db.info.user, 60)
+        if public[0] and rights in ("owner", "worker"):
+            # Before PostgreSQL 15 this was the default: whoever connects could have functions run as the owner.
+            return warning(
+                f"{user} may do everything, but any role may make functions in the schema public",
+                "run REVOKE CREATE ON SCHEMA public FROM PUBLIC in this database as its superuser",
+            )
         match rights:
             case "owner":
                 return ok(f"{user} owns the tables: workers, migrations and grants are possible")

@@ -3,7 +3,7 @@ from __future__ import annotations
 import os
 import socket
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -41,6 +41,14 @@ def environ(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
     return {"HOME": str(tmp_path)}
 
 
+@pytest.fixture(scope="module")
+def unchanged(cluster: Cluster) -> Iterator[Database]:
+    """A database with the tables of a team, which the tests only read."""
+    database = cluster.make_team_database()
+    yield database
+    cluster.drop(database)
+
+
 async def checked(url: str, environ: dict[str, str]) -> dict[str, Check]:
     checks = await run_team_checks(Address.parse(url), Settings(), environ)
     assert [check.name for check in checks] == [f"team_{name}" for name in NAMES]
@@ -51,8 +59,8 @@ def states(found: dict[str, Check]) -> dict[str, str]:
     return {name: check.status for name, check in found.items()}
 
 
-async def test_a_database_that_works(team_database: Database, environ: dict[str, str]) -> None:
-    found = await checked(team_database.url, environ)
+async def test_a_database_that_works(unchanged: Database, environ: dict[str, str]) -> None:
+    found = await checked(unchanged.url, environ)
     assert can_start(list(found.values()))
     assert states(found) | {"search": "ok"} == dict.fromkeys(NAMES, "ok") | {"password": "skipped"}
     assert "psycopg 3" in found["packages"].found
@@ -106,6 +114,14 @@ async def test_a_role_without_rights_and_then_with_them(
         team_database.execute(f'REVOKE owner FROM "{role}"')
 
 
+async def test_a_schema_in_which_everybody_may_make_functions_is_warned_of(
+    team_database: Database, environ: dict[str, str]
+) -> None:
+    team_database.execute("GRANT CREATE ON SCHEMA public TO PUBLIC")
+    found = (await checked(team_database.url, environ))["rights"]
+    assert (found.status, "REVOKE CREATE ON SCHEMA public" in found.advice) == ("warning", True)
+
+
 async def test_a_database_without_tables(cluster: Cluster, environ: dict[str, str]) -> None:
     empty = cluster.make_database()
     try:
@@ -145,8 +161,8 @@ async def test_an_old_server(environ: dict[str, str]) -> None:
     assert states(found)["tables"] == "skipped"
 
 
-async def test_a_read_only_server(team_database: Database, environ: dict[str, str]) -> None:
-    url = f"{team_database.url}&options=-c%20default_transaction_read_only%3Don"
+async def test_a_read_only_server(unchanged: Database, environ: dict[str, str]) -> None:
+    url = f"{unchanged.url}&options=-c%20default_transaction_read_only%3Don"
     found = (await checked(url, environ))["server"]
     assert (found.status, "which is read-only" in found.found) == ("failed", True)
 
@@ -222,9 +238,9 @@ async def test_a_password_file_that_the_address_names(tmp_path: Path, environ: d
     ],
 )
 async def test_the_clocks_are_compared(
-    team_database: Database, environ: dict[str, str], ahead: float, words: str | None
+    unchanged: Database, environ: dict[str, str], ahead: float, words: str | None
 ) -> None:
-    async with TeamChecks(Address.parse(team_database.url), environ, lambda: time.time() + ahead) as checks:
+    async with TeamChecks(Address.parse(unchanged.url), environ, lambda: time.time() + ahead) as checks:
         found = await checks._clock()
     assert found.status == ("ok" if words is None else "warning")
     if words is not None:
@@ -233,10 +249,10 @@ async def test_the_clocks_are_compared(
 
 
 async def test_a_server_with_few_connections_left(
-    cluster: Cluster, team_database: Database, environ: dict[str, str], monkeypatch: pytest.MonkeyPatch
+    cluster: Cluster, unchanged: Database, environ: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("core.doctor.team._FEW_CONNECTIONS", 10_000)
-    found = (await checked(team_database.url, environ))["capacity"]
+    found = (await checked(unchanged.url, environ))["capacity"]
     assert (found.status, "are free" in found.found) == ("warning", True)
 
 
@@ -250,18 +266,18 @@ async def test_without_the_packages_it_says_what_to_install(
 
 
 async def test_hostile_names_cannot_control_the_terminal(
-    cluster: Cluster, team_database: Database, environ: dict[str, str]
+    cluster: Cluster, unchanged: Database, environ: dict[str, str]
 ) -> None:
-    role = cluster.make_role(f"\x1b[2J{team_database.name}", "x")
-    url = cluster.url(team_database.name, role.replace("\x1b", "%1B").replace("[", "%5B"))
+    role = cluster.make_role(f"\x1b[2J{unchanged.name}", "x")
+    url = cluster.url(unchanged.name, role.replace("\x1b", "%1B").replace("[", "%5B"))
     found = await checked(url, environ)
     assert not any("\x1b" in check.found + check.advice for check in found.values())
 
 
 async def test_the_database_of_the_settings_is_checked_with_a_session(
-    team_database: Database, environ: dict[str, str], monkeypatch: pytest.MonkeyPatch
+    unchanged: Database, environ: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Settings, "team", team_database.url, raising=False)
+    monkeypatch.setattr(Settings, "team", unchanged.url, raising=False)
     asked = [f"team_{name}" for name in NAMES]
     checks = await run_checks(Settings(cli_path=Path("/no/such/program")), environ)
     assert [check.name for check in checks if check.name in asked] == asked
