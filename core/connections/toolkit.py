@@ -5,12 +5,9 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from core.connections.base import BLANKED, Connection
-
-if TYPE_CHECKING:
-    from core.knowledge.place import KnowledgePlace
+from core.postgres.address import Address
 
 __all__ = [
     "EMBEDDINGS_FILE",
@@ -48,7 +45,7 @@ def toolkit_connection(
     session_file: Path | None = None,
     secrets_socket: Path | None = None,
     progress_socket: Path | None = None,
-    knowledge: KnowledgePlace | None = None,
+    knowledge: Path | Address | None = None,
     demo: bool = False,
     embeddings_file: Path | None = None,
     postgres_file: Path | None = None,
@@ -74,10 +71,8 @@ def toolkit_connection(
     for suffix, address in routes.items():
         args += ["--route", f"{suffix}={address}"]
     if knowledge is not None:
-        from core.knowledge.place import written_place
-
-        place = knowledge.absolute() if isinstance(knowledge, Path) else knowledge
-        args += ["--knowledge", written_place(place), *(["--demo"] if demo else [])]
+        place = knowledge.url if isinstance(knowledge, Address) else str(knowledge.absolute())
+        args += ["--knowledge", place, *(["--demo"] if demo else [])]
     environment = dict.fromkeys((*BLANKED, "COMPOSIO_API_KEY", "UA_EMBEDDINGS_KEY"), "")
     environment |= {"PYDANTIC_DISABLE_PLUGINS": "__all__", **(telemetry or {})}
     if session_file is not None:

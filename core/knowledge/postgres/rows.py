@@ -95,8 +95,8 @@ class Batch:
             text
             for each in chosen
             for text in (
-                each.document.title,
-                each.document.context,
+                storable(each.document.title),
+                storable(each.document.context),
                 *(text for _, _, _, text in each.chunks),
             )
         )
@@ -223,7 +223,7 @@ class Batch:
 
     def _vectors(self, prepared: Prepared) -> list[Vector]:
         words = self._lexemes.words
-        title, context = words(prepared.document.title), words(prepared.document.context)
+        title, context = words(storable(prepared.document.title)), words(storable(prepared.document.context))
         return [self._lexemes.vector(title, words(text), context) for _, _, _, text in prepared.chunks]
 
     def _has_forgotten(self, prepared: Prepared) -> bool:
@@ -253,6 +253,7 @@ class Batch:
         if not rows or Cursor(rows[0][2], rows[0][3]) != self._before:
             raise Overtaken
         self._session, name, _, _, self._owner, self._shared = rows[0]
+        self._share()
         if len(rows) > 1 or name != self._folder or team is not None:
             # It was on another machine, or was indexed here before it was known to be of the team.
             others = [row[0] for row in rows[1:]]
@@ -272,6 +273,21 @@ class Batch:
                 " AND (name, team) IS DISTINCT FROM (%s, coalesce(%s, team))",
                 (self._folder, team, self._session, self._folder, team),
             )
+
+    def _share(self) -> None:
+        """Have the rows of a session of the team seen by those who may see the session now."""
+        origin = self._origin
+        owner = self._owner if origin is None or origin.owner is None else origin.owner
+        if origin is None or (owner, origin.shared) == (self._owner, self._shared):
+            return
+        self._owner, self._shared = owner, origin.shared
+        values = (self._owner, self._shared, self._session)
+        self._db.execute("UPDATE k_session SET owner = %s, shared = %s WHERE id = %s", values)
+        self._db.execute("UPDATE k_document SET owner = %s, shared = %s WHERE session = %s", values)
+        self._db.execute(
+            "UPDATE k_chunk SET shared = %s WHERE document IN (SELECT id FROM k_document WHERE session = %s)",
+            values[1:],
+        )
 
     def _add_session(self) -> list[tuple[object, ...]]:
         origin = self._origin or Origin("")

@@ -352,7 +352,8 @@ BEGIN
                 AND length(t->'words'->>0) BETWEEN 5 AND 40
         LOOP
             SELECT string_agg(quote_literal(s.term), ' | ')::tsquery, sum(s.chunks) INTO wanted, seen FROM (
-                SELECT k.term, k.chunks FROM k_term k WHERE k.term % each.word AND similarity(k.term, each.word) >= 0.45
+                SELECT k.term, k.chunks FROM k_term k WHERE k.term % each.word
+                    AND similarity(k.term, each.word) >= 0.4 AND abs(length(k.term) - length(each.word)) <= 2
                 ORDER BY similarity(k.term, each.word) DESC, k.chunks DESC LIMIT 2
             ) s;
             IF wanted IS NOT NULL THEN

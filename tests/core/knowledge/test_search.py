@@ -19,9 +19,11 @@ from core.errors import KnowledgeError
 from core.knowledge import matching
 from core.knowledge.citation import citation
 from core.knowledge.database import FILE
+from core.knowledge.place import AnySearch, KnowledgePlace, open_search, open_store
 from core.knowledge.records import Call, Cursor, Document, Facts, Hit, Kind
 from core.knowledge.search import KnowledgeSearch
-from core.knowledge.store import KnowledgeStore
+from core.postgres.address import Address
+from tests.postgres_server import Cluster, Database
 
 DAY = 86_400.0
 NOW = time.time()
@@ -34,9 +36,13 @@ def document(
 
 
 def fill(
-    path: Path, *documents: Document, folder: str = "session_1", calls: tuple[Call, ...] = (), **facts: Any
+    place: KnowledgePlace,
+    *documents: Document,
+    folder: str = "session_1",
+    calls: tuple[Call, ...] = (),
+    **facts: Any,
 ) -> None:
-    with KnowledgeStore(path) as store:
+    with open_store(place) as store:
         before = store.cursor(folder)
         after = Cursor(before.seq + 1, before.place + 1)
         assert store.apply(folder, before, after, facts=Facts(**facts), calls=calls, documents=documents)
@@ -47,14 +53,31 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / FILE
 
 
+@pytest.fixture(params=["file", "team"])
+def place(request: pytest.FixtureRequest) -> KnowledgePlace:
+    """A file, and the database of a team: both answer alike."""
+    if request.param == "file":
+        path: Path = request.getfixturevalue("path")
+        return path
+    database: Database = request.getfixturevalue("team_database")
+    return Address.parse(database.url)
+
+
 @pytest.fixture
-def search(path: Path) -> Iterator[KnowledgeSearch]:
+def search(place: KnowledgePlace) -> Iterator[AnySearch]:
     """A search without a limit of time, so that a slow machine finds the same."""
+    with closing(open_search(place, budget=60)) as found:
+        yield found
+
+
+@pytest.fixture
+def file_search(path: Path) -> Iterator[KnowledgeSearch]:
+    """A search in the file."""
     with closing(KnowledgeSearch(path, budget=60)) as found:
         yield found
 
 
-def titles(found: KnowledgeSearch, text: str, **more: Any) -> list[str]:
+def titles(found: AnySearch, text: str, **more: Any) -> list[str]:
     return [hit.title for hit in found.search(text, **more).hits]
 
 
@@ -67,15 +90,15 @@ def others(count: int = 30) -> list[Document]:
     return [document(f"Other {n}", f"plain story number {n} of weather and sport") for n in range(count)]
 
 
-def test_a_document_is_found_by_other_forms_of_its_words(path: Path, search: KnowledgeSearch) -> None:
-    fill(path, *others(), document("Café", "The naïve generations of chips are running."))
+def test_a_document_is_found_by_other_forms_of_its_words(place: KnowledgePlace, search: AnySearch) -> None:
+    fill(place, *others(), document("Café", "The naïve generations of chips are running."))
     hit = search.search("cafe naive generation chip run").hits[0]
     assert hit.title == "Café"
     assert marked(hit) == ["naïve", "generations", "chips", "running"]
 
 
-def test_a_phrase_must_be_there_in_its_order(path: Path, search: KnowledgeSearch) -> None:
-    fill(path, document("A", "memory market grows"), document("B", "a market for memory"))
+def test_a_phrase_must_be_there_in_its_order(place: KnowledgePlace, search: AnySearch) -> None:
+    fill(place, document("A", "memory market grows"), document("B", "a market for memory"))
     results = search.search('"memory market"')
     assert [hit.title for hit in results.hits] == ["A"]
     assert marked(results.hits[0]) == ["memory market"]
@@ -83,24 +106,26 @@ def test_a_phrase_must_be_there_in_its_order(path: Path, search: KnowledgeSearch
 
 
 def test_an_excluded_word_excludes_the_document_and_not_only_a_passage(
-    path: Path, search: KnowledgeSearch
+    place: KnowledgePlace, search: AnySearch
 ) -> None:
     long = "memory " * 240 + "\n\n" + "samsung " * 240
-    fill(path, document("long", long), document("short", "memory"))
+    fill(place, document("long", long), document("short", "memory"))
     assert titles(search, "memory -samsung") == ["short"]
     assert titles(search, "-samsung") == ["short"]
 
 
-def test_words_are_left_out_if_no_document_has_all(path: Path, search: KnowledgeSearch) -> None:
-    fill(path, *others(), document("HBM", "hbm4 yields of the plain story"))
+def test_words_are_left_out_if_no_document_has_all(place: KnowledgePlace, search: AnySearch) -> None:
+    fill(place, *others(), document("HBM", "hbm4 yields of the plain story"))
     results = search.search("what are the plain hbm4 yields zebra")
     assert results.hits[0].title == "HBM"
     assert results.relaxed
 
 
-def test_documents_with_all_words_come_before_those_with_some(path: Path, search: KnowledgeSearch) -> None:
+def test_documents_with_all_words_come_before_those_with_some(
+    place: KnowledgePlace, search: AnySearch
+) -> None:
     fill(
-        path,
+        place,
         *others(),
         document("Some hbm4", "hbm4 " * 20),
         document("Both", "a hbm4 and long words " + "x " * 90 + "zebra"),
@@ -108,17 +133,17 @@ def test_documents_with_all_words_come_before_those_with_some(path: Path, search
     assert titles(search, "hbm4 zebra")[:2] == ["Both", "Some hbm4"]
 
 
-def test_a_title_counts_more_than_a_text(path: Path, search: KnowledgeSearch) -> None:
+def test_a_title_counts_more_than_a_text(place: KnowledgePlace, search: AnySearch) -> None:
     text = "zebra stripes in the plain of africa"
-    fill(path, *others(), document("A", text + " quokka"), document("Quokka", text + " animal"))
+    fill(place, *others(), document("A", text + " quokka"), document("Quokka", text + " animal"))
     assert titles(search, "quokka") == ["Quokka", "A"]
 
 
 def test_what_is_newer_comes_first_and_an_article_before_a_row_before_a_log(
-    path: Path, search: KnowledgeSearch
+    place: KnowledgePlace, search: AnySearch
 ) -> None:
     fill(
-        path,
+        place,
         *others(),
         document("old", "quokka one", age=900),
         document("row", "quokka two", kind="search_row"),
@@ -130,31 +155,31 @@ def test_what_is_newer_comes_first_and_an_article_before_a_row_before_a_log(
     assert found.index("new") < found.index("row") < found.index("log")
 
 
-def test_the_words_that_led_to_a_page_find_it(path: Path, search: KnowledgeSearch) -> None:
-    fill(path, *others(), document("Page", "yields", context="semiconductor shortage"))
+def test_the_words_that_led_to_a_page_find_it(place: KnowledgePlace, search: AnySearch) -> None:
+    fill(place, *others(), document("Page", "yields", context="semiconductor shortage"))
     assert titles(search, "semiconductor") == ["Page"]
 
 
-def test_equal_and_nearly_equal_texts_are_one_hit(path: Path, search: KnowledgeSearch) -> None:
+def test_equal_and_nearly_equal_texts_are_one_hit(place: KnowledgePlace, search: AnySearch) -> None:
     words = [f"word{number}" for number in range(240)]
     text = "quokka " + " ".join(words)
-    fill(path, *others(), document("One", text), document("Two", text), document("Three", text + " end"))
+    fill(place, *others(), document("One", text), document("Two", text), document("Three", text + " end"))
     results = search.search("quokka")
     assert [hit.copies for hit in results.hits] == [2]
     assert [facet.count for facet in results.kinds] == [1]
 
 
-def test_files_without_a_text_are_not_copies_of_each_other(path: Path, search: KnowledgeSearch) -> None:
-    fill(path, document("quokka.png", "", kind="file"), document("quokka.pdf", "", kind="file"))
+def test_files_without_a_text_are_not_copies_of_each_other(place: KnowledgePlace, search: AnySearch) -> None:
+    fill(place, document("quokka.png", "", kind="file"), document("quokka.pdf", "", kind="file"))
     assert sorted(titles(search, "quokka")) == ["quokka.pdf", "quokka.png"]
 
 
 def test_an_address_is_one_hit_and_its_article_comes_before_its_rows(
-    path: Path, search: KnowledgeSearch
+    place: KnowledgePlace, search: AnySearch
 ) -> None:
     url = "https://a.example/page"
     fill(
-        path,
+        place,
         *others(),
         document("row", "quokka price", kind="search_row", url=url),
         document("other row", "quokka costs", kind="search_row", url=url),
@@ -168,9 +193,9 @@ def test_an_address_is_one_hit_and_its_article_comes_before_its_rows(
 
 
 def test_one_or_two_letters_that_are_typed_are_a_word_and_no_beginning(
-    path: Path, search: KnowledgeSearch
+    place: KnowledgePlace, search: AnySearch
 ) -> None:
-    fill(path, *others(), document("Data", "quokka data"), document("AI", "quokka ai chips"))
+    fill(place, *others(), document("Data", "quokka data"), document("AI", "quokka ai chips"))
     assert [hit.title for hit in search.search("ai", typing=True).hits] == ["AI"]
     assert search.search("d", typing=True).unfinished
     both = search.search("quokka a", typing=True)
@@ -179,17 +204,17 @@ def test_one_or_two_letters_that_are_typed_are_a_word_and_no_beginning(
     assert search.search("quokka dat", typing=True).hits[0].title == "Data"
 
 
-def test_filters(path: Path, search: KnowledgeSearch) -> None:
+def test_filters(place: KnowledgePlace, search: AnySearch) -> None:
     call = Call(tool_use_id="t", tool="mcp__local_toolkit__crawl_parallel")
     fill(
-        path,
+        place,
         document("A", "quokka a", url="https://www.reuters.com/a", tool_use_id="t"),
         document("B", "quokka b", url="https://notreuters.com/reuters.com/", age=40),
         calls=(call,),
         title="Chips of today",
     )
-    fill(path, document("C", "quokka c", kind="report"), folder="session_2", demo=True)
-    fill(path, document("D", "quokka d", url="https://www.theverge.com/d"), folder="/elsewhere/100%")
+    fill(place, document("C", "quokka c", kind="report"), folder="session_2", demo=True)
+    fill(place, document("D", "quokka d", url="https://www.theverge.com/d"), folder="/elsewhere/100%")
     for filters, expected in [
         ("site:reuters.com", "A"),
         ("site:https://reuters.com/page", "A"),
@@ -221,20 +246,24 @@ def test_filters(path: Path, search: KnowledgeSearch) -> None:
         assert "".join(sorted(titles(search, "quokka", **more))) == expected, more
 
 
-def test_a_rare_match_is_found_under_a_filter_among_many_others(path: Path, search: KnowledgeSearch) -> None:
+def test_a_rare_match_is_found_under_a_filter_among_many_others(
+    place: KnowledgePlace, search: AnySearch
+) -> None:
     many = [document(f"Zebra {n}", f"zebra zebra {n}", kind="search_row") for n in range(900)]
-    fill(path, document("Rare", "one zebra between many words that are longer", kind="note"), *many)
+    fill(place, document("Rare", "one zebra between many words that are longer", kind="note"), *many)
     assert titles(search, "zebra kind:note") == ["Rare"]
 
 
-def test_without_words_the_newest_documents_are_found(path: Path, search: KnowledgeSearch) -> None:
-    fill(path, document("old", "a", age=9), document("new", "b", age=1), document("middle", "c", age=5))
+def test_without_words_the_newest_documents_are_found(place: KnowledgePlace, search: AnySearch) -> None:
+    fill(place, document("old", "a", age=9), document("new", "b", age=1), document("middle", "c", age=5))
     assert titles(search, "") == ["new", "middle", "old"]
     assert titles(search, "kind:article", limit=1) == ["new"]
 
 
-def test_chinese_and_japanese_words_are_found_inside_sentences(path: Path, search: KnowledgeSearch) -> None:
-    fill(path, document("市場", "今年のメモリ市場は東京で成長しています。"), document("B", "京東は会社です"))
+def test_chinese_and_japanese_words_are_found_inside_sentences(
+    place: KnowledgePlace, search: AnySearch
+) -> None:
+    fill(place, document("市場", "今年のメモリ市場は東京で成長しています。"), document("B", "京東は会社です"))
     hit = search.search("東京").hits[0]
     assert (hit.title, marked(hit)) == ("市場", ["東京"])
     assert titles(search, "京東") == ["B"]
@@ -242,32 +271,32 @@ def test_chinese_and_japanese_words_are_found_inside_sentences(path: Path, searc
     assert hit.passage == "今年のメモリ市場は東京で成長しています。"
 
 
-def test_the_last_word_may_be_unfinished_while_typing(path: Path, search: KnowledgeSearch) -> None:
-    fill(path, document("A", "semiconductor market"))
+def test_the_last_word_may_be_unfinished_while_typing(place: KnowledgePlace, search: AnySearch) -> None:
+    fill(place, document("A", "semiconductor market"))
     assert titles(search, "market semicond", typing=True) == ["A"]
     assert titles(search, "semicond") == []
     assert titles(search, "半導体市場", typing=True) == []
     assert titles(search, "semicond ", typing=True) == []
 
 
-def test_a_word_is_found_after_each_letter_of_it(path: Path, search: KnowledgeSearch) -> None:
-    fill(path, *others(), document("A", "the next generation brings happiness and connections"))
+def test_a_word_is_found_after_each_letter_of_it(place: KnowledgePlace, search: AnySearch) -> None:
+    fill(place, *others(), document("A", "the next generation brings happiness and connections"))
     for word in ("generation", "happiness", "connections", "brings"):
         for end in range(3, len(word) + 1):
             assert titles(search, word[:end], typing=True) == ["A"], word[:end]
 
 
 def test_an_excluded_word_that_is_everywhere_excludes_passages(
-    path: Path, search: KnowledgeSearch, monkeypatch: pytest.MonkeyPatch
+    path: Path, file_search: KnowledgeSearch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(matching, "_FREQUENT", 1)
     fill(path, document("A", "quokka one"), document("B", "quokka samsung"), document("C", "samsung"))
-    assert titles(search, "quokka -samsung") == ["A"]
+    assert titles(file_search, "quokka -samsung") == ["A"]
 
 
-def test_the_passage_is_cut_around_the_matches(path: Path, search: KnowledgeSearch) -> None:
+def test_the_passage_is_cut_around_the_matches(place: KnowledgePlace, search: AnySearch) -> None:
     text = "alpha " * 100 + "the quokka\n\n smiles " + "omega " * 60
-    fill(path, document("A", text))
+    fill(place, document("A", text))
     hit = search.search("quokka smile").hits[0]
     assert marked(hit) == ["quokka", "smiles"]
     assert "the quokka smiles" in hit.passage
@@ -275,9 +304,9 @@ def test_the_passage_is_cut_around_the_matches(path: Path, search: KnowledgeSear
     assert text[hit.start :].startswith(hit.passage.split("quokka")[0])
 
 
-def test_facets_count_the_hits(path: Path, search: KnowledgeSearch) -> None:
-    fill(path, *[document(f"A{n}", f"quokka {n}", url=f"https://a.org/{n}") for n in range(3)])
-    fill(path, document("B", "quokka b", kind="report"), folder="session_2")
+def test_facets_count_the_hits(place: KnowledgePlace, search: AnySearch) -> None:
+    fill(place, *[document(f"A{n}", f"quokka {n}", url=f"https://a.org/{n}") for n in range(3)])
+    fill(place, document("B", "quokka b", kind="report"), folder="session_2")
     results = search.search("quokka", limit=1)
     assert len(results.hits) == 1
     assert [(facet.value, facet.count) for facet in results.kinds] == [("article", 3), ("report", 1)]
@@ -303,15 +332,15 @@ def test_the_time_counts_while_the_statement_runs(path: Path) -> None:
     assert results.hits
 
 
-def test_a_search_that_is_stopped_gives_nothing(path: Path, search: KnowledgeSearch) -> None:
-    fill(path, *others())
+def test_a_search_that_is_stopped_gives_nothing(place: KnowledgePlace, search: AnySearch) -> None:
+    fill(place, *others())
     results = search.search("weather", stopped=lambda: True)
     assert (results.hits, results.partial) == ((), True)
     assert search.search("weather").hits
 
 
-def test_several_threads_may_search_at_once(path: Path, search: KnowledgeSearch) -> None:
-    fill(path, *others())
+def test_several_threads_may_search_at_once(place: KnowledgePlace, search: AnySearch) -> None:
+    fill(place, *others())
     found: list[int] = []
     threads = [
         threading.Thread(target=lambda: found.extend(len(search.search("sport").hits) for _ in range(10)))
@@ -324,51 +353,56 @@ def test_several_threads_may_search_at_once(path: Path, search: KnowledgeSearch)
     assert found == [20] * 40
 
 
-def test_what_is_stored_meanwhile_is_found_and_noticed(path: Path, search: KnowledgeSearch) -> None:
-    fill(path, *others(1))
+def test_what_is_stored_meanwhile_is_found_and_noticed(place: KnowledgePlace, search: AnySearch) -> None:
+    fill(place, *others(1))
     assert not search.changed()
-    fill(path, document("New", "quokka"))
+    fill(place, document("New", "quokka"))
     assert search.changed()
     assert not search.changed()
     assert titles(search, "quokka") == ["New"]
 
 
 def test_a_missing_file_has_nothing_and_is_found_when_it_is_there(
-    path: Path, search: KnowledgeSearch
+    path: Path, file_search: KnowledgeSearch
 ) -> None:
-    results = search.search("quokka")
+    results = file_search.search("quokka")
     assert results.hits == ()
     assert results.notices
-    assert (search.document(1), search.text(1), search.sources("https://a.org"), search.changed()) == (
+    assert (
+        file_search.document(1),
+        file_search.text(1),
+        file_search.sources("https://a.org"),
+        file_search.changed(),
+    ) == (
         None,
         "",
         [],
         False,
     )
     fill(path, document("A", "quokka"))
-    assert titles(search, "quokka") == ["A"]
+    assert titles(file_search, "quokka") == ["A"]
 
 
 def test_a_file_that_was_replaced_is_opened_again(
-    path: Path, tmp_path: Path, search: KnowledgeSearch
+    path: Path, tmp_path: Path, file_search: KnowledgeSearch
 ) -> None:
     fill(path, document("A", "quokka"))
-    assert titles(search, "quokka") == ["A"]
-    search.changed()
+    assert titles(file_search, "quokka") == ["A"]
+    file_search.changed()
     other = tmp_path / "other.db"
     fill(other, document("B", "quokka"))
     os.replace(other, path)
-    assert search.changed()
-    assert titles(search, "quokka") == ["B"]
+    assert file_search.changed()
+    assert titles(file_search, "quokka") == ["B"]
 
 
-def test_a_corrupt_file_is_an_error_that_says_what_to_do(path: Path, search: KnowledgeSearch) -> None:
+def test_a_corrupt_file_is_an_error_that_says_what_to_do(path: Path, file_search: KnowledgeSearch) -> None:
     path.write_bytes(b"SQLite is not in here. " * 1_000)
     with pytest.raises(KnowledgeError, match="rebuild"):
-        search.search("quokka")
+        file_search.search("quokka")
 
 
-def test_damage_behind_the_first_page_is_an_error_too(path: Path, search: KnowledgeSearch) -> None:
+def test_damage_behind_the_first_page_is_an_error_too(path: Path, file_search: KnowledgeSearch) -> None:
     fill(path, *others(300))
     with closing(sqlite3.connect(path)) as db:
         db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
@@ -377,26 +411,28 @@ def test_damage_behind_the_first_page_is_an_error_too(path: Path, search: Knowle
         file.seek(3 * 8192)
         file.write(b"\xa5" * (size - 3 * 8192))
     with pytest.raises(KnowledgeError, match="rebuild"):
-        search.search("weather")
+        file_search.search("weather")
 
 
-def test_a_file_of_a_later_version_is_read_as_far_as_it_can_be(path: Path, search: KnowledgeSearch) -> None:
+def test_a_file_of_a_later_version_is_read_as_far_as_it_can_be(
+    path: Path, file_search: KnowledgeSearch
+) -> None:
     fill(path, document("A", "quokka"))
     with closing(sqlite3.connect(path)) as db:
         db.execute("PRAGMA user_version = 99")
-    results = search.search("quokka")
+    results = file_search.search("quokka")
     assert [hit.title for hit in results.hits] == ["A"]
     assert "later version" in results.notices[0]
     with closing(sqlite3.connect(path)) as db:
         db.execute("ALTER TABLE session RENAME TO conversation")
     with pytest.raises(KnowledgeError, match="later version"):
-        search.search("quokka")
+        file_search.search("quokka")
 
 
-def test_a_document_and_its_text(path: Path, search: KnowledgeSearch) -> None:
+def test_a_document_and_its_text(place: KnowledgePlace, search: AnySearch) -> None:
     text = "\n\n".join(f"Paragraph {n}: " + f"word{n} " * 60 for n in range(40)).rstrip()
     fill(
-        path,
+        place,
         document("A", text, path="a"),
         document("B", text, path="b"),
         document("R", "see a", kind="report", cites=("https://a.org/x",), context="query"),
@@ -417,19 +453,19 @@ def test_a_document_and_its_text(path: Path, search: KnowledgeSearch) -> None:
     assert search.document(999) is None
 
 
-def test_the_copies_of_a_page_and_the_reports_that_cite_it(path: Path, search: KnowledgeSearch) -> None:
+def test_the_copies_of_a_page_and_the_reports_that_cite_it(place: KnowledgePlace, search: AnySearch) -> None:
     address = "https://a.org/x"
-    fill(path, document("Old", "text one", url=address, age=9), document("New", "text two", url=address))
-    fill(path, document("Row", "snippet", kind="search_row", url=address), folder="session_2")
-    fill(path, document("Report", "see", kind="report", cites=(address,)), folder="session_2")
+    fill(place, document("Old", "text one", url=address, age=9), document("New", "text two", url=address))
+    fill(place, document("Row", "snippet", kind="search_row", url=address), folder="session_2")
+    fill(place, document("Report", "see", kind="report", cites=(address,)), folder="session_2")
     assert [page.title for page in search.sources("HTTPS://A.org:443/x")] == ["New", "Old"]
     assert search.sources("https://a.org/y") == []
     assert [hit.title for hit in search.cited_by(address)] == ["Report"]
 
 
-def test_a_citation_has_title_address_dates_and_session(path: Path, search: KnowledgeSearch) -> None:
+def test_a_citation_has_title_address_dates_and_session(place: KnowledgePlace, search: AnySearch) -> None:
     fill(
-        path,
+        place,
         document(
             "Yields\nrise", "quokka", url="https://a.org/x", author="Ann Lee", date="2026-11-01T05:23:19Z"
         ),
@@ -465,24 +501,31 @@ HOSTILE = [
 ]
 
 
-@pytest.fixture(scope="module")
-def hostile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KnowledgeSearch]:
-    path = tmp_path_factory.mktemp("hostile") / FILE
-    fill(path, *others())
-    fill(path, *[document(text[:50], text, path=f"h{n}", context=text) for n, text in enumerate(HOSTILE)])
-    with closing(KnowledgeSearch(path, budget=60)) as search:
+@pytest.fixture(scope="module", params=["file", "team"])
+def hostile(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[AnySearch]:
+    place: KnowledgePlace = tmp_path_factory.mktemp("hostile") / FILE
+    cluster: Cluster | None = None
+    if request.param == "team":
+        cluster = request.getfixturevalue("cluster")
+        database = cluster.make_team_database()
+        place = Address.parse(database.url)
+    fill(place, *others())
+    fill(place, *[document(text[:50], text, path=f"h{n}", context=text) for n, text in enumerate(HOSTILE)])
+    with closing(open_search(place, budget=60)) as search:
         yield search
+    if cluster is not None:
+        cluster.drop(database)
 
 
 @pytest.mark.parametrize("typing", [False, True])
 @pytest.mark.parametrize("text", HOSTILE, ids=[f"{n}" for n in range(len(HOSTILE))])
-def test_no_text_is_an_error(hostile: KnowledgeSearch, text: str, typing: bool) -> None:
+def test_no_text_is_an_error(hostile: AnySearch, text: str, typing: bool) -> None:
     for query in (text, f"weather {text}", f"-{text} weather", f"{text} kind:article"):
         for hit in hostile.search(query, typing=typing).hits:
             assert all(0 <= start < end <= len(hit.passage) for start, end in hit.marks)
 
 
-def test_no_number_is_an_error(hostile: KnowledgeSearch) -> None:
+def test_no_number_is_an_error(hostile: AnySearch) -> None:
     for number in (-(1 << 63), -1, 0, 1 << 63, 1 << 70):
         assert hostile.document(number) is None
         assert hostile.text(number) == ""
@@ -493,5 +536,5 @@ def test_no_number_is_an_error(hostile: KnowledgeSearch) -> None:
     st.text() | st.lists(st.sampled_from([*HOSTILE, "weather", "story"]), max_size=6).map(" ".join),
     st.booleans(),
 )
-def test_no_other_text_is_an_error_either(hostile: KnowledgeSearch, text: str, typing: bool) -> None:
+def test_no_other_text_is_an_error_either(hostile: AnySearch, text: str, typing: bool) -> None:
     hostile.search(text, typing=typing)
