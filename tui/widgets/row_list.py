@@ -1,0 +1,161 @@
+"""A list that draws only visible rows, as there may be ten thousand, below a header."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from typing import ClassVar, Generic, TypeVar
+
+from rich.segment import Segment
+from rich.style import Style
+from textual import events
+from textual.binding import BindingType
+from textual.geometry import Region, Size
+from textual.message import Message
+from textual.scroll_view import ScrollView
+from textual.strip import Strip
+
+from tui.keys.places import key_binding, moving
+
+__all__ = ["HEADER", "RowList"]
+
+HEADER = 1
+
+Row = TypeVar("Row")
+
+
+class RowList(ScrollView, Generic[Row], can_focus=True):
+    """Shows rows in columns under a header; the cursor stays on its row when others are added above it.
+
+    A subclass says what identifies a row, and draws the header and the rows.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        *moving(
+            up="move(-1)",
+            down="move(1)",
+            page_up="page(-1)",
+            page_down="page(1)",
+            first="go(0)",
+            last="go(-1)",
+        ),
+        key_binding("move.open", "enter", "open", "read the session"),
+    ]
+    COMPONENT_CLASSES: ClassVar[set[str]] = {"rows--header", "rows--muted", "rows--cursor"}
+
+    class Highlighted(Message):
+        """The row under the cursor is another one, or has changed."""
+
+    class Opened(Message):
+        """A row is opened."""
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._rows: Sequence[Row] = ()
+        self._at = 0
+
+    @abstractmethod
+    def name_of(self, row: Row) -> str:
+        """What identifies a row."""
+
+    @abstractmethod
+    def draw_header(self, width: int) -> str:
+        """The text of the header."""
+
+    @abstractmethod
+    def draw_row(self, row: Row, width: int) -> list[tuple[str, Style]]:
+        """The parts of a row, each with its style."""
+
+    @property
+    def chosen(self) -> Row | None:
+        """The row under the cursor."""
+        return self._rows[self._at] if self._at < len(self._rows) else None
+
+    @property
+    def rows(self) -> Sequence[Row]:
+        """The listed rows."""
+        return self._rows
+
+    def show(self, rows: Sequence[Row], at: str | None = None) -> None:
+        """Show these rows; the cursor moves to the one that `at` names, or stays on its row or at its position."""
+        before = self.chosen
+        wanted = at if at is not None else self.name_of(before) if before is not None else None
+        below = self._at - int(self.scroll_offset.y)
+        self._rows = rows
+        place = next((place for place, row in enumerate(rows) if self.name_of(row) == wanted), None)
+        moved = place is not None and place != self._at
+        self._at = min(self._at, max(0, len(rows) - 1)) if place is None else place
+        self.virtual_size = Size(0, len(rows) + HEADER)
+        if moved and before is not None and wanted == self.name_of(before) and self.scroll_offset.y:
+            # Rows that are added above do not move the cursor's row on the screen, unless it is at the top.
+            self.scroll_to(y=max(0, self._at - below), animate=False, immediate=True)
+        self._reveal()
+        self.refresh()
+        self.post_message(self.Highlighted())
+
+    def action_move(self, by: int) -> None:
+        """Move the cursor."""
+        self._go(self._at + by)
+
+    def action_page(self, by: int) -> None:
+        """Move the cursor by a screen."""
+        self._go(self._at + by * max(1, self._room - 1))
+
+    def action_go(self, to: int) -> None:
+        """Move the cursor to the first or the last row."""
+        self._go(to if to >= 0 else len(self._rows) - 1)
+
+    def action_open(self) -> None:
+        """Open the row under the cursor."""
+        if self.chosen is not None:
+            self.post_message(self.Opened())
+
+    def on_click(self, event: events.Click) -> None:
+        """Move the cursor; a double click opens."""
+        event.prevent_default()
+        offset = event.get_content_offset(self)
+        if offset is None or offset.y < HEADER:
+            return
+        place = offset.y - HEADER + int(self.scroll_offset.y)
+        if place < len(self._rows):
+            self._go(place)
+            if event.chain == 2:
+                self.action_open()
+
+    def on_resize(self) -> None:
+        """Keep the cursor visible."""
+        self.virtual_size = Size(0, len(self._rows) + HEADER)
+        self._reveal()
+
+    @property
+    def _room(self) -> int:
+        return max(1, self.scrollable_content_region.height - HEADER)
+
+    def _go(self, to: int) -> None:
+        if self._rows:
+            self._at = max(0, min(to, len(self._rows) - 1))
+            self._reveal()
+            self.refresh()
+            self.post_message(self.Highlighted())
+
+    def _reveal(self) -> None:
+        # The header covers the first line: a row is visible if it is below that.
+        region = Region(0, self._at, 1, HEADER + 1)
+        self.scroll_to_region(region, animate=False, immediate=True, force=True)
+
+    def render_line(self, y: int) -> Strip:
+        """Draw the header, or a row."""
+        width = self.scrollable_content_region.width
+        if y < HEADER:
+            style = self.get_component_rich_style("rows--header")
+            return Strip([Segment(self.draw_header(width), style)]).adjust_cell_length(width, style)
+        place = y - HEADER + int(self.scroll_offset.y)
+        if place >= len(self._rows):
+            return Strip.blank(width, self.rich_style)
+        parts, style = self.draw_row(self._rows[place], width), self.rich_style
+        if place == self._at:
+            style = self.get_component_rich_style("rows--cursor")
+            parts = [(text, style) for text, _ in parts]
+        return Strip([Segment(text, style) for text, style in parts]).adjust_cell_length(width, style)
+
+
