@@ -279,6 +279,9 @@ class ScreenHost(Protocol):
     def open_sessions(self) -> None:
         """Show the sessions."""
 
+    def open_fleet(self) -> None:
+        """Show the sessions of this machine and of the team."""
+
     def open_find(self, words: str = "") -> None:
         """Show what was found for these words."""
 

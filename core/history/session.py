@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import fcntl
 import os
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,7 +23,16 @@ from core.storage.files import Root
 from core.storage.queue_file import read_queue
 from core.storage.workspace import JOURNAL
 
-__all__ = ["PastFolder", "PastSession", "SessionOver", "runs_elsewhere"]
+__all__ = [
+    "JournalSession",
+    "NoModels",
+    "NoRules",
+    "NoServers",
+    "PastFolder",
+    "PastSession",
+    "SessionOver",
+    "runs_elsewhere",
+]
 
 TAIL = 384 << 10
 """Bytes at the end of the journal that are shown before the rest is read."""
@@ -94,8 +103,8 @@ class PastFolder:
     path: Path
 
 
-class PastSession:
-    """A session read from its journal, for a read-only screen; nothing is ever written.
+class JournalSession:
+    """A session whose events come from its journal; nothing is ever written.
 
     `start` publishes the end of the journal on the bus. If that is not the complete journal, `all_events` then gives
     all events from the first one on. Streamed text is left out if a finished message repeats it. If the session runs
@@ -104,12 +113,13 @@ class PastSession:
     Args:
         folder: the session's folder.
         tail: how many bytes at the end of the journal `start` reads.
+        runs: whether the session in a folder still runs, so that its journal grows.
 
     Raises:
         JournalError: there is no journal that can be read.
     """
 
-    def __init__(self, folder: Path, *, tail: int = TAIL) -> None:
+    def __init__(self, folder: Path, *, tail: int = TAIL, runs: Callable[[Path], bool] | None = None) -> None:
         self.bus = Bus()
         self.workspace = PastFolder(Path(os.path.abspath(folder)))
         self.journal = PastJournal(self.workspace.path / JOURNAL)
@@ -121,6 +131,7 @@ class PastSession:
         self.trace = None
         self.closed = False
         self._tail = tail
+        self._runs = runs or runs_elsewhere
         self._replay = EventReplay(self.workspace.path)
         self._totals = Totals(self.stats)
 
@@ -180,7 +191,7 @@ class PastSession:
         folder, place = self.workspace.path, self.journal.end
         while not self.closed:
             # Checked first, so that events written before the program ended are still read.
-            runs = await asyncio.to_thread(runs_elsewhere, folder)
+            runs = await asyncio.to_thread(self._runs, folder)
             place, raw = await asyncio.to_thread(self.journal.more, place)
             if raw:
                 events = list(self._replay.live(raw))
@@ -239,9 +250,16 @@ class PastSession:
         ends = [event for event in events if isinstance(event, SessionStarted | SessionFinished)]
         if ends and isinstance(ends[-1], SessionFinished):
             return "finished"
-        return "running" if runs_elsewhere(self.workspace.path) else "crashed"
+        return "running" if self._runs(self.workspace.path) else "crashed"
 
-    # -- what a past session cannot do --------------------------------------------------------------
+    async def close(self, reason: str) -> None:
+        """Close the journal."""
+        self.closed = True
+        self.journal.close()
+
+
+class PastSession(JournalSession):
+    """A session that is over, or that runs in another program and is only shown."""
 
     commands: tuple[str, ...] = ()
     custom_commands: tuple[()] = ()
@@ -288,11 +306,6 @@ class PastSession:
             SettingsError: always.
         """
         raise SettingsError("This session is read-only: resume it to change the permission mode.")
-
-    async def close(self, reason: str) -> None:
-        """Close the journal."""
-        self.closed = True
-        self.journal.close()
 
 
 def runs_elsewhere(folder: Path) -> bool:

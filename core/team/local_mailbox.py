@@ -103,6 +103,20 @@ class SqliteMailbox:
 
         return await asyncio.to_thread(give)
 
+    async def answered(self, session: str, request: str) -> Answered | None:
+        """Who has answered a question, and when; None if nobody has, or it is not known."""
+
+        def read() -> Answered | None:
+            with local_tables(self._path) as db:
+                row = db.execute(
+                    "SELECT answered_by, answered_at FROM question"
+                    " WHERE session = ? AND request = ? AND answer IS NOT NULL",
+                    (session, request),
+                ).fetchone()
+                return Answered(accepted=False, by=row[0] or "", at=row[1]) if row else None
+
+        return await asyncio.to_thread(read)
+
     async def send(self, session: str, command: Command) -> None:
         """Send a command to a session."""
         body = command_text(command)

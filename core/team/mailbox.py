@@ -151,9 +151,13 @@ class PostgresMailbox:
         text = encode_answer(answer)
         if await self._run(_ANSWER, session=session, request=answer.request, answer=text):
             return Answered(accepted=True)
-        for by, at in await self._run(_ANSWERED, session=session, request=answer.request):
+        return await self.answered(session, answer.request) or Answered(accepted=False)
+
+    async def answered(self, session: str, request: str) -> Answered | None:
+        """Who has answered a question, and when; None if nobody has, or it is not known."""
+        for by, at in await self._run(_ANSWERED, session=session, request=request):
             return Answered(accepted=False, by=by or "", at=at)
-        return Answered(accepted=False)
+        return None
 
     async def send(self, session: str, command: Command) -> None:
         """Send a command to a session."""

@@ -279,6 +279,10 @@ class Mailbox(Protocol):
         """Answer a question; only the first answer counts."""
         ...
 
+    async def answered(self, session: str, request: str) -> Answered | None:
+        """Who has answered a question, and when; None if nobody has, or it is not known."""
+        ...
+
     async def send(self, session: str, command: Command) -> None:
         """Send a command to a session."""
         ...

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -38,7 +38,7 @@ from tui.app.controllers.shutdown import Shutdown
 from tui.app.controllers.typed_ahead import TypedAhead, is_text
 from tui.app.event_pump import EventHandler, EventPump
 from tui.app.main_screen import MainScreen
-from tui.app.open_session import open_read_only
+from tui.app.open_session import open_fleet_row, open_read_only
 from tui.graphics.app import AppGraphics
 from tui.keys.keymap import choose_keys
 from tui.keys.ordering import KeyQueue
@@ -61,11 +61,13 @@ from tui.workers import start_job
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
+    from core.events.types import Event
     from tui.app.controllers.attention import Attention
     from tui.app.session_source import SessionSource
     from tui.panes.conversation.pane import ConversationPane
     from tui.panes.prompt.pane import Prompt
     from tui.panes.trace.pane import TracePane
+    from tui.screens.team.fleet import FleetScreen
     from tui.terminal.clipboard import Clipboard
     from tui.widgets.command import Command
 
@@ -138,7 +140,7 @@ class UaTuiApp(BaseApp):
         self._typed_ahead = TypedAhead(self)
         self._activity = CurrentActivity()
         self.queries = Queries(self, first_query)
-        self.shutdown = Shutdown(self, self.queries, self._activity)
+        self.shutdown = Shutdown(self, self.queries, self._activity, stops_work=not source.is_read_only)
         self.setup = Setup(self, self.shutdown)
         self.failures = Failures(self, self.queries, self.setup, self.shutdown)
         self.folder_trust = FolderTrustQuestion(self)
@@ -208,21 +210,23 @@ class UaTuiApp(BaseApp):
         await self.key_queue.resume()
         self._pump.resume()
         self.spawn(self._open, "session", "agent")
-        if not self.source.is_read_only:
+        if self.source.has_prompt:
             self.spawn(self._open_history, "history", "screen")
         self._notify_ignored_files()
 
     def _event_handlers(self) -> list[EventHandler]:
         """Everything that is given the session's events, in this order."""
+        # What fails, and what it may cost, is up to those who run it.
+        runs_here = not self.source.is_read_only
         return [
-            self.failures,
+            *([self.failures] if runs_here else []),
             *self.frame.panes,
             self.frame,
             self.status,
             self._activity,
-            self.shutdown,
+            *([self.shutdown] if runs_here else []),
             self.questions,
-            self.budget,
+            *([self.budget] if runs_here else []),
             *([self.attention] if self.attention is not None else []),
             self.queries,
             self._key_hints,
@@ -282,7 +286,8 @@ class UaTuiApp(BaseApp):
         await asyncio.to_thread(read_screen_commands)
         self._commands_read = True
         # The history knows the secrets to mask from the settings.
-        await self.folder_trust.answered.wait()
+        if not self.source.is_read_only:
+            await self.folder_trust.answered.wait()
         history = await asyncio.to_thread(history_of, self.settings, self._state_dir)
         self.frame.prompt.use_history(history)
         self.frame.prompt.offer_commands(self.commands())
@@ -297,6 +302,10 @@ class UaTuiApp(BaseApp):
     def attach(self, session: SessionPort) -> None:
         """Make `session` the session of the application."""
         self._session = session
+
+    def ask(self, questions: Sequence[Event]) -> None:
+        """Show dialogs for questions that the session asked before."""
+        self.questions.handle_events(questions)
 
     def set_state(self, state: str) -> None:
         """Set what is shown as the state until there is a session."""
@@ -443,6 +452,15 @@ class UaTuiApp(BaseApp):
         """Show all sessions."""
         self.navigation.open_sessions()
 
+    def open_fleet(self) -> None:
+        """Show the sessions of this machine and of the team."""
+        self.navigation.open_fleet(lambda row, source: open_fleet_row(self, row, source))
+
+    def on_fleet_screen_asked(self, event: FleetScreen.Asked) -> None:
+        """Call an absent user back to a session that needs them."""
+        if self.attention is not None:
+            self.attention.announce("a session of the fleet needs you")
+
     def open_find(self, words: str = "") -> None:
         """Show what any session found for these words."""
         self.navigation.open_find(words)
@@ -485,14 +503,14 @@ class UaTuiApp(BaseApp):
     def action_permission_mode(self) -> None:
         """Change the permission mode, or say why not."""
         if self.source.is_read_only:
-            self.notify("Read-only: past session.", markup=False)
+            self.notify(self.source.refusal, markup=False)
         elif len(self.screen_stack) == 1:
             self.permission_mode.open()
 
     def action_restart(self) -> None:
         """Start the agent again after a failure, or say why not."""
         if self.source.is_read_only:
-            self.notify("Read-only: past session.", markup=False)
+            self.notify(self.source.refusal, markup=False)
         elif self.state in ("failed", NOT_SET_UP):
             self.restart_agent()
         else:

@@ -1,15 +1,20 @@
-"""Opens a past session in a child process that gets the terminal."""
+"""Opens another session in a child process that gets the terminal."""
 
 from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from textual.app import App, SuspendNotSupported
 
-__all__ = ["open_read_only"]
+if TYPE_CHECKING:
+    from core.team.fleet.rows import FleetRow
+    from core.team.fleet.source import FleetSource
+
+__all__ = ["open_fleet_row", "open_read_only"]
 
 
 def open_read_only(app: App[Any], folder: Path) -> None:
@@ -21,19 +26,42 @@ def open_read_only(app: App[Any], folder: Path) -> None:
     """
     from core.history.journal_reader import PastJournal
     from core.storage.workspace import JOURNAL
-    from tui.terminal.foreground import run_suspended
-    from tui.terminal.programs import NoProgram
 
     # Fail here if the journal cannot be read: the next frame of this screen would overwrite the child's message.
     PastJournal(folder / JOURNAL).close()
+    _run(app, ["open", os.fspath(folder), "--back"])
+
+
+def open_fleet_row(app: App[Any], row: FleetRow, source: FleetSource) -> None:
+    """Give the terminal to the screen that follows a session of the fleet until the user closes it.
+
+    Raises:
+        JournalError: there is no journal that can be read.
+        NoProgram: the command cannot be started or failed, or the application has no terminal to give away.
+    """
+    if row.folder and not row.takes_answers:
+        open_read_only(app, Path(row.folder))
+        return
+    arguments = ["fleet", "--follow", row.session, "--workspace", os.fspath(source.index.base)]
+    if row.folder:
+        arguments += ["--folder", row.folder]
+    if source.address is not None and not row.local:
+        arguments += ["--from", source.address.url]
+    _run(app, arguments)
+
+
+def _run(app: App[Any], arguments: Sequence[str]) -> None:
+    from tui.terminal.foreground import run_suspended
+    from tui.terminal.programs import NoProgram
+
     start = "import sys; from tui.cli import main; sys.exit(main())"
     theme = ["--theme", app.theme] if app.theme in app.available_themes else []
-    command = [sys.executable, "-I", "-c", start, "open", os.fspath(folder), "--back", *theme]
+    command = [sys.executable, "-I", "-c", start, *arguments, *theme]
     try:
         code = run_suspended(app, command)
     except SuspendNotSupported as error:
-        raise NoProgram("A past session needs a terminal of its own, and there is none here.") from error
+        raise NoProgram("Another session needs a terminal of its own, and there is none here.") from error
     except OSError as error:
         raise NoProgram(f"The session cannot be opened: {error.strerror or error}.") from error
     if code:
-        raise NoProgram(f"`ua-tui open` ended with code {code}: run it in a shell to see why.")
+        raise NoProgram(f"`ua-tui {arguments[0]}` ended with code {code}: run it in a shell to see why.")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from textual.worker import Worker
 
     from core.concurrency.spawn import Work
+    from core.events.types import Event
     from tui.app.event_pump import EventPump
     from tui.keys.keymap import Keys
     from tui.layout.frame import Frame
@@ -116,6 +117,9 @@ class SessionHost(AppPort, Protocol):
 
     def attach(self, session: SessionPort) -> None:
         """Make `session` the session of the application."""
+
+    def ask(self, questions: Sequence[Event]) -> None:
+        """Show dialogs for questions that the session asked before."""
 
     def set_state(self, state: str) -> None:
         """Set what is shown as the state until there is a session."""

@@ -23,7 +23,11 @@ class SessionSource(ABC):
     placeholder: str = ASK
     """The text of the empty prompt."""
     is_read_only: bool = False
-    """Whether the session is only shown: it accepts no query, and nothing is written into its folder."""
+    """Whether the session is only shown, or runs elsewhere: nothing is written into its folder."""
+    has_prompt: bool = True
+    """Whether it accepts queries."""
+    refusal: str = "Read-only: past session."
+    """Why the permission mode of a read-only session cannot be changed, nor its agent restarted."""
     closes_on_escape: bool = False
     """Whether Esc closes the application when there is nothing else to leave."""
 

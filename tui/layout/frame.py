@@ -58,8 +58,8 @@ class SessionSource(Protocol):
         """The text of the empty prompt."""
 
     @property
-    def is_read_only(self) -> bool:
-        """Whether nothing can be typed into the prompt."""
+    def has_prompt(self) -> bool:
+        """Whether something can be typed into the prompt."""
 
 
 @runtime_checkable
@@ -129,7 +129,7 @@ class Frame(PaneRequests):
         with self.app.batch_update():
             for spec in pane_specs():
                 pane = spec.load()(id=spec.name)
-                pane.disabled = spec.name == "prompt" and self._source.is_read_only
+                pane.disabled = spec.name == "prompt" and not self._source.has_prompt
                 slot = self.query_one(f"#{pane.id}", Placeholder)
                 column = slot.parent
                 assert isinstance(column, Column)
@@ -223,8 +223,8 @@ class Frame(PaneRequests):
         return {spec.name for spec in pane_specs()} - hidden
 
     def show(self, name: str) -> None:
-        """Show the pane `name` (or the prompt), and focus it; instead of a read-only prompt the conversation."""
-        if name == "prompt" and self._source.is_read_only:
+        """Show the pane `name` (or the prompt), and focus it; instead of a disabled prompt the conversation."""
+        if name == "prompt" and not self._source.has_prompt:
             name = "conversation"
         self._activate(name)
         target = _focusable(self.query_one(f"#{name}"))

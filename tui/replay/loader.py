@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from core.concurrency.garbage_collection import pause_collection, resume_collection
 from core.errors import JournalError
 from core.events.types import Event
-from core.history.session import PastSession
+from core.history.session import JournalSession
 from core.history.stats import SessionStats
 from core.storage.workspace import saved_reports_of
 from tui.layout.frame import Pane
@@ -54,7 +54,7 @@ class SessionLoader:
     def __init__(
         self,
         host: SessionHost,
-        past: PastSession,
+        past: JournalSession,
         *,
         message: Callable[[SessionStats, Sequence[str]], AppMessage | None],
         report_progress: Callable[[float], None],
@@ -163,9 +163,13 @@ class SessionLoader:
                 self._notify(str(error), "what was read until then is shown")
             return
         if not self._past.closed:
-            self._trace.calls.source = PastCalls(self._past.journal)
-            self._end(self._conversation, self._trace, self._observers, continues=False)
+            self.end()
             on_change()
+
+    def end(self) -> None:
+        """Show that nothing happens in the session any more."""
+        self._trace.calls.source = PastCalls(self._past.journal)
+        self._end(self._conversation, self._trace, self._observers, continues=False)
 
     def _apply(self, panes: Iterable[Pane], events: Sequence[Event]) -> None:
         for pane in panes:

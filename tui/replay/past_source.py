@@ -16,6 +16,7 @@ from tui.panes.status.facts import StatusFacts
 from tui.replay.status import PastStatus
 
 if TYPE_CHECKING:
+    from core.team.fleet.remote_session import RemoteSession
     from tui.app.port import SessionHost
     from tui.replay.loader import SessionLoader
 
@@ -29,15 +30,18 @@ class PastSource(SessionSource):
     """Shows one session from its journal. It accepts no query, and writes nothing.
 
     Args:
-        session: the session, not started yet.
+        session: the session, not started yet; None if a subclass makes it.
         from_list: whether it was opened from a list of sessions, to which Esc returns.
     """
 
     placeholder = READ_ONLY
     is_read_only = True
+    has_prompt = False
+    followed = FOLLOWED
+    """The text of the empty prompt while the session is followed."""
 
-    def __init__(self, session: PastSession, *, from_list: bool = False) -> None:
-        self._session = session
+    def __init__(self, session: PastSession | RemoteSession | None, *, from_list: bool = False) -> None:
+        self.session = session
         self._status = PastStatus()
         self.closes_on_escape = from_list
         self.end_shown = asyncio.Event()
@@ -58,26 +62,35 @@ class PastSource(SessionSource):
             self._status.read = read
             host.status.refresh()
 
-        host.attach(self._session)
+        session = self.session
+        assert session is not None
+        host.attach(session)
         loader = SessionLoader(
-            host, self._session, message=past_message, report_progress=report_progress, read_only=True
+            host, session, message=past_message, report_progress=report_progress, read_only=True
         )
         await loader.show_end()
-        self._show_stats(host)
+        self.show_stats(host)
         self.end_shown.set()
         host.spawn(partial(self._load_rest, host, loader), "past session", "past")
 
     async def _load_rest(self, host: SessionHost, loader: SessionLoader) -> None:
-        if not self._session.complete:
+        if self.session is not None and not self.session.complete:
             if not await loader.load_all():
                 return
-            self._show_stats(host)
+            self.show_stats(host)
         self.all_shown.set()
         if loader.follows:
-            await loader.follow(lambda: self._show_stats(host))
+            await self.follow(host, loader)
 
-    def _show_stats(self, host: SessionHost) -> None:
-        self._status.stats, self._status.read = self._session.stats, self._session.stats.read
+    async def follow(self, host: SessionHost, loader: SessionLoader) -> None:
+        """Show what happens in the session, until it ends."""
+        await loader.follow(lambda: self.show_stats(host))
+
+    def show_stats(self, host: SessionHost) -> None:
+        """Show what is known of the session, and whether it is followed."""
+        session = self.session
+        assert session is not None
+        self._status.stats, self._status.read = session.stats, session.stats.read
         host.status.refresh()
-        self.placeholder = FOLLOWED if self._session.runs_elsewhere else READ_ONLY
+        self.placeholder = self.followed if session.runs_elsewhere else READ_ONLY
         host.frame.prompt.placeholder = Content(self.placeholder)

@@ -140,6 +140,11 @@ class Attention:
         elif ended and self._is_out_of_sight():
             self._notify(ended)
 
+    def announce(self, text: str) -> None:
+        """Notify a user who is away of a question in another session."""
+        if self._is_away():
+            self._notify(f"ua-tui: {text}")
+
     def _is_long(self, event: QueryFinished) -> bool:
         return event.duration_ms > LONG_SECONDS * 1000
 

@@ -17,7 +17,8 @@ __all__ = ["Escape"]
 class Escape:
     """Finds out what Esc does, and does it.
 
-    In the prompt it stops the agent, and at rest leads to the conversation; in a pane it leads to the prompt. What a
+    In the prompt it stops the agent, and at rest leads to the conversation, or back to the list from which the session
+    was opened; in a pane it leads to the prompt. What a
     widget does with Esc itself, such as clearing its filter, comes before.
 
     Args:
@@ -57,6 +58,8 @@ class Escape:
             return STOPS, self._stop
         if frame.is_zoomed:
             return "all panes", frame.action_maximise
+        if self._close is not None and not prompt.value:
+            return "back", self._close
         return AT_REST, lambda: frame.show("conversation")
 
     def _to_prompt(self) -> None:

@@ -9,6 +9,10 @@ from typing import TYPE_CHECKING
 from tui.app.results import resume_result
 
 if TYPE_CHECKING:
+    from core.postgres.address import Address
+    from core.settings.model import Settings
+    from core.team.fleet.rows import FleetRow
+    from core.team.fleet.source import FleetSource
     from tui.app.controllers.shutdown import Shutdown
     from tui.app.port import AppPort
 
@@ -59,6 +63,23 @@ class Navigation:
             self._resume_session,
         )
 
+    def open_fleet(self, open_row: Callable[[FleetRow, FleetSource], None]) -> None:
+        """Show the sessions of this machine and of the team; `open_row` shows one of them."""
+        from core.errors import SettingsError
+        from core.history.index import SessionIndex
+        from core.knowledge.database import database_path
+        from core.team.fleet.source import FleetSource
+        from tui.screens.team.fleet import FleetScreen
+
+        settings = self._app.settings
+        index = SessionIndex(settings.workspace_base, knowledge=database_path(settings))
+        try:
+            source = FleetSource(index, team_of(settings))
+        except SettingsError as error:
+            self._app.notify(str(error), severity="warning", markup=False)
+            return
+        self._app.push_screen(FleetScreen(source, lambda row: open_row(row, source)))
+
     def open_find(self, words: str) -> None:
         """Show what any session found for these words; a search that is open already is shown again."""
         from core.knowledge.place import place_of
@@ -98,3 +119,15 @@ class Navigation:
             )
         else:
             self._shutdown.begin("quit", result=resume_result(folder))
+
+
+def team_of(settings: Settings) -> Address | None:
+    """The team's database in the settings; None without one.
+
+    Raises:
+        SettingsError: it is no address.
+    """
+    from core.postgres.address import Address
+
+    text: str | None = getattr(settings, "team", None)
+    return Address.parse(text) if text else None

@@ -52,7 +52,8 @@ class Questions:
         for event in events:
             match event:
                 case PermissionAsked() | ElicitationAsked() | AuthRequired():
-                    self._open.append(event)
+                    if not self._is_known(event):
+                        self._open.append(event)
                 case PermissionAnswered():
                     self._close_if(partial(_is_request, event.request_id))
                 case ElicitationAnswered():
@@ -67,6 +68,13 @@ class Questions:
                 case _:
                     pass
         self._show_next()
+
+    def _is_known(self, event: Question) -> bool:
+        """Whether it waits or is shown already: what is asked elsewhere can arrive on two ways."""
+        shown = [] if self._shown is None else [self._shown[0]]
+        return not isinstance(event, AuthRequired) and any(
+            _is_request(event.request_id, each) for each in (*self._open, *shown)
+        )
 
     def _remember_call(self, event: ToolCallStarted) -> None:
         if len(self._seen) < MOST_SEEN:

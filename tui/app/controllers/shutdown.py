@@ -32,12 +32,22 @@ log = logging.getLogger(__name__)
 
 
 class Shutdown:
-    """Closes the session, then the screen, when the user or a signal asks for it."""
+    """Closes the session, then the screen, when the user or a signal asks for it.
 
-    def __init__(self, app: AppPort, queries: Queries, activity: CurrentActivity) -> None:
+    Args:
+        app: has the session.
+        queries: has the queries that wait.
+        activity: knows what runs.
+        stops_work: whether that ends with the session here, and is confirmed first; not if it runs elsewhere.
+    """
+
+    def __init__(
+        self, app: AppPort, queries: Queries, activity: CurrentActivity, *, stops_work: bool = True
+    ) -> None:
         self._app = app
         self._queries = queries
         self._activity = activity
+        self._stops_work = stops_work
         self._begun = False
         self._after: int | None = None
         self._observing: dict[str, str] = {}
@@ -64,11 +74,16 @@ class Shutdown:
             # What is not ended by then is ended by the guard of the agent.
             self._end_soon(1)
             self._app.exit(return_code=1, message=self._lost())
-        elif isinstance(self._app.screen, QuitScreen) or self._app.state not in _BUSY:
+        elif isinstance(self._app.screen, QuitScreen) or not self._is_asked:
             self.begin("quit")
         else:
             dialog = QuitScreen(len(self._queries.waiting), self._activity)
             self._app.push_screen(dialog, self._on_answer)
+
+    @property
+    def _is_asked(self) -> bool:
+        """Whether the end would stop what runs."""
+        return self._stops_work and self._app.state in _BUSY
 
     def _lost(self) -> str:
         lost = "ua-tui: ended before everything was saved"

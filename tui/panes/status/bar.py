@@ -31,8 +31,8 @@ __all__ = ["StatusLine", "StatusSource", "traces"]
 FRAMES_A_SECOND = 10
 BUSY = ("starting", "running", "stopping")
 ALWAYS, QUITS = ("help.all", "keys"), ("quit", "quit")
-ACTIONS = {ALWAYS: "app.help", QUITS: "app.quit"}
-"""The action of a click on a key at the right, by the name of the key and its label."""
+ACTIONS = {"help.all": "app.help", "quit": "app.quit"}
+"""The action of a click on a key at the right, by the name of the key."""
 PANE_RANKS, AT_REST_RANKS, FREE_SPACE = (61, 48, 42, 28), (56,), 4
 """The ranks of the keys of a pane, and of those at rest in the prompt; the others only fill free space."""
 STOPS, AT_REST = "stops", "panes"
@@ -93,6 +93,8 @@ class StatusLine(Widget):
     ) -> None:
         super().__init__()
         self.facts = facts
+        self.quits = QUITS
+        """The key that quits, and what that is called here; another word is shown even while the agent works."""
         self._source = source or facts
         self._timer: Timer | None = None
         self._frame = 0
@@ -150,10 +152,14 @@ class StatusLine(Widget):
 
     def _keys(self) -> list[list[str]]:
         """The keys at the right: all that are useful, or fewer where there is less room."""
-        always, quits = (self._label(keys_of(self.app).shown(name), word) for name, word in (ALWAYS, QUITS))
+        always, quits = (
+            self._label(keys_of(self.app).shown(name), word) for name, word in (ALWAYS, self.quits)
+        )
         if self._is_covered:
             return [[always, quits], [always]]
         escape = [self._escape] if self.escape else []
+        if self.quits != QUITS and self.escape != "back":
+            return [[*escape, quits, always], [*escape, quits], escape or [quits]]
         if self.state == "running" or self.escape == "back":
             return [[*escape, always], escape or [always]]
         if self.escape == AT_REST:
@@ -204,7 +210,8 @@ class StatusLine(Widget):
         offset = event.get_content_offset(self)
         name = self._line.at(offset.x) if offset is not None else ""
         shown = keys_of(self.app).shown
-        actions = {self._label(shown(key), word): action for (key, word), action in ACTIONS.items()}
+        keys = (ALWAYS, self.quits)
+        actions = {self._label(shown(name), word): ACTIONS[name] for name, word in keys}
         pressed = {self._label(hint.shown, hint.word): hint.key for hint in self.pane_keys}
         pressed[self._escape] = "escape"
         if name in pressed:

@@ -7,11 +7,13 @@ from typing import ClassVar
 
 from rich.cells import set_cell_size
 from rich.style import Style
+from textual.binding import BindingType
 
 from core.events.units import duration, money
 from core.history.headline import Summary
+from tui.keys.places import key_binding
 from tui.render.format import tail_cut
-from tui.widgets.row_list import RowList
+from tui.widgets.column_list import ColumnList
 
 __all__ = ["MARKS", "SessionList"]
 
@@ -27,9 +29,10 @@ _WIDEST = 112
 _WHEN = 16
 
 
-class SessionList(RowList[Summary]):
+class SessionList(ColumnList[Summary]):
     """Shows summaries in columns."""
 
+    BINDINGS: ClassVar[list[BindingType]] = [key_binding("move.open", "enter", "open", "read the session")]
     COMPONENT_CLASSES: ClassVar[set[str]] = {"sessions--running", "sessions--crashed", "sessions--corrupt"}
 
     def __init__(self, *, zone: tzinfo | None = None, id: str | None = None) -> None:
@@ -52,7 +55,7 @@ class SessionList(RowList[Summary]):
         """A session in the columns."""
         counts, room = self._columns(width)
         glyph, word = MARKS[row.state]
-        plain, muted = self.rich_style, self.get_component_rich_style("rows--muted")
+        plain, muted = self.rich_style, self.get_component_rich_style("column-list--muted")
         state = (
             self.get_component_rich_style(f"sessions--{row.state}")
             if row.state in {"running", "crashed", "corrupt"}

@@ -213,7 +213,7 @@ class SessionsScreen(Modal[Path | None]):
         title = self.query_one(TitleLine)
         title.show("Sessions", place=str(self._index.sessions), facts=facts)
 
-    def on_row_list_highlighted(self) -> None:
+    def on_column_list_highlighted(self) -> None:
         """Show details of the session under the cursor."""
         chosen, detail = self._list.chosen, self.query_one("#sessions-detail", Static)
         if chosen is None:
@@ -245,7 +245,7 @@ class SessionsScreen(Modal[Path | None]):
         """Read the session under the cursor."""
         self._list.action_open()
 
-    def on_row_list_opened(self) -> None:
+    def on_column_list_opened(self) -> None:
         """Read the session under the cursor, then update its row."""
         if (chosen := self._list.chosen) is not None:
             try:

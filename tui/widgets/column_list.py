@@ -15,19 +15,19 @@ from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from tui.keys.places import key_binding, moving
+from tui.keys.places import moving
 
-__all__ = ["HEADER", "RowList"]
+__all__ = ["HEADER", "ColumnList"]
 
 HEADER = 1
 
 Row = TypeVar("Row")
 
 
-class RowList(ScrollView, Generic[Row], can_focus=True):
+class ColumnList(ScrollView, Generic[Row], can_focus=True):
     """Shows rows in columns under a header; the cursor stays on its row when others are added above it.
 
-    A subclass says what identifies a row, and draws the header and the rows.
+    A subclass says what identifies a row, draws the header and the rows, and has a key that opens one.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -39,9 +39,12 @@ class RowList(ScrollView, Generic[Row], can_focus=True):
             first="go(0)",
             last="go(-1)",
         ),
-        key_binding("move.open", "enter", "open", "read the session"),
     ]
-    COMPONENT_CLASSES: ClassVar[set[str]] = {"rows--header", "rows--muted", "rows--cursor"}
+    COMPONENT_CLASSES: ClassVar[set[str]] = {
+        "column-list--header",
+        "column-list--muted",
+        "column-list--cursor",
+    }
 
     class Highlighted(Message):
         """The row under the cursor is another one, or has changed."""
@@ -147,15 +150,13 @@ class RowList(ScrollView, Generic[Row], can_focus=True):
         """Draw the header, or a row."""
         width = self.scrollable_content_region.width
         if y < HEADER:
-            style = self.get_component_rich_style("rows--header")
+            style = self.get_component_rich_style("column-list--header")
             return Strip([Segment(self.draw_header(width), style)]).adjust_cell_length(width, style)
         place = y - HEADER + int(self.scroll_offset.y)
         if place >= len(self._rows):
             return Strip.blank(width, self.rich_style)
         parts, style = self.draw_row(self._rows[place], width), self.rich_style
         if place == self._at:
-            style = self.get_component_rich_style("rows--cursor")
+            style = self.get_component_rich_style("column-list--cursor")
             parts = [(text, style) for text, _ in parts]
         return Strip([Segment(text, style) for text, style in parts]).adjust_cell_length(width, style)
-
-

@@ -1,0 +1,164 @@
+"""What a session of this machine does now, from the end of its journal, which is read on as it grows."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from core.events.tool_names import main_argument, tool_label
+from core.events.types import ASK_USER, EXIT_PLAN
+from core.storage.regular_file import open_regular
+from core.storage.workspace import JOURNAL
+from core.team.fleet.rows import FleetState
+from core.text import clean_line
+
+__all__ = ["JournalActivity"]
+
+_TAIL = 256 << 10
+_MOST = 1 << 20
+"""Bytes that are read at a time."""
+_LONGEST = 120
+_MOST_CALLS = 200
+
+
+class _Line(msgspec.Struct, frozen=True):
+    """What matters of an event; the rest of the line is skipped."""
+
+    event: str
+    tool_use_id: str | None = None
+    request_id: str = ""
+    name: str = ""
+    tool_name: str = ""
+    server: str = ""
+    input: dict[str, Any] = {}
+
+
+_decoder = msgspec.json.Decoder(_Line)
+_CALL = (b"tool_call_started", b"permission_asked", b"elicitation_asked")
+_SHORT = (b"permission_answered", b"elicitation_answered", b"tool_call_finished")
+
+
+class _End(msgspec.Struct, frozen=True):
+    event: str
+    tool_use_id: str | None = None
+    request_id: str = ""
+
+
+_end_decoder = msgspec.json.Decoder(_End)
+
+
+class JournalActivity:
+    """Follows the journal of one session; `read` blocks, so call it in a thread."""
+
+    def __init__(self, folder: Path) -> None:
+        self._path = folder / JOURNAL
+        self._place = -1
+        self._calls: dict[str, str] = {}
+        self._questions: dict[str, str] = {}
+        self._runs = True
+        self._doing = ""
+
+    @property
+    def state(self) -> FleetState:
+        """Whether it needs a person, works, or rests."""
+        return "needs_you" if self._questions else "running" if self._runs else "idle"
+
+    @property
+    def text(self) -> str:
+        """What it does, in one line."""
+        if self._questions:
+            return next(reversed(self._questions.values()))
+        if not self._runs:
+            return ""
+        return next(reversed(self._calls.values())) if self._calls else self._doing
+
+    def read(self) -> None:
+        """Read what was written since the last time; what cannot be read changes nothing."""
+        try:
+            size = os.stat(self._path, follow_symlinks=False).st_size
+            if size == self._place:
+                return
+            file = open_regular(self._path)
+        except OSError:
+            return
+        try:
+            cut = self._place < 0 < size - _TAIL
+            place = max(0, size - _TAIL) if self._place < 0 or size < self._place else self._place
+            while data := os.pread(file, _MOST, place):
+                end = data.rfind(b"\n") + 1
+                if not end and len(data) < _MOST:
+                    break
+                lines = data[: end or len(data)].split(b"\n")
+                for line in lines[1:] if cut else lines:
+                    self._add(line)
+                cut, place = False, place + (end or len(data))
+            self._place = place
+        except OSError:
+            return
+        finally:
+            os.close(file)
+
+    def _add(self, line: bytes) -> None:
+        if not line.startswith(b'{"event":"'):
+            return
+        event = line[10:50].partition(b'"')[0]
+        match event:
+            case b"text_delta":
+                self._doing = "writes"
+            case b"thinking_delta":
+                self._doing = "thinks"
+            case b"query_received":
+                self._runs, self._doing = True, "begins"
+                self._calls.clear()
+            case b"query_finished":
+                self._runs = False
+                self._calls.clear()
+                self._questions.clear()
+            case b"session_started" | b"session_finished":
+                self._runs = False
+                self._calls.clear()
+                self._questions.clear()
+            case _ if event in _CALL or event in _SHORT:
+                self._add_call(event, line)
+            case _:
+                pass
+
+    def _add_call(self, event: bytes, line: bytes) -> None:
+        try:
+            if event in _SHORT:
+                ended = _end_decoder.decode(line)
+                if event == b"tool_call_finished":
+                    self._calls.pop(ended.tool_use_id or "", None)
+                    self._doing = "reads the result"
+                else:
+                    self._questions.pop(ended.request_id, None)
+                return
+            begun = _decoder.decode(line)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            return
+        if event == b"tool_call_started":
+            if len(self._calls) < _MOST_CALLS and begun.tool_use_id:
+                self._calls[begun.tool_use_id] = described_call(begun.name, begun.input)
+        elif event == b"permission_asked":
+            self._questions[begun.request_id] = described_question(begun.tool_name, begun.input)
+        else:
+            self._questions[begun.request_id] = f"{clean_line(begun.server, 40)} asks for something"
+
+
+def described_call(name: str, arguments: dict[str, Any]) -> str:
+    """A call in one line."""
+    return clean_line(f"{tool_label(name, arguments)}  {main_argument(name, arguments)}".rstrip(), _LONGEST)
+
+
+def described_question(tool: str, arguments: dict[str, Any]) -> str:
+    """What is asked before a call, in one line."""
+    match tool:
+        case t if t == EXIT_PLAN:
+            return "asks to approve a plan"
+        case t if t == ASK_USER:
+            return "asks a question"
+        case _:
+            return f"asks to run {described_call(tool, arguments)}"

@@ -1,0 +1,142 @@
+"""The fleet, kept up to date: all sessions of this machine and of a team, each once."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import time
+from collections.abc import AsyncIterator
+from datetime import datetime, tzinfo
+
+import msgspec
+
+from core.history.index import SessionIndex
+from core.postgres.address import Address
+from core.team.fleet.database import DatabaseSessions
+from core.team.fleet.local import LocalSessions
+from core.team.fleet.rows import Fleet, FleetRow, arrange, total_cost
+
+__all__ = ["FleetSource"]
+
+REFRESH_SECONDS = 2.0
+"""How often is looked for new sessions on this machine."""
+RUNNING_SECONDS = 0.3
+"""How often those that run are read."""
+GATHER_SECONDS = 0.1
+"""Changes within this time are shown together."""
+
+
+class FleetSource:
+    """Gives the fleet, and again after each change. Belongs to one event loop.
+
+    Args:
+        index: lists the sessions of this machine.
+        address: the team's database; None without a team.
+        host: the name of this machine, as sessions of the team have it.
+        zone: the time zone of times in messages; by default that of this machine.
+    """
+
+    def __init__(
+        self,
+        index: SessionIndex,
+        address: Address | None = None,
+        *,
+        host: str | None = None,
+        zone: tzinfo | None = None,
+    ) -> None:
+        self.index = index
+        self.address = address
+        self.local = LocalSessions(index)
+        self._host = socket.gethostname() if host is None else host
+        self._zone = zone
+        self._news = asyncio.Event()
+        self._team = DatabaseSessions(address, self._news.set) if address is not None else None
+
+    async def read(self) -> Fleet:
+        """Read everything once.
+
+        Raises:
+            TeamError: the team's database cannot be used.
+        """
+        await asyncio.gather(
+            asyncio.to_thread(self.local.refresh, first=True),
+            *([self._team.read()] if self._team is not None else []),
+        )
+        return self.fleet()
+
+    async def changes(self) -> AsyncIterator[Fleet]:
+        """Give the fleet as soon as something is known, then after each change, until it is closed."""
+        tasks = [asyncio.create_task(self._follow_local(), name="fleet:local")]
+        if self._team is not None:
+            tasks.append(asyncio.create_task(self._team.run(), name="fleet:team"))
+        shown: Fleet | None = None
+        try:
+            while True:
+                await self._news.wait()
+                self._news.clear()
+                fleet = self.fleet()
+                if fleet != shown:
+                    shown = fleet
+                    yield fleet
+                await asyncio.sleep(GATHER_SECONDS)
+                for task in tasks:
+                    if task.done():
+                        task.result()
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+    def fleet(self) -> Fleet:
+        """The fleet as it was read last."""
+        rows = {row.id: row for row in self.local.rows()}
+        waiting, notices = self.local.waiting, [self.local.problem]
+        if self._team is not None:
+            here = {row.name: row for row in rows.values() if row.folder}
+            for row in self._team.rows():
+                mine = here.get(row.name) if row.host == self._host else None
+                if mine is None:
+                    rows[row.id] = row
+                else:
+                    del rows[mine.id]
+                    rows[row.id] = _merged(row, mine)
+            waiting += self._team.waiting
+            notices.append(self._notice(self._team))
+        listed = arrange(rows.values())
+        return Fleet(
+            rows=listed,
+            waiting=waiting,
+            done=sum(row.state == "done" for row in rows.values()),
+            failed=sum(row.state in ("failed", "crashed") for row in rows.values()),
+            cost_usd=total_cost(tuple(rows.values())),
+            notice="; ".join(filter(None, notices)),
+        )
+
+    def _notice(self, team: DatabaseSessions) -> str:
+        if not team.problem:
+            return ""
+        if team.is_reachable or team.lost_at is None:
+            return team.problem[:1].upper() + team.problem[1:]
+        since = datetime.fromtimestamp(team.lost_at, self._zone)
+        return f"The team's database cannot be reached since {since:%H:%M}: {team.problem}"
+
+    async def _follow_local(self) -> None:
+        await asyncio.to_thread(self.local.refresh, first=True)
+        self._news.set()
+        at = time.monotonic()
+        while True:
+            await asyncio.sleep(RUNNING_SECONDS)
+            if time.monotonic() - at >= REFRESH_SECONDS:
+                changed = await asyncio.to_thread(self.local.refresh)
+                at = time.monotonic()
+            else:
+                changed = await asyncio.to_thread(self.local.refresh_running)
+            if changed:
+                self._news.set()
+
+
+def _merged(team: FleetRow, here: FleetRow) -> FleetRow:
+    """A session of the team that runs on this machine: followed in its own folder."""
+    return msgspec.structs.replace(
+        team, folder=here.folder, title=team.title or here.title, demo=here.demo, where=""
+    )

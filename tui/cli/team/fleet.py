@@ -1,0 +1,166 @@
+"""`ua-tui fleet`: all sessions of this machine and of a team, live on a screen, or printed once."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+import sys
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from core.text import clean_line
+from tui.cli.arguments import add_sessions_folder, add_theme
+from tui.cli.output import complain, print_line, print_table
+from tui.cli.team.address import add_address, team_address
+from tui.terminal.exit_codes import EXIT_FAILED
+
+if TYPE_CHECKING:
+    from core.postgres.address import Address
+    from core.settings.model import Settings
+    from core.team.fleet.rows import Fleet, FleetRow
+
+__all__ = ["add_arguments", "run"]
+
+_complain = partial(complain, prog="ua-tui fleet")
+_EXAMPLES = """\
+Without an address, and without the setting `team`, only the sessions and jobs of this machine are listed.
+
+examples:
+  ua-tui fleet
+  ua-tui fleet --from postgresql://mary@db.example/desk
+  ua-tui fleet --json | jq '.sessions[] | select(.state == "needs_you")'
+"""
+_HEADER = ("STATE", "STARTED", "TIME", "COST", "WHERE", "OWNER", "TITLE OR FIRST QUERY", "NOW")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the command to the parser."""
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.epilog = _EXAMPLES
+    add_address(parser, "--from", "the team's database")
+    add_sessions_folder(parser)
+    add_theme(parser)
+    parser.add_argument("--json", action="store_true", help="print the sessions once, as JSON")
+    # For the list, which opens a session this way and waits.
+    parser.add_argument("--follow", metavar="ID", help=argparse.SUPPRESS)
+    parser.add_argument("--folder", metavar="DIR", help=argparse.SUPPRESS)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Show the fleet; returns the exit code.
+
+    Without a terminal, or with `--json`, it is printed once.
+
+    Raises:
+        SettingsError: the settings or the address are wrong.
+        TeamError: the team's database cannot be used.
+    """
+    from core.settings.loading import load_settings
+
+    base = Path(args.workspace) if args.workspace else None
+    settings = load_settings({"workspace_base": base, "theme": args.theme})
+    address = _address(args, settings)
+    if args.follow:
+        from tui.cli.team.following import follow
+
+        return follow(settings, args.follow, address, Path(args.folder) if args.folder else None)
+    from core.history.index import SessionIndex
+    from core.knowledge.database import database_path
+    from core.team.fleet.source import FleetSource
+
+    index = SessionIndex(settings.workspace_base, knowledge=database_path(settings))
+    dumb = os.environ.get("TERM", "") in {"", "dumb"}
+    if args.json or dumb or not (sys.stdin.isatty() and sys.stdout.isatty()):
+
+        async def read() -> Fleet:
+            return await FleetSource(index, address).read()
+
+        return _print(asyncio.run(read()), as_json=args.json, place=str(address or index.sessions))
+
+    import logging
+
+    # No log is written; without any handler log messages would go to the terminal.
+    logging.getLogger().addHandler(logging.NullHandler())
+    from tui.app.fleet_app import FleetApp
+    from tui.keys.keymap import choose_keys
+
+    app = FleetApp(FleetSource(index, address), settings, keys=choose_keys(settings.keys))
+    app.run()
+    return app.return_code or 0
+
+
+def _address(args: argparse.Namespace, settings: Settings) -> Address | None:
+    if not args.address and not getattr(settings, "team", None):
+        return None
+    return team_address(args.address, settings)
+
+
+def _print(fleet: Fleet, *, as_json: bool, place: str) -> int:
+    if fleet.notice:
+        _complain(fleet.notice)
+    if as_json:
+        print_line(
+            json.dumps(
+                {
+                    "sessions": [_fields(each) for each in fleet.rows],
+                    "waiting": fleet.waiting,
+                    "cost_usd": fleet.cost_usd,
+                },
+                indent=2,
+            )
+        )
+    elif not fleet.rows:
+        return _complain(f"there are no sessions in {place}", 0)
+    else:
+        print_table([_HEADER, *map(_row, fleet.rows)])
+        listed = sum(row.state == "waiting" and not row.session for row in fleet.rows)
+        if fleet.waiting > listed:
+            print_line(f"and {fleet.waiting - listed:,} more jobs that wait")
+    return EXIT_FAILED if fleet.notice else 0
+
+
+def _fields(row: FleetRow) -> dict[str, Any]:
+    return {
+        "id": row.id,
+        "state": row.state,
+        "title": row.title,
+        "now": row.activity,
+        "cost_usd": row.cost_usd,
+        "started": _iso(row.started),
+        "finished": _iso(row.finished),
+        "where": row.where,
+        "owner": row.owner,
+        "session": row.name,
+        "job": row.job,
+        "folder": row.folder or None,
+        "private": row.private,
+        "demo": row.demo,
+    }
+
+
+def _row(row: FleetRow) -> tuple[str, ...]:
+    import time
+
+    from core.events.units import duration, money
+
+    seconds = row.seconds(time.time())
+    return (
+        row.state.replace("_", " "),
+        "-"
+        if row.started is None
+        else f"{datetime.fromtimestamp(row.started, UTC).astimezone():%Y-%m-%d %H:%M}",
+        "-" if seconds is None else duration(seconds),
+        money(row.cost_usd) or "-",
+        row.where or "-",
+        row.owner or "-",
+        clean_line(row.title or row.name or "-", 100),
+        clean_line(row.activity, 100),
+    )
+
+
+def _iso(seconds: float | None) -> str | None:
+    return None if seconds is None else datetime.fromtimestamp(seconds, UTC).isoformat()

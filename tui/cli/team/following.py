@@ -1,0 +1,92 @@
+"""Follows one session of the fleet on the full screen: one of the team, or one that another program here runs."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import sys
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tui.cli.output import complain
+from tui.terminal.exit_codes import EXIT_FAILED
+
+if TYPE_CHECKING:
+    from core.postgres.address import Address
+    from core.settings.model import Settings
+    from core.team.fleet.remote_session import SessionFolder
+    from core.team.records import Mailbox
+    from tui.replay.followed_source import FollowedSource
+
+__all__ = ["follow", "make_source"]
+
+_complain = partial(complain, prog="ua-tui fleet")
+
+
+def follow(settings: Settings, session: str, address: Address | None, folder: Path | None) -> int:
+    """Show a session until the person goes back; returns the exit code.
+
+    Args:
+        settings: the theme, the keys, and where the sessions of this machine are.
+        session: its id.
+        address: the team's database; None if this machine's jobs have it.
+        folder: its folder, if it is on this machine.
+
+    Raises:
+        TeamError: the team's database cannot be used, or has no such session.
+    """
+    if not (sys.stdin.isatty() and sys.stdout.isatty() and sys.stderr.isatty()):
+        return _complain("the full screen needs a terminal", EXIT_FAILED)
+    # No log is written; without any handler log messages would go to the terminal.
+    logging.getLogger().addHandler(logging.NullHandler())
+    source = asyncio.run(make_source(settings, session, address, folder))
+    from tui.app.app import UaTuiApp
+    from tui.app.controllers.attention import Attention
+    from tui.layout.store import LayoutStore
+    from tui.theme.store import store_theme
+
+    app = UaTuiApp(settings, source, layout=LayoutStore())
+    app.attention = Attention(settings, app.write_to_terminal)
+    app.theme_store = store_theme
+    app.run()
+    return app.return_code or 0
+
+
+async def make_source(
+    settings: Settings, session: str, address: Address | None, folder: Path | None
+) -> FollowedSource:
+    """Make the source of the screen; questions can be answered if the session works on a job.
+
+    Raises:
+        TeamError: the team's database cannot be used, or has no such session.
+    """
+    from core.errors import TeamError
+    from core.storage.workspace import WORKSPACES
+    from core.team.fleet.remote_session import LocalFolder
+    from tui.replay.followed_source import FollowedSource
+
+    place: SessionFolder
+    mailbox: Mailbox | None = None
+    if address is None:
+        from core.team.fleet.local import JOBS
+        from core.team.local_mailbox import SqliteMailbox
+
+        if folder is None:
+            raise TeamError("a session of this machine is followed in its folder: give --folder")
+        mailbox = SqliteMailbox(settings.workspace_base / WORKSPACES / JOBS)
+        return FollowedSource(LocalFolder(folder), session, mailbox)
+    from core.team.fleet.database import find_session
+
+    row = await find_session(address, session)
+    if row.takes_answers:
+        from core.team.mailbox import PostgresMailbox
+
+        mailbox = PostgresMailbox(address)
+    if folder is not None:
+        place = LocalFolder(folder)
+    else:
+        from core.team.fleet.mirrored_folder import MirroredFolder
+
+        place = MirroredFolder(address, session)
+    return FollowedSource(place, session, mailbox, where=row.where)
