@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
 from datetime import tzinfo
 from typing import TYPE_CHECKING
 
@@ -28,6 +30,7 @@ class FleetApp(BaseApp):
         settings: the theme, and how to notify.
         keys: the active keys.
         zone: the time zone of what is shown; by default that of this machine.
+        now: the time, in seconds since the epoch.
     """
 
     TITLE = "ua-tui fleet"
@@ -40,11 +43,13 @@ class FleetApp(BaseApp):
         *,
         keys: Keys | None = None,
         zone: tzinfo | None = None,
+        now: Callable[[], float] = time.time,
     ) -> None:
         super().__init__(None, settings.theme, keys)
         self.attention = Attention(settings, self._write)
         self._source = source
         self._zone = zone
+        self._now = now
 
     def on_mount(self) -> None:
         """Show the fleet."""
@@ -52,7 +57,7 @@ class FleetApp(BaseApp):
 
         self.read_other_styles()
         screen = FleetScreen(
-            self._source, lambda row: open_fleet_row(self, row, self._source), zone=self._zone
+            self._source, lambda row: open_fleet_row(self, row, self._source), zone=self._zone, now=self._now
         )
         self.push_screen(screen, lambda _: self.exit())
 

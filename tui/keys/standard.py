@@ -187,6 +187,7 @@ STANDARD: Mapping[str, str] = {
     "sessions.export": "x",
     "sessions.sort": "s",
     "status.close": "escape,q",
+    "fleet.waiting": "w",
 }
 
 TOGETHER = (
@@ -278,5 +279,7 @@ TOGETHER = (
     "move.up screen.close screen.leave screen.prompt sessions.delete sessions.export sessions.rename "
     "sessions.resume sessions.sort",
     "help.all help.here status.close",
+    "find.search fleet.waiting help.all help.here move.down move.first move.last move.open move.page_down "
+    "move.page_up move.up screen.close screen.leave screen.prompt",
 )
 """The actions that are active at the same time, for each place that may have the focus."""

@@ -13,7 +13,7 @@ import msgspec
 from core.errors import TeamError
 from core.postgres.address import Address
 from core.postgres.connection import connect_async
-from core.postgres.problems import reporting
+from core.postgres.problems import is_temporary, reporting
 from core.postgres.schema import VERSION_QUERY, check_version
 from core.team.fleet.local import MOST_WAITING, question_line
 from core.team.fleet.rows import MOST_FINISHED, FleetRow, FleetState
@@ -162,7 +162,10 @@ class DatabaseSessions:
     def _lost(self, error: Exception) -> None:
         text = str(error) if isinstance(error, TeamError) else "the server does not answer"
         reason = text.removeprefix(f"the team's database {self._address}: ")
-        self.is_reachable = isinstance(error, TeamError) and reason == text
+        cause = error.__cause__
+        self.is_reachable = isinstance(error, TeamError) and not (
+            isinstance(cause, Exception) and is_temporary(cause)
+        )
         if not self.problem:
             log.warning("the sessions of the team are not up to date: %s", reason)
             self.lost_at = time.time()

@@ -22,7 +22,10 @@ CASES: dict[str | None, tuple[list[str], list[tuple[str, ...]]]] = {
     "export": (["s"], [("--format", "md"), ("--report", "a"), ("--output", "b"), ("--workspace", "w")]),
     "observe": ([], [("--tool", "a"), ("--result", "b"), ("--json",)]),
     "doctor": ([], [("--to", "postgresql://db/desk"), ("--json",), ("--demo",), ("--workspace", "out")]),
-    "fleet": ([], [("--from", "postgresql://db/desk"), ("--json",), ("--workspace", "out"), ("--theme", "nord")]),
+    "fleet": (
+        [],
+        [("--from", "postgresql://db/desk"), ("--json",), ("--workspace", "out"), ("--theme", "nord")],
+    ),
     "team": (["grant", "mary"], [("--to", "postgresql://db/desk"), ("--json",)]),
     "connect": (["gmail"], [("--json",), ("--timeout", "5"), ("--no-open",)]),
     "serve": (["why?"], [("--port", "80"), ("--demo",)]),

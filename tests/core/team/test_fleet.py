@@ -1,0 +1,308 @@
+from __future__ import annotations
+
+import asyncio
+import fcntl
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from datetime import UTC
+from pathlib import Path
+
+import pytest
+
+from core.errors import TeamError
+from core.events.codec import encode_event
+from core.events.types import (
+    Event,
+    PermissionAnswered,
+    PermissionAsked,
+    QueryFinished,
+    QueryReceived,
+    SessionFinished,
+    SessionStarted,
+    TextDelta,
+    ToolCallFinished,
+    ToolCallStarted,
+)
+from core.history.index import SessionIndex
+from core.postgres.address import Address
+from core.storage.workspace import WORKSPACES
+from core.team.fleet import database as fleet_database
+from core.team.fleet.activity import JournalActivity
+from core.team.fleet.database import find_session
+from core.team.fleet.rows import MOST_FINISHED, FleetRow, arrange
+from core.team.fleet.source import FleetSource
+from core.version import VERSION
+from tests.core.team.fleet_rows import add_job, add_session, ask, change, watched
+from tests.postgres_server import Cluster, Database
+
+NAME = "session_20261121_140200"
+
+
+def make_source(base: Path, database: Database | None = None, host: str = "here") -> FleetSource:
+    address = None if database is None else Address.parse(database.url)
+    return FleetSource(SessionIndex(base, base / "cache"), address, host=host, zone=UTC)
+
+
+def lay(base: Path, name: str = NAME, *events: Event) -> Path:
+    """A session below `base` that has begun a query."""
+    folder = base / WORKSPACES / name
+    folder.mkdir(parents=True)
+    (folder / ".lock").touch()
+    begun = SessionStarted(session_id=name, workspace="/w", cwd="/", version=VERSION)
+    write(folder, [begun, QueryReceived(query_id="q1", text="Compare bicycles"), *events])
+    return folder
+
+
+def write(folder: Path, events: Sequence[Event]) -> None:
+    with (folder / "journal.jsonl").open("ab") as file:
+        file.write(b"".join(encode_event(event) + b"\n" for event in events))
+
+
+@contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    with (folder / ".lock").open("rb") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def test_what_needs_a_person_comes_first_and_what_is_over_last_the_newest_first() -> None:
+    rows = [
+        FleetRow(id="old", state="done", finished=10.0),
+        FleetRow(id="waits", state="waiting", started=1.0),
+        FleetRow(id="late", state="running", started=9.0),
+        FleetRow(id="new", state="failed", finished=20.0),
+        FleetRow(id="early", state="running", started=2.0),
+        FleetRow(id="asks", state="needs_you", started=50.0),
+        FleetRow(id="rests", state="idle", started=3.0),
+    ]
+    assert [row.id for row in arrange(rows)] == ["asks", "early", "late", "rests", "waits", "new", "old"]
+    many = [FleetRow(id=str(number), state="done", finished=number) for number in range(MOST_FINISHED + 7)]
+    listed = arrange(many)
+    assert len(listed) == MOST_FINISHED
+    assert listed[0].id == str(MOST_FINISHED + 6)
+
+
+def test_the_journal_says_what_a_session_does(tmp_path: Path) -> None:
+    folder = lay(tmp_path)
+    activity = JournalActivity(folder)
+    activity.read()
+    assert (activity.state, activity.text) == ("running", "begins")
+    write(folder, [TextDelta(query_id="q1", message_id="m1", text="One")])
+    activity.read()
+    assert activity.text == "writes"
+    write(
+        folder, [ToolCallStarted(query_id="q1", tool_use_id="t1", name="Bash", input={"command": "ls \x1b"})]
+    )
+    activity.read()
+    assert activity.text.startswith("Bash  ls")
+    assert "\x1b" not in activity.text
+    write(folder, [PermissionAsked(request_id="r1", tool_name="Bash", input={"command": "rm x"})])
+    activity.read()
+    assert (activity.state, activity.text) == ("needs_you", "asks to run Bash  rm x")
+    write(folder, [PermissionAnswered(request_id="r1", tool_name="Bash", decision="allow")])
+    activity.read()
+    assert activity.state == "running"
+    assert activity.text.startswith("Bash  ls")
+    write(folder, [ToolCallFinished(tool_use_id="t1", status="success")])
+    activity.read()
+    assert activity.text == "reads the result"
+    # A line that is not complete yet is read once it is.
+    line = encode_event(QueryFinished(query_id="q1", status="success")) + b"\n"
+    with (folder / "journal.jsonl").open("ab", buffering=0) as file:
+        file.write(line[:20])
+        activity.read()
+        assert activity.state == "running"
+        file.write(line[20:])
+    activity.read()
+    ended: tuple[str, str] = (activity.state, activity.text)
+    (folder / "journal.jsonl").unlink()
+    activity.read()
+    assert ended == (activity.state, activity.text) == ("idle", "")
+
+
+def test_a_long_journal_is_read_from_its_end(tmp_path: Path) -> None:
+    long = [TextDelta(query_id="q1", message_id="m1", text="x" * 1_000)] * 700
+    folder = lay(
+        tmp_path, NAME, *long, PermissionAsked(request_id="r1", tool_name="AskUserQuestion", input={})
+    )
+    activity = JournalActivity(folder)
+    activity.read()
+    assert (activity.state, activity.text) == ("needs_you", "asks a question")
+
+
+async def test_sessions_of_this_machine_are_followed(tmp_path: Path) -> None:
+    lay(tmp_path, "session_20261121_130000", SessionFinished(reason="quit", duration_ms=9_000, cost_usd=0.5))
+    folder = lay(tmp_path)
+    with locked(folder):
+        async with watched(make_source(tmp_path)) as seen:
+            assert seen.states() == {NAME: "running", "session_20261121_130000": "done"}
+            assert seen.row(f"here:{NAME}").title == "Compare bicycles"
+            assert seen.fleet.cost_usd == 0.5
+            write(folder, [PermissionAsked(request_id="r1", tool_name="Bash", input={})])
+            assert await seen.until(lambda: seen.row(f"here:{NAME}").state == "needs_you") < 5
+            lay(tmp_path, "session_20261121_150000", SessionFinished(reason="quit"))
+            await seen.until(lambda: len(seen.ids) == 3)
+            shown = seen.shown
+            await asyncio.sleep(0.4)
+            assert seen.shown == shown, "what has not changed is not shown again"
+    crashed = await make_source(tmp_path).read()
+    assert {row.name: row.state for row in crashed.rows}[NAME] == "crashed"
+
+
+async def test_sessions_of_the_team_are_listed_with_their_jobs(
+    tmp_path: Path, team_database: Database
+) -> None:
+    add_session(team_database, "a", title="First", activity="Bash  ls", worker="w1", cost_usd=0.25)
+    add_session(team_database, "b", job=False, state="idle", title="Second\n\x1b[31m", shared=False)
+    add_session(team_database, "c", state="done", title="Third")
+    team_database.execute(
+        "UPDATE job SET state = 'failed', error = 'It broke.', cost_usd = 2 WHERE session = 'c'"
+    )
+    add_job(team_database, "w", "Wait for me")
+    fleet = await make_source(tmp_path, team_database).read()
+    rows = {row.id: row for row in fleet.rows}
+    assert [row.id for row in fleet.rows] == ["team:a", "team:b", "job:w", "team:c"]
+    first = rows["team:a"]
+    assert (first.title, first.activity, first.where, first.owner) == ("First", "Bash  ls", "w1", "owner")
+    assert first.takes_answers
+    assert rows["team:b"].private
+    assert rows["team:b"].state == "idle"
+    assert not rows["team:b"].takes_answers
+    assert "\x1b" not in rows["team:b"].title
+    assert "\n" not in rows["team:b"].title
+    # The job knows how it ended.
+    assert (rows["team:c"].state, rows["team:c"].activity) == ("failed", "It broke.")
+    assert rows["job:w"].title == "Wait for me"
+    assert (fleet.waiting, fleet.failed, fleet.cost_usd) == (1, 1, 2.25)
+    assert (await find_session(Address.parse(team_database.url), "a")).title == "First"
+    with pytest.raises(TeamError, match="has no session 'x'"):
+        await find_session(Address.parse(team_database.url), "x")
+
+
+async def test_a_question_is_seen_at_once_and_gone_when_it_is_answered(
+    tmp_path: Path, team_database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Only what is announced can be seen.
+    monkeypatch.setattr(fleet_database, "POLL_SECONDS", 60.0)
+    add_session(team_database, "a", title="First")
+    async with watched(make_source(tmp_path, team_database)) as seen:
+        await seen.until(lambda: "team:a" in seen.ids)
+        ask(team_database, "a")
+        await seen.until(lambda: seen.row("team:a").state == "needs_you")
+        assert seen.row("team:a").activity == "asks to run Bash  rm -r /tmp/x"
+        # One that was asked by a worker that is gone does not count.
+        team_database.execute("UPDATE session SET attempt = 2 WHERE id = 'a'")
+        change(team_database, "a", activity="goes on")
+        await seen.until(lambda: seen.row("team:a").state == "running")
+        assert seen.row("team:a").activity == "goes on"
+        team_database.execute("UPDATE job SET state = 'done' WHERE session = 'a'")
+        team_database.execute("SELECT pg_notify('ua_tui', 'job j-a')")
+        await seen.until(lambda: seen.row("team:a").state == "done")
+
+
+async def test_what_nobody_announced_is_found_all_the_same(
+    tmp_path: Path, team_database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fleet_database, "POLL_SECONDS", 0.05)
+    async with watched(make_source(tmp_path, team_database)) as seen:
+        add_job(team_database, "w1")
+        await seen.until(lambda: seen.ids == ["job:w1"])
+        add_session(team_database, "a", title="First")
+        await seen.until(lambda: "team:a" in seen.ids)
+        change(team_database, "a", announced=False, title="Renamed")
+        await seen.until(lambda: seen.row("team:a").title == "Renamed")
+        team_database.execute("DELETE FROM job WHERE id = 'w1'")
+        await seen.until(lambda: seen.ids == ["team:a"])
+
+
+async def test_a_worker_that_is_not_heard_of_is_lost(tmp_path: Path, team_database: Database) -> None:
+    add_session(team_database, "a")
+    team_database.execute("UPDATE session SET seen_at = now() - interval '50 seconds'")
+    (row,) = (await make_source(tmp_path, team_database).read()).rows
+    assert row.state == "lost"
+
+
+async def test_a_session_of_this_machine_and_of_the_team_is_listed_once(
+    tmp_path: Path, team_database: Database
+) -> None:
+    folder = lay(tmp_path)
+    add_session(team_database, "a", title="Ours", name=NAME, host="here")
+    add_session(team_database, "b", title="Theirs", name=NAME, host="there")
+    fleet = await make_source(tmp_path, team_database).read()
+    rows = {row.id: row for row in fleet.rows}
+    assert rows.keys() == {"team:a", "team:b"}
+    assert (rows["team:a"].folder, rows["team:b"].folder) == (str(folder), "")
+
+
+async def test_rows_stay_while_the_database_is_away_and_are_read_again_after_that(
+    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from tests.postgres_server import MISSING, binaries
+
+    if binaries() is None:
+        pytest.skip(MISSING)
+    monkeypatch.setattr(fleet_database, "_LONGEST_PAUSE", 0.2)
+    import tempfile
+
+    with tempfile.TemporaryDirectory(prefix="ua-pg-") as short:
+        own = Cluster.create(Path(short) / "c")
+        try:
+            database = own.make_team_database()
+            add_session(database, "a", title="First")
+            async with watched(make_source(tmp_path, database)) as seen:
+                await seen.until(lambda: "team:a" in seen.ids)
+                await asyncio.to_thread(own.stop)
+                await seen.until(lambda: seen.fleet.notice)
+                assert seen.fleet.notice.startswith("The team's database cannot be reached since ")
+                assert "the team's database" not in seen.fleet.notice
+                assert seen.row("team:a").title == "First"
+                await asyncio.to_thread(own.start)
+                await seen.until(lambda: not seen.fleet.notice)
+                change(database, "a", title="Again")
+                await seen.until(lambda: seen.row("team:a").title == "Again")
+        finally:
+            own.stop()
+
+
+async def test_a_database_without_tables_says_what_to_do(tmp_path: Path, cluster: Cluster) -> None:
+    database = cluster.make_database()
+    try:
+        source = make_source(tmp_path, database)
+        with pytest.raises(TeamError, match="team migrate"):
+            await source.read()
+        async with watched(source) as seen:
+            await seen.until(lambda: "ua-tui team migrate" in seen.fleet.notice)
+            assert "cannot be reached" not in seen.fleet.notice
+    finally:
+        cluster.drop(database)
+
+
+async def test_a_colleague_sees_what_is_shared(
+    tmp_path: Path, cluster: Cluster, team_database: Database
+) -> None:
+    from dataclasses import replace
+
+    from core.postgres.schema import grant
+
+    add_session(team_database, "a", title="Ours")
+    add_session(team_database, "b", title="Mine", shared=False)
+    add_job(team_database, "w", shared=False)
+    mary = cluster.make_role(f"mary_{team_database.name}")
+    grant(Address.parse(team_database.url), mary)
+    hers = replace(team_database, url=cluster.url(team_database.name, mary))
+    fleet = await make_source(tmp_path, hers).read()
+    assert [row.title for row in fleet.rows] == ["Ours"]
+
+
+async def test_a_file_of_jobs_that_cannot_be_read_says_so(tmp_path: Path) -> None:
+    lay(tmp_path, NAME, SessionFinished(reason="quit"))
+    jobs = tmp_path / WORKSPACES / "jobs.db"
+    with sqlite3.connect(jobs) as db:
+        db.execute("CREATE TABLE job (id TEXT)")
+    db.close()
+    fleet = await make_source(tmp_path).read()
+    assert len(fleet.rows) == 1
+    assert "the jobs of this machine cannot be read" in fleet.notice
+    jobs.write_bytes(b"no database at all, but long enough to be read as one" * 20)
+    assert "cannot be read" in (await make_source(tmp_path).read()).notice
