@@ -118,6 +118,7 @@ class DatabaseSessions:
         try:
             with reporting(self._address):
                 await self._read_all(connection)
+            self._reached()
         finally:
             await connection.close()
 

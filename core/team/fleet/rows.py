@@ -78,6 +78,7 @@ class Fleet(msgspec.Struct, frozen=True, kw_only=True):
         waiting: how many jobs wait for a worker; only the first ones are among the rows.
         done: how many sessions are done in all.
         cost_usd: what all sessions have cost, as far as that is known.
+        is_reading: whether sessions of the team are still to come.
         notice: what cannot be shown, and why; empty if nothing is missing.
     """
 
@@ -86,6 +87,7 @@ class Fleet(msgspec.Struct, frozen=True, kw_only=True):
     done: int = 0
     failed: int = 0
     cost_usd: float = 0.0
+    is_reading: bool = False
     notice: str = ""
 
     def count(self, *states: FleetState) -> int:

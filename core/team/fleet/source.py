@@ -109,6 +109,7 @@ class FleetSource:
             done=sum(row.state == "done" for row in rows.values()),
             failed=sum(row.state in ("failed", "crashed") for row in rows.values()),
             cost_usd=total_cost(tuple(rows.values())),
+            is_reading=self._team is not None and not self._team.is_read.is_set(),
             notice="; ".join(filter(None, notices)),
         )
 

@@ -120,7 +120,7 @@ class FleetScreen(Modal[None]):
     def show_fleet(self, fleet: Fleet) -> None:
         """Show the fleet as it is now; who began to need a person is announced, but not what was so from the start."""
         asks = {row.id: row for row in fleet.rows if row.state == "needs_you"}
-        if self._fleet is not None:
+        if self._fleet is not None and not self._fleet.is_reading:
             for id_ in asks.keys() - self._asks:
                 self.post_message(self.Asked(asks[id_]))
         self._asks = set(asks)
@@ -172,9 +172,9 @@ class FleetScreen(Modal[None]):
             leave = keys_of(self.app).shown("screen.leave")
             shown = tail_cut(clean_line(self._query, 200), _QUERY_CELLS)
             facts.append(f"filter: {shown} · {leave} clears")
-        if fleet is None:
+        if fleet is None or fleet.is_reading:
             facts.append("reading")
-        else:
+        if fleet is not None:
             facts += [
                 f"{count:,} {word}"
                 for count, word in (
@@ -188,7 +188,7 @@ class FleetScreen(Modal[None]):
                 )
                 if count
             ]
-            facts.append(money(fleet.cost_usd) or "$0.00")
+            facts += [money(fleet.cost_usd) or "$0.00"] if fleet.rows else []
         address = self._source.address
         place = str(self._source.index.sessions) if address is None else str(address)
         self.query_one(TitleLine).show("Fleet", place=place, facts=" · ".join(facts))
@@ -198,7 +198,8 @@ class FleetScreen(Modal[None]):
         row, detail = self._list.chosen, self.query_one("#fleet-detail", Static)
         if row is None:
             empty = "Nothing found." if self._query else "No sessions yet."
-            detail.update(Content("" if self._fleet is None else empty))
+            is_reading = self._fleet is None or self._fleet.is_reading
+            detail.update(Content("" if is_reading else empty))
             return
         facts = [row.activity or MARKS[row.state][1]]
         about = [row.title, row.name, row.where, row.owner, "private" if row.private else ""]
