@@ -26,6 +26,8 @@ CASES: dict[str | None, tuple[list[str], list[tuple[str, ...]]]] = {
         [],
         [("--from", "postgresql://db/desk"), ("--json",), ("--workspace", "out"), ("--theme", "nord")],
     ),
+    "batch": (["FILE"], [("--to", "postgresql://db/desk"), ("--max-cost-all", "5"), ("--ask",), ("--json",)]),
+    "worker": ([], [("--from", "postgresql://db/desk"), ("--parallel", "2"), ("--workspace", "out")]),
     "team": (["grant", "mary"], [("--to", "postgresql://db/desk"), ("--json",)]),
     "connect": (["gmail"], [("--json",), ("--timeout", "5"), ("--no-open",)]),
     "serve": (["why?"], [("--port", "80"), ("--demo",)]),
