@@ -87,7 +87,12 @@ def test_a_password_of_the_environment_is_nowhere(tmp_path: Path, role: tuple[st
         (("doctor", "--to", url), wrong, 1),
         (("team", "status", "--to", url), wrong, 1),
         (("team", "status", "--to", nobody), wrong, 1),
+        (("batch", "queries.txt", "--no-wait", "--to", url), word, 0),
+        (("batch", "queries.txt", "--to", url), wrong, 1),
+        (("worker", "--from", url), wrong, 1),
+        (("fleet", "--json", "--from", url), word, 0),
     ]
+    (tmp_path / "queries.txt").write_text("why?\n")
     with ProcessList("planted-") as processes:
         done = [(start(tmp_path, password, *given), code) for given, password, code in runs]
     assert [each.returncode for each, _ in done] == [code for _, code in done], done[0][0].stderr

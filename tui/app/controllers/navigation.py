@@ -67,12 +67,12 @@ class Navigation:
         """Show the sessions of this machine and of the team; `open_row` shows one of them."""
         from core.errors import SettingsError
         from core.history.index import SessionIndex
-        from core.knowledge.database import database_path
+        from core.knowledge.place import place_of
         from core.team.fleet.source import FleetSource
         from tui.screens.team.fleet import FleetScreen
 
         settings = self._app.settings
-        index = SessionIndex(settings.workspace_base, knowledge=database_path(settings))
+        index = SessionIndex(settings.workspace_base, knowledge=place_of(settings))
         try:
             source = FleetSource(index, team_of(settings))
         except SettingsError as error:

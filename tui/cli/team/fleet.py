@@ -69,10 +69,10 @@ def run(args: argparse.Namespace) -> int:
 
         return follow(settings, args.follow, address, Path(args.folder) if args.folder else None)
     from core.history.index import SessionIndex
-    from core.knowledge.database import database_path
+    from core.knowledge.place import place_of
     from core.team.fleet.source import FleetSource
 
-    index = SessionIndex(settings.workspace_base, knowledge=database_path(settings))
+    index = SessionIndex(settings.workspace_base, knowledge=place_of(settings))
     dumb = os.environ.get("TERM", "") in {"", "dumb"}
     if args.json or dumb or not (sys.stdin.isatty() and sys.stdout.isatty()):
 
