@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from typing import Any
 
 from psycopg.types.json import Jsonb
 
@@ -243,13 +244,15 @@ class Batch:
     def _find_session(self) -> None:
         """Lock the row of the session, and make it if there is none."""
         team = None if self._origin is None else self._origin.id
-        rows = self._db.execute(
-            "SELECT id, name, seq, place, owner, shared FROM k_session WHERE name = %s OR team = %s"
-            " ORDER BY team NULLS LAST FOR UPDATE",
-            (self._folder, team),
-        ).fetchall()
+        rows = self._locked_rows(team)
         if not rows and self._before == Cursor() and not self._session:
-            rows = self._add_session()
+            rows = self._add_session() or self._locked_rows(team)
+            if not rows:
+                raise self._foreign()
+        if not rows:
+            known = self._db.execute("SELECT 1 FROM k_session WHERE name = %s", (self._folder,)).fetchone()
+            if known is not None:
+                raise self._foreign()
         if not rows or Cursor(rows[0][2], rows[0][3]) != self._before:
             raise Overtaken
         self._session, name, _, _, self._owner, self._shared = rows[0]
@@ -274,6 +277,18 @@ class Batch:
                 (self._folder, team, self._session, self._folder, team),
             )
 
+    def _locked_rows(self, team: str | None) -> list[tuple[Any, ...]]:
+        return self._db.execute(
+            "SELECT id, name, seq, place, owner, shared FROM k_session WHERE name = %s OR team = %s"
+            " ORDER BY team NULLS LAST FOR UPDATE",
+            (self._folder, team),
+        ).fetchall()
+
+    def _foreign(self) -> KnowledgeError:
+        return KnowledgeError(
+            f"the session {self._folder} is that of another role in the knowledge base: connect as that role"
+        )
+
     def _share(self) -> None:
         """Have the rows of a session of the team seen by those who may see the session now."""
         origin = self._origin
@@ -289,7 +304,7 @@ class Batch:
             values[1:],
         )
 
-    def _add_session(self) -> list[tuple[object, ...]]:
+    def _add_session(self) -> list[tuple[Any, ...]]:
         origin = self._origin or Origin("")
         return self._db.execute(
             "INSERT INTO k_session (name, team, owner, shared) VALUES (%s, %s, coalesce(%s, current_user), %s)"

@@ -1,0 +1,1 @@
+"""Tests of `core.knowledge.postgres` on a real server."""

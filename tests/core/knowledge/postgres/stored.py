@@ -1,0 +1,60 @@
+"""Documents in the knowledge base of a team, and what the tables have of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from contextlib import closing
+
+from core.knowledge.place import Origin
+from core.knowledge.postgres.search import PostgresSearch
+from core.knowledge.postgres.store import PostgresStore
+from core.knowledge.records import Cursor, Document, Facts
+from core.postgres.address import Address
+from tests.postgres_server import Cluster, Database
+
+HERE, THERE = "ada:/home/session_1", "bob:/home/session_1"
+
+
+def address_of(database: Database) -> Address:
+    """The address of a database over its socket, as its owner."""
+    return Address.parse(database.url)
+
+
+def address_for(cluster: Cluster, database: Database, role: str) -> Address:
+    """The same as another role."""
+    return Address.parse(cluster.url(database.name, role))
+
+
+def add(store: PostgresStore, folder: str, *documents: Document, replaced: Iterable[str] = ()) -> bool:
+    """Store documents of a session as those of its next event."""
+    before = store.cursor(folder)
+    after = Cursor(before.seq + 1, before.place + 100)
+    return store.apply(
+        folder, before, after, facts=Facts(title="About quokkas"), documents=documents, replaced=replaced
+    )
+
+
+def fill(address: Address, folder: str, *documents: Document, origin: Origin | None = None) -> None:
+    """Store documents of a session, with a store of its own."""
+    with PostgresStore(address, {folder: origin} if origin else None) as store:
+        assert add(store, folder, *documents)
+
+
+def found(address: Address, words: str) -> list[tuple[str, str]]:
+    """The session and the title of each hit, in order of the alphabet."""
+    with closing(PostgresSearch(address, budget=60)) as search:
+        return sorted((hit.session, hit.title) for hit in search.search(words, limit=100).hits)
+
+
+def counted(database: Database) -> dict[str, int]:
+    """The words and how many chunks have them, as they were counted."""
+    assert database.execute("SELECT count(*) FROM k_count") == [(0,)]
+    return dict(database.execute("SELECT term, chunks FROM k_term"))
+
+
+def disconnect(database: Database) -> None:
+    """End all connections to a database, as a restart of its server does."""
+    database.execute(
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+        " WHERE datname = current_database() AND pid <> pg_backend_pid()"
+    )

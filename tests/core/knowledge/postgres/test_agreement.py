@@ -1,0 +1,136 @@
+"""The database of a team and the file find the same, over invented texts and queries of all forms."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from contextlib import closing
+
+import pytest
+
+from core.knowledge.database import FILE
+from core.knowledge.place import AnySearch, KnowledgePlace, open_search, open_store
+from core.knowledge.records import KINDS, Call, Cursor, Document, Facts, Kind
+from core.postgres.address import Address
+from tests.bench.knowledge.prose import Prose
+from tests.postgres_server import Cluster
+
+SESSIONS, EACH = 6, 40
+NOW, DAY = 1_790_000_000.0, 86_400.0
+LIMIT = 250
+MOSTLY: tuple[Kind, ...] = ("article", "article", "search_row", "report", "note")
+
+Both = tuple[AnySearch, AnySearch, list[str]]
+
+
+def documents_of(prose: Prose, draw: random.Random, session: int) -> Iterator[Document]:
+    for number in range(EACH):
+        topic = draw.randrange(12)
+        kind = draw.choice(MOSTLY)
+        words = draw.randint(20, 500)
+        # Each text has a word of its own, so that none is nearly equal to another.
+        yield Document(
+            kind=kind,
+            path=f"{kind}_{number}.md",
+            title=prose.title(topic, 6),
+            text=f"{prose.text(topic, words)} 東京の市場{number} naïve-{number}",
+            context=prose.title(topic, 3),
+            url=f"https://site-{draw.randrange(8)}.example/{session}/{number}" if kind == "article" else "",
+            made_at=NOW - draw.random() * 400 * DAY,
+            tool_use_id=f"t{session}-{number % 3}",
+        )
+
+
+def queries_of(texts: list[str], draw: random.Random) -> Iterator[str]:
+    def words() -> list[str]:
+        return [word.strip(".").lower() for word in draw.choice(texts).split()]
+
+    def some(count: int) -> str:
+        return " ".join(draw.sample([word for word in words() if len(word) > 3], count))
+
+    for _ in range(6):
+        yield from (some(count) for count in (1, 2, 3))
+        found = words()
+        start = draw.randrange(len(found) - 3)
+        yield f'"{" ".join(found[start : start + 2])}"'
+        yield f"{some(2)} site:site-{draw.randrange(8)}.example"
+        yield f"{some(1)} kind:{draw.choice(KINDS)}"
+        yield f"{some(1)} -{some(1)}"
+        yield f"{some(1)} session:session_{draw.randrange(SESSIONS)}"
+        yield f"{some(1)} tool:crawl since:2026-06-01 until:2026-08-01"
+    yield from (
+        "東京",
+        "東京の市場7",
+        "naive",
+        "naïve-12",
+        "session:about",
+        "kind:report",
+        "-the",
+        "since:2026-08-01",
+    )
+
+
+@pytest.fixture(scope="module")
+def both(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Both]:
+    """A search in the file, one in the database, and the texts that both have."""
+    database = cluster.make_team_database()
+    places: list[KnowledgePlace] = [tmp_path_factory.mktemp("file") / FILE, Address.parse(database.url)]
+    prose, draw = Prose(3, 12), random.Random(4)
+    batches = [[*documents_of(prose, draw, session)] for session in range(SESSIONS)]
+    for place in places:
+        with open_store(place) as store:
+            for session, documents in enumerate(batches):
+                tools = ("crawl_parallel", "search", "write")
+                calls = [Call(tool_use_id=f"t{session}-{n}", tool=tool) for n, tool in enumerate(tools)]
+                facts = Facts(title=f"About {session}")
+                assert store.apply(
+                    f"/x/session_{session}",
+                    Cursor(),
+                    Cursor(1, 1),
+                    facts=facts,
+                    calls=calls,
+                    documents=documents,
+                )
+    one, other = (open_search(place, budget=60) for place in places)
+    with closing(one), closing(other):
+        yield one, other, [document.text for batch in batches for document in batch]
+    cluster.drop(database)
+
+
+def test_the_same_is_found_and_the_first_five_are_mostly_the_same(
+    both: Both,
+) -> None:
+    one, other, texts = both
+    shares, compared = [], 0
+    for query in queries_of(texts, random.Random(5)):
+        expected, found = one.search(query, limit=LIMIT), other.search(query, limit=LIMIT)
+        assert expected.relaxed == found.relaxed, query
+        first, second = ([(hit.session, hit.path) for hit in each.hits] for each in (expected, found))
+        if not expected.relaxed:
+            compared += 1
+            assert {*first} == {*second}, query
+            assert expected.kinds == found.kinds or sorted(map(str, expected.kinds)) == sorted(
+                map(str, found.kinds)
+            )
+            places = {(hit.session, hit.path): hit for hit in expected.hits}
+            for hit in found.hits:
+                assert (hit.tool, hit.site, hit.title) == (
+                    (twin := places[hit.session, hit.path]).tool, twin.site, twin.title
+                )  # fmt: skip
+        if first:
+            shares.append(len({*first[:5]} & {*second[:5]}) / len(first[:5]))
+    assert compared >= 40
+    assert sum(shares) / len(shares) > 0.9
+
+
+def test_what_is_typed_is_found_alike(both: Both) -> None:
+    one, other, texts = both
+    draw = random.Random(6)
+    for _ in range(12):
+        word = max(draw.choice(texts).split()[:30], key=len).strip(".").lower()
+        for end in range(3, len(word) + 1):
+            expected, found = (each.search(word[:end], typing=True, limit=LIMIT) for each in both[:2])
+            # FTS5 stems what a word may become once more, and misses some.
+            missing = {hit.path for hit in expected.hits} - {hit.path for hit in found.hits}
+            assert not missing, word[:end]
+    assert one.search("th", typing=True).unfinished == other.search("th", typing=True).unfinished

@@ -1,0 +1,107 @@
+"""Forgetting in the database of a team."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from core.errors import KnowledgeError
+from core.history.index import SessionIndex
+from core.knowledge.folders import folder_key
+from core.knowledge.forgetting import forget, forget_deleted
+from core.knowledge.place import Origin
+from core.knowledge.postgres.store import PostgresStore
+from tests.core.knowledge.postgres.stored import HERE, THERE, add, address_of, counted, fill, found
+from tests.core.knowledge.stored import document
+from tests.observers.knowledge.recorded import Recorded
+from tests.postgres_server import Database
+
+URL = "https://a.example/leak"
+
+
+def test_an_address_is_forgotten_on_all_machines_for_good(team_database: Database) -> None:
+    address = address_of(team_database)
+    with PostgresStore(address) as elsewhere:
+        fill(
+            address,
+            HERE,
+            document("falcon secret", title="A", url=URL),
+            document("quokka", title="B", path="b"),
+        )
+        plan = forget(address, source=URL, dry_run=True)
+        assert (plan.documents, plan.passages, plan.titles) == (1, 1, ("A",))
+        assert found(address, "falcon") == [(HERE, "A")]
+        done = forget(address, source=URL)
+        assert done.documents == 1
+        assert any("backups" in sentence for sentence in done.kept)
+        # Another machine brings it again, after it was forgotten and with a store that was open before.
+        add(
+            elsewhere,
+            THERE,
+            document("falcon again", title="C", url=URL),
+            document("emu", title="D", path="d"),
+        )
+    assert found(address, "falcon") == []
+    assert found(address, "emu") == [(THERE, "D")]
+    assert not {"falcon", "secret"} & {*counted(team_database)}
+    (left,) = team_database.execute(
+        "SELECT count(*) FROM k_chunk WHERE text LIKE '%falcon%' OR vector @@ 'falcon'"
+    )[0]
+    assert left == 0
+
+
+def test_words_are_forgotten_with_all_copies_of_the_texts(team_database: Database) -> None:
+    address = address_of(team_database)
+    text = document("project falcon is here", title="A")
+    fill(address, HERE, text, document("falcon chicks", title="B", path="b", kind="note"))
+    fill(address, THERE, text)
+    done = forget(address, match='"project falcon" kind:article')
+    assert done.documents == 2
+    assert {*done.sessions} == {HERE, THERE}
+    fill(address, "eve:/x/session_9", document("project  falcon is here", title="Copy"))
+    assert found(address, "falcon") == [(HERE, "B")]
+
+
+def test_a_session_is_forgotten_with_its_title(team_database: Database) -> None:
+    address = address_of(team_database)
+    fill(address, HERE, document("falcon", title="A"))
+    with pytest.raises(KnowledgeError, match="no session"):
+        forget(address, session="nowhere:/x/session_7")
+    assert forget(address, session=HERE).documents == 1
+    assert team_database.execute("SELECT title FROM k_session") == [("",)]
+    with PostgresStore(address) as store:
+        assert add(store, HERE, document("falcon", title="A"))
+    assert found(address, "falcon") == []
+    assert team_database.execute("SELECT title FROM k_session") == [("",)]
+
+
+def test_files_of_this_machine_are_removed_too(team_database: Database, tmp_path: Path) -> None:
+    address = address_of(team_database)
+    recorded = Recorded(tmp_path)
+    recorded.write_report("falcon", "falcon report")
+    fill(
+        address,
+        folder_key(address, recorded.folder),
+        document("falcon report", title="A", path="work_products/falcon.md"),
+    )
+    fill(address, THERE, document("falcon notes", title="B", path="notes.md"))
+    done = forget(address, match="falcon", files=True)
+    assert done.documents == 2
+    assert done.files == (recorded.folder / "work_products" / "falcon.md",)
+    assert not done.files[0].exists()
+    assert any("other machines" in sentence for sentence in done.kept)
+
+
+def test_a_deleted_session_is_removed_unless_it_is_of_the_team(
+    team_database: Database, tmp_path: Path
+) -> None:
+    address = address_of(team_database)
+    own, team = Recorded(tmp_path), Recorded(tmp_path, "session_20260310_130000")
+    fill(address, folder_key(address, own.folder), document("quokka one", title="Own"))
+    fill(address, folder_key(address, team.folder), document("quokka two", title="Team"), origin=Origin("s1"))
+    index = SessionIndex(tmp_path, knowledge=address)
+    assert index.delete(own.folder.name) == index.delete(team.folder.name) == ""
+    assert [title for _, title in found(address, "quokka")] == ["Team"]
+    # A folder that is not known is no error.
+    forget_deleted(address, tmp_path / "session_20260101_000000")

@@ -1,0 +1,101 @@
+"""Who sees what in the knowledge base of a team."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing, suppress
+from uuid import uuid4
+
+import psycopg
+import pytest
+
+from core.errors import KnowledgeError
+from core.knowledge.forgetting import forget
+from core.knowledge.place import Origin
+from core.knowledge.postgres.search import PostgresSearch
+from core.knowledge.postgres.store import PostgresStore
+from core.postgres.schema import grant
+from tests.core.knowledge.postgres.stored import HERE, THERE, add, address_for, address_of, fill, found
+from tests.core.knowledge.stored import document
+from tests.postgres_server import Cluster, Database
+
+URL = "https://a.example/page"
+
+
+@pytest.fixture
+def people(cluster: Cluster, team_database: Database) -> Iterator[tuple[str, str]]:
+    """Two roles that were granted access."""
+    names = [cluster.make_role(f"{name}_{uuid4().hex[:8]}") for name in ("ada", "bob")]
+    for name in names:
+        grant(address_of(team_database), name)
+    yield names[0], names[1]
+    for name in names:
+        team_database.execute(f'DROP OWNED BY "{name}"')
+        with suppress(psycopg.Error):
+            team_database.execute(f'DROP ROLE "{name}"')
+
+
+def test_what_is_not_shared_is_found_by_its_owner_and_by_workers_alone(
+    cluster: Cluster, team_database: Database, people: tuple[str, str]
+) -> None:
+    ada, bob = (address_for(cluster, team_database, name) for name in people)
+    worker = address_of(team_database)
+    fill(ada, HERE, document("secret quokka", title="Private", url=URL), origin=Origin("s1", shared=False))
+    fill(bob, THERE, document("public quokka", title="Shared"))
+    everything = [(HERE, "Private"), (THERE, "Shared")]
+    assert found(ada, "quokka") == found(worker, "quokka") == everything
+    for words in ("quokka", "", "quokka -wombat", "quokka kind:article", "since:1970-01-01"):
+        assert found(bob, words) == [(THERE, "Shared")], words
+    assert found(bob, "secret") == []
+    # A word with a mistake shows no word that only others have.
+    assert found(bob, "secrit") == []
+    with closing(PostgresSearch(worker, budget=60)) as search:
+        number = search.search("secret").hits[0].id
+    with closing(PostgresSearch(bob, budget=60)) as search:
+        assert (search.document(number), search.text(number), search.sources(URL)) == (None, "", [])
+        assert all(facet.value == THERE for facet in search.search("quokka").sessions)
+    with psycopg.connect(bob.url, options="-c search_path=ua_tui,public") as db:
+        for table in ("k_term", "k_count"):
+            assert db.execute(f"SELECT count(*) FROM {table}".encode()).fetchone() == (0,)
+        assert db.execute("SELECT count(*) FROM k_chunk").fetchone() == (1,)
+
+
+def test_a_worker_stores_for_the_owner_of_a_session_who_can_share_it(
+    cluster: Cluster, team_database: Database, people: tuple[str, str]
+) -> None:
+    ada, bob = (address_for(cluster, team_database, name) for name in people)
+    worker = address_of(team_database)
+    fill(worker, HERE, document("quokka", title="A"), origin=Origin("s1", owner=people[0], shared=False))
+    assert found(ada, "quokka") == [(HERE, "A")]
+    assert found(bob, "quokka") == []
+    fill(worker, HERE, document("quokka two", title="B", path="b"), origin=Origin("s1", owner=people[0]))
+    assert found(bob, "quokka") == [(HERE, "A"), (HERE, "B")]
+
+
+def test_nobody_changes_or_forgets_what_is_anothers(
+    cluster: Cluster, team_database: Database, people: tuple[str, str]
+) -> None:
+    ada, bob = (address_for(cluster, team_database, name) for name in people)
+    fill(ada, HERE, document("quokka", title="A", url=URL))
+    assert forget(bob, source=URL).documents == 0
+    with PostgresStore(bob) as store:
+        store.remove_session(HERE)
+        with pytest.raises(KnowledgeError, match="another role"):
+            add(store, HERE, document("changed"))
+    assert found(bob, "quokka") == [(HERE, "A")]
+    assert forget(ada, source=URL).documents == 1
+    assert found(bob, "quokka") == []
+    fill(ada, "ada:/x/session_2", document("quokka two", title="P"), origin=Origin("s2", shared=False))
+    with PostgresStore(bob) as store, pytest.raises(KnowledgeError, match="another role"):
+        add(store, "ada:/x/session_2", document("changed"))
+    # What Ada forgot is hers alone: Bob may find the page.
+    fill(bob, THERE, document("quokka", title="B", url=URL))
+    assert found(bob, "quokka") == [(THERE, "B")]
+
+
+def test_a_role_without_a_grant_is_told_who_can_help(cluster: Cluster, team_database: Database) -> None:
+    stranger = cluster.make_role(f"eve_{uuid4().hex[:8]}")
+    address = address_for(cluster, team_database, stranger)
+    with closing(PostgresSearch(address, budget=60)) as search, pytest.raises(KnowledgeError, match="team"):
+        search.search("quokka")
+    team_database.execute(f'DROP ROLE "{stranger}"')

@@ -1,0 +1,190 @@
+"""What the store writes into the database of a team."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from core.errors import KnowledgeError, SettingsError
+from core.knowledge.database import FILE, open_reader
+from core.knowledge.place import Origin, open_search, open_store, read_place, written_place
+from core.knowledge.postgres.search import PostgresSearch
+from core.knowledge.postgres.store import PostgresStore
+from core.knowledge.records import Call, Cursor, Document
+from core.knowledge.store import KnowledgeStore
+from core.postgres.address import Address
+from tests.core.knowledge import stored as in_file
+from tests.core.knowledge.postgres.stored import (
+    HERE,
+    THERE,
+    add,
+    address_of,
+    counted,
+    disconnect,
+    fill,
+    found,
+)
+from tests.core.knowledge.stored import document
+from tests.postgres_server import Cluster, Database
+
+TEXTS = (
+    "The naïve generations of chips are running, e-mail by e-mail.",
+    "今年のメモリ市場は東京で成長しています。",
+    "Ωmega — “quoted” words… and a soft\u00adhyphen, 3.5 %, x_y, fi ligature, İstanbul",
+    "",
+    "one two " * 300,
+)
+
+
+def test_sessions_of_two_machines_with_the_same_name_are_two(team_database: Database) -> None:
+    address = address_of(team_database)
+    fill(address, HERE, document("quokka one", title="Here"))
+    fill(address, THERE, document("quokka two", title="There"))
+    assert found(address, "quokka") == [(HERE, "Here"), (THERE, "There")]
+    with PostgresStore(address) as store:
+        assert store.cursors() == {HERE: Cursor(1, 100), THERE: Cursor(1, 100)}
+
+
+def test_the_words_are_those_of_the_file(team_database: Database, tmp_path: Path) -> None:
+    documents = [
+        document(text, title=f"Title {n} café", context="a b", path=f"{n}") for n, text in enumerate(TEXTS)
+    ]
+    fill(address_of(team_database), HERE, *documents)
+    with KnowledgeStore(tmp_path / FILE) as store:
+        assert in_file.add(store, "session_1", *documents)
+    with closing(open_reader(tmp_path / FILE)) as db:
+        expected = dict(db.execute("SELECT term, doc FROM chunk_terms"))
+        (chunks,) = db.execute("SELECT count(*) FROM chunk").fetchone()
+    words = counted(team_database)
+    assert words.pop("") == chunks
+    assert words.pop(" ") > 600
+    assert words == expected
+
+
+def test_a_session_that_another_machine_takes_over_keeps_its_documents(team_database: Database) -> None:
+    address = address_of(team_database)
+    fill(address, HERE, document("quokka", title="Old"), origin=Origin("job1-1"))
+    with PostgresStore(address, {THERE: Origin("job1-1", attempt=2)}) as store:
+        assert store.cursor(THERE) == Cursor(1, 100)
+        assert add(store, THERE, document("wombat", title="New", path="new"))
+        assert list(store.cursors()) == [THERE]
+    assert found(address, "quokka") == [(THERE, "Old")]
+    assert found(address, "wombat") == [(THERE, "New")]
+
+
+def test_a_session_that_was_indexed_before_it_was_known_to_be_of_the_team_is_not_there_twice(
+    team_database: Database,
+) -> None:
+    address = address_of(team_database)
+    fill(address, HERE, document("quokka", title="Old"), origin=Origin("job1-1"))
+    fill(address, THERE, document("quokka", title="Old"))
+    with PostgresStore(address, {THERE: Origin("job1-1", attempt=2)}) as store:
+        assert add(store, THERE, document("wombat", title="New", path="new"))
+    assert found(address, "quokka") == [(THERE, "Old")]
+    assert counted(team_database)["quokka"] == 1
+
+
+def test_a_worker_that_lost_its_session_stores_nothing(team_database: Database) -> None:
+    address = address_of(team_database)
+    team_database.execute("INSERT INTO session (id, name, attempt) VALUES ('job1-1', 'session_1', 2)")
+    with PostgresStore(address, {HERE: Origin("job1-1", attempt=1)}) as store:
+        with pytest.raises(KnowledgeError, match="taken over"):
+            add(store, HERE, document("quokka"))
+        assert store.cursors() == {}
+    fill(address, THERE, document("quokka"), origin=Origin("job1-1", attempt=2))
+
+
+def test_only_one_of_two_programs_stores_what_both_have_read(team_database: Database) -> None:
+    address = address_of(team_database)
+    with PostgresStore(address) as one, PostgresStore(address) as other:
+        for store, expected in ((one, True), (other, False)):
+            stored = store.apply(HERE, Cursor(), Cursor(1, 10), documents=[document("quokka")])
+            assert stored is expected
+        assert not other.apply(HERE, Cursor(5, 5), Cursor(6, 6))
+    assert team_database.execute("SELECT count(*) FROM k_document") == [(1,)]
+
+
+def test_a_document_in_the_place_of_another_replaces_it_and_its_words(team_database: Database) -> None:
+    with PostgresStore(address_of(team_database)) as store:
+        add(store, HERE, document("quokka", path="a"), document("wombat", path="b", part=1))
+        add(store, HERE, document("koala", path="a"))
+        assert counted(team_database).keys() >= {"koala", "wombat"}
+        add(store, HERE, document("emu", path="c"), replaced=["b"])
+    assert {*counted(team_database)} == {"", " ", "koala", "emu"}
+
+
+def test_a_session_is_removed_with_everything(team_database: Database) -> None:
+    address = address_of(team_database)
+    call = Call(tool_use_id="t", tool="crawl")
+    with PostgresStore(address) as store:
+        store.apply(
+            HERE,
+            Cursor(),
+            Cursor(1, 1),
+            calls=[call],
+            documents=[document("quokka", tool_use_id="t", cites=("https://a.org",))],
+        )
+        assert store.passages_of(HERE, "t") == 1
+        fill(address, THERE, document("wombat"))
+        store.remove_session(HERE)
+        assert list(store.cursors()) == [THERE]
+    for table in ("k_document", "k_chunk", "k_call", "k_citation"):
+        (count,) = team_database.execute(f"SELECT count(*) FROM {table}")[0]
+        assert count == (1 if table in ("k_document", "k_chunk") else 0), table
+    assert {*counted(team_database)} == {"", " ", "wombat"}
+
+
+def test_a_lost_connection_is_made_again(team_database: Database) -> None:
+    address = address_of(team_database)
+    with PostgresStore(address) as store, closing(PostgresSearch(address, budget=60)) as search:
+        add(store, HERE, document("quokka", title="A"))
+        assert search.search("quokka").hits
+        disconnect(team_database)
+        assert search.search("quokka").hits
+        # What the store reads is read again; what it writes is written by the next attempt.
+        add(store, HERE, document("wombat", title="B", path="b"))
+        assert search.search("wombat").hits
+        disconnect(team_database)
+        with pytest.raises(KnowledgeError, match="the knowledge base"):
+            store.apply(HERE, Cursor(2, 200), Cursor(3, 300))
+        assert store.apply(HERE, Cursor(2, 200), Cursor(3, 300))
+
+
+def test_a_large_batch_is_stored_in_several_transactions(team_database: Database) -> None:
+    address = address_of(team_database)
+    documents: list[Document] = [
+        document(f"word{n} " * 200 + "\n\n" + f"other{n} " * 200, path=f"{n}") for n in range(200)
+    ]
+    fill(address, HERE, *documents)
+    assert team_database.execute("SELECT count(*), count(DISTINCT document) FROM k_chunk") == [(400, 200)]
+    assert counted(team_database)["word17"] == 1
+
+
+def test_a_database_without_tables_or_server_is_an_error_that_says_what_to_do(cluster: Cluster) -> None:
+    empty = cluster.make_database()
+    with pytest.raises(KnowledgeError, match="team migrate"):
+        open_store(Address.parse(empty.url))
+    cluster.drop(empty)
+    nowhere = Address.parse("postgresql://owner@127.0.0.1:1/nothing")
+    with pytest.raises(KnowledgeError, match=r"nothing on 127\.0\.0\.1:1: no server is listening"):
+        open_store(nowhere)
+    with (
+        closing(open_search(nowhere)) as search,
+        pytest.raises(KnowledgeError, match="no server is listening"),
+    ):
+        search.search("quokka")
+
+
+@pytest.mark.parametrize(
+    "text", ["/some/knowledge.db", "knowledge.db", "postgresql://me@host/team?sslmode=require"]
+)
+def test_a_place_is_read_as_it_was_written(text: str) -> None:
+    assert written_place(read_place(text)) == text
+
+
+def test_a_place_with_a_password_is_refused() -> None:
+    with pytest.raises(SettingsError) as error:
+        read_place("postgresql://me:geheim@host/team")
+    assert "geheim" not in str(error.value)

@@ -1,0 +1,90 @@
+"""Vectors, the state, and copies in the database of a team."""
+
+from __future__ import annotations
+
+import math
+from array import array
+from collections.abc import Sequence
+from contextlib import closing
+from pathlib import Path
+
+from core.knowledge.embeddings import Embedder
+from core.knowledge.folders import folder_key, folder_path, is_here
+from core.knowledge.place import open_search, open_vectors
+from core.knowledge.status import read_status
+from core.postgres.address import Address
+from core.storage.workspace import JOURNAL
+from tests.core.knowledge.postgres.stored import HERE, address_of, fill
+from tests.core.knowledge.stored import document
+from tests.observers.knowledge.recorded import Recorded
+from tests.postgres_server import Database
+
+
+class Directions(Embedder):
+    """Makes vectors of two numbers: how much a text is about animals."""
+
+    def embed(self, texts: Sequence[str], seconds: float = 1.0) -> list[bytes]:
+        """Make a vector for each text."""
+        angles = [0.1 if "marsupial" in text or "quokka" in text else 1.5 for text in texts]
+        return [array("f", [math.cos(angle), math.sin(angle)]).tobytes() for angle in angles]
+
+
+EMBEDDER = Directions("http://127.0.0.1:1/v1", "test")
+
+
+def test_missing_vectors_are_filled_in_and_order_the_hits(team_database: Database) -> None:
+    address = address_of(team_database)
+    fill(
+        address,
+        HERE,
+        *[
+            document(f"animal shares of fund {n} animal animal", title=f"Fund {n}", path=f"f{n}")
+            for n in range(8)
+        ],
+        document("an animal: the marsupial of the island " + "word " * 60, title="Marsupial", path="m"),
+    )
+    with open_vectors(address) as store:
+        last = store.last()
+        passages = store.missing("test", above=0, up_to=last, limit=100)
+        assert len(passages) == 9
+        store.put("test", passages, EMBEDDER.embed([passage.text for passage in passages]))
+        assert store.missing("test", above=0, up_to=last, limit=100) == []
+        assert len(store.missing("other", above=0, up_to=last, limit=100)) == 9
+    with closing(open_search(address, budget=60)) as plain:
+        assert plain.search("animal").hits[0].title != "Marsupial"
+    with closing(open_search(address, budget=60, embedder=EMBEDDER)) as search:
+        # It is the first by its meaning and the last by its words.
+        places = [hit.title for hit in search.search("animal quokka").hits]
+        assert places.index("Marsupial") < 8
+    status = read_status(address, model="test")
+    assert (status.embeddable, status.vectors) == (9, 9)
+
+
+def test_the_state_counts_what_is_there_and_what_is_missing(team_database: Database, tmp_path: Path) -> None:
+    address = address_of(team_database)
+    recorded = Recorded(tmp_path)
+    fill(address, HERE, document("quokka", url="https://a.org/x"), document("note", kind="note", path="n"))
+    status = read_status(address, tmp_path)
+    assert status.problems == ()
+    assert (status.documents, status.passages, status.sources) == ({"article": 1, "note": 1}, 2, 1)
+    assert (status.sessions, status.version) == (1, 2)
+    assert status.size > 100_000
+    size = (recorded.folder / JOURNAL).stat().st_size
+    assert [(lag.session, lag.missing) for lag in status.lagging] == [
+        (folder_key(address, recorded.folder), size)
+    ]
+
+
+def test_a_server_that_is_not_there_is_a_problem_and_no_error() -> None:
+    status = read_status(Address.parse("postgresql://me@127.0.0.1:1/team"))
+    assert "no server is listening" in status.problems[0]
+
+
+def test_folders_of_other_machines_are_none_here(tmp_path: Path) -> None:
+    address = Address.parse("postgresql://me@host/team")
+    key = folder_key(address, tmp_path / "session_1")
+    assert is_here(address, key)
+    assert folder_path(address, key) == tmp_path.resolve() / "session_1"
+    other = f"elsewhere.example:{tmp_path}"
+    assert not is_here(address, other)
+    assert not folder_path(address, other).exists()
