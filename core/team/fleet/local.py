@@ -30,8 +30,8 @@ _LONGEST = 300
 
 _COUNTS = "SELECT state, count(*) FROM job GROUP BY state"
 _WAITING = (
-    "SELECT id, substr(query, 1, 400), submitted_at FROM job WHERE state = 'waiting' AND session IS NULL"
-    " ORDER BY submitted_at, rowid LIMIT ?"
+    "SELECT j.id, substr(j.query, 1, 400), b.submitted_at FROM job j JOIN batch b ON b.id = j.batch"
+    " WHERE j.state = 'waiting' AND j.session IS NULL ORDER BY j.rowid LIMIT ?"
 )
 _BEGUN = (
     "SELECT id, session, state, substr(query, 1, 400), coalesce(folder, ''), cost_usd, started_at, finished_at,"

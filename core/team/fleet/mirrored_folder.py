@@ -17,9 +17,16 @@ __all__ = ["MirroredFolder"]
 
 
 class MirroredFolder:
-    """Mirrors a session from the team's database. Belongs to one event loop."""
+    """Mirrors a session from the team's database. Belongs to one event loop.
 
-    def __init__(self, address: Address, session: str) -> None:
+    Args:
+        address: the database.
+        session: the id of the session there.
+        artifacts: where large files are, as in the setting `team_artifacts`.
+    """
+
+    def __init__(self, address: Address, session: str, artifacts: str | None = None) -> None:
+        self._artifacts = artifacts
         self._address = address
         self._session = session
         self._mirror: SessionMirror | None = None
@@ -35,7 +42,7 @@ class MirroredFolder:
         from core.team.restore import SessionMirror
 
         await self.close()
-        self._mirror = SessionMirror(self._address, self._session)
+        self._mirror = SessionMirror(self._address, self._session, artifacts=self._artifacts)
         folder = await self._mirror.start()
         self._ending = asyncio.create_task(self._wait(self._mirror), name="fleet:mirror")
         return folder

@@ -67,12 +67,11 @@ class Navigation:
         """Show the sessions of this machine and of the team; `open_row` shows one of them."""
         from core.errors import SettingsError
         from core.history.index import SessionIndex
-        from core.knowledge.place import place_of
         from core.team.fleet.source import FleetSource
         from tui.screens.team.fleet import FleetScreen
 
         settings = self._app.settings
-        index = SessionIndex(settings.workspace_base, knowledge=place_of(settings))
+        index = SessionIndex(settings.workspace_base)
         try:
             source = FleetSource(index, team_of(settings))
         except SettingsError as error:
@@ -129,5 +128,5 @@ def team_of(settings: Settings) -> Address | None:
     """
     from core.postgres.address import Address
 
-    text: str | None = getattr(settings, "team", None)
+    text: str | None = settings.team
     return Address.parse(text) if text else None

@@ -69,10 +69,9 @@ def run(args: argparse.Namespace) -> int:
 
         return follow(settings, args.follow, address, Path(args.folder) if args.folder else None)
     from core.history.index import SessionIndex
-    from core.knowledge.place import place_of
     from core.team.fleet.source import FleetSource
 
-    index = SessionIndex(settings.workspace_base, knowledge=place_of(settings))
+    index = SessionIndex(settings.workspace_base)
     dumb = os.environ.get("TERM", "") in {"", "dumb"}
     if args.json or dumb or not (sys.stdin.isatty() and sys.stdout.isatty()):
 
@@ -94,7 +93,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _address(args: argparse.Namespace, settings: Settings) -> Address | None:
-    if not args.address and not getattr(settings, "team", None):
+    if not args.address and not settings.team:
         return None
     return team_address(args.address, settings)
 

@@ -88,5 +88,5 @@ async def make_source(
     else:
         from core.team.fleet.mirrored_folder import MirroredFolder
 
-        place = MirroredFolder(address, session)
+        place = MirroredFolder(address, session, settings.team_artifacts)
     return FollowedSource(place, session, mailbox, where=row.where)
