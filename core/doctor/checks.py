@@ -72,9 +72,8 @@ async def run_checks(
                 return [check]
         planned = _checks(settings, environ, limits)
         # Those of the demo are nobody's team's.
-        if (team := getattr(settings, "team", None)) and not settings.demo:
-            address = team if isinstance(team, Address) else Address.parse(team)
-            checks = await stack.enter_async_context(TeamChecks(address, environ))
+        if settings.team and not settings.demo:
+            checks = await stack.enter_async_context(TeamChecks(Address.parse(settings.team), environ))
             planned += checks.planned(limits.service + _IMPORT_SECONDS)
         return await _run_all(planned, settings, environ, on_check)
 

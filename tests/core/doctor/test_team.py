@@ -275,11 +275,11 @@ async def test_hostile_names_cannot_control_the_terminal(
 
 
 async def test_the_database_of_the_settings_is_checked_with_a_session(
-    unchanged: Database, environ: dict[str, str], monkeypatch: pytest.MonkeyPatch
+    unchanged: Database, environ: dict[str, str]
 ) -> None:
-    monkeypatch.setattr(Settings, "team", unchanged.url, raising=False)
     asked = [f"team_{name}" for name in NAMES]
-    checks = await run_checks(Settings(cli_path=Path("/no/such/program")), environ)
+    settings = Settings(team=unchanged.url, cli_path=Path("/no/such/program"))
+    checks = await run_checks(settings, environ)
     assert [check.name for check in checks if check.name in asked] == asked
 
 

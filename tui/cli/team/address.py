@@ -33,12 +33,12 @@ def team_address(given: str | None, settings: Settings) -> Address:
     """
     from core.postgres.address import Address
 
-    text = given or getattr(settings, "team", None)
+    text = given or settings.team
     if not text:
         raise SettingsError(
             "no database of a team is named: give its address, or set `team` (`ua-tui config set team ADDRESS`)"
         )
-    return text if isinstance(text, Address) else Address.parse(text)
+    return Address.parse(text)
 
 
 def optional_address(given: str | None, settings: Settings) -> Address | None:
@@ -47,4 +47,4 @@ def optional_address(given: str | None, settings: Settings) -> Address | None:
     Raises:
         SettingsError: it has a password, or it is no address.
     """
-    return team_address(given, settings) if given or getattr(settings, "team", None) else None
+    return team_address(given, settings) if given or settings.team else None

@@ -132,10 +132,10 @@ def test_without_an_address_it_says_how_to_give_one(capsys: pytest.CaptureFixtur
     assert "no database of a team is named" in capsys.readouterr().err
 
 
-def test_the_address_is_given_or_that_of_the_settings(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Settings, "team", "postgresql://db/desk", raising=False)
-    assert str(team_address(None, Settings())) == "desk on db"
-    assert str(team_address("postgresql://other/desk", Settings())) == "desk on other"
+def test_the_address_is_given_or_that_of_the_settings() -> None:
+    settings = Settings(team="postgresql://db/desk")
+    assert str(team_address(None, settings)) == "desk on db"
+    assert str(team_address("postgresql://other/desk", settings)) == "desk on other"
     with pytest.raises(SettingsError):
         team_address(f"postgresql://u:{SECRET}@other/desk", Settings())
 
