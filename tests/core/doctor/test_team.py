@@ -76,10 +76,10 @@ async def test_jobs_without_a_worker_are_warned_of(team_database: Database, envi
     found = (await checked(team_database.url, environ))["workers"]
     assert (found.status, found.found) == ("warning", "none alive, last seen 1h 30m ago; 1 job waiting")
     assert "ua-tui worker" in found.advice
-    team_database.execute(worker(2, "1 second"))
+    team_database.execute(worker(2, "-5 minutes"))
     found = (await checked(team_database.url, environ))["workers"]
-    assert (found.status, found.found) == ("ok", "1 alive, last seen 1 s ago; 1 job waiting")
-    team_database.execute(worker(3, "1 second", "9.9"))
+    assert (found.status, found.found) == ("ok", "1 alive, last seen 0 s ago; 1 job waiting")
+    team_database.execute(worker(3, "-5 minutes", "9.9"))
     found = (await checked(team_database.url, environ))["workers"]
     assert (found.status, "version 9.9" in found.found) == ("warning", True)
 

@@ -21,7 +21,7 @@ INSERT INTO job (id, batch, query, state) VALUES ('1', 'b', 'q', 'waiting'), ('2
 INSERT INTO session (id, name, state) VALUES ('a', 'a', 'running'), ('b', 'b', 'needs_you');
 INSERT INTO session (id, name, state, finished_at) VALUES ('c', 'c', 'done', now() - interval '2 days');
 INSERT INTO procrastinate_workers (id, last_heartbeat) OVERRIDING SYSTEM VALUE
-    VALUES (1, now() - interval '2 hours'), (2, now());
+    VALUES (1, now() - interval '2 hours'), (2, now() + interval '5 minutes');
 INSERT INTO worker (id, name, version, parallel) VALUES (1, 'old\x1b[2J', '0.1', 1), (2, 'desk-1', '0.2', 4)
 """
 
