@@ -115,9 +115,12 @@ async def read_rights(db: psycopg.AsyncConnection[Any]) -> Rights:
 
 async def read_work(db: psycopg.AsyncConnection[Any]) -> WorkState:
     """How much work there is, as far as this role sees it."""
+    # A session that could not start has written nothing of its own: its job says how it ended.
     sessions = await db.execute(
-        "SELECT state, count(*) FROM session WHERE finished_at IS NULL OR finished_at > now() - interval '1 day'"
-        " GROUP BY state"
+        "SELECT state, count(*) FROM (SELECT coalesce(s.finished_at, j.finished_at) AS finished_at,"
+        " CASE WHEN j.state IN ('done', 'failed') THEN j.state WHEN j.state = 'cancelled' THEN 'failed'"
+        " ELSE s.state END AS state FROM session s LEFT JOIN job j ON j.id = s.job) AS known"
+        " WHERE finished_at IS NULL OR finished_at > now() - interval '1 day' GROUP BY state"
     )
     counted = await sessions.fetchall()
     jobs = await (await db.execute("SELECT state, count(*) FROM job GROUP BY state")).fetchall()

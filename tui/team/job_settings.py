@@ -9,7 +9,7 @@ from typing import Any
 from core.errors import CredentialsError, SettingsError
 from core.settings.loading import load_settings
 from core.settings.model import SPECS, Settings
-from core.team.batch_file import ROW_SETTINGS
+from core.team.jobs.batch_file import ROW_SETTINGS
 from core.text import clean_line
 
 __all__ = ["ASK", "settings_for_job"]
