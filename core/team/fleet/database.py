@@ -12,7 +12,7 @@ import msgspec
 
 from core.errors import TeamError
 from core.postgres.address import Address
-from core.postgres.connection import connect_async
+from core.postgres.connection import answering_within, connect_async
 from core.postgres.problems import is_temporary, reporting
 from core.postgres.schema import VERSION_QUERY, check_version
 from core.team.fleet.local import MOST_WAITING, question_line
@@ -33,7 +33,7 @@ LOST_SECONDS = 40.0
 """A session whose worker was not heard of for so long counts as lost; workers report every 10 seconds."""
 _ALL_SECONDS = 60.0
 """How often everything is read again, because of what was deleted."""
-_ANSWER_SECONDS = 15.0
+ANSWER_SECONDS = 10.0
 _AT_MOST_EVERY = 0.2
 _OVERLAP = 15.0
 """Seconds by which two polls overlap: a change is dated when its transaction begins, and seen when that ends."""
@@ -259,7 +259,7 @@ async def find_session(address: Address, id_: str) -> FleetRow:
 async def _fetch(
     connection: psycopg.AsyncConnection[Any], statement: str, **values: Any
 ) -> list[tuple[Any, ...]]:
-    async with asyncio.timeout(_ANSWER_SECONDS):
+    with answering_within(connection, ANSWER_SECONDS):
         cursor = await connection.execute(statement.encode(), values)
         return await cursor.fetchall()
 

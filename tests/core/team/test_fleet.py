@@ -3,9 +3,11 @@ from __future__ import annotations
 import asyncio
 import fcntl
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import UTC
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -35,13 +37,14 @@ from core.team.fleet.source import FleetSource
 from core.version import VERSION
 from tests.core.team.fleet_rows import add_job, add_session, ask, change, watched
 from tests.postgres_server import Cluster, Database
+from tests.tcp_proxy import TcpProxy
 
 NAME = "session_20261121_140200"
 
 
-def make_source(base: Path, database: Database | None = None, host: str = "here") -> FleetSource:
+def make_source(base: Path, database: Database | None = None) -> FleetSource:
     address = None if database is None else Address.parse(database.url)
-    return FleetSource(SessionIndex(base, base / "cache"), address, host=host, zone=UTC)
+    return FleetSource(SessionIndex(base, base / "cache"), address, host="here", zone=UTC)
 
 
 def lay(base: Path, name: str = NAME, *events: Event) -> Path:
@@ -236,33 +239,30 @@ async def test_a_session_of_this_machine_and_of_the_team_is_listed_once(
 
 
 async def test_rows_stay_while_the_database_is_away_and_are_read_again_after_that(
-    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, cluster: Cluster, team_database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from tests.postgres_server import MISSING, binaries
-
-    if binaries() is None:
-        pytest.skip(MISSING)
     monkeypatch.setattr(fleet_database, "_LONGEST_PAUSE", 0.2)
-    import tempfile
-
-    with tempfile.TemporaryDirectory(prefix="ua-pg-") as short:
-        own = Cluster.create(Path(short) / "c")
-        try:
-            database = own.make_team_database()
-            add_session(database, "a", title="First")
-            async with watched(make_source(tmp_path, database)) as seen:
-                await seen.until(lambda: "team:a" in seen.ids)
-                await asyncio.to_thread(own.stop)
+    monkeypatch.setattr(fleet_database, "POLL_SECONDS", 0.1)
+    monkeypatch.setattr(fleet_database, "ANSWER_SECONDS", 0.3)
+    monkeypatch.setenv("PGPASSWORD", "owner")
+    team_database.execute("ALTER ROLE owner PASSWORD 'owner'")
+    add_session(team_database, "a", title="First")
+    with TcpProxy("127.0.0.1", cluster.port) as proxy:
+        through = replace(team_database, url=proxy.url(team_database.tcp))
+        async with watched(make_source(tmp_path, through)) as seen:
+            ways: tuple[Callable[[], None], ...] = (partial(proxy.cut, refuse=True), proxy.pause)
+            for round_, lose in enumerate(ways):
+                title = f"Again {round_}"
+                await seen.until(lambda: "team:a" in seen.ids and not seen.fleet.notice)
+                lose()
                 await seen.until(lambda: seen.fleet.notice)
                 assert seen.fleet.notice.startswith("The team's database cannot be reached since ")
                 assert "the team's database" not in seen.fleet.notice
-                assert seen.row("team:a").title == "First"
-                await asyncio.to_thread(own.start)
+                assert seen.row("team:a").title
+                change(team_database, "a", title=title)
+                proxy.resume()
+                await seen.until(lambda: title in [row.title for row in seen.fleet.rows])  # noqa: B023
                 await seen.until(lambda: not seen.fleet.notice)
-                change(database, "a", title="Again")
-                await seen.until(lambda: seen.row("team:a").title == "Again")
-        finally:
-            own.stop()
 
 
 async def test_a_database_without_tables_says_what_to_do(tmp_path: Path, cluster: Cluster) -> None:
@@ -281,8 +281,6 @@ async def test_a_database_without_tables_says_what_to_do(tmp_path: Path, cluster
 async def test_a_colleague_sees_what_is_shared(
     tmp_path: Path, cluster: Cluster, team_database: Database
 ) -> None:
-    from dataclasses import replace
-
     from core.postgres.schema import grant
 
     add_session(team_database, "a", title="Ours")

@@ -1,0 +1,265 @@
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from datetime import UTC
+from pathlib import Path
+
+import pytest
+
+from core.concurrency.spawn import Work
+from core.errors import ConnectionFailed, SettingsError, TeamError
+from core.events.types import (
+    Event,
+    PermissionAnswered,
+    PermissionAsked,
+    QueryFinished,
+    QueryReceived,
+    QuerySteered,
+    SessionFinished,
+)
+from core.provider.models import ModelChoice
+from core.team.fleet.remote_session import RemoteSession
+from core.team.letters import make_question
+from core.team.local_mailbox import SqliteMailbox
+from core.team.records import Answer, Answered, Command, SessionId
+from tests.core.team.stores import SESSION, add_local_session
+from tests.core.team.test_fleet import lay, write
+from tests.tui.files_host import until
+
+ASKED = PermissionAsked(request_id="r1", tool_name="Bash", input={"command": "ls"})
+
+
+class Followed:
+    """A session that is followed, and what was told about it."""
+
+    def __init__(self, base: Path) -> None:
+        self.folder = lay(base)
+        self.jobs = base / "jobs.db"
+        add_local_session(self.jobs)
+        self.mailbox = SqliteMailbox(self.jobs)
+        self.reported: list[str] = []
+        self.asked_again: list[Event] = []
+        self.runs = True
+        self._tasks: list[asyncio.Task[object]] = []
+        self.session = RemoteSession(
+            self.folder,
+            SESSION.id,
+            self.mailbox,
+            spawn=self._spawn,
+            report=self.reported.append,
+            ask_again=self.asked_again.extend,
+            runs=lambda _: self.runs,
+            zone=UTC,
+        )
+
+    def _spawn(self, work: Work, name: str, group: str) -> asyncio.Task[object]:
+        task: asyncio.Task[object] = asyncio.get_running_loop().create_task(work())
+        self._tasks.append(task)
+        return task
+
+    async def settled(self) -> None:
+        """Wait until everything is sent."""
+        while self._tasks:
+            await self._tasks.pop()
+
+    async def read(self, *events: Event) -> None:
+        """Let the session write these, and read them."""
+        write(self.folder, events)
+        for event in events:
+            self.session.bus.forward(event)
+
+
+@pytest.fixture
+async def followed(tmp_path: Path) -> AsyncIterator[Followed]:
+    one = Followed(tmp_path)
+    await one.session.start()
+    yield one
+    await one.session.close("quit")
+
+
+@asynccontextmanager
+async def worker(
+    mailbox: SqliteMailbox, session: SessionId = SESSION
+) -> AsyncIterator[asyncio.Queue[object]]:
+    """Receive like the program that runs the session."""
+    received: asyncio.Queue[object] = asyncio.Queue()
+
+    async def receive() -> None:
+        async with mailbox.received(session) as items:
+            async for item in items:
+                received.put_nowait(item)
+
+    task = asyncio.create_task(receive())
+    try:
+        yield received
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+
+async def test_an_answer_reaches_the_session(followed: Followed) -> None:
+    await followed.mailbox.ask(SESSION, make_question(SESSION, ASKED))
+    (asked,) = await followed.session.questions()
+    assert isinstance(asked, PermissionAsked)
+    assert asked.input == {"command": "ls"}
+    async with worker(followed.mailbox) as received:
+        assert followed.session.answer_permission("r1", allow=True, scope="session", patterns=["ls *"])
+        answer = await asyncio.wait_for(received.get(), 10)
+    assert answer == Answer(request="r1", allow=True, scope="session", patterns=("ls *",))
+    await followed.read(PermissionAnswered(request_id="r1", tool_name="Bash", decision="allow"))
+    await followed.settled()
+    assert followed.reported == []
+
+
+async def test_who_comes_too_late_reads_who_has_answered(
+    followed: Followed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await followed.mailbox.ask(SESSION, make_question(SESSION, ASKED))
+    await followed.session.questions()
+    monkeypatch.setattr("core.team.local_mailbox._user", lambda: "mary\x1b[31m")
+    monkeypatch.setattr("core.team.local_mailbox.time.time", lambda: 1_795_183_320.0)
+    await followed.mailbox.answer(SESSION.id, Answer(request="r1", allow=True))
+    followed.session.answer_permission("r1", allow=False)
+    await followed.settled()
+    (told,) = followed.reported
+    assert told.startswith("Answered by mary")
+    assert told.endswith("at 14:02.")
+    assert "\x1b" not in told
+
+
+async def test_who_watches_reads_who_has_answered(
+    followed: Followed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await followed.mailbox.ask(SESSION, make_question(SESSION, ASKED))
+    await followed.session.questions()
+    monkeypatch.setattr("core.team.local_mailbox._user", lambda: "mary")
+    await followed.mailbox.answer(SESSION.id, Answer(request="r1", allow=True))
+    await followed.read(PermissionAnswered(request_id="r1", tool_name="Bash", decision="allow"))
+    await followed.settled()
+    (told,) = followed.reported
+    assert told.startswith("Answered by mary at ")
+
+
+async def test_what_nobody_answered_in_person_names_nobody(
+    followed: Followed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await followed.mailbox.ask(SESSION, make_question(SESSION, ASKED))
+    await followed.session.questions()
+    await followed.mailbox.withdraw(SESSION, "r1")
+    await followed.read(PermissionAnswered(request_id="r1", tool_name="Bash", decision="deny"))
+    await followed.settled()
+    assert followed.reported == []
+    followed.session.answer_permission("r1", allow=True)
+    await followed.settled()
+    assert followed.reported == ["This question no longer waits for an answer."]
+
+
+async def test_an_answer_waits_for_its_question_to_arrive(
+    followed: Followed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("core.team.fleet.remote_session.AGAIN_SECONDS", 0.05)
+    await followed.read(ASKED)
+    answer = followed.mailbox.answer
+    tries = 0
+
+    async def late(session: str, given: Answer) -> Answered:
+        nonlocal tries
+        tries += 1
+        if tries == 2:
+            await followed.mailbox.ask(SESSION, make_question(SESSION, ASKED))
+        return await answer(session, given)
+
+    monkeypatch.setattr(followed.mailbox, "answer", late)
+    followed.session.answer_permission("r1", allow=True)
+    await followed.settled()
+    assert (tries, followed.reported) == (2, [])
+
+
+async def test_an_answer_that_cannot_be_sent_is_asked_again(
+    followed: Followed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await followed.read(ASKED)
+
+    async def fail(*_: object) -> None:
+        raise TeamError("the server does not answer")
+
+    monkeypatch.setattr(followed.mailbox, "answer", fail)
+    monkeypatch.setattr(followed.mailbox, "send", fail)
+    followed.session.answer_permission("r1", allow=True)
+    await followed.settled()
+    assert followed.reported == ["The answer was not sent: the server does not answer"]
+    assert followed.asked_again == [ASKED]
+    followed.session.submit("And then?")
+    await followed.session.interrupt()
+    await followed.settled()
+    assert followed.reported[1:] == [
+        "The command was not sent: the server does not answer",
+        "The query was not sent: the server does not answer",
+    ] or followed.reported[1:] == [
+        "The query was not sent: the server does not answer",
+        "The command was not sent: the server does not answer",
+    ]
+    assert followed.session.queued == ()
+    assert followed.session.state == "running"
+
+
+async def test_queries_and_commands_reach_the_session(followed: Followed) -> None:
+    async with worker(followed.mailbox) as received:
+        assert followed.session.state == "running"
+        followed.session.submit("  And then?  ")
+        assert await followed.session.steer("Shorter, please") is False
+        assert followed.session.queued == ("And then?", "Shorter, please")
+        await followed.settled()
+        sent = [await asyncio.wait_for(received.get(), 10) for _ in range(2)]
+        assert Command(kind="submit", body="And then?") in sent
+        await followed.session.interrupt()
+        assert followed.session.state == "stopping"
+        assert await asyncio.wait_for(received.get(), 10) == Command(kind="interrupt")
+    await followed.read(QuerySteered(query_id="q1", text="Shorter, please"))
+    await followed.read(QueryFinished(query_id="q1", status="interrupted"))
+    await followed.session.interrupt()
+    assert followed.session.state == "idle"
+    await followed.read(QueryReceived(query_id="q2", text="And then?"))
+    assert (followed.session.state, list(followed.session.queued)) == ("running", [])
+    await followed.read(SessionFinished(reason="quit"))
+    followed.session.submit("Too late")
+    assert (followed.session.state, list(followed.session.queued)) == ("closed", [])
+
+
+async def test_new_events_are_given_until_the_session_ends(followed: Followed) -> None:
+    seen: list[Sequence[Event]] = []
+
+    async def follow() -> None:
+        async for events in followed.session.follow():
+            seen.append(events)
+
+    task = asyncio.create_task(follow())
+    write(followed.folder, [QueryFinished(query_id="q1", status="success")])
+    await until(lambda: seen, 10)
+    followed.runs = False
+    await asyncio.wait_for(task, 10)
+    assert [type(event) for events in seen for event in events] == [QueryFinished]
+
+
+async def test_what_cannot_be_done_from_here_says_so(followed: Followed) -> None:
+    session = followed.session
+    with pytest.raises(SettingsError, match="runs elsewhere"):
+        session.raise_budget(5.0)
+    with pytest.raises(SettingsError, match="runs elsewhere"):
+        await session.set_permission_mode("plan")
+    with pytest.raises(SettingsError, match="runs elsewhere"):
+        session.models.choose(ModelChoice())
+    with pytest.raises(SettingsError, match="cannot read files"):
+        await session.attach(followed.folder)
+    with pytest.raises(ConnectionFailed, match="runs elsewhere"):
+        await session.stop_subagent("t1")
+
+
+async def test_a_question_that_is_no_question_is_left_out(followed: Followed) -> None:
+    from core.team.records import Question
+
+    for request, event in (("x", "no JSON"), ("y", '{"event": "query_received"}'), ("z", "[]")):
+        await followed.mailbox.ask(SESSION, Question(session=SESSION.id, request=request, event=event))
+    assert await followed.session.questions() == []
