@@ -1,0 +1,306 @@
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import ExitStack, asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from textual.pilot import Pilot
+
+from core.errors import TeamError
+from core.events.codec import encode_event
+from core.events.types import (
+    ElicitationAsked,
+    Event,
+    FormField,
+    MessageFinished,
+    PermissionAnswered,
+    PermissionAsked,
+    QueryFinished,
+    QueryReceived,
+    SessionFinished,
+    TextDelta,
+)
+from core.postgres.address import Address
+from core.settings.model import Settings
+from core.team.fleet.remote_session import LocalFolder, SessionFolder
+from core.team.letters import make_question
+from core.team.local_mailbox import SqliteMailbox
+from core.team.mailbox import PostgresMailbox
+from core.team.records import Answer, Command, Mailbox, SessionId
+from tests.core.team.fleet_rows import add_session
+from tests.core.team.stores import SESSION, add_local_session
+from tests.core.team.test_fleet import lay, locked, write
+from tests.core.team.test_remote_session import worker
+from tests.postgres_server import Database
+from tests.tui.files_host import screen_text, until
+from tests.tui.pane_host import rows
+from tui.app.app import UaTuiApp
+from tui.cli.team.following import make_source
+from tui.panes.conversation.pane import ConversationPane
+from tui.replay.followed_source import FollowedSource
+from tui.screens.application.error import ErrorScreen
+from tui.screens.requests.permission import PermissionScreen
+from tui.screens.requests.server_form import ServerFormScreen
+from tui.terminal.clipboard import Clipboard
+
+ASKED = PermissionAsked(request_id="r1", tool_name="Bash", input={"command": "ls"})
+
+
+@asynccontextmanager
+async def following(
+    base: Path, source: FollowedSource, *, live: bool = True
+) -> AsyncIterator[tuple[UaTuiApp, Pilot[Any]]]:
+    clipboard = Clipboard({"TERM": "xterm-256color"}, platform="linux")
+    app = UaTuiApp(Settings(workspace_base=base), source, clipboard=clipboard, state_dir=base / "state")
+    async with app.run_test(size=(120, 40)) as pilot:
+        await asyncio.wait_for((source.is_live if live else source.end_shown).wait(), 20)
+        await pilot.pause()
+        yield app, pilot
+
+
+@asynccontextmanager
+async def local(
+    base: Path, *events: Event
+) -> AsyncIterator[tuple[UaTuiApp, Pilot[Any], SqliteMailbox, Path]]:
+    """A session of another program of this machine, which is followed."""
+    folder = lay(base, "session_20261121_140200", *events)
+    add_local_session(base / "jobs.db")
+    mailbox = SqliteMailbox(base / "jobs.db")
+    with locked(folder):
+        source = FollowedSource(LocalFolder(folder), SESSION.id, mailbox, where="worker-1")
+        async with following(base, source) as (app, pilot):
+            yield app, pilot, mailbox, folder
+
+
+def notices(app: UaTuiApp) -> str:
+    return " ".join(each.message for each in app._notifications)
+
+
+def conversation(app: UaTuiApp) -> str:
+    return "\n".join(rows(app.frame.query_one(ConversationPane)))
+
+
+async def asks(app: UaTuiApp, kind: type[Any]) -> None:
+    await until(lambda: isinstance(app.screen, kind) and not app.screen.has_class("-quiet"))
+
+
+async def test_what_happens_is_shown_and_a_question_is_answered(tmp_path: Path) -> None:
+    async with local(tmp_path) as (app, pilot, mailbox, folder), worker(mailbox) as received:
+        assert app.state == "running"
+        assert "Write to the session on worker-1" in screen_text(app)
+        write(folder, [TextDelta(query_id="q1", message_id="m1", text="Two **bicycles**")])
+        await until(lambda: "Two bicycles" in conversation(app))
+        await mailbox.ask(SESSION, make_question(SESSION, ASKED))
+        write(folder, [ASKED])
+        await asks(app, PermissionScreen)
+        await pilot.press("a")
+        assert await asyncio.wait_for(received.get(), 10) == Answer(request="r1", allow=True)
+        write(folder, [PermissionAnswered(request_id="r1", tool_name="Bash", decision="allow")])
+        await until(lambda: len(app.screen_stack) == 1)
+        assert "Answered by" not in notices(app)
+
+
+async def test_a_question_that_waits_already_is_asked_once(tmp_path: Path) -> None:
+    folder = lay(tmp_path, "session_20261121_140200", ASKED)
+    add_local_session(tmp_path / "jobs.db")
+    mailbox = SqliteMailbox(tmp_path / "jobs.db")
+    await mailbox.ask(SESSION, make_question(SESSION, ASKED))
+    with locked(folder):
+        async with following(tmp_path, FollowedSource(LocalFolder(folder), SESSION.id, mailbox)) as (
+            app,
+            pilot,
+        ):
+            await asks(app, PermissionScreen)
+            # The journal may have it later than the mailbox.
+            write(folder, [ASKED])
+            await pilot.pause(0.4)
+            await pilot.press("d")
+            await until(lambda: len(app.screen_stack) == 1)
+
+
+async def test_a_dialog_closes_when_another_person_answers_and_says_who(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("core.team.local_mailbox._user", lambda: "mary [b]")
+    async with local(tmp_path) as (app, _, mailbox, folder):
+        await mailbox.ask(SESSION, make_question(SESSION, ASKED))
+        write(folder, [ASKED])
+        await asks(app, PermissionScreen)
+        await mailbox.answer(SESSION.id, Answer(request="r1", allow=True))
+        write(folder, [PermissionAnswered(request_id="r1", tool_name="Bash", decision="allow")])
+        await until(lambda: len(app.screen_stack) == 1)
+        await until(lambda: "Answered by mary [b] at " in notices(app))
+
+
+async def test_a_form_of_a_server_is_filled_in(tmp_path: Path) -> None:
+    form = ElicitationAsked(
+        request_id="e1", server="notes", message="Which?", fields=[FormField(name="name")]
+    )
+    async with local(tmp_path) as (app, pilot, mailbox, folder), worker(mailbox) as received:
+        await mailbox.ask(SESSION, make_question(SESSION, form))
+        write(folder, [form])
+        await asks(app, ServerFormScreen)
+        await pilot.press("escape")
+        answer = await asyncio.wait_for(received.get(), 10)
+        assert isinstance(answer, Answer)
+        assert (answer.request, answer.action) == ("e1", "cancel")
+
+
+async def test_queries_are_sent_and_escape_stops_or_goes_back(tmp_path: Path) -> None:
+    async with local(tmp_path) as (app, pilot, mailbox, folder), worker(mailbox) as received:
+        await pilot.press(*"And then?", "enter")
+        assert await asyncio.wait_for(received.get(), 10) == Command(kind="submit", body="And then?")
+        await until(lambda: "And then?" in screen_text(app))
+        assert "^Q back" in str(app.status.render())
+        await pilot.press("escape")
+        assert await asyncio.wait_for(received.get(), 10) == Command(kind="interrupt")
+        assert app.state == "stopping"
+        write(folder, [QueryFinished(query_id="q1", status="interrupted")])
+        await until(lambda: app.state == "idle")
+        write(
+            folder,
+            [
+                QueryReceived(query_id="q2", text="And then?"),
+                MessageFinished(query_id="q2", message_id="m2", text="Nothing."),
+                QueryFinished(query_id="q2", status="success", cost_usd=0.25),
+            ],
+        )
+        await until(lambda: "Nothing." in conversation(app) and "$0.25" in str(app.status.render()))
+        await until(lambda: "Esc back" in str(app.status.render()))
+        await pilot.press("escape")
+        await until(lambda: app._exit)
+        assert app.return_code in (0, None)
+
+
+async def test_leaving_does_not_ask_while_the_session_runs(tmp_path: Path) -> None:
+    async with local(tmp_path) as (app, pilot, _, _):
+        assert app.state == "running"
+        await pilot.press("ctrl+q")
+        await until(lambda: app._exit)
+
+
+async def test_what_only_the_program_there_can_do_is_refused(tmp_path: Path) -> None:
+    async with local(tmp_path) as (app, pilot, _, _):
+        await pilot.press("alt+m", "ctrl+r")
+        await until(lambda: "cannot be changed from here" in notices(app))
+        assert len(app.screen_stack) == 1
+        assert app.session_folder is None
+
+
+async def test_the_end_of_the_session_closes_the_prompt(tmp_path: Path) -> None:
+    folder = lay(tmp_path)
+    add_local_session(tmp_path / "jobs.db")
+    source = FollowedSource(LocalFolder(folder), SESSION.id, SqliteMailbox(tmp_path / "jobs.db"))
+    with ExitStack() as running:
+        running.enter_context(locked(folder))
+        async with following(tmp_path, source) as (app, pilot):
+            ended = QueryFinished(query_id="q1", status="success", text="Done.")
+            write(folder, [ASKED, ended, SessionFinished(reason="quit", duration_ms=1_000)])
+            running.close()
+            await until(lambda: app.state == "closed" and app.frame.prompt.disabled)
+            assert len(app.screen_stack) == 1
+            assert "past session · finished" in str(app.status.render())
+            await pilot.press("escape")
+            await until(lambda: app._exit)
+
+
+async def test_a_session_that_has_not_begun_is_waited_for(tmp_path: Path) -> None:
+    folder = tmp_path / "session_20261121_140200"
+    folder.mkdir()
+    (folder / ".lock").touch()
+    add_local_session(tmp_path / "jobs.db")
+    source = FollowedSource(LocalFolder(folder), SESSION.id, SqliteMailbox(tmp_path / "jobs.db"))
+    with locked(folder):
+        clipboard = Clipboard({"TERM": "xterm-256color"}, platform="linux")
+        app = UaTuiApp(Settings(workspace_base=tmp_path), source, clipboard=clipboard)
+        async with app.run_test(size=(120, 40)):
+            await until(lambda: "loading the session" in screen_text(app))
+            write(folder, [QueryReceived(query_id="q1", text="Compare bicycles")])
+            await until(lambda: "Compare bicycles" in conversation(app))
+
+
+async def test_a_database_that_is_away_can_be_tried_again(tmp_path: Path) -> None:
+    class Away(LocalFolder):
+        tries = 0
+
+        async def start(self) -> Path:
+            Away.tries += 1
+            if Away.tries == 1:
+                raise TeamError("the server does not answer")
+            return await super().start()
+
+    folder = lay(tmp_path)
+    add_local_session(tmp_path / "jobs.db")
+    place: SessionFolder = Away(folder)
+    mailbox: Mailbox = SqliteMailbox(tmp_path / "jobs.db")
+    with locked(folder):
+        source = FollowedSource(place, SESSION.id, mailbox)
+        app = UaTuiApp(Settings(workspace_base=tmp_path), source)
+        async with app.run_test(size=(120, 40)) as pilot:
+            await asks(app, ErrorScreen)
+            assert "the server does not answer" in screen_text(app)
+            await pilot.press("r")
+            await asyncio.wait_for(source.is_live.wait(), 20)
+            assert Away.tries == 2
+
+
+def add_line(database: Database, seq: int, event: Event) -> None:
+    database.execute(
+        "INSERT INTO journal (session, seq, line) VALUES ('a', %s, %s)", seq, _numbered(event, seq)
+    )
+    database.execute("SELECT pg_notify('ua_tui', 'session a')")
+
+
+def _numbered(event: Event, seq: int) -> str:
+    from msgspec.structs import replace
+
+    return encode_event(replace(event, seq=seq)).decode()
+
+
+async def test_a_session_of_the_team_is_followed_through_its_database(
+    tmp_path: Path, team_database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    from core.events.types import SessionStarted
+    from core.version import VERSION
+
+    add_session(team_database, "a", title="Bicycles", worker="worker-1", name="session_20261121_140200")
+    started = SessionStarted(session_id="s", workspace="/gone", cwd="/", version=VERSION)
+    for seq, event in enumerate((started, QueryReceived(query_id="q1", text="Compare bicycles")), 1):
+        add_line(team_database, seq, event)
+    address = Address.parse(team_database.url)
+    source = await make_source(Settings(workspace_base=tmp_path), "a", address, None)
+    mine = SessionId(id="a", job="j-a")
+    mailbox = PostgresMailbox(address)
+    async with following(tmp_path, source) as (app, pilot):
+        assert "Compare bicycles" in conversation(app)
+        add_line(team_database, 3, TextDelta(query_id="q1", message_id="m1", text="Two bicycles"))
+        await until(lambda: "Two bicycles" in conversation(app))
+        await mailbox.ask(mine, make_question(mine, ASKED))
+        add_line(team_database, 4, ASKED)
+        await asks(app, PermissionScreen)
+        await pilot.press("a")
+        await until(lambda: team_database.execute("SELECT answered_by::text FROM question") == [("owner",)])
+        add_line(team_database, 5, PermissionAnswered(request_id="r1", tool_name="Bash", decision="allow"))
+        add_line(team_database, 6, QueryFinished(query_id="q1", status="success"))
+        add_line(team_database, 7, SessionFinished(reason="quit"))
+        team_database.execute("UPDATE session SET state = 'done', finished_at = now()")
+        team_database.execute("SELECT pg_notify('ua_tui', 'session a')")
+        await until(lambda: app.frame.prompt.disabled)
+
+
+async def test_a_session_of_a_person_is_only_watched(tmp_path: Path, team_database: Database) -> None:
+    folder = lay(tmp_path)
+    add_session(team_database, "a", job=False)
+    address = Address.parse(team_database.url)
+    source = await make_source(Settings(workspace_base=tmp_path), "a", address, folder)
+    assert not source.has_prompt
+    with locked(folder):
+        async with following(tmp_path, source, live=False) as (app, pilot):
+            await until(lambda: "is followed here" in str(app.frame.prompt.placeholder))
+            assert app.frame.prompt.disabled
+            await pilot.press("escape")
+            await until(lambda: app._exit)
