@@ -77,7 +77,7 @@ def test_nobody_changes_or_forgets_what_is_anothers(
 ) -> None:
     ada, bob = (address_for(cluster, team_database, name) for name in people)
     fill(ada, HERE, document("quokka", title="A", url=URL))
-    assert forget(bob, source=URL).documents == 0
+    assert forget(bob, match="quokka").documents == 0
     with PostgresStore(bob) as store:
         store.remove_session(HERE)
         with pytest.raises(KnowledgeError, match="another role"):
