@@ -9,6 +9,7 @@ import pytest
 from core.agent.permissions.rule_set import rules_of
 from core.api import open_session
 from core.errors import SettingsError
+from core.postgres.address import Address
 from core.settings.folder import PROJECT_FILE
 from core.settings.loading import load_settings
 from core.settings.model import ENVIRONMENT, KNOWN, Settings
@@ -142,8 +143,30 @@ def test_the_knowledge_base_is_on_off_or_a_path(folders: Folders, written: str, 
 
 @pytest.mark.parametrize("written", ["of", "onn", "disabled"])
 def test_a_word_is_no_path_of_the_knowledge_base(folders: Folders, written: str) -> None:
-    with pytest.raises(SettingsError, match="on, off, or the path of a file"):
+    with pytest.raises(SettingsError, match="on, off, the path of a file"):
         folders.load({"knowledge": written})
+
+
+def test_the_knowledge_base_may_be_the_database_of_a_team(folders: Folders) -> None:
+    url = "postgresql://me@db.example:5433/team?sslmode=verify-full"
+    found = folders.load({"knowledge": f" {url} "}).knowledge
+    assert isinstance(found, Address)
+    assert found.url == url
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "postgresql://me:geheim@db.example/team",
+        "postgres://db.example/team?password=geheim",
+        "PostgreSQL://me:geheim@db.example/team",
+        "postgresql://me:geheim@[db.example/team",
+    ],
+)
+def test_an_address_with_a_password_is_refused_and_not_shown(folders: Folders, url: str) -> None:
+    with pytest.raises(SettingsError, match="without a password") as raised:
+        folders.load({"knowledge": url})
+    assert "geheim" not in str(raised.value)
 
 
 def test_patterns_split_at_commas_outside_parentheses(folders: Folders) -> None:

@@ -26,6 +26,8 @@ from core.events.types import (
     ToolCallStarted,
 )
 from core.knowledge.database import open_writer, transaction
+from core.knowledge.place import Origin
+from core.postgres.address import Address
 from core.records.journal import Journal
 from core.redaction.redactor import Redactor
 from core.storage.workspace import JOURNAL
@@ -41,7 +43,12 @@ class Live:
     """A running session below `base`: what is published goes to its journal, and wakes the feed."""
 
     def __init__(
-        self, base: Path, database: Path | None = None, name: str = "session_20260310_120000"
+        self,
+        base: Path,
+        database: Path | None = None,
+        name: str = "session_20260310_120000",
+        team: Address | None = None,
+        origin: Origin | None = None,
     ) -> None:
         self.recorded = Recorded(base, name)
         self.database = database or database_of(base)
@@ -49,7 +56,7 @@ class Live:
         self.bus = Bus(self.recorded.seq)
         self.journal = Journal(self.recorded.folder / JOURNAL, Redactor())
         self.feed = KnowledgeFeed(
-            self.database, self.recorded.folder, base, Redactor(), self.bus.publish, PACE
+            team or self.database, self.recorded.folder, base, Redactor(), self.bus.publish, PACE, origin
         )
         for subscriber in (self.events.append, self.journal.append, self.feed.handle_event):
             self.bus.subscribe(subscriber)

@@ -16,8 +16,12 @@ from textual.pilot import Pilot
 from textual.widgets import Input
 
 from core.errors import JournalError
-from core.knowledge.records import Document
+from core.knowledge.folders import folder_key
+from core.knowledge.place import KnowledgePlace, open_store
+from core.knowledge.records import Cursor, Document
+from core.postgres.address import Address
 from core.storage.workspace import WORKSPACES
+from tests.postgres_server import Database
 from tests.tui.app_host import settled
 from tests.tui.fakes import make_app, make_session
 from tests.tui.files_host import Host, hosted, screen_text, until
@@ -40,7 +44,7 @@ def closed(_folder: Path) -> None:
 
 @asynccontextmanager
 async def finding(
-    database: Path | None,
+    database: KnowledgePlace | None,
     words: str = "",
     *,
     size: tuple[int, int] = (120, 40),
@@ -84,6 +88,34 @@ async def test_hits_appear_while_one_types_with_their_passage_and_what_they_are(
         # Of few documents with all words, those with some of them follow.
         await pilot.press(*" recalled")
         await until(lambda: kinds(screen)[:1] == ["search_row"] and "not all words" in screen_text(app))
+
+
+async def test_the_database_of_a_team_is_searched_while_one_types(
+    tmp_path: Path, team_database: Database
+) -> None:
+    address = Address.parse(team_database.url)
+    here = folder_key(address, lay_session(tmp_path))
+    for key, text in ((here, "The Velomax of Ada."), ("elsewhere:/home/session_7", "The Velomax of Bob.")):
+        with open_store(address) as store:
+            found = Document(
+                kind="note", path=REPORT, title=key.rpartition("/")[2], text=text, made_at=MADE_AT
+            )
+            assert store.apply(key, Cursor(), Cursor(1, 1), documents=[found])
+    async with finding(address) as (app, screen, pilot):
+        await pilot.press(*"velomax bob")
+        await until(lambda: "session_7" in screen_text(app))
+        await pilot.press("enter")
+        await until(lambda: "It is on another machine, elsewhere" in screen_text(app))
+        await pilot.press("ctrl+u", *"ada")
+        await until(lambda: NAME in screen_text(app) and kinds(screen) == ["note"])
+        await pilot.press("enter")
+        await opened_viewer(app)
+        # What is stored meanwhile appears.
+        await pilot.press("escape")
+        with open_store(address) as store:
+            more = Document(kind="report", path="r.md", title="R", text="Another of ada", made_at=MADE_AT)
+            assert store.apply(here, Cursor(1, 1), Cursor(2, 2), documents=[more])
+        await until(lambda: "report" in kinds(screen))
 
 
 async def test_titles_and_passages_are_text_and_no_markup(tmp_path: Path) -> None:
