@@ -50,7 +50,8 @@ class Address:
         # A password with such characters would be divided between the host, the port and the database.
         if "@" in f"{parts.hosts}{parts.database}{parts.options}":
             raise SettingsError(f"the address of the team's database has an @ too many: {_PERCENT}")
-        if _NOT_IN_A_URL.search(text) or "" in names or not all(map(_is_host, parts.hosts.split(","))):
+        sound = not _NOT_IN_A_URL.search(text) and _is_unicode(text) and "" not in names
+        if not (sound and all(map(_is_host, parts.hosts.split(",")))):
             raise SettingsError(f"the address of the team's database cannot be read: {_EXAMPLE}; {_PERCENT}")
         return cls(text)
 
@@ -82,4 +83,40 @@ def connection_variables(environ: Mapping[str, str]) -> dict[str, str]:
     return {name: value for name, value in environ.items() if name.startswith("PG")}
 
 
-_EXAMPLE = "write it as postgresql://user@host/database"
+def _parts(url: str) -> _Parts:
+    # `urlsplit` divides some addresses otherwise than libpq, which could hide a password from this check.
+    rest = url.partition("://")[2]
+    end = re.search("[@/]", rest)
+    user: str | None = None
+    if end is not None and end[0] == "@":
+        user, rest = rest[: end.start()], rest[end.end() :]
+    place, _, options = rest.partition("?")
+    hosts, _, database = place.partition("/")
+    return _Parts(user, hosts, database, options)
+
+
+def _options(parts: _Parts) -> Iterator[tuple[str, str]]:
+    """The options by name.
+
+    Raises:
+        ValueError: one has no value.
+    """
+    for each in parts.options.split("&") if parts.options else ():
+        name, equals, value = each.partition("=")
+        if not equals:
+            raise ValueError(name)
+        yield unquote(name), unquote(value)
+
+
+def _is_host(text: str) -> bool:
+    found = _HOST.fullmatch(text)
+    return found is not None and (not found[2] or 0 < int(found[2]) <= _LARGEST_PORT)
+
+
+def _is_unicode(text: str) -> bool:
+    """Whether its encoded characters are UTF-8: psycopg reads no others."""
+    try:
+        unquote(text, errors="strict")
+    except UnicodeDecodeError:
+        return False
+    return True

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from psycopg import ProgrammingError
 from psycopg.conninfo import conninfo_to_dict
@@ -74,6 +74,7 @@ def test_a_password_is_refused_and_not_repeated(text: str) -> None:
         f"postgresql://db.example/{SECRET} x",
         f"postgresql://db.example/{SECRET}%zz",
         f"postgresql://db.example/{SECRET}%00",
+        f"postgresql://db.example/{SECRET}%a1",
         f"postgresql://[::1/{SECRET}",
         f"postgresql://db.example:70000/{SECRET}",
         f"postgresql://db.example/desk\0{SECRET}",
@@ -90,6 +91,7 @@ def test_what_is_no_address_is_refused_and_not_repeated(text: str) -> None:
     assert SECRET not in str(raised.value)
 
 
+@example("%a1", "")
 @given(st.text("ab:@/?#&=%,.[]12p ", max_size=24), st.sampled_from(["", "password=x&", "&password=x"]))
 def test_whatever_is_accepted_has_no_password_for_libpq(middle: str, option: str) -> None:
     try:
