@@ -12,6 +12,7 @@ from core.events.types import (
     BudgetReached,
     ConversationCleared,
     Event,
+    MessageFinished,
     QueryFinished,
     TokensSpent,
 )
@@ -29,14 +30,16 @@ class Budget:
 
     The warning includes the estimated cost of the running query. That the limit is reached is reported only at the end
     of a query, when the agent has reported what it cost. The agent itself stops a running query between its messages,
-    but counts the spending of its sub-agents late, and begins to count again when its context is cleared; in both cases
-    the query is stopped from here as soon as the estimated cost reaches the limit.
+    but counts the spending of its sub-agents late, begins to count again when its context is cleared, and does not know
+    the prices of the settings; in these cases the query is stopped from here as soon as the estimated cost reaches the
+    limit, unless the message that reached it was the last one.
 
     Args:
         limit_usd: the spending limit in US dollars; None for no limit.
         spent: returns what all finished queries have cost; None when that is unknown.
         publish: publishes `budget_reached` and `budget_raised`.
         stop: stops the running query; called at most once per query.
+        is_priced_here: whether the price of a model is one of the settings.
     """
 
     def __init__(
@@ -45,11 +48,14 @@ class Budget:
         spent: Callable[[], float | None],
         publish: Callable[[Event], object],
         stop: Callable[[], object] = lambda: None,
+        is_priced_here: Callable[[str], bool] = lambda _model: False,
     ) -> None:
         self._limit = limit_usd
         self._spent = spent
         self._publish = publish
         self._stop = stop
+        self._is_priced_here = is_priced_here
+        self._calls_tools = False
         self._stopped = False
         self._ends_at_limit = False
         self._is_cleared = False
@@ -75,9 +81,12 @@ class Budget:
     def handle_event(self, event: Event) -> None:
         """Count the cost that an event reports, and warn when it is time."""
         match event:
-            case TokensSpent(cost_usd=float(cost), parent_tool_use_id=parent):
+            case MessageFinished(parent_tool_use_id=None, stop_reason=reason):
+                self._calls_tools = reason == "tool_use"
+            case TokensSpent(cost_usd=float(cost), parent_tool_use_id=parent, model=model):
                 self._running += cost
-                if (parent is not None or self._is_cleared) and self._is_over and not self._stopped:
+                uncounted = self._is_cleared or (self._calls_tools and self._is_priced_here(model))
+                if (parent is not None or uncounted) and self._is_over and not self._stopped:
                     self._stopped = True
                     self._stop()
                 if not self._stopped:

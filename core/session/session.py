@@ -80,7 +80,11 @@ class Session:
         self._spawn = spawn
         pipelines = parts.pipelines.bind(bus.publish)
         self._budget = Budget(
-            settings.max_cost_usd, lambda: self._tally.cost_usd, bus.publish, self._stop_at_limit
+            settings.max_cost_usd,
+            lambda: self._tally.cost_usd,
+            bus.publish,
+            self._stop_at_limit,
+            is_priced_here=lambda model: self._assembly.prices.is_set(model),  # noqa: PLW0108 -- it is made below
         )
         self._assembly = AgentAssembly(
             settings, parts.agent, pipelines, bus.publish, self._report, lambda: self._budget.left_usd

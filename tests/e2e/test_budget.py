@@ -147,6 +147,28 @@ def test_a_limit_needs_the_price_of_a_model_that_the_agent_does_not_know(tmp_pat
     assert known.stdout == '{"team": "[redacted]"}\n'
 
 
+def test_a_model_with_a_price_of_the_settings_stops_after_the_turn_that_reached_the_limit(
+    tmp_path: Path,
+) -> None:
+    requests = 0
+
+    def model(_body: dict[str, Any], _results: int) -> tuple[Block, ...]:
+        nonlocal requests
+        requests += 1
+        return (Use(LIST, {"path": ""}),) if requests < 9 else (Text("Done."),)
+
+    with scripted_model(model) as url:
+        env = model_environment(tmp_path, url, UA_PRICES="qwen3:14b=1000/0")
+        options = ("run", "--model", "qwen3:14b", "--max-cost", "0.15", "--allow", LIST, "Look")
+        stopped = run(tmp_path / "stopped", *options, env=env)
+
+    assert stopped.code == 1
+    assert requests <= 3, "it went on after the second turn, which reached the limit"
+    (finished,) = stopped.of(QueryFinished)
+    assert finished.cost_usd == pytest.approx(0.2, abs=0.11)
+    assert "limit" in stopped.stderr
+
+
 def test_sub_agents_are_stopped_by_what_they_are_estimated_to_spend(tmp_path: Path) -> None:
     model = Sub("I look again. " * 200, 40)
     with scripted_model(model) as url:

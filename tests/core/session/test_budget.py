@@ -11,6 +11,7 @@ from core.events.types import (
     BudgetReached,
     ConversationCleared,
     Event,
+    MessageFinished,
     QueryFinished,
     TokensSpent,
     Usage,
@@ -25,7 +26,9 @@ class Account:
         self.bus = Bus()
         self.spent: float | None = None
         self.stops = 0
-        self.budget = Budget(limit, lambda: self.spent, self.bus.publish, self._stop)
+        self.budget = Budget(
+            limit, lambda: self.spent, self.bus.publish, self._stop, lambda model: model == "own-model"
+        )
         self.published: list[BudgetReached | BudgetRaised] = []
         self.bus.subscribe(self.budget.handle_event)
         self.bus.subscribe(self._note)
@@ -169,6 +172,16 @@ def test_the_agents_own_messages_stop_nothing_as_it_looks_at_them_itself() -> No
     account.request(0.9, "call")
     account.request(0.3)
     assert (account.stops, account.levels) == (0, ["warning"])
+
+
+@pytest.mark.parametrize(("reason", "stops"), [("tool_use", 1), ("end_turn", 0)])
+def test_a_model_with_a_price_of_the_settings_is_stopped_unless_it_is_done(reason: str, stops: int) -> None:
+    account = Account(1.0)
+    account.bus.publish(MessageFinished(query_id="q", message_id="m", text="", stop_reason=reason))
+    account.bus.publish(
+        TokensSpent(query_id="q", message_id="m", usage=Usage(), cost_usd=1.5, model="own-model")
+    )
+    assert account.stops == stops
 
 
 def test_an_agent_that_forgot_what_it_counted_is_stopped_from_here() -> None:
