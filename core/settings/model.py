@@ -122,14 +122,22 @@ class Settings:
         None
     )
     """The key for `embeddings_url`, sent as a bearer token; a server on your own machine needs none."""
-    team: Annotated[str | None, Spec(values.team, user_only=True, affects="data")] = None
+    team: Annotated[str | None, Spec(values.team, user_only=True, hidden_if_wrong=True, affects="data")] = (
+        None
+    )
     """The PostgreSQL database of a team, such as postgresql://user@host/database, to which sessions are copied.
 
     Whoever has access to it can follow and resume them. The password comes from ~/.pgpass or PGPASSWORD. It needs the
     extra `ua-tui[team]`."""
     team_artifacts: Annotated[
-        str | None,
-        Spec(values.team_artifacts, user_only=True, unset="files above 5 MB are not copied", affects="data"),
+        Path | str | None,
+        Spec(
+            values.team_artifacts,
+            user_only=True,
+            hidden_if_wrong=True,
+            unset="files above 5 MB are not copied",
+            affects="data",
+        ),
     ] = None
     """Where the team's files above 5 MB are stored: a folder that all machines see, or s3://bucket/prefix.
 

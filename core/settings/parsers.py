@@ -126,17 +126,21 @@ def url(value: Any) -> str:
 
 def team(value: Any) -> str:
     """Read the address of a team's database."""
-    if not isinstance(value, str):
-        raise ValueError("an address such as postgresql://user@host/database, without a password")
     try:
-        return Address.parse(value).url
-    except SettingsError as error:
-        raise ValueError(str(error)) from None
+        return Address.parse(text(value)).url
+    except (ValueError, SettingsError):
+        # No reason is given: a part of the address might be in it.
+        raise ValueError(
+            "an address such as postgresql://user@host/database, without a password, "
+            "which belongs into ~/.pgpass or PGPASSWORD"
+        ) from None
 
 
-def team_artifacts(value: Any) -> str:
+def team_artifacts(value: Any) -> Path | str:
     """Read where large files of a team are: a folder, or a bucket of S3."""
-    allowed = "a folder, or an address such as s3://bucket/prefix"
+    allowed = "the path of a folder, or an address such as s3://bucket/prefix"
+    if isinstance(value, Path):
+        return value
     try:
         place = text(value)
     except ValueError:
@@ -144,7 +148,9 @@ def team_artifacts(value: Any) -> str:
     scheme, mark, rest = place.partition("://")
     if mark and (scheme != "s3" or _BUCKET.fullmatch(rest) is None):
         raise ValueError(allowed)
-    return place
+    if not mark and not _PATH_MARK.search(place) and not place.startswith("~"):
+        raise ValueError(allowed)
+    return place if mark else Path(place)
 
 
 def flag(value: Any) -> bool:

@@ -177,7 +177,7 @@ class Places:
         except ValueError as error:
             value = ", ".join(given.value) if isinstance(given.value, tuple) else given.value
             value = without_secrets(value) if isinstance(value, str) else value
-            shown = "a value that" if spec.secret else f"{value!r}, which"
+            shown = "a value that" if spec.secret or spec.hidden_if_wrong else f"{value!r}, which"
             raise SettingsError(
                 f"{given.origin} is {shown} is not allowed: it must be {ended(str(error))}"
             ) from error

@@ -23,6 +23,7 @@ class Spec:
             and about data and tools the user's own file wins over them.
         stricter: returns the stricter one of two values: a folder may set such a value, and no other.
         secret: its value is never shown.
+        hidden_if_wrong: a wrong value is not shown, as it may have a password.
         user_only: the files of a folder may not set it.
         unset: what is meant when it has no value.
         adds_up: the values of all places count, and not only that of the first one.
@@ -35,6 +36,7 @@ class Spec:
     affects: Affects
     stricter: Callable[[Any, Any], Any] | None = None
     secret: bool = False
+    hidden_if_wrong: bool = False
     user_only: bool = False
     unset: str = "none"
     adds_up: bool = False

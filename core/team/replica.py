@@ -10,8 +10,11 @@ import socket
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
+from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from core.concurrency.threads import apart
 from core.errors import TeamError, UniversalAgentError, WorkspaceError
 from core.events.types import Event
 from core.postgres.address import Address
@@ -75,7 +78,7 @@ class SessionReplica:
         workspace: Workspace,
         *,
         claimed: bool = True,
-        place: str | None = None,
+        place: Path | str | None = None,
         previous: PreviousState | None = None,
         report: Callable[[Exception], object] = lambda _error: None,
         on_superseded: Callable[[], object] = lambda: None,
@@ -326,7 +329,7 @@ class SessionReplica:
         self._transcripts_at = now
         for tail in await asyncio.to_thread(self._folder.unaligned):
             with answering_within(db, _ANSWER_S):
-                last, behind = await rows.transcript_end(db, key.id, tail.key)
+                last, behind = await rows.transcript_end(db, key, tail.key)
             await asyncio.to_thread(tail.align, last, behind)
         more = False
         for new in await asyncio.to_thread(lambda: list(self._folder.read_entries())):
@@ -358,14 +361,24 @@ class SessionReplica:
     async def _copy_waiting_files(self, db: Connection, place: FilePlace | None) -> None:
         idle_at = time.monotonic() + _IDLE_S
         while not self._stopped and time.monotonic() < idle_at:
+            failure: TeamError | None = None
             for path, sha256 in list(self._folder.files.items()):
                 if not sha256 or self._stored.get(path) != sha256:
-                    await self._copy_file(db, place, path)
+                    try:
+                        await self._copy_file(db, place, path)
+                    except Superseded:
+                        raise
+                    except TeamError as error:
+                        # The place of large files cannot be used: others are copied meanwhile.
+                        failure = error
+                        continue
                     self._note_contact("files")
                     idle_at = time.monotonic() + _IDLE_S
                 # It may have been saved again meanwhile.
                 if self._folder.files.get(path) == sha256:
                     del self._folder.files[path]
+            if failure is not None:
+                raise failure
             if self._folder.files:
                 continue
             self._files_done.set()
@@ -380,7 +393,8 @@ class SessionReplica:
             path, sha256, size, data = await asyncio.to_thread(self._read_file, path)
             url = None
             if data is None:
-                url = await asyncio.to_thread(self._store_large, place, path, sha256, size)
+                # The end of the program does not wait for it.
+                url = await apart(partial(self._store_large, place, path, sha256, size))
         except WorkspaceError as error:
             log.warning("a file is not copied to the team's database: %s", error)
             return

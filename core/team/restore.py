@@ -6,9 +6,10 @@ import asyncio
 import hashlib
 import logging
 import re
+import shutil
 import time
 from contextlib import suppress
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +22,7 @@ from core.storage.workspace import JOURNAL, Workspace
 from core.team.records import CHANNEL, SessionId
 from core.team.replication import pulling
 from core.team.replication.identity import store_identity
-from core.team.replication.large_files import open_place
+from core.team.replication.large_files import FilePlace, open_place
 from core.team.replication.pulling import PulledFile, SessionRow
 from core.team.replication.tails import LineTail, journal_line_of
 
@@ -37,11 +38,12 @@ log = logging.getLogger(__name__)
 _NAME = re.compile(r"session_(\d{8}_\d{6})(?:-\d+)?")
 _POLL_S = 2.0
 _GATHER_S = 0.05
+_LATE = timedelta(minutes=2)
 _OVER = ("done", "failed")
 
 
 async def restore_session(
-    address: Address, session_id: str, base: Path, *, artifacts: str | None = None
+    address: Address, session_id: str, base: Path, *, artifacts: Path | str | None = None
 ) -> Path:
     """Make the folder of a session below `base` from what the database has, so that it can be resumed.
 
@@ -59,20 +61,25 @@ async def restore_session(
             session = await pulling.read_session(db, session_id, address)
             workspace = await asyncio.to_thread(Workspace.create, base, _time_of(session.name))
             try:
-                last = await pulling.pull_lines(db, session, workspace, 0)
-                if not last:
-                    raise TeamError(
-                        f"the session {session.name} has no journal in the team's database {address}"
-                    )
-                await pulling.pull_transcripts(db, session, workspace)
-                for file in await pulling.pull_files(db, session):
-                    await pulling.pull_file(db, session, file, workspace, place)
-                # Resumed by a person, it continues as the same session of the team.
-                identity = SessionId(id=session.id, attempt=session.attempt)
-                await asyncio.to_thread(store_identity, workspace, identity)
-            finally:
+                await _fill(db, session, workspace, place)
+            except BaseException:
                 await asyncio.to_thread(workspace.close)
+                # A part of a session would be taken for all of it.
+                await asyncio.to_thread(shutil.rmtree, workspace.path, ignore_errors=True)
+                raise
+            await asyncio.to_thread(workspace.close)
     return workspace.path
+
+
+async def _fill(db: Connection, session: SessionRow, workspace: Workspace, place: FilePlace | None) -> None:
+    if not await pulling.pull_lines(db, session, workspace, 0):
+        raise TeamError(f"the session {session.name!r} has no journal in the team's database")
+    await pulling.pull_transcripts(db, session, workspace)
+    for file in await pulling.pull_files(db, session):
+        await pulling.pull_file(db, session, file, workspace, place)
+    # Resumed by a person, it continues as the same session of the team.
+    identity = SessionId(id=session.id, attempt=session.attempt)
+    await asyncio.to_thread(store_identity, workspace, identity)
 
 
 class SessionMirror:
@@ -89,7 +96,12 @@ class SessionMirror:
     """
 
     def __init__(
-        self, address: Address, session_id: str, folder: Path | None = None, *, artifacts: str | None = None
+        self,
+        address: Address,
+        session_id: str,
+        folder: Path | None = None,
+        *,
+        artifacts: Path | str | None = None,
     ) -> None:
         self.ends: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self.problem = ""
@@ -99,6 +111,7 @@ class SessionMirror:
         self._artifacts = artifacts
         self._workspace: Workspace | None = None
         self._last = 0
+        self._files_since: datetime | None = None
         self._written: dict[str, str] = {}
         self._task: asyncio.Task[None] | None = None
         self._connection: Connection | None = None
@@ -216,7 +229,9 @@ class SessionMirror:
 
     async def _pull_files(self, db: Connection, session: SessionRow) -> None:
         assert self._workspace is not None
-        for file in await pulling.pull_files(db, session):
+        for file in await pulling.pull_files(db, session, self._files_since):
+            # A transaction that began earlier may end later.
+            self._files_since = file.saved - _LATE
             if not file.is_large and self._written.get(file.path) != file.sha256:
                 if not await asyncio.to_thread(_has, self._workspace, file):
                     await pulling.pull_file(db, session, file, self._workspace, None)

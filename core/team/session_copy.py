@@ -6,6 +6,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 from core.bus import Bus
@@ -51,7 +52,7 @@ async def open_team_copy(
         SettingsError: there is no usable address.
     """
     try:
-        import psycopg  # noqa: F401
+        await asyncio.to_thread(import_module, "psycopg")
     except ImportError as error:
         raise missing_extra(error) from error
     if settings.team is None:

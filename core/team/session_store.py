@@ -31,7 +31,8 @@ class Superseded(TeamError):
 class PostgresSessionStore:
     """Transcripts as rows of the table `entry`, each in the order of the calls of `append`.
 
-    An entry with a `uuid` is stored once, however often it is appended.
+    An entry with a `uuid` is stored once, however often it is appended. Only the owner's rows count: anybody may add
+    rows in their own name.
 
     Args:
         address: the database.
@@ -79,23 +80,30 @@ class PostgresSessionStore:
             TeamError: the database cannot be used.
         """
         rows = await self._rows(
-            "SELECT entry FROM entry WHERE project = %s AND session = %s AND subpath = %s ORDER BY id",
+            "SELECT entry FROM entry WHERE project = %s AND session = %s AND subpath = %s"
+            " AND owner = coalesce(%s, current_user) ORDER BY id",
             *_names(key),
+            self._owner,
         )
         return [json.loads(entry) for (entry,) in rows] or None
 
     async def list_sessions(self, project_key: str) -> list[Any]:
         """The conversations of a project, with the time of their last entry in milliseconds."""
         rows = await self._rows(
-            "SELECT session, max(written_at) FROM entry WHERE project = %s AND subpath = '' GROUP BY session",
+            "SELECT session, max(written_at) FROM entry WHERE project = %s AND subpath = ''"
+            " AND owner = coalesce(%s, current_user) GROUP BY session",
             project_key,
+            self._owner,
         )
         return [{"session_id": session, "mtime": _milliseconds(at)} for session, at in rows]
 
     async def list_session_summaries(self, project_key: str) -> list[Any]:
         """The summaries of the conversations of a project, as the SDK folds them."""
         rows = await self._rows(
-            "SELECT session, written_at, data FROM summary WHERE project = %s", project_key
+            "SELECT session, written_at, data FROM summary"
+            " WHERE project = %s AND owner = coalesce(%s, current_user)",
+            project_key,
+            self._owner,
         )
         return [
             {"session_id": session, "mtime": _milliseconds(at), "data": json.loads(data)}
@@ -110,20 +118,25 @@ class PostgresSessionStore:
                 db = await self._connected()
                 async with db.transaction():
                     await db.execute(
-                        "DELETE FROM entry WHERE project = %s AND session = %s AND %s IN ('', subpath)",
-                        (project, session, subpath),
+                        "DELETE FROM entry WHERE project = %s AND session = %s AND %s IN ('', subpath)"
+                        " AND owner = coalesce(%s, current_user)",
+                        (project, session, subpath, self._owner),
                     )
                     if not subpath:
                         await db.execute(
-                            "DELETE FROM summary WHERE project = %s AND session = %s", (project, session)
+                            "DELETE FROM summary WHERE project = %s AND session = %s"
+                            " AND owner = coalesce(%s, current_user)",
+                            (project, session, self._owner),
                         )
 
     async def list_subkeys(self, key: Mapping[str, str]) -> list[str]:
         """What identifies the transcripts of the sub-agents of a conversation."""
         rows = await self._rows(
-            "SELECT DISTINCT subpath FROM entry WHERE project = %s AND session = %s AND subpath <> ''",
+            "SELECT DISTINCT subpath FROM entry WHERE project = %s AND session = %s AND subpath <> ''"
+            " AND owner = coalesce(%s, current_user)",
             key["project_key"],
             key["session_id"],
+            self._owner,
         )
         return [subpath for (subpath,) in rows]
 
@@ -199,7 +212,9 @@ async def _fold_summary(
     from claude_agent_sdk import fold_session_summary
 
     found = await db.execute(
-        "SELECT data FROM summary WHERE project = %(project)s AND session = %(session)s", values
+        "SELECT data FROM summary WHERE project = %(project)s AND session = %(session)s"
+        " AND owner = coalesce(%(owner)s, current_user)",
+        values,
     )
     row = await found.fetchone()
     before: Any = None
@@ -236,5 +251,5 @@ _APPEND = """
 _SUMMARY = """
     INSERT INTO summary (project, session, owner, shared, data)
     VALUES (%(project)s, %(session)s, coalesce(%(owner)s, current_user), %(shared)s, %(data)s)
-    ON CONFLICT (project, session) DO UPDATE SET data = EXCLUDED.data, written_at = now()
+    ON CONFLICT (project, session, owner) DO UPDATE SET data = EXCLUDED.data, written_at = now()
 """

@@ -141,7 +141,7 @@ CREATE TABLE summary (
     shared boolean NOT NULL DEFAULT true,
     data text NOT NULL,
     written_at timestamptz NOT NULL DEFAULT now(),
-    PRIMARY KEY (project, session)
+    PRIMARY KEY (project, session, owner)
 );
 
 -- Calls that act outside: one is begun here before it runs, and never runs again in a later attempt.

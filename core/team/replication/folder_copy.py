@@ -19,7 +19,6 @@ log = logging.getLogger(__name__)
 
 _MARGIN = 1000
 """Lines of the journal that are sent again when a session is resumed: they may not be in the order of their numbers."""
-_MOST_FILES = 10_000
 _DEEPEST = 4
 
 
@@ -143,7 +142,7 @@ class FolderCopy:
 
     def _note_files(self, line: str, event: str) -> None:
         for path, sha256 in files_of(line, event):
-            if not is_record(path) and len(self.files) < _MOST_FILES:
+            if not is_record(path):
                 # Copied in the order in which they were saved last.
                 self.files.pop(path, None)
                 self.files[path] = sha256

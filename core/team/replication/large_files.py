@@ -41,7 +41,7 @@ class FilePlace(Protocol):
         ...
 
 
-def open_place(setting: str | None) -> FilePlace | None:
+def open_place(setting: Path | str | None) -> FilePlace | None:
     """The place that the setting `team_artifacts` names: a folder, or `s3://bucket/prefix`.
 
     Raises:
@@ -49,7 +49,7 @@ def open_place(setting: str | None) -> FilePlace | None:
     """
     if not setting:
         return None
-    if setting.startswith("s3://"):
+    if isinstance(setting, str) and setting.startswith("s3://"):
         return BucketPlace(setting)
     try:
         return FolderPlace(Path(setting).expanduser())

@@ -7,6 +7,7 @@ import logging
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from core.errors import TeamError, UniversalAgentError
@@ -54,12 +55,13 @@ class SessionRow:
 
 @dataclass(frozen=True, kw_only=True)
 class PulledFile:
-    """A file of a session; `is_large` says that its content is not in the database."""
+    """A file of a session, and when it was stored; `is_large` says that its content is not in the database."""
 
     path: str
     sha256: str
     size: int
     is_large: bool
+    saved: datetime
 
 
 async def read_session(db: Connection, session: str, address: Address) -> SessionRow:
@@ -126,22 +128,23 @@ async def pull_transcripts(db: Connection, session: SessionRow, workspace: Works
         after = rows[-1][0]
 
 
-async def pull_files(db: Connection, session: SessionRow) -> list[PulledFile]:
-    """The files of a session that may be written to its folder, those saved first first."""
+async def pull_files(db: Connection, session: SessionRow, since: datetime | None = None) -> list[PulledFile]:
+    """The files of a session that may be written to its folder, those stored first first; only those stored `since`."""
     with answering_within(db, _ANSWER_S):
         found = await db.execute(
-            "SELECT a.path, a.sha256, a.size, NOT EXISTS (SELECT FROM blob b WHERE b.sha256 = a.sha256)"
-            " FROM artifact a WHERE a.session = %s ORDER BY a.saved_at, a.path",
-            (session.id,),
+            "SELECT a.path, a.sha256, a.size, a.saved_at, NOT EXISTS (SELECT FROM blob b WHERE b.sha256 = a.sha256)"
+            " FROM artifact a WHERE a.session = %s AND a.saved_at >= coalesce(%s, a.saved_at)"
+            " ORDER BY a.saved_at, a.path",
+            (session.id, since),
         )
         rows = await found.fetchall()
     files = []
-    for path, sha256, size, is_large in rows:
+    for path, sha256, size, saved, is_large in rows:
         # The session itself writes its records; those of another one could bring it to do anything.
         if is_record(path):
             log.warning("a file of the session is skipped: %s is a record", clean_line(path, 100))
             continue
-        files.append(PulledFile(path=path, sha256=sha256, size=size, is_large=is_large))
+        files.append(PulledFile(path=path, sha256=sha256, size=size, is_large=is_large, saved=saved))
     return files
 
 

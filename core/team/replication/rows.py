@@ -106,19 +106,14 @@ async def known_artifacts(db: Connection, session: str) -> dict[str, str]:
     return dict(await found.fetchall())
 
 
-async def transcript_end(db: Connection, session: str, key: dict[str, str]) -> tuple[str | None, list[str]]:
+async def transcript_end(
+    db: Connection, identity: SessionId, key: dict[str, str]
+) -> tuple[str | None, list[str]]:
     """The `uuid` of the last stored entry that has one, and the entries behind it."""
-    names = (session, key["session_id"], key.get("subpath", ""))
-    found = await db.execute(
-        "SELECT id, uuid FROM entry WHERE project = %s AND session = %s AND subpath = %s AND uuid IS NOT NULL"
-        " ORDER BY id DESC LIMIT 1",
-        names,
-    )
+    names = (identity.id, key["session_id"], key.get("subpath", ""), identity.owner)
+    found = await db.execute(_LAST_ENTRY.encode(), names)
     number, uuid = await found.fetchone() or (0, None)
-    rest = await db.execute(
-        "SELECT entry FROM entry WHERE project = %s AND session = %s AND subpath = %s AND id > %s ORDER BY id",
-        (*names, number),
-    )
+    rest = await db.execute(_ENTRIES_BEHIND.encode(), (*names, number))
     return uuid, [entry for (entry,) in await rest.fetchall()]
 
 
@@ -128,6 +123,15 @@ async def _fetch_ours(db: Connection, statement: str, values: dict[str, Any]) ->
         raise Superseded("another worker continues this session")
 
 
+# Anybody may add entries in their own name: they are no part of it.
+_LAST_ENTRY = """
+    SELECT id, uuid FROM entry WHERE project = %s AND session = %s AND subpath = %s
+    AND owner = coalesce(%s, current_user) AND uuid IS NOT NULL ORDER BY id DESC LIMIT 1
+"""
+_ENTRIES_BEHIND = """
+    SELECT entry FROM entry WHERE project = %s AND session = %s AND subpath = %s
+    AND owner = coalesce(%s, current_user) AND id > %s ORDER BY id
+"""
 _REGISTER = """
     INSERT INTO session AS s (id, job, owner, shared, name, host, worker, attempt, version, state)
     VALUES (%(id)s, %(job)s, coalesce(%(owner)s, current_user), %(shared)s, %(name)s, %(host)s, %(worker)s,

@@ -147,26 +147,33 @@ def test_a_word_is_no_path_of_the_knowledge_base(folders: Folders, written: str)
         folders.load({"knowledge": written})
 
 
-def test_the_knowledge_base_may_be_the_database_of_a_team(folders: Folders) -> None:
-    url = "postgresql://me@db.example:5433/team?sslmode=verify-full"
-    found = folders.load({"knowledge": f" {url} "}).knowledge
-    assert isinstance(found, Address)
-    assert found.url == url
-
-
 @pytest.mark.parametrize(
-    "url",
+    "address",
     [
-        "postgresql://me:geheim@db.example/team",
-        "postgres://db.example/team?password=geheim",
-        "PostgreSQL://me:geheim@db.example/team",
-        "postgresql://me:geheim@[db.example/team",
+        "postgresql://anna:hunter2-secret@host/team",
+        "postgresql://anna@host/team?password=hunter2-secret",
+        "http://host/hunter2-secret",
+        "host=x password=hunter2-secret",
     ],
 )
-def test_an_address_with_a_password_is_refused_and_not_shown(folders: Folders, url: str) -> None:
-    with pytest.raises(SettingsError, match="without a password") as raised:
-        folders.load({"knowledge": url})
-    assert "geheim" not in str(raised.value)
+def test_the_address_of_a_team_has_no_password_and_shows_none(folders: Folders, address: str) -> None:
+    with pytest.raises(SettingsError, match="UA_TEAM.* without a password") as caught:
+        folders.load(environ={"UA_TEAM": address})
+    assert "hunter2" not in str(caught.value)
+    with pytest.raises(SettingsError, match="--team .*without a password") as caught:
+        folders.load({"team": address})
+    assert "hunter2" not in str(caught.value)
+
+
+def test_the_large_files_of_a_team_are_in_a_folder_or_a_bucket(folders: Folders) -> None:
+    address = "postgresql://anna@one,two:5433/team?sslmode=verify-full"
+    settings = folders.load(environ={"UA_TEAM": address, "UA_TEAM_ARTIFACTS": "~/large"})
+    assert settings.team == address
+    assert settings.team_artifacts == folders.home / "large"
+    assert folders.load({"team_artifacts": "s3://b-1/a/b"}).team_artifacts == "s3://b-1/a/b"
+    for wrong in ("s3://", "s3://B", "gs://bucket", "large", "s3://key:secret@bucket"):
+        with pytest.raises(SettingsError, match="the path of a folder, or an address such as"):
+            folders.load({"team_artifacts": wrong})
 
 
 def test_patterns_split_at_commas_outside_parentheses(folders: Folders) -> None:

@@ -91,6 +91,7 @@ async def test_what_is_not_there_is_said(tmp_path: Path, team_database: Database
         await restore_session(address, "s1", tmp_path)
     with pytest.raises(TeamError, match="connection refused"):
         await restore_session(Address.parse("postgresql://127.0.0.1:1/x"), "s1", tmp_path)
+    assert list(tmp_path.glob("*/*")) == []  # noqa: ASYNC240
 
 
 async def test_hostile_rows_write_nothing_outside_and_no_records(
@@ -103,8 +104,9 @@ async def test_hostile_rows_write_nothing_outside_and_no_records(
     digest = hashlib.sha256(data).hexdigest()
     team_database.execute("INSERT INTO blob (sha256, data) VALUES (%s, %s)", digest, data)
     paths = (
-        "../x", "../../../x", "/tmp/ua-hostile", "a/../../x", "journal.jsonl", "JOURNAL.jsonl", ".lock", "queue.json",
-        ".conversation/conversation-1.jsonl", "team.json", "x\n", "", ".claude/settings.json", "a\\b", "~/x", "CLAUDE.md",
+        "../x", "../../../x", "/tmp/ua-hostile", "a/../../x", "journal.jsonl", "JOURNAL.jsonl", ".lock",
+        "queue.json", "CLAUDE.md", ".conversation/conversation-1.jsonl", "team.json", "x\n", "",
+        ".claude/settings.json", "a\\b", "~/x",
         "work_products", "report_checks/x",
     )  # fmt: skip
     for path in paths:
@@ -142,7 +144,7 @@ async def test_hostile_rows_write_nothing_outside_and_no_records(
     )
     assert files_of(restored) == files_of(session.workspace.path)
     assert sorted(os.listdir(tmp_path)) == ["a", "b", "large", "secret"]
-    assert not os.path.lexists("/tmp/ua-hostile")
+    assert not os.path.lexists("/tmp/ua-hostile")  # noqa: ASYNC240
 
 
 async def test_entries_of_another_member_are_not_the_sessions(
