@@ -432,9 +432,10 @@ def test_secrets_come_from_settings_and_from_the_environment(folders: Folders) -
             "PWD": "/somewhere/here",
             "KEYBOARD": "qwertyuiop",
             "EMPTY_TOKEN": "",
+            "PGPASSWORD": "of-the-team",
         },
     )
-    assert found == {"ak_setting", "pa55word", "ghp_value", "s3cretpw", "headervalue", "other"}
+    assert found == {"ak_setting", "pa55word", "ghp_value", "s3cretpw", "headervalue", "other", "of-the-team"}
 
 
 def test_a_folder_cannot_have_the_users_key_sent_elsewhere(folders: Folders) -> None:

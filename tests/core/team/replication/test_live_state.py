@@ -1,0 +1,107 @@
+"""What a team sees of a session while it runs."""
+
+from __future__ import annotations
+
+import pytest
+
+from core.events import types as ev
+from core.redaction.redactor import Redactor
+from core.team.replication.live_state import LiveState
+
+ASKED = [
+    (
+        ev.PermissionAsked(request_id="r", tool_name="Bash", subjects=["Bash(ls)"]),
+        ev.PermissionAnswered(request_id="r", tool_name="Bash", decision="allow"),
+        "asks: Bash(ls)",
+    ),
+    (
+        ev.ElicitationAsked(request_id="r", server="notes", message="Which\none?"),
+        ev.ElicitationAnswered(request_id="r", server="notes", action="accept"),
+        "notes asks: Which one?",
+    ),
+    (
+        ev.AuthRequired(toolkit="gmail", url="https://x/secret"),
+        ev.AuthFinished(toolkit="gmail", outcome="completed"),
+        "needs a login to gmail",
+    ),
+    (
+        ev.ServerTrustAsked(server="notes", transport="stdio", target="x"),
+        ev.ServerTrustAnswered(server="notes", decision="trusted"),
+        "asks about notes",
+    ),
+]
+
+
+def state_after(*events: ev.Event, redactor: Redactor | None = None) -> LiveState:
+    state = LiveState(redactor or Redactor())
+    for each in events:
+        state.handle_event(each)
+    return state
+
+
+QUERY = ev.QueryReceived(query_id="q1", text="Research the news\nof today")
+
+
+@pytest.mark.parametrize(("asked", "answered", "activity"), ASKED)
+def test_a_question_needs_somebody_until_it_is_answered(
+    asked: ev.Event, answered: ev.Event, activity: str
+) -> None:
+    state = state_after(QUERY, asked)
+    assert (state.row.state, state.row.activity) == ("needs_you", activity)
+    state.handle_event(answered)
+    assert (state.row.state, state.row.activity) == ("running", "")
+
+
+def test_the_states_of_a_session_and_what_it_does() -> None:
+    state = state_after(ev.SessionStarted(session_id="s", workspace="/", cwd="/", version="1"))
+    assert state.row.state == "starting"
+    state.handle_event(ev.McpStatus())
+    assert state.row.state == "idle"
+    state.handle_event(QUERY)
+    assert (state.row.state, state.row.title) == ("running", "Research the news of today")
+    state.handle_event(ev.ThinkingDelta(query_id="q1", message_id="m", text="hm"))
+    assert state.row.activity == "thinks"
+    for number in (1, 2):
+        state.handle_event(ev.ToolCallStarted(query_id="q1", tool_use_id=f"t{number}", name=f"tool_{number}"))
+    assert (state.row.activity, state.row.calls) == ("tool_2", 2)
+    state.handle_event(ev.ToolCallFinished(tool_use_id="t2", status="success"))
+    assert state.row.activity == "tool_1"
+    state.handle_event(ev.QueryFinished(query_id="q1", status="interrupted"))
+    assert (state.row.state, state.row.activity) == ("idle", "")
+    state.handle_event(ev.SessionFinished(reason="finished"))
+    assert state.row.state == "done"
+
+
+def test_the_cost_of_a_query_is_estimated_until_it_is_known() -> None:
+    state = state_after(QUERY)
+    assert state.row.cost_usd is None
+    for _ in range(2):
+        state.handle_event(ev.TokensSpent(query_id="q1", message_id="m", usage=ev.Usage(), cost_usd=0.25))
+    assert state.row.cost_usd == 0.5
+    state.handle_event(ev.QueryFinished(query_id="q1", status="success", cost_usd=0.75))
+    assert state.row.cost_usd == 0.75
+    state.handle_event(ev.QueryReceived(query_id="q2", text="more"))
+    state.handle_event(ev.QueryFinished(query_id="q2", status="success", cost_usd=None))
+    assert state.row.cost_usd == 0.75
+
+
+def test_an_agent_that_cannot_start_has_failed_and_may_be_restarted() -> None:
+    state = state_after(ev.ErrorRaised(where="agent", message="no"))
+    assert state.row.state == "failed"
+    state.handle_event(ev.SessionFinished(reason="x"))
+    assert state.row.state == "failed"
+    state.handle_event(QUERY)
+    assert state.row.state == "running"
+
+
+def test_texts_are_short_and_have_no_secret() -> None:
+    redactor = Redactor(["hunter2-secret"])
+    state = state_after(
+        ev.QueryReceived(query_id="q1", text="hunter2-secret " + "x" * 1_000_000), redactor=redactor
+    )
+    assert state.row.title.startswith("[redacted] xx")
+    assert len(state.row.title) == 200
+    state.set_title("named \x1b[31mhunter2-secret")
+    assert state.row.title.startswith("named")
+    assert "\x1b" not in state.row.title
+    assert "hunter2" not in state.row.title
