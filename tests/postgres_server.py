@@ -1,6 +1,6 @@
 """A real PostgreSQL server for the tests: a temporary cluster that an ordinary user runs, shared by all test processes.
 
-Its socket lets every role in without a password; over TCP on loopback a password is needed.
+Its socket lets every role in without a password; over TCP on loopback a password is needed, which is the role's name.
 """
 
 from __future__ import annotations
@@ -84,6 +84,7 @@ class Cluster:
         )  # fmt: skip
         (folder / "data" / "pg_hba.conf").write_text(_HBA)
         cluster.start()
+        cluster._set_password()
         return cluster
 
     def start(self) -> None:
@@ -142,6 +143,12 @@ class Cluster:
     def tcp(self, database: str, user: str = "owner") -> str:
         """The address of a database over loopback."""
         return f"postgresql://{user}@127.0.0.1:{self.port}/{database}"
+
+    def _set_password(self) -> None:
+        import psycopg
+
+        with psycopg.connect(self.url("postgres"), autocommit=True) as db:
+            db.execute(b"ALTER ROLE owner PASSWORD 'owner'")
 
     def _make_template(self) -> None:
         from core.postgres.address import Address

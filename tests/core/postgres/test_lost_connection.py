@@ -16,10 +16,8 @@ from tests.tcp_proxy import TcpProxy
 
 
 @pytest.fixture(autouse=True)
-def password(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+def password(monkeypatch: pytest.MonkeyPatch) -> None:
     """The owner's password, which is needed over TCP."""
-    with psycopg.connect(cluster.url("postgres"), autocommit=True) as db:
-        db.execute("ALTER ROLE owner PASSWORD 'owner'")
     monkeypatch.setenv("PGPASSWORD", "owner")
 
 

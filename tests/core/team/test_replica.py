@@ -37,8 +37,6 @@ SLOW_MACHINE = 10
 
 @pytest.fixture
 def proxy(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> Iterator[TcpProxy]:
-    with psycopg.connect(cluster.url("postgres"), autocommit=True) as db:
-        db.execute("ALTER ROLE owner PASSWORD 'owner'")
     monkeypatch.setenv("PGPASSWORD", "owner")
     with TcpProxy("127.0.0.1", cluster.port) as proxy:
         yield proxy

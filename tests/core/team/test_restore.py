@@ -225,8 +225,6 @@ async def test_a_mirror_follows_a_session_and_notices_its_end(
 async def test_a_mirror_connects_again(
     tmp_path: Path, team_database: Database, cluster: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with psycopg.connect(cluster.url("postgres"), autocommit=True) as db:
-        db.execute("ALTER ROLE owner PASSWORD 'owner'")
     monkeypatch.setenv("PGPASSWORD", "owner")
     async with copied_session(tmp_path / "a", team_database) as session:
         await fill(session)
