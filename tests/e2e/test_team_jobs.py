@@ -19,6 +19,7 @@ from core.events.continuation import RESUMED
 from core.events.types import PermissionAsked, QueryReceived, SessionStarted
 from core.postgres.address import Address
 from core.records.journal import read_journal
+from core.storage.workspace import CONVERSATION
 from core.team.mailbox import PostgresMailbox
 from core.team.records import Answer, Answered, Command, JobLost
 from tests.core.team.stores import add_local_session, add_session, take_over_locally
@@ -212,11 +213,49 @@ async def test_a_lost_job_ends_at_once_and_the_next_worker_continues(home: Path)
 
         # The agent that cannot start, and settings that a job may not have.
         broken = model_settings(home, url, cli_path=home / "nothing-here")
-        failed = await run(claim_of("Work", id_="3"), broken)
+        # Of a worker that was lost before it had a folder there is nothing to resume.
+        failed = await run(claim_of("Work", id_="3", attempt=2, folder=str(home / "gone")), broken)
         assert failed.state == "failed"
+        assert queries_of(Path(failed.folder)) == []
         assert "nothing-here" in failed.error
         refused = await run(claim_of("Work", id_="4", api_key="sk-other"), settings)
         assert (refused.state, refused.error) == ("failed", "a job may not set 'api_key'")
     events = read_journal(Path(outcome.folder) / "journal.jsonl").events
     assert len([each for each in events if isinstance(each, SessionStarted)]) == 2
     assert not any(isinstance(each, PermissionAsked) for each in events)
+
+
+async def test_without_its_conversation_a_job_begins_again_and_repeats_no_action(home: Path) -> None:
+    outbox = add_outbox(home)
+    first = claim_of(QUERY)
+    add_local_session(jobs_file(home), first.session)
+    model = Sender(is_held=True)
+    with scripted_model(model) as url:
+        settings = model_settings(home, url, allow=(ALLOWED,))
+        store = NoteStore()
+        running = asyncio.create_task(run(first, settings, store=store))
+        await until(model.asked.is_set)
+        # The next time that the cost is noted, the job is another worker's.
+        store.is_mine = False
+        with pytest.raises(JobLost):
+            await asyncio.wait_for(running, 20)
+        folder = Path(store.folders[-1])
+        _forget_conversations(home, folder)
+        second = await asyncio.to_thread(take_over_locally, jobs_file(home), first.session)
+        model.is_held = False
+        outcome = await run(claim_of(QUERY, attempt=second.attempt, folder=str(folder)), settings)
+        assert (outcome.state, outcome.answer) == ("done", "It was sent once."), outcome
+        assert outbox.read_text() == SENT
+        asked = queries_of(folder)
+        assert asked[0] == QUERY
+        assert asked[1].startswith(f"{QUERY}\n\nThese calls ran before")
+        assert SEND in asked[1]
+        assert "not run again" in tool_results(model.last)[0]
+
+
+def _forget_conversations(home: Path, folder: Path) -> None:
+    for path in (
+        *home.glob(".local/state/ua-tui/agent/projects/*/*.jsonl"),
+        *(folder / CONVERSATION).glob("*.jsonl"),
+    ):
+        path.unlink()
