@@ -18,6 +18,7 @@ from core.events.codec import decode_event
 from core.events.types import ElicitationAsked, PermissionAsked
 from core.postgres.address import Address
 from core.postgres.schema import grant
+from core.team.actions import PostgresActions
 from core.team.letters import LARGEST, encode_answer, make_question, read_answer, read_command
 from core.team.local_mailbox import SqliteMailbox
 from core.team.mailbox import PostgresMailbox
@@ -298,3 +299,30 @@ async def test_a_person_of_the_team_answers_in_their_own_name(
     await worker.ask(SESSION, QUESTION)
     assert await ann.questions() == []
     assert not (await ann.answer("s1", Answer(request="r1"))).accepted
+
+
+async def test_a_worker_that_is_a_member_of_the_owners_role_has_the_same_rights(
+    cluster: Cluster, team_database: Database
+) -> None:
+    add_session(team_database, owner="somebody_else")
+    name = cluster.make_role(f"worker_{team_database.name}")
+    owners = f"owners_{team_database.name}"
+    team_database.execute(f"CREATE ROLE {owners}")
+    team_database.execute(f"GRANT {owners} TO {name}")
+    team_database.execute(f"ALTER SCHEMA ua_tui OWNER TO {owners}")
+    for table in ("batch", "job", "session", "action", "question", "command"):
+        team_database.execute(f"ALTER TABLE ua_tui.{table} OWNER TO {owners}")
+    address = Address.parse(cluster.url(team_database.name, name))
+    worker, person = PostgresMailbox(address), PostgresMailbox(Address.parse(team_database.url))
+    async with worker.received(SESSION) as items:
+        await worker.ask(SESSION, QUESTION)
+        await person.answer("s1", Answer(request="r1", allow=True))
+        assert await next_of(items) == Answer(request="r1", allow=True)
+        await person.send("s1", Command(kind="interrupt"))
+        assert await next_of(items) == Command(kind="interrupt")
+        await worker.ask(SESSION, QUESTION)
+        await worker.withdraw(SESSION, "r1")
+    ledger = PostgresActions(address, SESSION)
+    assert await ledger.begin({"k": "Bash"}, "t1", lambda: False) == []
+    await ledger.finish("t1", ok=True, result="ok")
+    assert team_database.execute("SELECT state, result FROM action") == [("done", "ok")]
