@@ -15,6 +15,7 @@ from pathlib import Path
 from tests.bench.dragging import dragging
 from tests.bench.evidence.section import evidence
 from tests.bench.extracting import extracting
+from tests.bench.fleet.section import fleet
 from tests.bench.goals import split
 from tests.bench.journal import journal
 from tests.bench.knowledge.section import knowledge
@@ -46,6 +47,7 @@ MEASUREMENTS: dict[str, Callable[[Path, int], Section]] = {
     "turns": turns,
     "knowledge": knowledge,
     "evidence": evidence,
+    "fleet": fleet,
     "screen": on_screen,
     "headless": headless,
 }

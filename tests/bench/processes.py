@@ -20,6 +20,15 @@ def resident_mb(pid: int) -> float | None:
     return None
 
 
+def proportional_mb(pid: int) -> float | None:
+    """The memory of a process, of what it shares its part, in MB; None where the system does not tell."""
+    with suppress(OSError, ValueError):
+        for line in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines():
+            if line.startswith("Pss:"):
+                return int(line.split()[1]) / 1_024
+    return None
+
+
 def cpu_seconds(pid: int) -> float | None:
     """The time a process, without its children, has had a core."""
     with suppress(OSError, ValueError):
