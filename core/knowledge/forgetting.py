@@ -13,12 +13,21 @@ from typing import TYPE_CHECKING, Self
 import msgspec
 
 from core.errors import KnowledgeError, WorkspaceError
+from core.knowledge.access import check_packages, open_store
 from core.knowledge.conditions import Scope, conditions_of
 from core.knowledge.database import open_reader
 from core.knowledge.database_file import damaged_files, remove_unfinished
 from core.knowledge.folders import folder_key, folder_path, is_here, is_session
-from core.knowledge.forgotten import Entry, place_trace, session_trace, source_trace, text_trace, title_trace
-from core.knowledge.place import KnowledgePlace, check_packages, open_store, version_of
+from core.knowledge.forgotten import (
+    Doomed,
+    Entry,
+    place_trace,
+    session_trace,
+    source_trace,
+    text_trace,
+    title_trace,
+)
+from core.knowledge.place import KnowledgePlace, version_of
 from core.knowledge.problems import reporting
 from core.knowledge.query import Query, parse_query
 from core.knowledge.tokens import Tokenizer, quoted
@@ -31,7 +40,7 @@ from core.storage.workspace import is_record
 if TYPE_CHECKING:
     from core.knowledge.postgres.selection import PostgresSelection
 
-__all__ = ["Doomed", "Forgotten", "forget", "forget_deleted"]
+__all__ = ["Forgotten", "forget", "forget_deleted"]
 
 _TITLES = 100
 _QUICKLY_SCRUBBED = 32 << 20
@@ -65,18 +74,6 @@ class Forgotten:
     sessions: tuple[str, ...] = ()
     files: tuple[Path, ...] = ()
     kept: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Doomed:
-    """A document that is forgotten."""
-
-    id: int
-    folder: str
-    path: str
-    part: int
-    title: str
-    digest: bytes
 
 
 def forget(

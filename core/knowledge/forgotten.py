@@ -18,6 +18,7 @@ from core.net.urls import canonical_url
 from core.storage.files import Root
 
 __all__ = [
+    "Doomed",
     "Entry",
     "ForgottenList",
     "Traces",
@@ -42,6 +43,18 @@ class Traces:
     place: str
     source: str
     text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Doomed:
+    """A document that is forgotten."""
+
+    id: int
+    folder: str
+    path: str
+    part: int
+    title: str
+    digest: bytes
 
 
 class Entry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

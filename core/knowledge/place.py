@@ -1,41 +1,20 @@
-"""Where the knowledge base is: a file of this machine, or the database of a team; opens either.
-
-What needs the packages of a team is imported only for the address of a database.
-"""
+"""Where the knowledge base is: a file of this machine, or the database of a team."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
 
 from core.knowledge.database_file import FILE, identity
 from core.postgres.address import Address
 from core.settings.model import Settings
 from core.storage.workspace import WORKSPACES
 
-if TYPE_CHECKING:
-    from core.knowledge.embeddings import Embedder
-    from core.knowledge.postgres.search import PostgresSearch
-    from core.knowledge.postgres.store import PostgresStore
-    from core.knowledge.postgres.vectors import PostgresVectors
-    from core.knowledge.search import KnowledgeSearch
-    from core.knowledge.store import KnowledgeStore
-    from core.knowledge.vectors import VectorStore
-
 __all__ = [
-    "AnySearch",
-    "AnyStore",
-    "AnyVectors",
     "KnowledgePlace",
     "Origin",
-    "check_packages",
     "is_made",
-    "open_search",
-    "open_store",
-    "open_vectors",
     "place_of",
     "read_place",
     "shown_place",
@@ -45,9 +24,6 @@ __all__ = [
 
 KnowledgePlace = Path | Address
 """A SQLite file, or the PostgreSQL database of a team."""
-AnyStore: TypeAlias = "KnowledgeStore | PostgresStore"
-AnySearch: TypeAlias = "KnowledgeSearch | PostgresSearch"
-AnyVectors: TypeAlias = "VectorStore | PostgresVectors"
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,74 +81,3 @@ def is_made(place: KnowledgePlace) -> bool:
 def version_of(place: KnowledgePlace) -> tuple[int, int] | None:
     """What tells a file from another that replaced it; None if there is none. A database is always the same."""
     return (0, 0) if isinstance(place, Address) else identity(place)
-
-
-def open_store(place: KnowledgePlace, origins: Mapping[str, Origin] | None = None) -> AnyStore:
-    """Open what writes to the knowledge base; `origins` has the sessions of the team by the names of their folders.
-
-    Raises:
-        KnowledgeError: it cannot be opened.
-    """
-    if isinstance(place, Address):
-        check_packages()
-        from core.knowledge.postgres.store import PostgresStore
-
-        return PostgresStore(place, origins)
-    from core.knowledge.store import KnowledgeStore
-
-    return KnowledgeStore(place)
-
-
-def open_search(
-    place: KnowledgePlace, *, budget: float | None = None, embedder: Embedder | None = None
-) -> AnySearch:
-    """Open what answers queries; nothing is read before the first one.
-
-    Args:
-        place: where the knowledge base is.
-        budget: the seconds after which a search answers with what it has, if not the usual ones.
-        embedder: makes the vector of a query; None for no search by meaning.
-
-    Raises:
-        KnowledgeError: the packages for a team's database are missing.
-    """
-    from core.knowledge.search import BUDGET, KnowledgeSearch
-
-    seconds = BUDGET if budget is None else budget
-    if isinstance(place, Address):
-        check_packages()
-        from core.knowledge.postgres.search import PostgresSearch
-
-        return PostgresSearch(place, budget=seconds, embedder=embedder)
-    return KnowledgeSearch(place, budget=seconds, embedder=embedder)
-
-
-def open_vectors(place: KnowledgePlace) -> AnyVectors:
-    """Open what stores the vectors of passages.
-
-    Raises:
-        KnowledgeError: it cannot be opened.
-    """
-    if isinstance(place, Address):
-        check_packages()
-        from core.knowledge.postgres.vectors import PostgresVectors
-
-        return PostgresVectors(place)
-    from core.knowledge.vectors import VectorStore
-
-    return VectorStore(place)
-
-
-def check_packages() -> None:
-    """Check that the packages of a team are installed.
-
-    Raises:
-        KnowledgeError: they are not.
-    """
-    try:
-        import psycopg  # noqa: F401
-    except ImportError as error:
-        from core.errors import KnowledgeError
-        from core.postgres.problems import missing_extra
-
-        raise KnowledgeError(str(missing_extra(error))) from error

@@ -10,18 +10,20 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from core.errors import KnowledgeError
+from core.knowledge.access import check_packages
+from core.knowledge.contents import Content
 from core.knowledge.database import open_reader
 from core.knowledge.database_file import damaged_files, identity, sidecars
 from core.knowledge.folders import folder_key, folder_path
 from core.knowledge.forgotten import ForgottenList
-from core.knowledge.place import KnowledgePlace, check_packages
+from core.knowledge.place import KnowledgePlace
 from core.knowledge.problems import reporting
 from core.knowledge.records import KINDS
 from core.knowledge.vectors import HAS_WORDS
 from core.postgres.address import Address
 from core.storage.workspace import JOURNAL, WORKSPACES
 
-__all__ = ["Content", "Lag", "Status", "read_status"]
+__all__ = ["Lag", "Status", "read_status"]
 
 
 _PASSAGES = "FROM chunk JOIN document ON document.id = chunk.document"
@@ -71,24 +73,6 @@ class Status:
     set_aside: tuple[Path, ...] = ()
     notes: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()
-
-
-@dataclass(slots=True)
-class Content:
-    """What is in the knowledge base; size, time and what was forgotten only of that of a team."""
-
-    version: int = 0
-    journal_mode: str = ""
-    documents: dict[str, int] = field(default_factory=dict)
-    sessions: int = 0
-    passages: int = 0
-    sources: int = 0
-    embeddable: int = 0
-    vectors: int = 0
-    places: dict[str, int] = field(default_factory=dict)
-    size: int = 0
-    updated: float | None = None
-    forgotten: int = 0
 
 
 def read_status(place: KnowledgePlace, base: Path | None = None, model: str = "") -> Status:

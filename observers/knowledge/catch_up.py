@@ -13,8 +13,8 @@ from pathlib import Path
 
 from core.errors import JournalError, KnowledgeError
 from core.history.lookup import named_entries
+from core.knowledge.access import AnyStore
 from core.knowledge.folders import folder_key, folder_path
-from core.knowledge.place import AnyStore
 from core.knowledge.records import Cursor, Document
 from core.redaction.redactor import Redactor
 from core.storage.workspace import JOURNAL, WORKSPACES

@@ -32,8 +32,9 @@ from core.events.types import (
     ToolCallStarted,
 )
 from core.events.units import quantity
+from core.knowledge.access import AnyStore, open_store
 from core.knowledge.folders import folder_key
-from core.knowledge.place import AnyStore, KnowledgePlace, Origin, open_store, shown_place, version_of
+from core.knowledge.place import KnowledgePlace, Origin, shown_place, version_of
 from core.knowledge.problems import KnowledgeDamaged
 from core.redaction.redactor import Redactor, error_raised
 from core.storage.names import short_id

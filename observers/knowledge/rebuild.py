@@ -18,10 +18,11 @@ from core.concurrency.threads import in_context
 from core.concurrency.worker import WorkerFailed, WorkerProcess
 from core.errors import JournalError, KnowledgeError
 from core.history.lookup import session_names
+from core.knowledge.access import open_store
 from core.knowledge.database import connect, open_writer
 from core.knowledge.database_file import sidecars
 from core.knowledge.folders import folder_key, folder_path
-from core.knowledge.place import KnowledgePlace, open_store
+from core.knowledge.place import KnowledgePlace
 from core.knowledge.preparing import Prepared
 from core.knowledge.problems import KnowledgeDamaged, reporting
 from core.knowledge.status import read_status

@@ -22,8 +22,9 @@ from core.events.types import (
     SessionFinished,
     SessionStarted,
 )
+from core.knowledge.access import AnyVectors, open_vectors
 from core.knowledge.embeddings import Embedder, TextsRefused
-from core.knowledge.place import AnyVectors, KnowledgePlace, is_made, open_vectors
+from core.knowledge.place import KnowledgePlace, is_made
 from core.knowledge.vectors import Passage
 from core.redaction.redactor import Redactor, error_raised
 

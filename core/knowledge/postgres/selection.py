@@ -9,7 +9,7 @@ from typing import Self
 from psycopg.types.json import Jsonb
 
 from core.knowledge.conditions import Scope
-from core.knowledge.forgetting import Doomed
+from core.knowledge.forgotten import Doomed
 from core.knowledge.postgres.asking import ask_of
 from core.knowledge.postgres.connection import Link
 from core.knowledge.query import Query

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from core.knowledge.contents import Content
 from core.knowledge.postgres.connection import Connection, Link
-from core.knowledge.status import Content
 from core.postgres.address import Address
 from core.postgres.schema import LATEST
 

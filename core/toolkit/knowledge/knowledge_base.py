@@ -12,8 +12,9 @@ from core.knowledge.folders import folder_key, folder_path, is_here
 from core.knowledge.records import FoundDocument, FoundPage, Kind, Results
 
 if TYPE_CHECKING:
+    from core.knowledge.access import AnySearch
     from core.knowledge.embeddings import Embedder
-    from core.knowledge.place import AnySearch, KnowledgePlace
+    from core.knowledge.place import KnowledgePlace
 
 __all__ = ["KnowledgeBase"]
 
@@ -93,7 +94,7 @@ class KnowledgeBase:
 
     @cached_property
     def _file(self) -> AnySearch:
-        from core.knowledge.place import open_search
+        from core.knowledge.access import open_search
         from core.knowledge.search import PATIENT
 
         return open_search(self._path, budget=PATIENT, embedder=self._embedder())

@@ -7,8 +7,8 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from core.knowledge.access import AnySearch
 from core.knowledge.database import open_reader
-from core.knowledge.search import KnowledgeSearch
 from tests.bench.knowledge.corpus import CHUNKS, SITES
 from tests.bench.table import Row, median, quantile
 
@@ -23,23 +23,28 @@ STRANGE = 0.3
 MEDIAN, P95 = 20.0, 50.0
 
 
-def query_rows(path: Path) -> list[Row]:
-    """Ask queries of all forms in any order; the first ones only warm the machine up."""
+def query_rows(
+    path: Path, search: AnySearch, where: str = "", most: tuple[float, float] = (MEDIAN, P95)
+) -> list[Row]:
+    """Ask queries of all forms in any order; the first ones only warm the machine up.
+
+    Args:
+        path: the file whose words are searched.
+        search: what answers: over the file, or over the database of a team with the same texts.
+        where: names it in the rows.
+        most: what the median and the 95th percentile may be, in milliseconds.
+    """
     asked = list(_queries(path))
     random.Random(SEED).shuffle(asked)
     took: dict[str, list[float]] = {}
     partial = 0
-    search = KnowledgeSearch(path)
-    try:
-        for number, (form, text) in enumerate([*asked[:WARMING], *asked]):
-            began = time.perf_counter()
-            results = search.search(text)
-            ended = time.perf_counter()
-            if number >= WARMING:
-                took.setdefault(form, []).append((ended - began) * 1_000)
-                partial += results.partial
-    finally:
-        search.close()
+    for number, (form, text) in enumerate([*asked[:WARMING], *asked]):
+        began = time.perf_counter()
+        results = search.search(text)
+        ended = time.perf_counter()
+        if number >= WARMING:
+            took.setdefault(form, []).append((ended - began) * 1_000)
+            partial += results.partial
     times = [each for form in took.values() for each in form]
     forms = ", ".join(
         f"{form} {median(each):.1f}/{quantile(each, 0.95):.1f}" for form, each in sorted(took.items())
@@ -47,8 +52,10 @@ def query_rows(path: Path) -> list[Row]:
     what = f"{len(times)} queries over {CHUNKS:,} chunks"
     partly = f"{partial} partial, longest {max(times):.0f} ms"
     return [
-        Row("knowledge: a query, median", median(times), "ms", MEDIAN, f"{what}; median/p95: {forms}"),
-        Row("knowledge: a query, p95", quantile(times, 0.95), "ms", P95, f"{what}; {partly}"),
+        Row(
+            f"knowledge: {where}a query, median", median(times), "ms", most[0], f"{what}; median/p95: {forms}"
+        ),
+        Row(f"knowledge: {where}a query, p95", quantile(times, 0.95), "ms", most[1], f"{what}; {partly}"),
     ]
 
 

@@ -1,9 +1,11 @@
 from __future__ import annotations
 
 from collections import Counter
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+from core.knowledge.access import open_search
 from core.storage.workspace import WORKSPACES
 from tests.bench.apart import report_of
 from tests.bench.knowledge.corpus import CHUNKS, build_corpus
@@ -11,6 +13,7 @@ from tests.bench.knowledge.demo import demo_row
 from tests.bench.knowledge.feed_child import ARTICLES
 from tests.bench.knowledge.finding import finding_rows
 from tests.bench.knowledge.queries import query_rows
+from tests.bench.knowledge.team import team_rows
 from tests.bench.knowledge.typing import typing_row
 from tests.bench.table import Row, Section, median
 
@@ -26,7 +29,8 @@ def knowledge(base: Path, _runs: int) -> Section:
     database = many / WORKSPACES / "knowledge.db"
     text = build_corpus(database)
     size = database.stat().st_size
-    rows = query_rows(database)
+    with closing(open_search(database)) as search:
+        rows = query_rows(database, search)
     rows.append(
         Row(
             "knowledge: size of the file, to that of its texts",
@@ -37,9 +41,11 @@ def knowledge(base: Path, _runs: int) -> Section:
         )
     )
     rows.append(typing_row(many, database))
+    of_team, without_team = team_rows(database, text)
+    rows += of_team
     feed, details = _feed_rows(base)
     found, missed = finding_rows(base / "sessions")
-    return Section([*rows, *feed, *found, demo_row(base / "demo")], [*details, *missed])
+    return Section([*rows, *feed, *found, demo_row(base / "demo")], [*details, *missed, *without_team])
 
 
 def _feed_rows(base: Path) -> tuple[list[Row], list[str]]:

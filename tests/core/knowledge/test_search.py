@@ -17,9 +17,10 @@ from hypothesis import strategies as st
 
 from core.errors import KnowledgeError
 from core.knowledge import matching
+from core.knowledge.access import AnySearch, open_search, open_store
 from core.knowledge.citation import citation
 from core.knowledge.database import FILE
-from core.knowledge.place import AnySearch, KnowledgePlace, open_search, open_store
+from core.knowledge.place import KnowledgePlace
 from core.knowledge.records import Call, Cursor, Document, Facts, Hit, Kind
 from core.knowledge.search import KnowledgeSearch
 from core.postgres.address import Address
@@ -59,8 +60,18 @@ def place(request: pytest.FixtureRequest) -> KnowledgePlace:
     if request.param == "file":
         path: Path = request.getfixturevalue("path")
         return path
-    database: Database = request.getfixturevalue("team_database")
+    # To empty one database is quicker than to make another.
+    database: Database = request.getfixturevalue("emptied")
+    database.execute("TRUNCATE k_session, k_term, k_count, k_forgotten CASCADE")
     return Address.parse(database.url)
+
+
+@pytest.fixture(scope="module")
+def emptied(cluster: Cluster) -> Iterator[Database]:
+    """A database for several tests."""
+    database = cluster.make_team_database()
+    yield database
+    cluster.drop(database)
 
 
 @pytest.fixture

@@ -12,8 +12,9 @@ import psycopg
 import pytest
 
 from core.events.types import ErrorRaised, ObserverFinished, QueryFinished
+from core.knowledge.access import open_store
 from core.knowledge.folders import folder_key
-from core.knowledge.place import Origin, open_store
+from core.knowledge.place import Origin
 from core.postgres.address import Address
 from core.redaction.redactor import Redactor
 from observers.knowledge.catch_up import catch_up

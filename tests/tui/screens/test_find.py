@@ -16,8 +16,9 @@ from textual.pilot import Pilot
 from textual.widgets import Input
 
 from core.errors import JournalError
+from core.knowledge.access import open_store
 from core.knowledge.folders import folder_key
-from core.knowledge.place import KnowledgePlace, open_store
+from core.knowledge.place import KnowledgePlace
 from core.knowledge.records import Cursor, Document
 from core.postgres.address import Address
 from core.storage.workspace import WORKSPACES
@@ -105,7 +106,7 @@ async def test_the_database_of_a_team_is_searched_while_one_types(
         await pilot.press(*"velomax bob")
         await until(lambda: "session_7" in screen_text(app))
         await pilot.press("enter")
-        await until(lambda: "It is on another machine, elsewhere" in screen_text(app))
+        await until(lambda: "It is on another machine, elsewhere" in "".join(app.shown_text))
         await pilot.press("ctrl+u", *"ada")
         await until(lambda: NAME in screen_text(app) and kinds(screen) == ["note"])
         await pilot.press("enter")

@@ -81,8 +81,8 @@ def run(args: argparse.Namespace) -> int:
         SettingsError: a setting is wrong, the knowledge base is off or missing, or there is no such session.
         WrongUsage: an option is wrong.
     """
+    from core.knowledge.access import open_search
     from core.knowledge.embeddings import embedder_of
-    from core.knowledge.place import open_search
     from core.knowledge.search import PATIENT
     from tui.cli.knowledge.place import find_database, session_key, settings_of
 

@@ -193,7 +193,7 @@ _NOUNS: dict[str, tuple[str, str]] = {
 
 
 def _update(settings: Settings, *, as_json: bool) -> int:
-    from core.knowledge.place import open_store
+    from core.knowledge.access import open_store
     from core.knowledge.problems import KnowledgeDamaged
     from core.knowledge.status import read_status
     from observers.knowledge.catch_up import catch_up

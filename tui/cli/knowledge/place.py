@@ -8,9 +8,10 @@ from pathlib import Path
 
 from core.errors import SettingsError
 from core.history.lookup import find_session
+from core.knowledge.access import open_store
 from core.knowledge.database import open_reader
 from core.knowledge.folders import folder_key
-from core.knowledge.place import KnowledgePlace, is_made, open_store, place_of, shown_place
+from core.knowledge.place import KnowledgePlace, is_made, place_of, shown_place
 from core.knowledge.problems import reporting
 from core.postgres.address import Address
 from core.settings.loading import load_settings

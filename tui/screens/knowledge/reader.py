@@ -12,7 +12,8 @@ from core.errors import KnowledgeError
 from core.knowledge.records import KINDS, Kind, Results
 
 if TYPE_CHECKING:
-    from core.knowledge.place import AnySearch, KnowledgePlace
+    from core.knowledge.access import AnySearch
+    from core.knowledge.place import KnowledgePlace
 
 __all__ = ["MISSING", "OFF", "Answer", "KnowledgeReader", "Narrowing"]
 
@@ -123,7 +124,7 @@ class KnowledgeReader:
 
     def _opened(self, database: KnowledgePlace) -> AnySearch:
         if self._search is None:
-            from core.knowledge.place import open_search
+            from core.knowledge.access import open_search
 
             self._search = open_search(database)
             # What is stored from here on is reported.

@@ -8,8 +8,9 @@ from contextlib import closing
 
 import pytest
 
+from core.knowledge.access import AnySearch, open_search, open_store
 from core.knowledge.database import FILE
-from core.knowledge.place import AnySearch, KnowledgePlace, open_search, open_store
+from core.knowledge.place import KnowledgePlace
 from core.knowledge.records import KINDS, Call, Cursor, Document, Facts, Kind
 from core.postgres.address import Address
 from tests.bench.knowledge.prose import Prose

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from core.errors import KnowledgeError, SettingsError
+from core.knowledge.access import open_search, open_store
 from core.knowledge.database import FILE, open_reader
-from core.knowledge.place import Origin, open_search, open_store, read_place, written_place
+from core.knowledge.place import Origin, read_place, written_place
 from core.knowledge.postgres.search import PostgresSearch
 from core.knowledge.postgres.store import PostgresStore
 from core.knowledge.records import Call, Cursor, Document

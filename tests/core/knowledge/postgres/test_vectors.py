@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 
+from core.knowledge.access import open_search, open_vectors
 from core.knowledge.embeddings import Embedder
 from core.knowledge.folders import folder_key, folder_path, is_here
-from core.knowledge.place import open_search, open_vectors
 from core.knowledge.status import read_status
 from core.postgres.address import Address
 from core.storage.workspace import JOURNAL

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from core.knowledge.place import open_store
+from core.knowledge.access import open_store
 from tests.core.knowledge.postgres.stored import THERE, address_of, fill, found
 from tests.core.knowledge.stored import document
 from tests.observers.knowledge.recorded import Recorded
