@@ -418,6 +418,11 @@ def test_secrets_are_not_in_the_repr(folders: Folders) -> None:
     assert "model='opus'" in repr(settings)
 
 
+def test_the_password_of_a_database_is_a_secret_and_the_path_of_its_file_is_none() -> None:
+    found = secrets(Settings(), {"PGPASSWORD": "correct-horse", "PGPASSFILE": "/home/me/.pgpass"})
+    assert found == {"correct-horse"}
+
+
 def test_secrets_come_from_settings_and_from_the_environment(folders: Folders) -> None:
     settings = folders.load(
         {"composio_api_key": "ak_setting", "base_url": "http://user:pa55word@host.example"}
