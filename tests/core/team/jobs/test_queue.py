@@ -28,7 +28,7 @@ from tests.core.team.jobs.batches import (
     working,
 )
 from tests.paths import PROJECT
-from tests.postgres_server import Cluster, Database, _short_folder
+from tests.postgres_server import Cluster, Database, short_folder
 from tests.tcp_proxy import TcpProxy
 
 
@@ -94,7 +94,7 @@ def processes(
 
 @asynccontextmanager
 async def own_cluster() -> AsyncIterator[Cluster]:
-    cluster = await asyncio.to_thread(Cluster.create, _short_folder())
+    cluster = await asyncio.to_thread(Cluster.create, short_folder())
     try:
         yield cluster
     finally:
