@@ -8,8 +8,8 @@ import logging
 import os
 import socket
 import time
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -128,7 +128,7 @@ class SessionReplica:
 
     @property
     def silent_for(self) -> float:
-        """Seconds since the database last answered."""
+        """Seconds since the database last answered; it is asked at least every ten seconds."""
         return time.monotonic() - self._last_contact
 
     async def flush(self, timeout: float) -> bool:
@@ -222,8 +222,8 @@ class SessionReplica:
         self._failing.add(what)
         return again
 
-    def _note_contact(self, what: str) -> None:
-        self._last_contact = time.monotonic()
+    def _note_success(self, what: str) -> None:
+        """There is nothing left that failed."""
         if what in self._failing:
             self._failing.discard(what)
             if not self._failing:
@@ -244,6 +244,13 @@ class SessionReplica:
             )
             self._on_superseded()
 
+    @contextmanager
+    def _answering(self, db: Connection, seconds: float | None = None) -> Iterator[None]:
+        """What is in the block asks the database, which has to answer in time."""
+        with answering_within(db, seconds or _ANSWER_S):
+            yield
+        self._last_contact = time.monotonic()
+
     @asynccontextmanager
     async def _connected(self) -> AsyncIterator[Connection]:
         db = await connect_async(self._address)
@@ -258,14 +265,14 @@ class SessionReplica:
 
     async def _copy_lines(self) -> None:
         async with self._connected() as db:
-            with answering_within(db, _ANSWER_S):
+            with self._answering(db):
                 await self._register(db)
             while not self._stopped:
                 self._wake.clear()
                 self._last_look = time.monotonic()
                 if await self._copy_new(db):
                     continue
-                self._note_contact("lines")
+                self._note_success("lines")
                 if not self._wake.is_set():
                     self._lines_done.set()
                     if self._finishing.is_set():
@@ -316,7 +323,7 @@ class SessionReplica:
         row = self._state.row
         due = time.monotonic() - self._last_write >= _HEARTBEAT_S
         if new.lines or row != self._row or due:
-            with answering_within(db, _ANSWER_S):
+            with self._answering(db):
                 await rows.write_lines(db, self.identity, row, new.lines)
             self._last_write = time.monotonic()
             self._row = row
@@ -328,13 +335,13 @@ class SessionReplica:
             return False
         self._transcripts_at = now
         for tail in await asyncio.to_thread(self._folder.unaligned):
-            with answering_within(db, _ANSWER_S):
+            with self._answering(db):
                 last, behind = await rows.transcript_end(db, key, tail.key)
             await asyncio.to_thread(tail.align, last, behind)
         more = False
         for new in await asyncio.to_thread(lambda: list(self._folder.read_entries())):
             if new.entries:
-                with answering_within(db, _ANSWER_S):
+                with self._answering(db):
                     await append_entries(
                         db, new.tail.key, new.entries, session=key, owner=key.owner, shared=key.shared
                     )
@@ -372,13 +379,13 @@ class SessionReplica:
                         # The place of large files cannot be used: others are copied meanwhile.
                         failure = error
                         continue
-                    self._note_contact("files")
                     idle_at = time.monotonic() + _IDLE_S
                 # It may have been saved again meanwhile.
                 if self._folder.files.get(path) == sha256:
                     del self._folder.files[path]
             if failure is not None:
                 raise failure
+            self._note_success("files")
             if self._folder.files:
                 continue
             self._files_done.set()
@@ -398,7 +405,7 @@ class SessionReplica:
         except WorkspaceError as error:
             log.warning("a file is not copied to the team's database: %s", error)
             return
-        with answering_within(db, _FILE_ANSWER_S):
+        with self._answering(db, _FILE_ANSWER_S):
             await rows.add_artifact(
                 db, self.identity, path=path, sha256=sha256, size=size, place=url, data=data
             )

@@ -22,6 +22,7 @@ __all__ = ["LARGE", "BucketPlace", "FilePlace", "FolderPlace", "open_place", "ve
 LARGE = 5 << 20
 """Files that are larger are stored at a place, and not in the database."""
 _PIECE = 1 << 20
+_RETRIES = 2
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
@@ -117,7 +118,7 @@ class BucketPlace:
                 prefix=prefix.strip("/") or None,
                 # Whoever names a server without TLS means it.
                 client_options={"allow_http": server.startswith("http://"), "timeout": timedelta(seconds=60)},
-                retry_config={"max_retries": 2, "retry_timeout": timedelta(seconds=30)},
+                retry_config={"max_retries": _RETRIES, "retry_timeout": timedelta(seconds=30)},
             )
         except Exception as error:
             raise self._failure(error) from error

@@ -176,6 +176,23 @@ async def test_a_black_hole_is_noticed(
         proxy.resume()
 
 
+async def test_the_database_is_asked_regularly(
+    tmp_path: Path, team_database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with copied_session(tmp_path, team_database) as session:
+        assert await session.replica.flush(10)
+        seen = row_of(team_database, "seen_at")
+        begun = session.replica.silent_for
+        await asyncio.sleep(0.7)
+        # Nothing was asked meanwhile.
+        assert session.replica.silent_for > begun + 0.6
+        assert row_of(team_database, "seen_at") == seen
+        monkeypatch.setattr("core.team.replica._HEARTBEAT_S", 0.2)
+        await until(lambda: row_of(team_database, "seen_at") > seen)
+        assert session.replica.silent_for < 5
+        assert stored_lines(team_database) == session.journal_lines
+
+
 async def test_a_restarted_server_is_caught_up_with(tmp_path: Path) -> None:
     folder = Path(tempfile.mkdtemp(prefix="ua-pg-"))
     own = Cluster.create(folder / "c")
@@ -312,6 +329,28 @@ async def test_a_large_file_goes_to_the_place_and_not_into_the_database(
     stored = place / written.sha256[:2] / written.sha256
     with stored.open("rb") as file:
         assert hashlib.file_digest(file, "sha256").hexdigest() == written.sha256
+
+
+async def test_small_files_do_not_wait_for_a_place_that_fails(
+    tmp_path: Path, team_database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:1")
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "key")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "a-secret-of-the-bucket")
+    monkeypatch.setattr("core.team.replication.large_files._RETRIES", 0)
+    async with copied_session(tmp_path, team_database, place="s3://bucket") as session:
+        session.save("downloads/large.bin", bytes(6 << 20))
+        session.save("downloads/small.txt", b"small")
+        await until(lambda: team_database.execute("SELECT path FROM artifact") == [("downloads/small.txt",)])
+        await until(lambda: session.failures)
+        session.save("downloads/more.txt", b"more")
+        await until(lambda: team_database.execute("SELECT count(*) FROM artifact") == [(2,)])
+        session.publish(QueryReceived(query_id="q1", text="go"))
+        await until(lambda: len(stored_lines(team_database)) == 5)
+        assert len(session.failures) == 1
+        assert "s3://bucket" in session.failures[0]
+        assert "a-secret-of" not in session.failures[0]
+        assert await session.replica.drain(1) == "1 file"
 
 
 async def test_records_and_paths_outside_are_not_copied(tmp_path: Path, team_database: Database) -> None:

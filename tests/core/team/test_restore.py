@@ -214,7 +214,11 @@ async def test_a_mirror_follows_a_session_and_notices_its_end(
         await asyncio.wait_for(asyncio.shield(mirror.ends), 10)
         await until(lambda: journal.read_text().splitlines() == session.journal_lines)
         assert not runs_elsewhere(folder)
+        # Somebody resumes it.
+        team_database.execute("UPDATE session SET state = 'running', attempt = 2")
+        await until(lambda: runs_elsewhere(folder))
         await mirror.close()
+        assert not runs_elsewhere(folder)
     # The folder is continued when the session is followed again.
     later = SessionMirror(Address.parse(team_database.url), "s1", tmp_path / "mirror")
     assert await later.start() == folder
