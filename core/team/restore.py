@@ -86,7 +86,7 @@ class SessionMirror:
     """A folder that follows a session which runs elsewhere, for a screen that shows it.
 
     It holds the lock of the folder as long as the session runs, so that it counts as running elsewhere. `ends` is done
-    when the session is over.
+    when the session is over, and cancelled by `close`. `problem` says why nothing comes at present, empty if it does.
 
     Args:
         address: the database.

@@ -63,7 +63,7 @@ async def open_team_copy(
         identity = await asyncio.to_thread(next_identity, workspace)
     else:
         await asyncio.to_thread(store_identity, workspace, identity)
-    copy = TeamCopy(bus, workspace)
+    copy = TeamCopy(bus, workspace, claimed=claimed)
     copy.replica = SessionReplica(
         address,
         identity,
@@ -83,11 +83,12 @@ class TeamCopy:
 
     replica: SessionReplica
 
-    def __init__(self, bus: Bus, workspace: Workspace) -> None:
+    def __init__(self, bus: Bus, workspace: Workspace, *, claimed: bool) -> None:
         self._bus = bus
+        self._claimed = claimed
         self._redactor = workspace.redactor
         self._session: Session | None = None
-        self._interactive = False
+        self._person = False
         self._open = True
         self._left_s = _CLOSE_S
         self._ending: asyncio.Task[None] | None = None
@@ -104,9 +105,12 @@ class TeamCopy:
         return handle_line
 
     def start(self, session: Session, *, interactive: bool) -> None:
-        """Begin to copy the session; it is ended if another worker continues it, or interrupted where a person is."""
+        """Begin to copy the session.
+
+        If another worker continues it, a job ends. A session that a person sees is only interrupted.
+        """
         self._session = session
-        self._interactive = interactive
+        self._person = interactive and not self._claimed
         self.replica.start()
 
     async def flush(self) -> None:
@@ -138,7 +142,7 @@ class TeamCopy:
         """Another worker continues the session: this one must do nothing more."""
         self._report("another program continues this session: this one stops, and is no longer copied")
         if self._session is not None:
-            stop = self._session.interrupt() if self._interactive else self._session.close("superseded")
+            stop = self._session.interrupt() if self._person else self._session.close("superseded")
             self._ending = asyncio.create_task(stop, name="team: stop")
 
     def _report(self, message: str) -> None:

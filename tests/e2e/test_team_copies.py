@@ -131,8 +131,9 @@ async def test_a_job_that_another_worker_continues_ends(tmp_path: Path, team_dat
     with scripted_model(model) as url:
         settings = model_settings(tmp_path, url, team=team_database.url, allow=(LIST,))
         identity = SessionId(id="job-1", attempt=4)
+        # Interactive, as a job is that may ask the team.
         session = await compose_session(
-            settings, interactive=False, subscribers=(events.append,), team=identity
+            settings, interactive=True, subscribers=(events.append,), team=identity
         )
         try:
             await session.start()
