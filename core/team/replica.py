@@ -66,7 +66,7 @@ class SessionReplica:
         claimed: whether whoever gave the identity also gave its attempt, as for a job. Otherwise the session gets a new
             identity if another program continues the one it had.
         place: where files above 5 MB go, as in the setting `team_artifacts`; without one they are only listed.
-        previous: the state of a session that is resumed.
+        previous: the state of a session that is resumed; without it, what earlier attempts stored is replaced.
         report: called once when the database cannot be used, and again only after it could be.
         on_superseded: called when another worker continues the session; nothing is written after that.
     """
@@ -89,6 +89,7 @@ class SessionReplica:
         self._address = address
         self._workspace = workspace
         self._claimed = claimed
+        self._begins = claimed and previous is None and identity.attempt > 1
         self._place = place
         self._report = report
         self._on_superseded = on_superseded
@@ -306,6 +307,9 @@ class SessionReplica:
             await asyncio.to_thread(store_identity, self._workspace, self.identity)
             self._folder = FolderCopy(self._workspace, self.identity.id)
             await rows.register(db, self.identity, claimed=False, **names)
+        if self._begins and not self._registered.is_set():
+            # A worker was lost before its session had begun: its lines have the numbers of other events.
+            await rows.clear(db, self.identity)
         self._stored = await rows.known_artifacts(db, self.identity.id)
         stored = await rows.last_seq(db, self.identity.id)
         await asyncio.to_thread(self._folder.check_positions, stored)

@@ -16,7 +16,15 @@ if TYPE_CHECKING:
 
     Connection = psycopg.AsyncConnection[Any]
 
-__all__ = ["add_artifact", "known_artifacts", "last_seq", "register", "transcript_end", "write_lines"]
+__all__ = [
+    "add_artifact",
+    "clear",
+    "known_artifacts",
+    "last_seq",
+    "register",
+    "transcript_end",
+    "write_lines",
+]
 
 
 async def register(
@@ -100,6 +108,15 @@ async def last_seq(db: Connection, session: str) -> int:
     return int(row[0]) if row is not None else 0
 
 
+async def clear(db: Connection, identity: SessionId) -> None:
+    """Remove the journal and the files of earlier attempts, as the session begins again.
+
+    Raises:
+        Superseded: another worker continues the session.
+    """
+    await _fetch_ours(db, _CLEAR, {"id": identity.id, "attempt": identity.attempt})
+
+
 async def known_artifacts(db: Connection, session: str) -> dict[str, str]:
     """The files that are stored: their paths, each with its SHA-256."""
     found = await db.execute("SELECT path, sha256 FROM artifact WHERE session = %s", (session,))
@@ -124,6 +141,16 @@ async def _fetch_ours(db: Connection, statement: str, values: dict[str, Any]) ->
 
 
 # Anybody may add entries in their own name: they are no part of it.
+_CLEAR = """
+    WITH mine AS (
+        SELECT id FROM session WHERE id = %(id)s AND attempt = %(attempt)s FOR SHARE
+    ), files AS (
+        DELETE FROM artifact USING mine WHERE session = mine.id
+    ), lines AS (
+        DELETE FROM journal USING mine WHERE session = mine.id
+    )
+    SELECT 1 FROM mine
+"""
 _LAST_ENTRY = """
     SELECT id, uuid FROM entry WHERE project = %s AND session = %s AND subpath = %s
     AND owner = coalesce(%s, current_user) AND uuid IS NOT NULL ORDER BY id DESC LIMIT 1

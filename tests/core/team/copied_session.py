@@ -13,7 +13,8 @@ from typing import Any
 from core.bus import Bus
 from core.events.types import ArtifactSaved, Event, SessionStarted
 from core.postgres.address import Address
-from core.records.journal import Journal, read_journal
+from core.records.journal import Journal
+from core.session.resume import read_previous_state
 from core.storage.workspace import JOURNAL, Workspace
 from core.team.records import SessionId
 from core.team.replica import SessionReplica
@@ -38,11 +39,13 @@ class CopiedSession:
         self.workspace = workspace
         self.failures: list[str] = []
         self.superseded = False
-        self.bus = Bus(_last_seq(workspace))
+        previous = read_previous_state(workspace) if (workspace.path / JOURNAL).exists() else None
+        self.bus = Bus(previous.last_seq if previous is not None else 0)
         self.replica = SessionReplica(
             Address.parse(url),
             identity,
             workspace,
+            previous=previous,
             report=lambda error: self.failures.append(str(error)),
             on_superseded=self._note_superseded,
             **options,
@@ -112,8 +115,3 @@ def stored_lines(database: Database, session: str = "s1") -> list[str]:
         line
         for (line,) in database.execute("SELECT line FROM journal WHERE session = %s ORDER BY seq", session)
     ]
-
-
-def _last_seq(workspace: Workspace) -> int:
-    path = workspace.path / JOURNAL
-    return read_journal(path).last_seq if path.exists() else 0

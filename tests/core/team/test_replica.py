@@ -282,6 +282,20 @@ async def test_the_next_attempt_continues_and_the_earlier_one_cannot_begin_again
     assert row_of(team_database, "attempt") == (3,)
 
 
+async def test_a_job_that_begins_again_replaces_what_its_lost_worker_stored(
+    tmp_path: Path, team_database: Database
+) -> None:
+    async with copied_session(tmp_path / "a", team_database) as lost:
+        lost.save("downloads/a.txt", b"a")
+        lost.publish(QueryReceived(query_id="q1", text="go"))
+        assert await lost.replica.flush(10)
+    async with copied_session(tmp_path / "b", team_database, SessionId(id="s1", attempt=2)) as again:
+        assert await again.replica.flush(10)
+        assert stored_lines(team_database) == again.journal_lines
+        assert again.journal_lines[0] != lost.journal_lines[0]
+        assert team_database.execute("SELECT count(*) FROM artifact") == [(0,)]
+
+
 async def test_two_copies_of_a_folder_become_two_sessions(tmp_path: Path, team_database: Database) -> None:
     async with copied_session(tmp_path, team_database, claimed=False) as first:
         assert await first.replica.flush(10)
