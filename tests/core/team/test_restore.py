@@ -162,6 +162,30 @@ async def test_entries_of_another_member_are_not_the_sessions(
     assert (restored / TRANSCRIPT).read_bytes() == (session.workspace.path / TRANSCRIPT).read_bytes()
 
 
+async def test_what_a_worker_copies_belongs_to_whoever_gave_the_job(
+    tmp_path: Path, cluster: Cluster, team_database: Database
+) -> None:
+    anna, bert = (cluster.make_role(f"{each}_{team_database.name}") for each in ("anna", "bert"))
+    for name in (anna, bert):
+        grant(Address.parse(team_database.url), name)
+    identity = SessionId(id="s1", owner=anna, shared=False)
+    async with copied_session(tmp_path / "a", team_database, identity) as session:
+        await fill(session)
+    tables = ("session", "entry", "summary", "blob")
+    for table in tables:
+        assert set(team_database.execute(f"SELECT owner::text FROM {table}")) == {(anna,)}
+    restored = await restore_session(
+        Address.parse(cluster.url(team_database.name, anna)), "s1", tmp_path / "b"
+    )
+    assert files_of(restored) == files_of(session.workspace.path)
+    # Nobody else sees any of it.
+    with pytest.raises(TeamError, match="has no session"):
+        await restore_session(Address.parse(cluster.url(team_database.name, bert)), "s1", tmp_path / "c")
+    with psycopg.connect(cluster.url(team_database.name, bert), autocommit=True) as db:
+        for table in (*tables, "journal", "artifact"):
+            assert db.execute(f"SELECT count(*) FROM ua_tui.{table}".encode()).fetchone() == (0,)
+
+
 async def test_a_large_file_is_restored_from_its_place(tmp_path: Path, team_database: Database) -> None:
     place = str(tmp_path / "large")
     async with copied_session(tmp_path / "a", team_database, place=place) as session:
