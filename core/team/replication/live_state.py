@@ -138,11 +138,12 @@ class LiveState:
         self._title = self._title or self._line(event.text, _TITLE)
 
     def _end_query(self, event: ev.QueryFinished) -> None:
-        self._queries.discard(event.query_id)
         estimate = self._estimates.pop(event.query_id, None)
         cost = estimate if event.cost_usd is None else event.cost_usd
-        if cost is not None:
+        # What a lost program left unfinished ends when the session is resumed: its cost is among what it had cost.
+        if cost is not None and event.query_id in self._queries:
             self._spent = (self._spent or 0.0) + cost
+        self._queries.discard(event.query_id)
         if not self._queries:
             self._running.clear()
             self._questions.clear()

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+from typing import Any
+
 import pytest
 
 from core.events import types as ev
+from core.records.counters import Tally
 from core.redaction.redactor import Redactor
 from core.team.replication.live_state import LiveState
 
@@ -105,3 +109,15 @@ def test_texts_are_short_and_have_no_secret() -> None:
     assert state.row.title.startswith("named")
     assert "\x1b" not in state.row.title
     assert "hunter2" not in state.row.title
+
+
+def test_what_a_lost_program_spent_counts_once() -> None:
+    previous: Any = SimpleNamespace(tally=Tally(cost_usd=0.5, tool_calls=2), conversation="c1")
+    state = LiveState(Redactor(), previous=previous)
+    closing = ev.QueryFinished(query_id="q1", status="interrupted", duration_ms=0, cost_usd=0.5)
+    state.handle_event(closing)
+    state.handle_event(ev.SessionStarted(session_id="s", workspace="/", cwd="/", version="1"))
+    assert state.row.cost_usd == 0.5
+    state.handle_event(ev.QueryReceived(query_id="q2", text="Go on"))
+    state.handle_event(ev.QueryFinished(query_id="q2", status="success", duration_ms=1, cost_usd=0.25))
+    assert state.row.cost_usd == 0.75
