@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-__all__ = ["AUTH_COMPLETE", "RESUMED", "is_own", "resumption"]
+__all__ = ["AUTH_COMPLETE", "RESUMED", "is_own", "occasion_of", "resumption"]
 
 AUTH_COMPLETE = "The authentication is complete. Please go on from where you stopped."
 RESUMED = "The program that ran this session ended before the query was finished; another one resumes it."
@@ -33,4 +33,11 @@ def _unknown(tools: Sequence[str]) -> str:
 
 def is_own(query: str) -> bool:
     """Whether a query is one that the program sends automatically."""
-    return query.strip() == AUTH_COMPLETE or query.lstrip().startswith(RESUMED)
+    return bool(occasion_of(query))
+
+
+def occasion_of(query: str) -> str:
+    """Why the program sent a query automatically; empty for any other query."""
+    if query.strip() == AUTH_COMPLETE:
+        return "an account is connected"
+    return "the session is resumed" if query.lstrip().startswith(RESUMED) else ""

@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 import msgspec
 
-from core.events.continuation import is_own
+from core.events.continuation import occasion_of
 from core.events.folder import describe_folder
 from core.records.digest import CallEntry, MessageEntry, NoteEntry, QueryEntry, SessionRecord
 
@@ -65,8 +65,8 @@ def _parts(record: SessionRecord) -> Iterator[str]:
 
 def _query(query: QueryEntry) -> Iterator[str]:
     yield f"## {query.iteration}. Query at {_time(query.at)}"
-    if is_own(query.text):
-        yield "*Sent automatically by the program: an account is connected.*"
+    if occasion := occasion_of(query.text):
+        yield f"*Sent automatically by the program: {occasion}.*"
     yield _quoted(query.text)
     if query.decision is not None:
         yield f"*{query.decision}, decided by {query.source}.*"

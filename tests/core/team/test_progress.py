@@ -6,7 +6,7 @@ import pytest
 
 from core.errors import JournalError
 from core.events.codec import encode_event
-from core.events.continuation import AUTH_COMPLETE, RESUMED, is_own, resumption
+from core.events.continuation import AUTH_COMPLETE, RESUMED, is_own, occasion_of, resumption
 from core.events.types import (
     AuthFinished,
     AuthRequired,
@@ -104,6 +104,9 @@ def test_a_journal_is_read_and_earlier_failures_do_not_count(tmp_path: Path) -> 
 def test_the_message_of_a_resumption_is_the_programs_own() -> None:
     assert is_own(AUTH_COMPLETE)
     assert is_own(resumption([]))
+    assert occasion_of(resumption([])) == "the session is resumed"
+    assert occasion_of(AUTH_COMPLETE) == "an account is connected"
+    assert occasion_of("What is new?") == ""
     assert is_own(resumption(["mcp__mail__send"] * 80))
     assert resumption(["a", "b", "a"]).count("a, b.") == 1
     assert not is_own(f"What does this mean: {RESUMED}")
