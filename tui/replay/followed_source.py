@@ -124,11 +124,9 @@ class FollowedSource(PastSource):
         """Let nothing be written any more."""
         self.followed = OVER
         self.show_stats(host)
-        prompt = host.frame.prompt
-        if not prompt.value:
-            self.has_prompt = False
-            prompt.disabled = True
-            host.frame.show("conversation")
+        self.has_prompt = False
+        host.frame.prompt.disabled = True
+        host.frame.show("conversation")
 
     async def _wait_for_journal(self, folder: Path) -> None:
         """Wait until the session, which may have begun just now, has a journal here."""

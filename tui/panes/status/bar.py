@@ -159,6 +159,7 @@ class StatusLine(Widget):
             return [[always, quits], [always]]
         escape = [self._escape] if self.escape else []
         if self.quits != QUITS and self.escape != "back":
+            escape = escape if self.escape != AT_REST else []
             return [[*escape, quits, always], [*escape, quits], escape or [quits]]
         if self.state == "running" or self.escape == "back":
             return [[*escape, always], escape or [always]]
