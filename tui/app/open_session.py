@@ -42,11 +42,11 @@ def open_fleet_row(app: App[Any], row: FleetRow, source: FleetSource) -> None:
     if row.folder and not row.takes_answers:
         open_read_only(app, Path(row.folder))
         return
-    arguments = ["fleet", "--follow", row.session, "--workspace", os.fspath(source.index.base)]
+    arguments = ["fleet", f"--follow={row.session}", f"--workspace={os.fspath(source.index.base)}"]
     if row.folder:
-        arguments += ["--folder", row.folder]
+        arguments.append(f"--folder={row.folder}")
     if source.address is not None and not row.local:
-        arguments += ["--from", source.address.url]
+        arguments.append(f"--from={source.address.url}")
     _run(app, arguments)
 
 

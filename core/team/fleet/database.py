@@ -31,6 +31,8 @@ POLL_SECONDS = 2.0
 """How often is looked for changes that nobody announced."""
 LOST_SECONDS = 40.0
 """A session whose worker was not heard of for so long counts as lost; workers report every 10 seconds."""
+COUNT_SECONDS = 6.0
+"""How often the jobs are counted, of which there may be many, if nobody announced that one has changed."""
 _ALL_SECONDS = 60.0
 """How often everything is read again, because of what was deleted."""
 ANSWER_SECONDS = 10.0
@@ -42,7 +44,7 @@ _LONGEST = 300
 
 _SESSIONS = """
 SELECT s.id, coalesce(s.job, ''), s.name, s.host, s.worker, s.owner::text, s.shared, s.state,
-    left(coalesce(nullif(s.title, ''), j.query, ''), 400), left(s.activity, 400), coalesce(j.cost_usd, s.cost_usd),
+    left(coalesce(nullif(s.title, ''), j.query, ''), 400), left(s.activity, 400), greatest(j.cost_usd, s.cost_usd),
     extract(epoch FROM s.started_at)::float8, extract(epoch FROM s.finished_at)::float8,
     extract(epoch FROM s.seen_at)::float8, coalesce(j.state, ''), left(coalesce(j.error, ''), 400),
     (SELECT left(q.event, 20000) FROM question q WHERE q.session = s.id AND q.attempt = s.attempt
@@ -60,8 +62,9 @@ SELECT id, owner::text, shared, left(query, 400), extract(epoch FROM submitted_a
 FROM job WHERE state = 'waiting' AND session IS NULL ORDER BY submitted_at, id LIMIT %(most)s
 """
 _COUNTS = """
-SELECT extract(epoch FROM now())::float8, count(*) FILTER (WHERE state = 'waiting'),
-    count(*) FILTER (WHERE state = 'done'), count(*) FILTER (WHERE state = 'failed') FROM job
+SELECT extract(epoch FROM now())::float8, count(*) FILTER (WHERE state = 'waiting' AND session IS NULL),
+    count(*) FILTER (WHERE state = 'done'), count(*) FILTER (WHERE state = 'failed'),
+    coalesce(sum(cost_usd) FILTER (WHERE state NOT IN ('running', 'needs_you')), 0)::float8 FROM job
 """
 
 
@@ -87,7 +90,12 @@ class DatabaseSessions:
         self._waiting_rows: tuple[FleetRow, ...] = ()
         self._ahead = 0.0
         """How much the server's clock is ahead of the monotonic one here."""
+        self._counted_at = 0.0
         self.waiting = 0
+        self.done = 0
+        self.failed = 0
+        self.cost_usd = 0.0
+        """What all jobs have cost that do not run."""
         self.problem = ""
         """Why the rows are old; empty if they are not."""
         self.lost_at: float | None = None
@@ -181,7 +189,7 @@ class DatabaseSessions:
         poll_at = time.monotonic() + POLL_SECONDS
         ids: set[str] = set()
         jobs: set[str] = set()
-        read_at = 0.0
+        read_at, counts = 0.0, False
         while (now := time.monotonic()) < until:
             due = poll_at if not (ids or jobs) else min(poll_at, read_at + _AT_MOST_EVERY)
             async for notice in connection.notifies(timeout=max(0.0, due - now), stop_after=1):
@@ -192,10 +200,11 @@ class DatabaseSessions:
                     due = 0.0
             now = time.monotonic()
             if now >= poll_at:
-                await self._read_changed(connection, ids, jobs)
-                poll_at = time.monotonic() + POLL_SECONDS
+                await self._read_changed(connection, ids, jobs, count=counts or bool(jobs))
+                poll_at, counts = time.monotonic() + POLL_SECONDS, False
             elif (ids or jobs) and now >= min(due, read_at + _AT_MOST_EVERY):
                 await self._read_announced(connection, ids, jobs)
+                counts = counts or bool(jobs)
             else:
                 continue
             ids, jobs, read_at = set(), set(), time.monotonic()
@@ -206,15 +215,16 @@ class DatabaseSessions:
         await self._read_waiting(connection)
 
     async def _read_changed(
-        self, connection: psycopg.AsyncConnection[Any], ids: set[str], jobs: set[str]
+        self, connection: psycopg.AsyncConnection[Any], ids: set[str], jobs: set[str], *, count: bool
     ) -> None:
         since = time.monotonic() + self._ahead - POLL_SECONDS - _OVERLAP
         rows = await _fetch(connection, _CHANGED, ids=list(ids), jobs=list(jobs), since=since)
-        waited = self.waiting, self._waiting_rows
         self._add(rows)
-        await self._read_waiting(connection)
-        if waited != (self.waiting, self._waiting_rows):
-            self._changed()
+        if count or time.monotonic() - self._counted_at >= COUNT_SECONDS:
+            counted = self.waiting, self.done, self.failed, self.cost_usd, self._waiting_rows
+            await self._read_waiting(connection)
+            if counted != (self.waiting, self.done, self.failed, self.cost_usd, self._waiting_rows):
+                self._changed()
 
     async def _read_announced(
         self, connection: psycopg.AsyncConnection[Any], ids: set[str], jobs: set[str]
@@ -231,8 +241,10 @@ class DatabaseSessions:
             self._changed()
 
     async def _read_waiting(self, connection: psycopg.AsyncConnection[Any]) -> None:
-        ((now, waiting, _, _),) = await _fetch(connection, _COUNTS)
-        self._ahead = now - time.monotonic()
+        (counts,) = await _fetch(connection, _COUNTS)
+        now, waiting, self.done, self.failed, self.cost_usd = counts
+        self._counted_at = time.monotonic()
+        self._ahead = now - self._counted_at
         if waiting != self.waiting or len(self._waiting_rows) != min(waiting, MOST_WAITING):
             self.waiting = waiting
             rows = await _fetch(connection, _WAITING, most=MOST_WAITING)

@@ -28,7 +28,7 @@ MOST_WAITING = 200
 _MOST_JOBS = 2_000
 _LONGEST = 300
 
-_COUNTS = "SELECT state, count(*) FROM job GROUP BY state"
+_COUNT = "SELECT count(*) FROM job WHERE state = 'waiting' AND session IS NULL"
 _WAITING = (
     "SELECT j.id, substr(j.query, 1, 400), b.submitted_at FROM job j JOIN batch b ON b.id = j.batch"
     " WHERE j.state = 'waiting' AND j.session IS NULL ORDER BY j.rowid LIMIT ?"
@@ -158,7 +158,7 @@ class LocalSessions:
             asks = {session: question_line(event) for session, event in db.execute(_QUESTIONS)}
         if "job" not in tables:
             return
-        self.waiting = dict(db.execute(_COUNTS)).get("waiting", 0)
+        (self.waiting,) = db.execute(_COUNT).fetchone()
         for id_, session, state, query, folder, cost, started, finished, error in db.execute(
             _BEGUN, (_MOST_JOBS,)
         ):

@@ -75,9 +75,9 @@ class Fleet(msgspec.Struct, frozen=True, kw_only=True):
     """All sessions in their order.
 
     Attributes:
-        waiting: how many jobs wait for a worker; only the first ones are among the rows.
-        done: how many sessions are done in all.
-        cost_usd: what all sessions have cost, as far as that is known.
+        waiting: how many jobs wait that no worker has begun; only the first ones are among the rows.
+        done: how many are done in all, of which only the newest are among the rows; `failed` likewise.
+        cost_usd: what all have cost, as far as that is known.
         is_reading: whether sessions of the team are still to come.
         notice: what cannot be shown, and why; empty if nothing is missing.
     """

@@ -102,13 +102,25 @@ class FleetSource:
                     rows[row.id] = _merged(row, mine)
             waiting += self._team.waiting
             notices.append(self._notice(self._team))
-        listed = arrange(rows.values())
+        # Of the team's jobs only the newest are among the rows.
+        counted = [row for row in rows.values() if self._team is None or row.local or not row.job]
+        done = sum(row.state == "done" for row in counted)
+        failed = sum(row.state in ("failed", "crashed") for row in counted)
+        cost = total_cost(counted)
+        if self._team is not None:
+            running = [
+                row
+                for row in rows.values()
+                if row.job and not row.local and not row.is_over and row.state != "waiting"
+            ]
+            done, failed = done + self._team.done, failed + self._team.failed
+            cost += self._team.cost_usd + total_cost(running)
         return Fleet(
-            rows=listed,
+            rows=arrange(rows.values()),
             waiting=waiting,
-            done=sum(row.state == "done" for row in rows.values()),
-            failed=sum(row.state in ("failed", "crashed") for row in rows.values()),
-            cost_usd=total_cost(tuple(rows.values())),
+            done=done,
+            failed=failed,
+            cost_usd=cost,
             is_reading=self._team is not None and not self._team.is_read.is_set(),
             notice="; ".join(filter(None, notices)),
         )

@@ -208,6 +208,7 @@ async def test_what_nobody_announced_is_found_all_the_same(
     tmp_path: Path, team_database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(fleet_database, "POLL_SECONDS", 0.05)
+    monkeypatch.setattr(fleet_database, "COUNT_SECONDS", 0.05)
     async with watched(make_source(tmp_path, team_database)) as seen:
         add_job(team_database, "w1")
         await seen.until(lambda: seen.ids == ["job:w1"])
