@@ -289,6 +289,7 @@ DECLARE
     unwanted tsquery;
     filters text := '';
     wanted tsquery;
+    all_words tsquery;
     attempts tsquery[];
     rarest integer[];
     score text := '';
@@ -392,7 +393,7 @@ BEGIN
         FOR i IN 2..cardinality(queries) LOOP
             wanted := wanted && queries[i];
         END LOOP;
-        attempts := ARRAY[wanted];
+        all_words := wanted;
         BEGIN
             expected := everything;
             FOR i IN 1..cardinality(queries) LOOP
@@ -467,10 +468,12 @@ BEGIN
             -- What earlier attempts have found is in the variables. Otherwise some passages without an order must do.
             is_partial := true;
             IF coalesce(cardinality(found), 0) = 0 THEN
-                EXECUTE 'SELECT coalesce(array_agg(g.id), ''{}''), coalesce(array_agg(1.0), ''{}'') FROM (' || chosen
-                    || ' LIMIT 200) g' INTO found, found_scores
-                USING CASE WHEN excluded IS NULL THEN wanted ELSE wanted && !!excluded END,
-                    weights, ask, unwanted, asker, queries, middle;
+                -- No time limits this: only the last rows are examined, and of phrases first the words.
+                all_words := CASE WHEN excluded IS NULL THEN all_words ELSE all_words && !!excluded END;
+                EXECUTE 'SELECT coalesce(array_agg(g.id), ''{}''), coalesce(array_agg(1.0), ''{}'') FROM (SELECT c.id FROM ('
+                    || chosen || ' AND c.id > (SELECT max(x.id) - 20000 FROM k_chunk x)' || k_order(true, few) || ') m JOIN k_chunk c ON c.id = m.id WHERE c.vector @@ $8 LIMIT 200) g'
+                INTO found, found_scores
+                USING replace(all_words::text, '<->', '&')::tsquery, weights, ask, unwanted, asker, queries, middle, all_words;
                 complete := cardinality(found);
             END IF;
         END;
