@@ -42,7 +42,7 @@ from core.errors import SettingsError
 from core.events.types import Event, PipelineFailed, SessionStarted
 from core.history.rebuild import clean_up_after_kills
 from core.knowledge.embeddings import embedder_of
-from core.knowledge.place import place_of
+from core.knowledge.place import Origin, place_of
 from core.pipelines import Handler, Pipelines
 from core.plugins import PIPELINE_GROUP, PluginProblem, register_plugins
 from core.postgres.address import Address, connection_variables
@@ -159,7 +159,7 @@ async def compose_session(
         artifacts = ArtifactWatch(workspace, bus.publish)
         bus.subscribe(artifacts.handle_event)
         artifacts.start(spawn)
-        knowledge = _feed_knowledge(settings, workspace, bus, stack)
+        knowledge = _feed_knowledge(settings, workspace, bus, team_copy, stack)
         _clean_up_later(settings, bus, stack)
         private = PrivateFolder()
         stack.callback(private.remove)
@@ -387,13 +387,26 @@ def _subagent_check(rules: Sequence[Rule], workspace: Workspace, runner: Observe
 
 
 def _feed_knowledge(
-    settings: Settings, workspace: Workspace, bus: Bus, stack: AsyncExitStack
+    settings: Settings,
+    workspace: Workspace,
+    bus: Bus,
+    team_copy: TeamCopy | None,
+    stack: AsyncExitStack,
 ) -> KnowledgeFeed | None:
     """Have the knowledge base follow the session, unless the settings turn it off."""
     database = place_of(settings)
     if database is None:
         return None
-    feed = KnowledgeFeed(database, workspace.path, settings.workspace_base, workspace.redactor, bus.publish)
+
+    def origin() -> Origin | None:
+        if team_copy is None:
+            return None
+        identity = team_copy.replica.identity
+        return Origin(identity.id, attempt=identity.attempt, owner=identity.owner, shared=identity.shared)
+
+    feed = KnowledgeFeed(
+        database, workspace.path, settings.workspace_base, workspace.redactor, bus.publish, origin=origin
+    )
     bus.subscribe(feed.handle_event)
     stack.push_async_callback(feed.close)
     if embedder := embedder_of(settings):

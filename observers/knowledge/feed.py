@@ -88,7 +88,8 @@ class KnowledgeFeed:
     A failure is published once, and everything is tried again later: what a lost connection kept from being stored is
     in the journal and the files.
 
-    `origin` is the session of a team that it is: its rows stay the same where another machine takes it over.
+    `origin` gives the session of a team that it is, whenever it connects: its rows stay the same where another machine
+    takes it over.
     """
 
     def __init__(
@@ -99,10 +100,10 @@ class KnowledgeFeed:
         redactor: Redactor,
         publish: Callable[[Event], object],
         pace: Pace = Pace(),
-        origin: Origin | None = None,
+        origin: Callable[[], Origin | None] = lambda: None,
     ) -> None:
         self._database = database
-        self._origins = {} if origin is None else {folder_key(database, folder): origin}
+        self._origin = origin
         self._folder = folder
         self._base = base
         self._redactor = redactor
@@ -294,7 +295,9 @@ class KnowledgeFeed:
         if self._store is not None and self._file != version_of(self._database):
             self._close_store()
         if self._store is None:
-            self._store = open_store(self._database, self._origins)
+            origin = self._origin()
+            key = folder_key(self._database, self._folder)
+            self._store = open_store(self._database, None if origin is None else {key: origin})
             self._file = version_of(self._database)
         return self._store
 

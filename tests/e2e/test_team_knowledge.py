@@ -61,9 +61,8 @@ def test_a_session_asks_and_fills_the_database_and_only_a_private_file_has_the_p
         return [Use("mcp__local_toolkit__knowledge_search", {"query": "yield of dies"})]
 
     with scripted_model(reply) as url:
-        env = model_environment(
-            tmp_path, url, UA_KNOWLEDGE=cluster.tcp(team_database.name, member), PGPASSWORD=PASSWORD
-        )
+        own = cluster.tcp(team_database.name, member)
+        env = model_environment(tmp_path, url, UA_KNOWLEDGE=own, UA_TEAM=own, PGPASSWORD=PASSWORD)
         done = run(tmp_path, "run", "Which yield?", env=env)
     assert done.code == 0, done.stderr
     (finished,) = done.of(ToolCallFinished)

@@ -56,7 +56,13 @@ class Live:
         self.bus = Bus(self.recorded.seq)
         self.journal = Journal(self.recorded.folder / JOURNAL, Redactor())
         self.feed = KnowledgeFeed(
-            team or self.database, self.recorded.folder, base, Redactor(), self.bus.publish, PACE, origin
+            team or self.database,
+            self.recorded.folder,
+            base,
+            Redactor(),
+            self.bus.publish,
+            PACE,
+            lambda: origin,
         )
         for subscriber in (self.events.append, self.journal.append, self.feed.handle_event):
             self.bus.subscribe(subscriber)
