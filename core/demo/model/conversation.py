@@ -8,6 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from core.events.continuation import RESUMED
+
 __all__ = ["Conversation", "ToolOutcome", "read_conversation"]
 
 SENT_BACK = "Stop hook feedback:"
@@ -97,7 +99,8 @@ def read_conversation(request: Mapping[str, Any]) -> Conversation:
                 outcomes += found
                 last_outcomes += found
                 text = _query_text(content)
-                if text:
+                # A query that is resumed goes on where it was.
+                if text and not text.startswith(RESUMED):
                     opening, query, answers = opening or text, text, 0
                     last_outcomes = []
             case "system":

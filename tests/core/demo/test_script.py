@@ -11,6 +11,7 @@ import core.demo
 from core.demo.model.conversation import read_conversation
 from core.demo.model.script import CLASSIFIER_MARK, Script, Turn
 from core.demo.playbook import load_library
+from core.events.continuation import resumption
 
 RESEARCH = "Research the latest AI chip news and write a comprehensive report"
 MULTI = "mcp__composio__COMPOSIO_MULTI_EXECUTE_TOOL"
@@ -193,6 +194,23 @@ def test_tool_that_is_not_offered_is_not_called(script: Script) -> None:
     turn = script.next(request)
     assert not turn.calls
     assert "COMPOSIO_REMOTE_WORKBENCH" in turn.text
+
+
+def test_a_resumed_query_goes_on_where_it_was(script: Script) -> None:
+    dialogue, straight = Dialogue(script), Dialogue(script)
+    first = dialogue.say("Plot the monthly revenue in the workbench")
+    straight.say("Plot the monthly revenue in the workbench")
+    dialogue.request["messages"].append(
+        {
+            "role": "user",
+            "content": [{"type": "tool_result", "tool_use_id": dialogue.ids[0], "content": "{}"}],
+        }
+    )
+
+    resumed = dialogue.say(resumption(()))
+
+    assert first.calls
+    assert resumed == straight.results("{}")
 
 
 def test_new_query_after_an_interrupt_is_found_beside_the_cancelled_result(script: Script) -> None:
