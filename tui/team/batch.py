@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import shutil
 import sys
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing, suppress
@@ -318,7 +319,8 @@ class TerminalReporter:
             self._shown = ""
 
     def _show(self, text: str) -> None:
-        # To the beginning of the line, and remove it.
+        # To the beginning of the line, and remove it; one that is wrapped could not be removed.
+        text = text[: shutil.get_terminal_size().columns - 1]
         sys.stderr.write(f"\r\x1b[K{text}")
         sys.stderr.flush()
         self._shown = text

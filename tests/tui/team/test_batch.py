@@ -4,23 +4,31 @@ import argparse
 import asyncio
 import io
 import json
+import os
+import signal
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+from uuid import uuid4
 
 import pytest
 
 from core.postgres.address import Address
+from core.postgres.connection import make_pool
+from core.postgres.schema import grant
 from core.settings.model import Settings
+from core.team.jobs import postgres_jobs
 from core.team.jobs.sqlite_jobs import SqliteJobs, jobs_path
 from core.team.records import Claim, Counts, Job, JobResult, Outcome
 from tests.core.team.jobs.batches import QUICK, address_of, working
-from tests.postgres_server import Database
+from tests.postgres_server import Cluster, Database
+from tests.tcp_proxy import TcpProxy
 from tui.cli import main
 from tui.cli.arguments import read_arguments
 from tui.cli.table import COMMANDS
 from tui.cli.team.batch import run_batch
-from tui.team.batch import TerminalReporter, counts_line, result_text
+from tui.team.batch import LineReporter, TerminalReporter, counts_line, result_text
 
 Run = Callable[[Claim, asyncio.Event], object]
 
@@ -188,6 +196,50 @@ async def test_the_workers_of_a_team_run_a_batch_while_the_command_follows(
     ]
     assert sorted(runner.ran) == ["one", "two"]
     assert "2 of 2 done" in err
+
+
+async def submitted(database: Database) -> None:
+    async with asyncio.timeout(20):
+        while not database.execute("SELECT 1 FROM job"):  # noqa: ASYNC110
+            await asyncio.sleep(0.05)
+
+
+async def test_who_stops_following_a_batch_is_told_that_it_goes_on(
+    queries: Path, team_database: Database, capsys: pytest.CaptureFixture[str]
+) -> None:
+    following = asyncio.create_task(run(queries, Runner(), address=address_of(team_database)))
+    await submitted(team_database)
+    await asyncio.sleep(0.3)
+
+    os.kill(os.getpid(), signal.SIGINT)
+
+    assert await asyncio.wait_for(following, 20) == 130
+    assert "interrupted: 2 jobs not over; workers go on with them" in capsys.readouterr().err
+
+
+async def test_a_batch_is_followed_again_after_a_lost_connection(
+    queries: Path, team_database: Database, cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = cluster.make_role(f"p{uuid4().hex[:8]}", "word")
+    grant(address_of(team_database), name)
+    monkeypatch.setenv("PGPASSWORD", "word")
+    # A pool looks for another connection for so long.
+    monkeypatch.setattr(postgres_jobs, "make_pool", partial(make_pool, timeout=0.5))
+    lines: list[str] = []
+    monkeypatch.setattr(LineReporter, "line", lambda _self, text: lines.append(text))
+    with TcpProxy("127.0.0.1", cluster.port) as proxy:
+        through = Address.parse(proxy.url(cluster.tcp(team_database.name, name)))
+        following = asyncio.create_task(run(queries, Runner(), address=through))
+        await submitted(team_database)
+        proxy.cut(refuse=True)
+        async with asyncio.timeout(30):
+            while not any("trying again" in line for line in lines):  # noqa: ASYNC110
+                await asyncio.sleep(0.05)
+        proxy.resume()
+        async with working(address_of(team_database), Runner()):
+            assert await asyncio.wait_for(following, 30) == 0
+
+    assert "the database can be reached again" in lines
 
 
 async def test_a_private_batch_is_not_the_shared_one(queries: Path, team_database: Database) -> None:
