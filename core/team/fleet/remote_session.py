@@ -144,6 +144,7 @@ class RemoteSession(JournalSession):
                 self.state = "idle"
             case SessionStarted():
                 self.state = "idle"
+                self._questions.clear()
             case SessionFinished():
                 self.state = "closed"
             case PermissionAsked() | ElicitationAsked():

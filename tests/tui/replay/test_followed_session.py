@@ -21,6 +21,7 @@ from core.events.types import (
     QueryFinished,
     QueryReceived,
     SessionFinished,
+    SessionStarted,
     TextDelta,
 )
 from core.postgres.address import Address
@@ -30,6 +31,7 @@ from core.team.letters import make_question
 from core.team.local_mailbox import SqliteMailbox
 from core.team.mailbox import PostgresMailbox
 from core.team.records import Answer, Command, Mailbox, SessionId
+from core.version import VERSION
 from tests.core.team.fleet_rows import add_session
 from tests.core.team.stores import SESSION, add_local_session
 from tests.core.team.test_fleet import lay, locked, write
@@ -133,6 +135,20 @@ async def test_a_dialog_closes_when_another_person_answers_and_says_who(
         write(folder, [PermissionAnswered(request_id="r1", tool_name="Bash", decision="allow")])
         await until(lambda: len(app.screen_stack) == 1)
         await until(lambda: "Answered by mary [b] at " in notices(app))
+
+
+async def test_a_question_of_a_worker_that_was_lost_closes_when_another_continues(tmp_path: Path) -> None:
+    async with local(tmp_path) as (app, _, mailbox, folder):
+        await mailbox.ask(SESSION, make_question(SESSION, ASKED))
+        write(folder, [ASKED])
+        await asks(app, PermissionScreen)
+        write(folder, [SessionStarted(session_id="s", workspace="/w", cwd="/", version=VERSION)])
+        await until(lambda: len(app.screen_stack) == 1)
+        again = PermissionAsked(request_id="r2", tool_name="Bash", input={"command": "ls"})
+        await mailbox.ask(SESSION, make_question(SESSION, again))
+        write(folder, [QueryReceived(query_id="q2", text="Go on"), again])
+        await asks(app, PermissionScreen)
+        assert app.state == "running"
 
 
 async def test_a_form_of_a_server_is_filled_in(tmp_path: Path) -> None:
@@ -264,9 +280,6 @@ async def test_a_session_of_the_team_is_followed_through_its_database(
     tmp_path: Path, team_database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    from core.events.types import SessionStarted
-    from core.version import VERSION
-
     add_session(team_database, "a", title="Bicycles", worker="worker-1", name="session_20261121_140200")
     started = SessionStarted(session_id="s", workspace="/gone", cwd="/", version=VERSION)
     for seq, event in enumerate((started, QueryReceived(query_id="q1", text="Compare bicycles")), 1):

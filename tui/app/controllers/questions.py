@@ -17,6 +17,7 @@ from core.events.types import (
     PermissionAnswered,
     PermissionAsked,
     SessionFinished,
+    SessionStarted,
     ToolCallStarted,
 )
 from core.text import clean_line
@@ -63,7 +64,8 @@ class Questions:
                     self._close_if(lambda question: isinstance(question, AuthRequired))
                 case ToolCallStarted():
                     self._remember_call(event)
-                case SessionFinished():
+                case SessionFinished() | SessionStarted():
+                    # A program that continues a session asks again what it needs to know.
                     self._close_if(lambda _: True)
                 case _:
                     pass
