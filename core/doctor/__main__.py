@@ -30,16 +30,17 @@ def main() -> int:
 
 def _read_settings(given: dict[str, Any]) -> Settings:
     """Make settings of the values that were merged with the environment and all files before."""
-    # Not even the type of this one can be converted: a path or a word.
-    knowledge = given.pop("knowledge")
+    # Not even the types of these can be converted: a path, an address or a word.
+    knowledge, artifacts = given.pop("knowledge"), given.pop("team_artifacts")
     knowledge = parsers.knowledge(knowledge["url"] if isinstance(knowledge, dict) else knowledge)
+    artifacts = None if artifacts is None else parsers.team_artifacts(artifacts)
     kinds = get_type_hints(Settings)
     # A path is a text in JSON.
     found = {
         name: msgspec.convert(value, kinds[name], dec_hook=lambda kind, text: kind(text))
         for name, value in given.items()
     }
-    return Settings(**found, knowledge=knowledge)
+    return Settings(**found, knowledge=knowledge, team_artifacts=artifacts)
 
 
 def _print_check(check: Check) -> None:

@@ -1,20 +1,24 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import socket
 import stat
 import sys
 import threading
 from collections.abc import Coroutine, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from core.connections.base import Connection
 from core.connections.toolkit import SERVER, toolkit_connection
 from core.doctor import machine
+from core.doctor.__main__ import _read_settings
 from core.doctor.checks import TimeLimits, run_checks
 from core.doctor.findings import Check, Finding, PlannedCheck, Status, can_start, failed, ok, run_check
 from core.doctor.machine import check_agent, check_folder, check_knowledge, check_python
@@ -22,9 +26,11 @@ from core.doctor.servers import check_toolkit
 from core.doctor.services import check_composio, check_logfire, check_session_model, models_of
 from core.errors import ConnectionFailed
 from core.knowledge.store import KnowledgeStore
+from core.postgres.address import Address
 from core.redaction.redactor import Redactor
 from core.settings.model import Settings
 from tests.model_server import Answer, ModelServer, model_server, refusal
+from tests.postgres_server import Database
 from tests.tui.files_host import until
 
 KEY = "sk-ant-api03-canary-9f8e7d6c5b4a"
@@ -216,6 +222,28 @@ async def test_a_folder_that_cannot_be_used_is_named(tmp_path: Path, monkeypatch
     assert "is not writable" in found.found
     monkeypatch.setattr(machine, "FEW_BYTES", 1 << 80)
     assert (await check_folder(Settings(workspace_base=tmp_path))).status == "warning"
+
+
+async def test_the_knowledge_base_of_a_team_is_checked_and_given_to_the_child(
+    tmp_path: Path, team_database: Database
+) -> None:
+    place = Address.parse(team_database.url)
+    # The checks run in a child, which gets the settings as JSON.
+    given = json.loads(
+        json.dumps(
+            msgspec.to_builtins(
+                replace(Settings(knowledge=place, team_artifacts=tmp_path), keys=()), enc_hook=str
+            )
+        )
+    )
+    settings = _read_settings(given)
+    assert (settings.knowledge, settings.team_artifacts) == (place, tmp_path)
+    found = await check_knowledge(settings)
+    assert found.status == "ok"
+    assert "0 documents" in found.found
+    away = await check_knowledge(Settings(knowledge=Address.parse("postgresql://me@127.0.0.1:1/team")))
+    assert away.status == "warning"
+    assert "no server is listening" in away.found
 
 
 async def test_a_knowledge_base_that_cannot_be_read_is_a_warning(tmp_path: Path) -> None:

@@ -157,10 +157,10 @@ def test_a_word_is_no_path_of_the_knowledge_base(folders: Folders, written: str)
     ],
 )
 def test_the_address_of_a_team_has_no_password_and_shows_none(folders: Folders, address: str) -> None:
-    with pytest.raises(SettingsError, match="UA_TEAM.* without a password") as caught:
+    with pytest.raises(SettingsError, match=r"UA_TEAM.* without a password") as caught:
         folders.load(environ={"UA_TEAM": address})
     assert "hunter2" not in str(caught.value)
-    with pytest.raises(SettingsError, match="--team .*without a password") as caught:
+    with pytest.raises(SettingsError, match=r"--team .*without a password") as caught:
         folders.load({"team": address})
     assert "hunter2" not in str(caught.value)
 

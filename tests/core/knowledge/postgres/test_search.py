@@ -1,0 +1,89 @@
+"""Searches in the database of a team that end early, and words with mistakes; `..test_search` has what both can."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+
+import psycopg
+import pytest
+
+from core.errors import KnowledgeError
+from core.knowledge.postgres.search import PostgresSearch
+from core.postgres.address import Address
+from tests.core.knowledge.postgres.stored import HERE, address_of, fill
+from tests.core.knowledge.stored import document
+from tests.postgres_server import Database
+
+
+@pytest.fixture
+def address(team_database: Database) -> Address:
+    address = address_of(team_database)
+    fill(
+        address,
+        HERE,
+        *[
+            document(f"plain story {n} of weather, semiconductors and sport", title=f"S{n}", path=f"{n}")
+            for n in range(9)
+        ],
+    )
+    return address
+
+
+@contextmanager
+def busy(database: Database) -> Iterator[None]:
+    """A database in which searches wait."""
+    with psycopg.connect(database.url, options="-c search_path=ua_tui") as db:
+        db.execute("LOCK TABLE k_term IN ACCESS EXCLUSIVE MODE")
+        yield
+
+
+def test_a_search_whose_time_is_over_gives_a_partial_answer(
+    address: Address, team_database: Database
+) -> None:
+    with closing(PostgresSearch(address, budget=0.02)) as search, busy(team_database):
+        began = time.monotonic()
+        results = search.search("weather")
+        assert (results.hits, results.partial) == ((), True)
+        assert time.monotonic() - began < 5.0
+
+
+def test_a_search_that_nobody_waits_for_is_cancelled_on_the_server(
+    address: Address, team_database: Database
+) -> None:
+    with closing(PostgresSearch(address, budget=60)) as search:
+        assert search.search("weather").hits
+        with busy(team_database):
+            began = time.monotonic()
+            results = search.search("weather", stopped=lambda: time.monotonic() > began + 0.05)
+            assert (results.hits, results.partial) == ((), True)
+            assert time.monotonic() - began < 20.0
+        # The connection serves the next search.
+        assert len(search.search("weather").hits) == 9
+
+
+def test_a_word_with_a_mistake_is_replaced_and_a_notice_says_so(address: Address) -> None:
+    with closing(PostgresSearch(address, budget=60)) as search:
+        for words in ("wether", "plain wheather", "semicnductor weather"):
+            results = search.search(words)
+            assert len(results.hits) == 9, words
+            assert any("spelt" in notice for notice in results.notices), words
+        assert not search.search("weather").notices
+        for words in ("xylophone", '"wether"x', "zzzzzzz"):
+            assert not search.search(words).hits, words
+
+
+def test_a_database_of_another_version_says_what_to_do(address: Address, team_database: Database) -> None:
+    team_database.execute("DELETE FROM migration WHERE version > 1")
+    with (
+        closing(PostgresSearch(address, budget=60)) as search,
+        pytest.raises(KnowledgeError, match="team migrate"),
+    ):
+        search.search("weather")
+    team_database.execute("INSERT INTO migration (version) VALUES (99)")
+    with (
+        closing(PostgresSearch(address, budget=60)) as search,
+        pytest.raises(KnowledgeError, match="update ua-tui"),
+    ):
+        search.search("weather")
