@@ -181,7 +181,8 @@ BEGIN
         EXECUTE format('ALTER TABLE %I ENABLE ROW LEVEL SECURITY', part);
     END LOOP;
     FOREACH part IN ARRAY ARRAY['k_session', 'k_document'] LOOP
-        EXECUTE format('CREATE POLICY read ON %I FOR SELECT USING (shared OR owner = current_user OR is_worker())', part);
+        EXECUTE format('CREATE POLICY read ON %I FOR SELECT USING'
+            ' (shared OR owner = current_user OR is_worker())', part);
         EXECUTE format('CREATE POLICY own ON %I USING (owner = current_user OR is_worker())', part);
     END LOOP;
     FOREACH part IN ARRAY ARRAY['k_chunk', 'k_citation'] LOOP
@@ -259,9 +260,10 @@ $$;
 -- Find the passages that answer a query, within the rights of the role that asks. It ends early, with what it has, when
 -- the statement is cancelled: by `statement_timeout`, or because nobody waits for the answer.
 --
--- `ask` has the parts of the query: `terms` (each with its tsquery `q`, its `words`, and the `prefix` if its last word is
--- the beginning of one), `without` (each with `q` and `words`), and filters. Of the passages that match only the newest are ranked. A row with the stage 0 has all words, one with 1 only some; the last row, with stage -1, says by its
--- relevance whether the search was stopped early (1), by `chunk` whether words with mistakes were replaced (1).
+-- `ask` has the parts of the query: `terms` (each with its tsquery `q`, its `words`, and the `prefix` if its last word
+-- is the beginning of one), `without` (each with `q` and `words`), and filters. Of the passages that match only the
+-- newest are ranked. A row with the stage 0 has all words, one with 1 only some. The last row, with stage -1, says by
+-- its relevance whether the search was stopped early (1), by `chunk` whether words with mistakes were replaced (1).
 CREATE FUNCTION k_search(ask jsonb)
 RETURNS TABLE (stage integer, chunk bigint, relevance double precision, simhash bigint, document bigint, hash bytea,
     words integer, kind text, made_at double precision, site text, session text, url text)
@@ -272,7 +274,7 @@ DECLARE
     enough CONSTANT integer := 5;
     -- The newest passages that are ranked: of words that are nearly everywhere, and of others (words times passages).
     few CONSTANT integer := 1500;
-    many CONSTANT integer := 8000;
+    many CONSTANT integer := 6000;
     frequent CONSTANT integer := 5000;
     asker CONSTANT name := k_asker();
     is_reader CONSTANT boolean := NOT (
@@ -310,7 +312,8 @@ BEGIN
     filters := k_filters(ask);
     FOR each IN
         SELECT (t->>'q')::tsquery AS q,
-            (SELECT min(coalesce(k.chunks, is_pending)) FROM jsonb_array_elements_text(t->'words') w LEFT JOIN k_term k ON k.term = w) AS n
+            (SELECT min(coalesce(k.chunks, is_pending))
+                FROM jsonb_array_elements_text(t->'words') w LEFT JOIN k_term k ON k.term = w) AS n
         FROM jsonb_array_elements(ask->'without') t
     LOOP
         IF each.n > frequent THEN
@@ -325,22 +328,26 @@ BEGIN
 
     IF jsonb_array_length(ask->'terms') = 0 THEN
         BEGIN
-            statement := 'SELECT array_agg(n.id), array_agg(1.0) FROM (SELECT (SELECT min(c.id) FROM k_chunk c WHERE c.document = d.id) AS id'
+            statement := 'SELECT array_agg(n.id), array_agg(1.0) FROM ('
+                || 'SELECT (SELECT min(c.id) FROM k_chunk c WHERE c.document = d.id) AS id'
                 || ' FROM k_document d WHERE true' || filters
                 || CASE WHEN is_reader THEN ' AND (d.shared OR d.owner = $5)' ELSE '' END
                 || ' ORDER BY d.made_at DESC, d.id DESC LIMIT ' || ranked || ') n WHERE n.id IS NOT NULL';
-            EXECUTE statement INTO found, found_scores USING NULL::tsquery, NULL::double precision[], ask, unwanted, asker;
+            EXECUTE statement INTO found, found_scores
+            USING NULL::tsquery, NULL::double precision[], ask, unwanted, asker;
         EXCEPTION WHEN query_canceled THEN
             is_partial := true;
         END;
         complete := coalesce(cardinality(found), 0);
     ELSE
-        SELECT array_agg((t->>'q')::tsquery ORDER BY o), array_agg(f.n ORDER BY o), array_agg((t->>'phrase')::boolean ORDER BY o)
+        SELECT array_agg((t->>'q')::tsquery ORDER BY o), array_agg(f.n ORDER BY o),
+            array_agg((t->>'phrase')::boolean ORDER BY o)
         INTO queries, counts, phrases
         FROM jsonb_array_elements(ask->'terms') WITH ORDINALITY e (t, o)
         CROSS JOIN LATERAL (
             SELECT CASE WHEN t->>'prefix' IS NULL THEN (
-                SELECT min(coalesce(k.chunks, is_pending)) FROM jsonb_array_elements_text(t->'words') w LEFT JOIN k_term k ON k.term = w)
+                SELECT min(coalesce(k.chunks, is_pending))
+                FROM jsonb_array_elements_text(t->'words') w LEFT JOIN k_term k ON k.term = w)
             ELSE (SELECT coalesce(sum(p.chunks), is_pending) FROM (SELECT k.chunks FROM k_term k
                 WHERE k.term >= t->>'prefix' AND k.term < (t->>'prefix') || U&'\+10FFFF' LIMIT 50) p)
             END AS n
@@ -379,15 +386,14 @@ BEGIN
             score := score || format(
                 $c$ + $2[%1$s] * (1 - c.norm / (4 * ts_rank_cd('{0.25, 0.25, 0.5, 1}', c.vector, $6[%1$s]) + c.norm))$c$, i);
         END LOOP;
-        chosen := 'SELECT c.id FROM k_chunk c'
+        chosen := 'SELECT c.id, c.vector, 0.3 + 0.9 * c.length / greatest($7, 1) AS norm FROM k_chunk c'
             || CASE WHEN filters <> '' THEN ' JOIN k_document d ON d.id = c.document' ELSE '' END
             || ' WHERE c.vector @@ $1' || filters
             || CASE WHEN is_reader THEN
                 ' AND (c.shared OR EXISTS (SELECT FROM k_document o WHERE o.id = c.document AND o.owner = $5))' ELSE '' END;
         statement := 'SELECT array_agg(r.id), array_agg(r.score), max(r.seen) FROM ('
             || 'SELECT c.id, 2.2 * (0' || score || ') AS score, count(*) OVER () AS seen FROM ('
-            || 'SELECT c.id, c.vector, 0.3 + 0.9 * c.length / greatest($7, 1) AS norm FROM (%s) m JOIN k_chunk c ON c.id = m.id'
-            || ') c ORDER BY 2 DESC LIMIT ' || ranked || ') r';
+            || '%s) c ORDER BY 2 DESC LIMIT ' || ranked || ') r';
 
         wanted := queries[1];
         FOR i IN 2..cardinality(queries) LOOP
@@ -470,8 +476,8 @@ BEGIN
             IF coalesce(cardinality(found), 0) = 0 THEN
                 -- No time limits this: only the last rows are examined, and of phrases first the words.
                 all_words := CASE WHEN excluded IS NULL THEN all_words ELSE all_words && !!excluded END;
-                EXECUTE 'SELECT coalesce(array_agg(g.id), ''{}''), coalesce(array_agg(1.0), ''{}'') FROM (SELECT c.id FROM ('
-                    || chosen || ' AND c.id > (SELECT max(x.id) - 20000 FROM k_chunk x)' || k_order(true, few) || ') m JOIN k_chunk c ON c.id = m.id WHERE c.vector @@ $8 LIMIT 200) g'
+                EXECUTE 'SELECT coalesce(array_agg(g.id), ''{}''), coalesce(array_agg(1.0), ''{}'') FROM (SELECT m.id FROM ('
+                    || chosen || ' AND c.id > (SELECT max(x.id) - 20000 FROM k_chunk x)' || k_order(true, few) || ') m WHERE m.vector @@ $8 LIMIT 200) g'
                 INTO found, found_scores
                 USING replace(all_words::text, '<->', '&')::tsquery, weights, ask, unwanted, asker, queries, middle, all_words;
                 complete := cardinality(found);
