@@ -28,6 +28,7 @@ from tests.bench.stalls import stalls
 from tests.bench.startup import first_frame, help_text
 from tests.bench.streaming import streaming
 from tests.bench.table import Row, Section, table
+from tests.bench.team.section import team
 from tests.bench.turns import turns
 from tests.bench.viewing import viewers
 
@@ -48,6 +49,7 @@ MEASUREMENTS: dict[str, Callable[[Path, int], Section]] = {
     "knowledge": knowledge,
     "evidence": evidence,
     "fleet": fleet,
+    "team": team,
     "screen": on_screen,
     "headless": headless,
 }
