@@ -44,8 +44,8 @@ def check_version(found: int | None, address: Address) -> None:
         return
     if found is None:
         raise TeamError(
-            f"the team's database {address} has no tables of ua-tui that this user may use: run `ua-tui team migrate` "
-            "as the owner of the database, or have the owner run `ua-tui team grant USER`"
+            f"the team's database {address} has no tables that this user may use: as its owner run "
+            "`ua-tui team migrate`, or have the owner run `ua-tui team grant USER`"
         )
     if found < LATEST:
         raise TeamError(

@@ -15,6 +15,7 @@ from datetime import datetime
 from typing import Any
 
 import psycopg
+from psycopg.pq import TransactionStatus
 from psycopg.rows import dict_row
 from psycopg.types.json import Jsonb
 
@@ -265,15 +266,21 @@ class _Answering:
         )  # fmt: skip
 
     def _run(self, ask: Mapping[str, Any], seconds: float) -> list[tuple[Any, ...]]:
-        with ExitStack() as stack:
-            if seconds > _LONG_SECONDS:
-                stack.enter_context(cancelled_when(self._stopped, self._db))
-            stack.enter_context(self._db.transaction())
-            stack.enter_context(self._db.pipeline())
-            self._db.execute(
-                "SELECT set_config('statement_timeout', %s, true)", (str(max(round(seconds * 1_000), 1)),)
-            )
-            cursor = self._db.execute("SELECT * FROM k_search(%s)", (Jsonb(ask),))
+        try:
+            with ExitStack() as stack:
+                if seconds > _LONG_SECONDS:
+                    stack.enter_context(cancelled_when(self._stopped, self._db))
+                stack.enter_context(self._db.transaction())
+                stack.enter_context(self._db.pipeline())
+                self._db.execute(
+                    "SELECT set_config('statement_timeout', %s, true)",
+                    (str(max(round(seconds * 1_000), 1)),),
+                )
+                cursor = self._db.execute("SELECT * FROM k_search(%s)", (Jsonb(ask),))
+        finally:
+            if self._db.info.transaction_status is TransactionStatus.INERROR:
+                # What was cancelled was the end of the transaction.
+                self._db.rollback()
         return cursor.fetchall()
 
     def _by_meaning(self, candidates: Sequence[Candidate], meaning: Meaning) -> list[Candidate]:

@@ -22,6 +22,7 @@ def test_the_commands_of_the_screens_are_found_in_their_order() -> None:
         "queue",
         "find",
         "sessions",
+        "fleet",
         "connections",
         "agents",
         "permissions",
