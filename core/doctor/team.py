@@ -39,7 +39,6 @@ _CLOCK_SECONDS = 5
 """So much may the clocks differ: a person would not notice."""
 _FEW_CONNECTIONS = 10
 """What one worker with a few sessions and some screens need."""
-_SEARCHED_SCHEMAS = ("ua_tui", "public", "pg_catalog")
 _MIGRATE = "run `ua-tui team migrate` as the owner of the database"
 _NO_CONNECTION = "not checked without a connection"
 
@@ -207,17 +206,19 @@ class TeamChecks:
             rights = await read_rights(db)
             if rights == "none" and not await self._has_schema(db):
                 return skipped("there are no tables yet")
-            public = await self._row(
+            exposed = await self._row(
                 db,
-                "SELECT EXISTS (SELECT FROM pg_namespace n, aclexplode(n.nspacl) a WHERE n.nspname = 'public'"
+                "SELECT (SELECT n.nspname FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace,"
+                " aclexplode(n.nspacl) a WHERE e.extname = 'pg_trgm' AND n.nspname <> 'ua_tui'"
                 " AND a.grantee = 0 AND a.privilege_type = 'CREATE')",
             )
         user = clean_line(db.info.user, 60)
-        if public[0] and rights in ("owner", "worker"):
-            # Before PostgreSQL 15 this was the default: whoever connects could have functions run as the owner.
+        if exposed[0] and rights in ("owner", "worker"):
+            # Before PostgreSQL 15 that was so in the schema public: a search would find functions of anybody there.
+            place = clean_line(exposed[0], 60)
             return warning(
-                f"{user} may do everything, but any role may make functions in the schema public",
-                "run REVOKE CREATE ON SCHEMA public FROM PUBLIC in this database as its superuser",
+                f"{user} may do everything, but pg_trgm is in the schema {place}, where any role may make functions",
+                f"run REVOKE CREATE ON SCHEMA {place} FROM PUBLIC in this database as its superuser",
             )
         match rights:
             case "owner":
@@ -241,13 +242,8 @@ class TeamChecks:
             " WHERE e.extname = 'pg_trgm'), EXISTS (SELECT FROM pg_available_extensions WHERE name = 'pg_trgm')",
         )
         place, available = row
-        if place in _SEARCHED_SCHEMAS:
-            return ok("pg_trgm is installed")
         if place is not None:
-            return warning(
-                f"pg_trgm is in the schema {place}, where it is not found",
-                "run ALTER EXTENSION pg_trgm SET SCHEMA public as the owner of the database",
-            )
+            return ok("pg_trgm is installed")
         if available:
             return warning(
                 "pg_trgm is not installed in the database", "run CREATE EXTENSION pg_trgm as its owner"

@@ -65,9 +65,10 @@ def parameters_of(address: Address, **more: Any) -> dict[str, Any]:
     for name, variable in _OF_ENVIRONMENT.items():
         if os.environ.get(variable):
             del defaults[name]
-    # The parameter replaces the variable, as nothing may change the search path.
+    # The parameter replaces the variable, as nothing may change the search path. In the schema public anybody may be
+    # allowed to make functions, which would run with the rights of whoever calls them.
     others = given.get("options") or os.environ.get("PGOPTIONS") or ""
-    options = f"{others} -c search_path={SCHEMA},public".strip()
+    options = f"{others} -c search_path={SCHEMA}".strip()
     return {**defaults, **given, "options": options, **more}
 
 

@@ -205,15 +205,19 @@ def _members(db: psycopg.Connection[Any]) -> list[str]:
 _GRANTS = (
     "GRANT USAGE ON SCHEMA {schema} TO {user}",
     "GRANT SELECT ON ALL TABLES IN SCHEMA {schema} TO {user}",
-    "GRANT INSERT ON {schema}.batch, {schema}.job, {schema}.batch_job, {schema}.session, {schema}.journal,"
-    " {schema}.artifact, {schema}.blob, {schema}.entry, {schema}.summary, {schema}.command, {schema}.question"
-    " TO {user}",
-    "GRANT UPDATE ON {schema}.session, {schema}.artifact, {schema}.summary, {schema}.batch TO {user}",
-    "GRANT DELETE ON {schema}.entry, {schema}.summary TO {user}",
-    "GRANT UPDATE (answer, answered_by, answered_at) ON {schema}.question TO {user}",
+    # A worker believes the rest of a job, as only workers write it.
+    "GRANT INSERT (id, batch, owner, shared, query, settings, format, limit_usd) ON {schema}.job TO {user}",
     "GRANT UPDATE (state, settings, limit_usd, limited, charged_usd, error, batch, finished_at)"
     " ON {schema}.job TO {user}",
-    "GRANT INSERT ON {schema}.procrastinate_jobs, {schema}.procrastinate_events TO {user}",
+    "GRANT INSERT (id, owner, shared, title, max_cost_usd) ON {schema}.batch TO {user}",
+    "GRANT UPDATE (title, max_cost_usd) ON {schema}.batch TO {user}",
+    "GRANT UPDATE (name, host, worker, attempt, version, conversation, state, title, activity, calls, cost_usd,"
+    " seen_at, finished_at) ON {schema}.session TO {user}",
+    "GRANT INSERT ON {schema}.batch_job, {schema}.session, {schema}.journal, {schema}.artifact, {schema}.blob,"
+    " {schema}.entry, {schema}.summary, {schema}.command, {schema}.question TO {user}",
+    "GRANT UPDATE ON {schema}.artifact, {schema}.summary TO {user}",
+    "GRANT DELETE ON {schema}.entry, {schema}.summary TO {user}",
+    "GRANT UPDATE (answer, answered_by, answered_at) ON {schema}.question TO {user}",
     "GRANT INSERT, UPDATE, DELETE ON {schema}.k_session, {schema}.k_call, {schema}.k_document, {schema}.k_chunk,"
     " {schema}.k_citation, {schema}.k_vector TO {user}",
     "GRANT INSERT ON {schema}.k_forgotten TO {user}",

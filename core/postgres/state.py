@@ -106,7 +106,7 @@ async def read_rights(db: psycopg.AsyncConnection[Any]) -> Rights:
     row = await _row(
         db,
         "SELECT coalesce(has_table_privilege(to_regclass(%s), 'SELECT'), false)"
-        " AND coalesce(has_table_privilege(to_regclass(%s), 'INSERT'), false)",
+        " AND coalesce(has_any_column_privilege(to_regclass(%s), 'INSERT'), false)",
         table,
         table,
     )

@@ -2,8 +2,19 @@
 -- everybody who was granted access. Workers connect as the owner of the schema, to whom row-level security does not
 -- apply, or as a member of that role.
 
+-- Policies call it with the search path of whoever asks, who must not be able to put other tables or functions in place
+-- of these.
 CREATE FUNCTION is_worker() RETURNS boolean LANGUAGE sql STABLE AS $$
-    SELECT pg_has_role(current_user, nspowner, 'MEMBER') FROM pg_namespace WHERE nspname = 'ua_tui'
+    SELECT pg_catalog.pg_has_role(current_user, nspowner, 'MEMBER')
+    FROM pg_catalog.pg_namespace WHERE nspname OPERATOR(pg_catalog.=) 'ua_tui'::pg_catalog.name
+$$;
+
+-- The role that asks, within a function that has the rights of the owner of the tables.
+CREATE FUNCTION asker() RETURNS name LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
+    SELECT CASE current_setting('role') WHEN 'none' THEN session_user ELSE current_setting('role')::name END
+$$;
+CREATE FUNCTION is_asked_by_worker() RETURNS boolean LANGUAGE sql STABLE SET search_path = ua_tui, pg_temp AS $$
+    SELECT pg_has_role(asker(), nspowner, 'MEMBER') FROM pg_namespace WHERE nspname = 'ua_tui'
 $$;
 
 CREATE TABLE batch (
@@ -295,7 +306,10 @@ BEGIN
         SELECT d.c_session, d.begun INTO c_session, begun
             FROM begin_job(j, c_limit, delivered, by_worker, worker_name) AS d;
     END IF;
-    verdict := CASE WHEN begun THEN 'claimed' ELSE 'wait' END;
+    verdict := 'claimed';
+    -- A session of something else is not taken over, whatever the job says.
+    c_session := coalesce(
+        (SELECT s.id FROM session s WHERE s.id = j.session AND s.job = j.id), replace(gen_random_uuid()::text, '-', ''));
     c_attempt := j.attempt + 1;
     c_query := j.query;
     c_settings := j.settings;
@@ -336,6 +350,17 @@ BEGIN
     END IF;
     RETURN true;
 END;
+$$;
+
+-- Queues jobs that were handed in, in their order. Only so does somebody who is no worker write to the queue: other rows
+-- there could keep jobs of others from being run, or come before them.
+CREATE FUNCTION queue_jobs(ids text[]) RETURNS void LANGUAGE sql SECURITY DEFINER SET search_path = ua_tui, pg_temp AS $$
+    INSERT INTO procrastinate_jobs (queue_name, task_name, queueing_lock, args)
+    SELECT 'jobs-' || j.format, 'run', j.id, jsonb_build_object('job_id', j.id)
+    FROM unnest(ids) WITH ORDINALITY AS given (id, number) JOIN job j USING (id)
+    WHERE j.state = 'waiting' AND (j.owner = asker() OR is_asked_by_worker())
+    ORDER BY number
+    ON CONFLICT DO NOTHING
 $$;
 
 -- Queues the waiting jobs whose row of the queue was lost, and those that no worker has any more; returns how many.
@@ -384,6 +409,14 @@ BEGIN
 END;
 $$;
 
+-- Nobody's jobs are paid by the batch of somebody else, and sessions belong to jobs of the same person.
+CREATE POLICY add_of_own_batch ON job AS RESTRICTIVE FOR INSERT WITH CHECK (
+    is_worker() OR EXISTS (SELECT FROM batch b WHERE b.id = job.batch AND b.owner = current_user));
+CREATE POLICY change_of_own_batch ON job AS RESTRICTIVE FOR UPDATE USING (true) WITH CHECK (
+    is_worker() OR EXISTS (SELECT FROM batch b WHERE b.id = job.batch AND b.owner = current_user));
+CREATE POLICY add_of_own_job ON session AS RESTRICTIVE FOR INSERT WITH CHECK (
+    is_worker() OR job IS NULL OR EXISTS (SELECT FROM job j WHERE j.id = session.job AND j.owner = current_user));
+
 ALTER TABLE batch_job ENABLE ROW LEVEL SECURITY;
 CREATE POLICY read ON batch_job FOR SELECT USING (EXISTS (SELECT FROM batch b WHERE b.id = batch_job.batch));
 CREATE POLICY add ON batch_job FOR INSERT WITH CHECK (
@@ -391,7 +424,9 @@ CREATE POLICY add ON batch_job FOR INSERT WITH CHECK (
 
 ALTER TABLE blob ENABLE ROW LEVEL SECURITY;
 CREATE POLICY read ON blob FOR SELECT USING (
-    owner = current_user OR is_worker() OR EXISTS (SELECT FROM artifact a WHERE a.sha256 = blob.sha256));
+    owner = current_user OR is_worker() OR EXISTS (
+        SELECT FROM artifact a JOIN session s ON s.id = a.session
+        WHERE a.sha256 = blob.sha256 AND s.owner = blob.owner));
 CREATE POLICY add ON blob FOR INSERT WITH CHECK (owner = current_user OR is_worker());
 
 -- Everybody who sees a session may answer its questions, in their own name and once, and send it commands.

@@ -3,7 +3,10 @@
 -- Words with mistakes, and parts of hosts, are found by their trigrams.
 DO $$
 BEGIN
-    CREATE EXTENSION IF NOT EXISTS pg_trgm;
+    -- In a schema of its own nobody else can put functions beside its functions.
+    CREATE EXTENSION IF NOT EXISTS pg_trgm SCHEMA ua_tui;
+    PERFORM set_config('search_path', format('ua_tui, %I', n.nspname), true)
+    FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'pg_trgm';
 EXCEPTION WHEN insufficient_privilege OR undefined_file OR feature_not_supported THEN
     RAISE EXCEPTION 'the extension pg_trgm cannot be made (%): install the contrib modules of the server, and run'
         ' CREATE EXTENSION pg_trgm in this database as its owner', SQLERRM USING ERRCODE = 'UAK01';
@@ -121,33 +124,27 @@ CREATE TABLE k_forgotten (
     entry text NOT NULL
 );
 
--- The role that asks, within a function that has the rights of the owner of the tables.
-CREATE FUNCTION k_asker() RETURNS name LANGUAGE sql STABLE AS $$
-    SELECT CASE current_setting('role') WHEN 'none' THEN session_user ELSE current_setting('role')::name END
-$$;
-
 CREATE FUNCTION k_count_words(terms text[], chunks integer[]) RETURNS void
-LANGUAGE sql SECURITY DEFINER SET search_path = ua_tui, public, pg_temp AS $$
+LANGUAGE sql SECURITY DEFINER SET search_path = ua_tui, pg_temp AS $$
     INSERT INTO k_count (terms, chunks) VALUES ($1, $2)
 $$;
 
 -- Count the words of chunks that are removed.
 CREATE FUNCTION k_discount(ids bigint[]) RETURNS void
-LANGUAGE sql SECURITY DEFINER SET search_path = ua_tui, public, pg_temp AS $$
+LANGUAGE sql SECURITY DEFINER SET search_path = ua_tui, pg_temp AS $$
     INSERT INTO k_count (terms, chunks)
     SELECT array_agg(w.term), array_agg(-w.n) FROM (
         SELECT term, CASE WHEN term = ' ' THEN sum(c.length) ELSE count(*) END::integer AS n
         FROM k_chunk c JOIN k_document d ON d.id = c.document
         CROSS JOIN unnest(ARRAY['', ' '] || tsvector_to_array(c.vector)) term
-        WHERE c.id = ANY(ids) AND (d.owner = k_asker() OR pg_has_role(
-            k_asker(), (SELECT nspowner FROM pg_namespace WHERE nspname = 'ua_tui'), 'MEMBER'))
+        WHERE c.id = ANY(ids) AND (d.owner = asker() OR is_asked_by_worker())
         GROUP BY term
     ) w HAVING count(*) > 0
 $$;
 
 -- Add up what was counted, unless another program does; returns whether nothing is left.
 CREATE FUNCTION k_fold() RETURNS boolean
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = ua_tui, public, pg_temp AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = ua_tui, pg_temp AS $$
 DECLARE
     last bigint;
     has_removed boolean;
@@ -267,7 +264,7 @@ $$;
 CREATE FUNCTION k_search(ask jsonb)
 RETURNS TABLE (stage integer, chunk bigint, relevance double precision, simhash bigint, document bigint, hash bytea,
     words integer, kind text, made_at double precision, site text, session text, url text)
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = ua_tui, public, pg_temp AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = ua_tui, pg_temp AS $$
 #variable_conflict use_column
 DECLARE
     ranked CONSTANT integer := 250;
@@ -276,7 +273,7 @@ DECLARE
     few CONSTANT integer := 1500;
     many CONSTANT integer := 6000;
     frequent CONSTANT integer := 5000;
-    asker CONSTANT name := k_asker();
+    asker CONSTANT name := asker();
     is_reader CONSTANT boolean := NOT (
         SELECT pg_has_role(asker, nspowner, 'MEMBER') FROM pg_namespace WHERE nspname = 'ua_tui');
     is_pending CONSTANT integer := (EXISTS (SELECT FROM k_count))::integer;
@@ -499,5 +496,17 @@ BEGIN
     END LOOP;
     RETURN QUERY SELECT -1, is_similar::integer::bigint, is_partial::integer::double precision, 0::bigint, 0::bigint, ''::bytea, 0,
         '', 0::double precision, '', '', '';
+END;
+$$;
+
+-- Where the extension was there before, its schema is searched, too, where it is needed.
+DO $$
+DECLARE
+    place CONSTANT name := (
+        SELECT n.nspname FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'pg_trgm');
+BEGIN
+    IF place <> 'ua_tui' THEN
+        EXECUTE format('ALTER FUNCTION k_search(jsonb) SET search_path = ua_tui, %I, pg_temp', place);
+    END IF;
 END;
 $$;

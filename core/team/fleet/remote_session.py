@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from datetime import datetime, tzinfo
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, TypeVar
+
+import msgspec
 
 from core.concurrency.spawn import Spawn
 from core.errors import ConnectionFailed, SettingsError, TeamError
@@ -32,11 +34,14 @@ from core.text import clean, clean_line
 
 __all__ = ["LocalFolder", "RemoteSession", "SessionFolder"]
 
+E = TypeVar("E", bound=Event)
 ELSEWHERE = "This session runs elsewhere: that cannot be changed from here."
 AGAIN_SECONDS = 1.0
 """How long a question that nobody knows yet is waited for: it may still be on its way."""
 
 Asked = PermissionAsked | ElicitationAsked
+_SCOPES = ("session",)
+"""For how long a call can be allowed from elsewhere: rules of the machine where it runs are for its own user."""
 
 
 class SessionFolder(Protocol):
@@ -129,9 +134,19 @@ class RemoteSession(JournalSession):
             TeamError: the mailbox cannot be used.
         """
         self._is_live = True
-        waiting = [event for each in await self._mailbox.questions(self._id) if (event := _asked(each))]
+        found = map(_asked, await self._mailbox.questions(self._id))
+        waiting = [_limited(event) for event in found if event is not None]
         self._questions.update((event.request_id, event) for event in waiting)
         return waiting
+
+    async def follow(self) -> AsyncIterator[list[Event]]:
+        """Give new events while the session runs.
+
+        Raises:
+            JournalError: the journal can no longer be read.
+        """
+        async for events in super().follow():
+            yield [_limited(event) for event in events]
 
     def _note(self, event: Event) -> None:
         match event:
@@ -346,3 +361,10 @@ def _asked(question: Question) -> Asked | None:
     except ValueError:
         return None
     return event if isinstance(event, PermissionAsked | ElicitationAsked) else None
+
+
+def _limited(event: E) -> E:
+    """The event, with the scopes that can be chosen from here if it asks about a call."""
+    if isinstance(event, PermissionAsked):
+        return msgspec.structs.replace(event, scopes=[each for each in event.scopes if each in _SCOPES])
+    return event

@@ -154,14 +154,11 @@ class PostgresJobs:
             )
             # No row: it is the batch of somebody else, whose rows are the same.
             found = await cursor.fetchone()
-            # Two people may submit the same jobs at once: in one order neither waits for the other.
-            for chunk in _chunks(sorted(unique, key=lambda job: job.id)):
-                new |= await self._insert(cursor, batch, chunk)
-                if found is not None and (retry_failed or found[0]):
-                    reopened |= await self._reopen(cursor, batch, chunk, retry=retry_failed, funds=found[0])
-            waiting = [job for job in unique if job.id in new or job.id in reopened]
-            for chunk in _chunks(waiting):
-                await cursor.execute(_QUEUE, {"queue": queue_of(FORMAT), "ids": [job.id for job in chunk]})
+            funds = bool(found and found[0])
+            for chunk in _chunks(unique) if found is not None else ():
+                new += await self._insert(cursor, batch, chunk)
+                if retry_failed or funds:
+                    reopened += await self._reopen(cursor, batch, chunk, retry=retry_failed, funds=funds)
             for chunk in _chunks(jobs) if found is not None else ():
                 await cursor.execute(
                     "INSERT INTO batch_job (batch, number, job)"
@@ -175,7 +172,7 @@ class PostgresJobs:
             _INSERT,
             {"batch": batch.id, "shared": batch.shared, **_columns(jobs)},
         )
-        return {job_id for (job_id,) in await cursor.fetchall()}
+        return await self._queue(cursor)
 
     async def _reopen(
         self, cursor: psycopg.AsyncCursor[Any], batch: Batch, jobs: Sequence[Job], *, retry: bool, funds: bool
@@ -184,7 +181,15 @@ class PostgresJobs:
             _REOPEN,
             {"batch": batch.id, "retry": retry, "funds": funds, **_columns(jobs)},
         )
-        return {job_id for (job_id,) in await cursor.fetchall()}
+        return await self._queue(cursor)
+
+    async def _queue(self, cursor: psycopg.AsyncCursor[Any]) -> int:
+        """Queue the jobs whose ids the last statement gave; returns how many they are."""
+        row = await cursor.fetchone()
+        ids = row[0] if row else []
+        # A statement does not see what it inserts itself.
+        await cursor.execute("SELECT queue_jobs(%s::text[])", (ids,))
+        return len(ids)
 
     async def claim(self, job_id: str, worker: str, *, by_worker: int | None = None) -> Claim | None:
         """Implement `JobStore`; `by_worker` is the number of the worker at procrastinate, which has its heartbeats."""
@@ -310,13 +315,7 @@ WITH new AS (
         AS given (id, query, settings, limit_usd)
     ON CONFLICT DO NOTHING RETURNING id
 )
-SELECT id FROM new
-"""
-_QUEUE = """\
-INSERT INTO procrastinate_jobs (queue_name, task_name, queueing_lock, args)
-SELECT %(queue)s, 'run', id, jsonb_build_object('job_id', id)
-FROM unnest(%(ids)s::text[]) WITH ORDINALITY AS given (id, number) ORDER BY number
-ON CONFLICT DO NOTHING
+SELECT coalesce(array_agg(id), '{}') FROM new
 """
 # What a job has cost so far stays with the batch that paid for it.
 _REOPEN = """\
@@ -331,7 +330,7 @@ WITH again AS (
         AND (CASE WHEN job.limited THEN %(funds)s ELSE %(retry)s END)
     RETURNING job.id
 )
-SELECT id FROM again
+SELECT coalesce(array_agg(id), '{}') FROM again
 """
 _RESULTS = (
     "SELECT number, job.*, extract(epoch FROM started_at)::float8 AS started,"

@@ -132,10 +132,12 @@ async def pull_files(db: Connection, session: SessionRow, since: datetime | None
     """The files of a session that may be written to its folder, those stored first first; only those stored `since`."""
     with answering_within(db, _ANSWER_S):
         found = await db.execute(
-            "SELECT a.path, a.sha256, a.size, a.saved_at, NOT EXISTS (SELECT FROM blob b WHERE b.sha256 = a.sha256)"
+            # Only content of the session's owner: whoever knows the digest of a private file may have recorded it.
+            "SELECT a.path, a.sha256, a.size, a.saved_at,"
+            " NOT EXISTS (SELECT FROM blob b WHERE b.sha256 = a.sha256 AND b.owner = %s)"
             " FROM artifact a WHERE a.session = %s AND a.saved_at >= coalesce(%s, a.saved_at)"
             " ORDER BY a.saved_at, a.path",
-            (session.id, since),
+            (session.owner, session.id, since),
         )
         rows = await found.fetchall()
     files = []
@@ -158,7 +160,7 @@ async def pull_file(
         if not file.is_large:
             with answering_within(db, _ANSWER_S):
                 found = await db.execute(
-                    "SELECT data FROM blob WHERE sha256 = %s ORDER BY owner = %s DESC LIMIT 1",
+                    "SELECT data FROM blob WHERE sha256 = %s AND owner = %s",
                     (file.sha256, session.owner),
                 )
                 row = await found.fetchone()

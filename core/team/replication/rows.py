@@ -90,7 +90,6 @@ async def add_artifact(
     values = {
         "id": identity.id,
         "attempt": identity.attempt,
-        "owner": identity.owner,
         "path": path,
         "sha256": sha256,
         "size": size,
@@ -188,10 +187,10 @@ _WRITE = """
 """
 _ARTIFACT = """
     WITH mine AS (
-        SELECT id FROM session WHERE id = %(id)s AND attempt = %(attempt)s FOR SHARE
+        SELECT id, owner FROM session WHERE id = %(id)s AND attempt = %(attempt)s FOR SHARE
     ), content AS (
         INSERT INTO blob (owner, sha256, data)
-        SELECT coalesce(%(owner)s, current_user), %(sha256)s, %(data)s::bytea FROM mine
+        SELECT owner, %(sha256)s, %(data)s::bytea FROM mine
         WHERE %(data)s::bytea IS NOT NULL
         ON CONFLICT (owner, sha256) DO NOTHING
     ), file AS (

@@ -118,6 +118,9 @@ async def test_a_schema_in_which_everybody_may_make_functions_is_warned_of(
     team_database: Database, environ: dict[str, str]
 ) -> None:
     team_database.execute("GRANT CREATE ON SCHEMA public TO PUBLIC")
+    assert states(await checked(team_database.url, environ))["rights"] == "ok"
+    # As where it was before there were tables.
+    team_database.execute("ALTER EXTENSION pg_trgm SET SCHEMA public")
     found = (await checked(team_database.url, environ))["rights"]
     assert (found.status, "REVOKE CREATE ON SCHEMA public" in found.advice) == ("warning", True)
 

@@ -117,10 +117,10 @@ def test_parameters_of_the_address_and_the_environment_count_more_than_defaults(
     address = Address.parse("postgresql://db/desk?keepalives_idle=60&options=-c%20statement_timeout%3D5s")
     found = parameters_of(address)
     assert (found["keepalives_idle"], found["connect_timeout"]) == ("60", 10)
-    assert found["options"] == "-c statement_timeout=5s -c search_path=ua_tui,public"
+    assert found["options"] == "-c statement_timeout=5s -c search_path=ua_tui"
     monkeypatch.setenv("PGCONNECT_TIMEOUT", "3")
     monkeypatch.setenv("PGAPPNAME", "desk")
     monkeypatch.setenv("PGOPTIONS", "-c work_mem=8MB")
     assert not {"connect_timeout", "application_name"} & parameters_of(address).keys()
     plain = parameters_of(Address.parse("postgresql://db/desk"))
-    assert plain["options"] == "-c work_mem=8MB -c search_path=ua_tui,public"
+    assert plain["options"] == "-c work_mem=8MB -c search_path=ua_tui"

@@ -13,6 +13,7 @@ from psycopg import errors
 
 from core.postgres import schema
 from core.postgres.address import Address
+from core.postgres.connection import connect
 from core.postgres.problems import describe
 from core.postgres.schema import grant, revoke
 from tests.postgres_server import Cluster, Database
@@ -56,6 +57,18 @@ FORGED = (
     "UPDATE migration SET version = 99",
     "UPDATE procrastinate_jobs SET status = 'failed'",
     "DELETE FROM procrastinate_workers",
+    "INSERT INTO job (id, batch, query, session) VALUES ('forged', 'mine', 'q', 'open')",
+    "INSERT INTO job (id, batch, query, attempt) VALUES ('forged', 'mine', 'q', 7)",
+    "INSERT INTO job (id, batch, query) VALUES ('forged', 'open', 'q')",
+    "UPDATE job SET batch = 'open' WHERE id = 'mine'",
+    "UPDATE job SET session = 'open' WHERE id = 'mine'",
+    "INSERT INTO batch (id, charged_usd) VALUES ('forged', -100)",
+    "UPDATE batch SET charged_usd = -100 WHERE id = 'mine'",
+    "INSERT INTO session (id, name, job) VALUES ('forged', 'a', 'open')",
+    "UPDATE session SET job = 'open' WHERE id = 'mine'",
+    "INSERT INTO procrastinate_jobs (queue_name, task_name, queueing_lock, args) VALUES ('no', 'run', 'open', '{{}}')",
+    "INSERT INTO procrastinate_jobs (queue_name, task_name, priority, args) VALUES ('jobs-1', 'run', 99, '[]')",
+    "INSERT INTO procrastinate_events (type) VALUES ('cancelled')",
     "CREATE TABLE ua_tui.mine (a integer)",
     "ALTER TABLE session DISABLE ROW LEVEL SECURITY",
     "DROP POLICY read ON session",
@@ -76,7 +89,7 @@ class Team:
     def role(self, name: str) -> Iterator[psycopg.Connection[Any]]:
         """A connection as one of them."""
         url = self.cluster.url(self.database.name, name)
-        with psycopg.connect(url, autocommit=True, options="-c search_path=ua_tui,public") as db:
+        with psycopg.connect(url, autocommit=True, options="-c search_path=ua_tui") as db:
             yield db
 
 
@@ -119,6 +132,9 @@ def test_what_is_another_persons_cannot_be_changed(team: Team) -> None:
 def test_nothing_can_be_forged(team: Team) -> None:
     done = []
     with team.role(team.john) as db:
+        db.execute("INSERT INTO batch (id) VALUES ('mine')")
+        db.execute("INSERT INTO job (id, batch, query) VALUES ('mine', 'mine', 'q')")
+        db.execute("INSERT INTO session (id, name) VALUES ('mine', 'a')")
         for statement in FORGED:
             try:
                 db.execute(statement.format(mary=team.mary).encode())
@@ -126,6 +142,72 @@ def test_nothing_can_be_forged(team: Team) -> None:
                 continue
             done.append(statement)
     assert done == []
+
+
+SHADOWS = (
+    "CREATE TEMP TABLE pg_namespace AS SELECT 'ua_tui'::name AS nspname,"
+    " (SELECT oid FROM pg_roles WHERE rolname = current_user) AS nspowner",
+    "CREATE FUNCTION theirs.pg_has_role(name, oid, text) RETURNS boolean LANGUAGE sql AS 'SELECT true'",
+    "CREATE FUNCTION theirs.same(name, name) RETURNS boolean LANGUAGE sql AS 'SELECT true'",
+    "CREATE OPERATOR theirs.= (FUNCTION = theirs.same, LEFTARG = name, RIGHTARG = name)",
+    "SET search_path = pg_temp, theirs, pg_catalog, ua_tui",
+)
+
+
+def test_nobody_becomes_a_worker_by_tables_and_functions_of_their_own(team: Team) -> None:
+    team.database.execute(f'CREATE SCHEMA theirs; GRANT ALL ON SCHEMA theirs TO "{team.john}"')
+    with team.role(team.john) as db:
+        for statement in SHADOWS:
+            db.execute(statement.encode())
+            assert db.execute("SELECT ua_tui.is_worker()").fetchone() == (False,), statement
+            assert db.execute("SELECT id FROM ua_tui.session").fetchall() == [("open",)]
+
+
+def test_functions_of_others_beside_pg_trgm_are_not_found(cluster: Cluster) -> None:
+    """Before PostgreSQL 15 everybody may make functions in the schema public."""
+    for is_there in (False, True):
+        database = cluster.make_database()
+        with psycopg.connect(cluster.url(database.name), autocommit=True) as db:
+            db.execute("GRANT CREATE ON SCHEMA public TO PUBLIC")
+            if is_there:
+                db.execute("CREATE EXTENSION pg_trgm SCHEMA public")
+        schema.migrate(Address.parse(database.url))
+        found = database.execute(
+            "SELECT proname FROM pg_proc WHERE pronamespace = 'ua_tui'::regnamespace AND prosecdef"
+            " AND array_to_string(proconfig, ' ') LIKE '%public%'"
+        )
+        assert found == ([("k_search",)] if is_there else [])
+        with connect(Address.parse(database.url)) as db:
+            assert db.execute("SHOW search_path").fetchone() == ("ua_tui",)
+            assert db.execute("SELECT * FROM k_search('{\"terms\": []}')").fetchall()
+        cluster.drop(database)
+
+
+def test_only_waiting_jobs_of_ones_own_are_queued(team: Team) -> None:
+    with team.role(team.john) as db:
+        db.execute("INSERT INTO batch (id) VALUES ('mine')")
+        db.execute("INSERT INTO job (id, batch, query) VALUES ('mine', 'mine', 'q'), ('other', 'mine', 'q')")
+        db.execute("UPDATE job SET state = 'cancelled' WHERE id = 'other'")
+        db.execute("SELECT queue_jobs(ARRAY['open', 'mine', 'closed', 'other', 'no such'])")
+    queued = "SELECT queueing_lock, queue_name, args FROM procrastinate_jobs"
+    assert team.database.execute(queued) == [("mine", "jobs-1", {"job_id": "mine"})]
+    team.database.execute("SELECT queue_jobs(ARRAY['open'])")
+    assert len(team.database.execute(queued)) == 2
+
+
+def test_a_job_takes_over_no_session_of_something_else(team: Team) -> None:
+    team.database.execute("UPDATE job SET session = 'closed' WHERE id = 'open'")
+    found = team.database.execute("SELECT c_session, verdict FROM claim_job('open', 1, 1, 'w', 30)")
+    assert found[0][1] == "claimed"
+    assert found[0][0] != "closed"
+    assert team.database.execute("SELECT attempt FROM session WHERE id = 'closed'") == [(1,)]
+
+
+def test_who_knows_the_digest_of_a_private_file_does_not_get_it(team: Team) -> None:
+    with team.role(team.john) as db:
+        db.execute("INSERT INTO session (id, name) VALUES ('mine', 'a')")
+        db.execute("INSERT INTO artifact (session, path, sha256, size) VALUES ('mine', 'b', 'bb', 1)")
+        assert db.execute("SELECT sha256 FROM blob").fetchall() == [("aa",)]
 
 
 def test_an_answer_is_given_once_and_in_the_name_of_who_gives_it(team: Team) -> None:
@@ -179,8 +261,8 @@ def test_few_functions_have_the_rights_of_the_owner_and_none_can_be_led_astray(t
     found = team.database.execute(
         "SELECT proname, proconfig FROM pg_proc WHERE pronamespace = 'ua_tui'::regnamespace AND prosecdef"
     )
-    assert {name for name, _ in found} == {"k_count_words", "k_discount", "k_fold", "k_search"}
-    assert all(config == ["search_path=ua_tui, public, pg_temp"] for _, config in found)
+    assert {name for name, _ in found} == {"k_count_words", "k_discount", "k_fold", "k_search", "queue_jobs"}
+    assert all(config == ["search_path=ua_tui, pg_temp"] for _, config in found)
 
 
 def test_a_member_of_the_owner_works_and_migrates_like_it(

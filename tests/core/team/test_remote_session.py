@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager
 from datetime import UTC
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from core.concurrency.spawn import Work
@@ -226,6 +227,18 @@ async def test_queries_and_commands_reach_the_session(followed: Followed) -> Non
     await followed.read(SessionFinished(reason="quit"))
     followed.session.submit("Too late")
     assert (followed.session.state, list(followed.session.queued)) == ("closed", [])
+
+
+async def test_rules_of_the_other_machine_are_not_offered(followed: Followed) -> None:
+    wide = msgspec.structs.replace(ASKED, scopes=["session", "folder", "everywhere"])
+    await followed.mailbox.ask(SESSION, make_question(SESSION, wide))
+    write(followed.folder, [wide])
+    followed.runs = False
+    new = [event async for events in followed.session.follow() for event in events]
+    found = [
+        each for each in (*await followed.session.questions(), *new) if isinstance(each, PermissionAsked)
+    ]
+    assert [each.scopes for each in found] == [["session"], ["session"]]
 
 
 async def test_new_events_are_given_until_the_session_ends(followed: Followed) -> None:
