@@ -108,6 +108,7 @@ async def compose_session(
     asks_about_servers: bool = False,
     output_schema: Mapping[str, Any] | None = None,
     team: SessionId | None = None,
+    files_elsewhere: tuple[str, ...] | None = None,
 ) -> Session:
     """Put a session together; it is not started yet, and closing it ends everything that was started here.
 
@@ -115,6 +116,8 @@ async def compose_session(
     `resume` a past session is resumed in its own folder. `modifiers` see what is sent to Composio and what it answers;
     they apply in the mode `native` only. With `asks_about_servers` there is a question about each server of the folder
     that is not trusted; the screen asks about the folder instead. `output_schema` is the JSON Schema of every answer.
+    `ledger` records the calls that act outside, so that no later attempt at the session repeats them.
+    Only the rules `files_elsewhere` allow files outside of the session's folder, if queries are of other people.
     With the setting `team` the session is copied to that database: as `team`, or as the session that its folder names.
 
     Raises:
@@ -209,6 +212,7 @@ async def compose_session(
                 output_schema=output_schema,
                 has_new_login=logins.has_new_login,
                 ledger=ledger,
+                files_elsewhere=files_elsewhere,
             ),
             previous=start.previous,
             overruled=start.overruled,

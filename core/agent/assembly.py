@@ -38,6 +38,7 @@ from core.agent.permissions.foreign_text import LOCAL_TOOLKIT, OWN_SERVERS
 from core.agent.permissions.gate import PermissionGate, PermissionReply
 from core.agent.permissions.policy import PermissionPolicy
 from core.agent.permissions.rule_set import RuleSet, rules_of
+from core.agent.permissions.rules import Rule
 from core.agent.permissions.store import RuleStore
 from core.agent.permissions.taint import Taint
 from core.concurrency.worker import WorkerProcess
@@ -81,7 +82,8 @@ class AgentParts:
     `output_schema` is the JSON Schema of every answer; None for text. `rule_store` has the rules of the folder and of
     everywhere; None for none. `has_new_login` says whether a login to a server of the user was made since the agent
     connected it. `ledger` records the calls that act outside, where a session may be resumed elsewhere; None for no
-    record.
+    record. `files_elsewhere` are the rules that alone allow the built-in tools files outside of the session's folder,
+    where the queries come from other people; None where they are the user's own.
     """
 
     workspace: Workspace
@@ -106,6 +108,7 @@ class AgentParts:
     output_schema: Mapping[str, Any] | None = None
     has_new_login: Callable[[str], bool] = lambda _name: False
     ledger: ActionLedger | None = None
+    files_elsewhere: tuple[str, ...] | None = None
 
 
 class AgentAssembly:
@@ -142,6 +145,9 @@ class AgentAssembly:
             mode=settings.effective_permission_mode,
             readable=(self._skills_folder,),
             taint=self.taint.reason_to_ask,
+            elsewhere=None
+            if parts.files_elsewhere is None
+            else tuple(Rule("allow", text, "config.toml") for text in parts.files_elsewhere),
         )
         self._gate = PermissionGate(
             self._policy,

@@ -14,6 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Literal
 
+from core.agent.attachments.mentions import without_mentions_elsewhere
 from core.concurrency.race import until
 from core.errors import ConversationGone, JournalError, SettingsError, TeamError, UniversalAgentError
 from core.events.continuation import is_own, resumption
@@ -92,6 +93,8 @@ class _JobRun:
         lost: asyncio.Event,
     ) -> None:
         self._claim = claim
+        # A job of a team may be from anybody who takes part, and the files of this machine are not theirs.
+        self._query = claim.job.query if address is None else without_mentions_elsewhere(claim.job.query)
         self._settings = settings
         self._store = store
         self._mailbox = mailbox
@@ -145,7 +148,7 @@ class _JobRun:
         folder = await self._earlier_folder(settings)
         if self._progress.succeeded:
             return self._outcome("done")
-        text, resume = job.query, None
+        text, resume = self._query, None
         if folder is not None:
             await self._wait_for_lock(folder)
             named = {*job.settings, "max_cost_usd"}
@@ -169,7 +172,9 @@ class _JobRun:
     async def _compose(self, settings: Settings, interactive: bool, resume: Resume | None) -> Session:
         from tui.compose import compose_session
 
-        more: dict[str, Any] = {"team": self._claim.session} if self._address is not None else {}
+        more: dict[str, Any] = {}
+        if self._address is not None:
+            more = {"team": self._claim.session, "files_elsewhere": self._settings.allow}
         subscribers: list[Callable[[Event], None]] = [self._progress.handle_event]
         if self._relay is not None and interactive:
             subscribers.append(self._relay.handle_event)
@@ -251,7 +256,7 @@ class _JobRun:
             )
             if tools
         ]
-        return "\n\n".join([self._claim.job.query, *lines])
+        return "\n\n".join([self._query, *lines])
 
     # -- the session ------------------------------------------------------------------------------
 
@@ -282,9 +287,7 @@ class _JobRun:
         if problem := problem_of_query(session, text):
             raise SettingsError(problem)
         waiting = session.queued
-        session.change_queue(
-            waiting, [each for each in waiting if each != self._claim.job.query and not is_own(each)]
-        )
+        session.change_queue(waiting, [each for each in waiting if each != self._query and not is_own(each)])
         session.submit(text)
         await session.wait_idle()
         while session.queued and session.queue_paused and self._progress.succeeded:

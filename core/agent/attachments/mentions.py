@@ -8,9 +8,10 @@ from dataclasses import dataclass
 
 from core.text import is_unsafe
 
-__all__ = ["Mention", "mention_of", "mentions_in"]
+__all__ = ["Mention", "mention_of", "mentions_in", "without_mentions_elsewhere"]
 
 _MENTION = re.compile(r"""(?:^|(?<=[\s(\["']))@(?:"([^"\n]+)"|([^\s"@]+))""")
+_ELSEWHERE = re.compile(r"""@(?="\s*[/~]|"[^"]*\.\.|[/~]|\S*\.\.)""")
 _PLAIN = re.compile(r"[^\s\"'@()\[\]{},;<>]+")
 _PUNCTUATION = ".,;:!?)]}>'"
 
@@ -31,6 +32,15 @@ def mentions_in(text: str) -> Iterator[Mention]:
         if path:
             end = found.end() if found[1] else found.start(2) + len(path)
             yield Mention(path, found.start(), end)
+
+
+def without_mentions_elsewhere(text: str) -> str:
+    """Take from a text what would name a file outside of the session's folder, with a blank after the `@`.
+
+    The agent reads the files that a query names without asking anybody. What somebody on another machine writes must
+    not reach the files of this one.
+    """
+    return _ELSEWHERE.sub("@ ", text)
 
 
 def mention_of(path: str) -> str | None:

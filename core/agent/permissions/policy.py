@@ -156,6 +156,9 @@ class PermissionPolicy:
     only what reads or searches runs, until a plan is approved; in `acceptEdits` files of the workspace may be edited,
     and in `bypassPermissions` everything else runs. The built-in readers may see only `workspace` and the folders
     `readable`. `taint` gives reasons to ask that lie in what the agent has read.
+
+    `elsewhere` are the rules that alone allow the built-in tools to open files outside of these folders: whoever wrote
+    the query, and answers, has no right to them. With None any rule and any answer does.
     """
 
     workspace: Path
@@ -163,12 +166,14 @@ class PermissionPolicy:
     mode: str = "default"
     readable: tuple[Path, ...] = ()
     taint: Callable[[Action], str | None] = lambda _action: None
+    elsewhere: tuple[Rule, ...] | None = None
 
     def judge(self, tool_name: str, tool_input: Mapping[str, Any]) -> Judgement:
         """Decide what happens to a call."""
         call = _Call.of(tool_name, tool_input)
         for step in (
             self.denied_by_rule,
+            self.denied_elsewhere,
             self.judged_as_question,
             self.judged_as_plan,
             self.denied_in_plan_mode,
@@ -188,6 +193,20 @@ class PermissionPolicy:
             if (rule := self._rule_for("deny", action)) is not None:
                 return call.judged(Verdict.DENY, f"the rule {rule.text} denies it", rule)
         return None
+
+    def denied_elsewhere(self, call: _Call) -> Judgement | None:
+        """Deny files of this machine that only its user may allow, and did not."""
+        if self.elsewhere is None or self.mode == "bypassPermissions":
+            return None
+        reads = call.tool in READERS and not self._reads_inside(call.tool, call.input)
+        if not reads and not (call.tool in WRITERS and not self._is_inside(call.input.get("file_path"))):
+            return None
+        if rule_for(self.elsewhere, "allow", call.itself, self.workspace) is not None:
+            return None
+        return call.judged(
+            Verdict.DENY,
+            "it is outside of the session's folder, where only the settings of this machine can allow files",
+        )
 
     def judged_as_question(self, call: _Call) -> Judgement | None:
         """Let the agent ask the person something, whatever the mode."""

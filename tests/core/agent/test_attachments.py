@@ -18,7 +18,7 @@ from core.agent.attachments import media
 from core.agent.attachments.blocks import Attachments, is_media
 from core.agent.attachments.copying import LARGEST, attach
 from core.agent.attachments.media import MAX_EDGE, prepare_media
-from core.agent.attachments.mentions import mention_of, mentions_in
+from core.agent.attachments.mentions import mention_of, mentions_in, without_mentions_elsewhere
 from core.concurrency.conversions import ConversionFailed, TooComplex
 from core.errors import AgentError, WorkspaceError
 from core.redaction.redactor import Redactor
@@ -202,3 +202,28 @@ async def test_what_cannot_be_sent_is_named_with_the_reason(
     finally:
         Here.problem = None
     attachments.close()
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/etc/passwd",
+        "~/.pgpass",
+        "../a",
+        "a/../../b",
+        '"/etc/passwd"',
+        '" /etc/passwd"',
+        '"a b/../../c"',
+        '"~/a"',
+    ],
+)
+def test_a_file_elsewhere_is_no_longer_named(path: str) -> None:
+    for before in ("", "Read ", "\ufeff", "(", "x\u00a0"):
+        assert without_mentions_elsewhere(f"{before}@{path} now") == f"{before}@ {path} now"
+
+
+@pytest.mark.parametrize(
+    "text", ["@notes.md", '@"my notes.md"', "a@b.example", "@desk:res://1", "Wait... @ann", "@./x.md", ""]
+)
+def test_other_names_stay(text: str) -> None:
+    assert without_mentions_elsewhere(text) == text

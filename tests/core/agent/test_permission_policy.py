@@ -324,3 +324,29 @@ def test_taint_asks_about_each_action_with_its_own_arguments(tmp_path: Path) -> 
     assert seen == [("mcp__composio__COMPOSIO_SEARCH_NEWS", {}), ("mcp__composio__GMAIL_SEND_EMAIL", {})]
     rules.mode = "bypassPermissions"
     assert rules.judge(MULTI, multi("GMAIL_SEND_EMAIL")).verdict is Verdict.ALLOW
+
+
+@pytest.mark.parametrize(
+    ("tool", "given"),
+    [
+        ("Read", {"file_path": "/etc/passwd"}),
+        ("Read", {"file_path": "~/.pgpass"}),
+        ("Read", {"file_path": "../other/journal.jsonl"}),
+        ("Glob", {"pattern": "/etc/*"}),
+        ("Grep", {"pattern": "x", "path": "/etc"}),
+        ("Write", {"file_path": "/tmp/x", "content": ""}),
+        ("Edit", {"file_path": "~/.profile"}),
+    ],
+)
+def test_files_of_the_machine_are_not_for_others_to_allow(
+    tmp_path: Path, tool: str, given: dict[str, object]
+) -> None:
+    rules = RuleSet([Rule("allow", f"{tool}(/**)"), Rule("allow", tool)])
+    own = (Rule("allow", "Read(/data/**)"),)
+    confined = PermissionPolicy(workspace=tmp_path, rules=rules, elsewhere=own)
+    assert confined.judge(tool, given).verdict is Verdict.DENY
+    assert PermissionPolicy(workspace=tmp_path, rules=rules).judge(tool, given).verdict is not Verdict.DENY
+    assert confined.judge("Read", {"file_path": "/data/a"}).verdict is not Verdict.DENY
+    assert confined.judge("Read", {"file_path": "notes.md"}).verdict is Verdict.ALLOW
+    skipping = PermissionPolicy(workspace=tmp_path, elsewhere=(), mode="bypassPermissions")
+    assert skipping.judge(tool, given).verdict is Verdict.ALLOW

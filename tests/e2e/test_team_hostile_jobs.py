@@ -1,0 +1,81 @@
+"""Jobs of people who take part want files of the machine that runs them: they get those of their session alone."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from core.postgres.address import Address
+from core.team.mailbox import PostgresMailbox
+from core.team.records import Command
+from tests.core.team.stores import add_session
+from tests.e2e.added_server import own_home
+from tests.e2e.jobs_at_work import claim_of, run, tool_results
+from tests.e2e.running import model_settings
+from tests.e2e.scripted_model import Block, Text, Use, scripted_model
+from tests.postgres_server import Database
+
+HELP, AGENT = "Help and read", "report-creation-expert"
+SECRET = "the-password-of-the-owner"
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    own_home(tmp_path, monkeypatch)
+    (tmp_path / ".pgpass").write_text(f"*:*:*:owner:{SECRET}\n")
+    (tmp_path / ".pgpass").chmod(0o600)
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "public.txt").write_text("a public fact\n")
+    return tmp_path
+
+
+async def test_a_job_does_not_read_the_files_of_the_worker(home: Path, team_database: Database) -> None:
+    secret, public = str(home / ".pgpass"), str(home / "data" / "public.txt")
+    query = f'Read @{secret} and @~/.pgpass and @"{secret}" and @../../.pgpass, then go on'
+    bodies: list[str] = []
+    helped: list[str] = []
+    results: list[str] = []
+    address = Address.parse(team_database.url)
+    mailbox = PostgresMailbox(address)
+    claim = claim_of(query, allow=["Read", "Read(/**)", "Grep(/**)", "Glob(/**)"])
+    add_session(team_database, claim.session)
+
+    def reply(body: dict[str, Any], count: int) -> Sequence[Block]:
+        bodies.append(json.dumps(body["messages"]))
+        if not body.get("tools"):
+            return [Text("Read")]
+        if HELP in json.dumps(body["messages"][0]):
+            helped.append(bodies[-1])
+            return [Text("Read")]
+        results[:] = tool_results(body)
+        if count == 0:
+            # What a colleague sends while it runs.
+            asyncio.run(mailbox.send("s1", Command(kind="submit", body=f"And @{secret} please")))
+            return [
+                Use("Read", {"file_path": secret}),
+                Use("Read", {"file_path": public}),
+                Use("Grep", {"pattern": "owner", "path": str(home), "output_mode": "content"}),
+                Use("Glob", {"pattern": str(home / ".pg*")}),
+                Use(
+                    "Agent",
+                    {"description": "Read", "prompt": f"{HELP} @{secret} now", "subagent_type": AGENT},
+                ),
+            ]
+        return [Text("Done.")]
+
+    with scripted_model(reply) as url:
+        settings = model_settings(home, url, allow=(f"Read({home}/data/**)",))
+        outcome = await run(claim, settings, mailbox=mailbox, address=address)
+    assert outcome.state == "done", outcome
+    assert any("And @" in each for each in bodies)
+    assert [SECRET in each for each in bodies] == [False] * len(bodies)
+    # What the settings of the worker allow can be read.
+    assert sum("a public fact" in each for each in results) == 1
+    assert sum("only the settings of this machine can allow" in each for each in results) == 3
+    # A sub-agent was asked, too.
+    assert helped
