@@ -1,6 +1,6 @@
 -- Batches and their jobs, sessions and what belongs to them. Rows have an owner; those that are shared are seen by
 -- everybody who was granted access. Workers connect as the owner of the schema, to whom row-level security does not
--- apply, or as a member of that role.
+-- apply, or as a member of that role. The limits of sizes are larger than what the program writes: others may write, too.
 
 -- Policies call it with the search path of whoever asks, who must not be able to put other tables or functions in place
 -- of these.
@@ -25,7 +25,8 @@ CREATE TABLE batch (
     max_cost_usd double precision,
     -- The sum over its jobs: what each has cost, or, while it runs, what it may cost.
     charged_usd double precision NOT NULL DEFAULT 0,
-    submitted_at timestamptz NOT NULL DEFAULT now()
+    submitted_at timestamptz NOT NULL DEFAULT now(),
+    CHECK (octet_length(title) <= 65536)
 );
 
 -- The id of a job is the hash of its query and settings: the same one is never done twice.
@@ -55,7 +56,8 @@ CREATE TABLE job (
     folder text NOT NULL DEFAULT '',
     submitted_at timestamptz NOT NULL DEFAULT now(),
     started_at timestamptz,
-    finished_at timestamptz
+    finished_at timestamptz,
+    CHECK (octet_length(query) <= 1048576 AND octet_length(settings::text) <= 1048576)
 );
 CREATE INDEX job_batch ON job (batch);
 CREATE INDEX job_running ON job (queue_worker) WHERE state IN ('running', 'needs_you');
@@ -99,7 +101,8 @@ CREATE TABLE session (
     cost_usd double precision,
     started_at timestamptz NOT NULL DEFAULT now(),
     seen_at timestamptz NOT NULL DEFAULT now(),
-    finished_at timestamptz
+    finished_at timestamptz,
+    CHECK (octet_length(concat(name, host, worker, version, conversation, title, activity)) <= 65536)
 );
 CREATE INDEX session_job ON session (job);
 CREATE INDEX session_seen ON session (seen_at);
@@ -125,7 +128,7 @@ CREATE TABLE artifact (
 CREATE TABLE blob (
     owner name NOT NULL DEFAULT current_user,
     sha256 text NOT NULL,
-    data bytea NOT NULL,
+    data bytea NOT NULL CHECK (octet_length(data) <= 5242880),
     PRIMARY KEY (owner, sha256)
 );
 ALTER TABLE blob ALTER COLUMN data SET STORAGE EXTERNAL;
@@ -173,9 +176,9 @@ CREATE TABLE question (
     session text NOT NULL REFERENCES session ON DELETE CASCADE,
     request text NOT NULL,
     attempt integer NOT NULL,
-    event text NOT NULL,
+    event text NOT NULL CHECK (octet_length(event) <= 1048576),
     asked_at timestamptz NOT NULL DEFAULT now(),
-    answer text,
+    answer text CHECK (octet_length(answer) <= 1048576),
     answered_by name,
     answered_at timestamptz,
     PRIMARY KEY (session, request)
@@ -186,7 +189,7 @@ CREATE TABLE command (
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     session text NOT NULL REFERENCES session ON DELETE CASCADE,
     kind text NOT NULL,
-    body text NOT NULL DEFAULT '',
+    body text NOT NULL DEFAULT '' CHECK (octet_length(body) <= 1048576),
     sent_by name NOT NULL DEFAULT current_user,
     sent_at timestamptz NOT NULL DEFAULT now(),
     taken_at timestamptz

@@ -39,6 +39,10 @@ log = logging.getLogger(__name__)
 
 _ANSWER_S = 30.0
 _BATCH = 500
+_MOST_BYTES = 16 << 20
+"""So many bytes of lines are read at once, or one line: many long ones must not fill the memory."""
+_LONGEST = 80 << 20
+"""A line that is longer is skipped: no session has copied it."""
 _CONVERSATION = re.compile(r"[0-9A-Za-z][0-9A-Za-z-]{0,99}")
 
 
@@ -93,8 +97,8 @@ async def pull_lines(db: Connection, session: SessionRow, workspace: Workspace, 
     while True:
         with answering_within(db, _ANSWER_S):
             found = await db.execute(
-                "SELECT seq, line FROM journal WHERE session = %s AND seq > %s ORDER BY seq LIMIT %s",
-                (session.id, after, _BATCH),
+                _some_of("seq, line", "seq", "line", "journal WHERE session = %s AND seq > %s"),
+                (session.id, after),
             )
             rows = await found.fetchall()
         if not rows:
@@ -117,9 +121,13 @@ async def pull_transcripts(db: Connection, session: SessionRow, workspace: Works
         with answering_within(db, _ANSWER_S):
             # Anybody may add entries in their own name; they are not this session's.
             found = await db.execute(
-                "SELECT id, session, subpath, entry FROM entry WHERE project = %s AND owner = %s AND id > %s"
-                " ORDER BY id LIMIT %s",
-                (session.id, session.owner, after, _BATCH),
+                _some_of(
+                    "id, session, subpath, entry",
+                    "id",
+                    "entry",
+                    "entry WHERE project = %s AND owner = %s AND id > %s",
+                ),
+                (session.id, session.owner, after),
             )
             rows = await found.fetchall()
         if not rows:
@@ -179,6 +187,19 @@ async def pull_file(
     return True
 
 
+def _some_of(columns: str, number: str, text: str, source: str) -> bytes:
+    """The statement that reads the next rows of `source` in the order of `number`, but not too much of their `text`.
+
+    How long a text is, the server knows without reading it.
+    """
+    shown = columns.replace(text, f"CASE WHEN size <= {_LONGEST} THEN {text} ELSE '' END")
+    return (
+        f"SELECT {shown} FROM (SELECT *, sum(size) OVER (ORDER BY {number}) - size AS before FROM ("  # noqa: S608
+        f"SELECT {columns}, octet_length({text}) AS size FROM {source} ORDER BY {number} LIMIT {_BATCH}"
+        f") AS next) AS counted WHERE before < {_MOST_BYTES} ORDER BY {number}"
+    ).encode()
+
+
 def _is_line(seq: int, line: str) -> bool:
     found = journal_line_of(line) if "\n" not in line else None
     return found is not None and found.seq == seq
@@ -188,7 +209,7 @@ def _append_entries(workspace: Workspace, rows: Sequence[tuple[int, str, str, st
     """Append entries to their transcripts, in their order; a name that leads elsewhere is skipped."""
     batch: dict[str, list[bytes]] = {}
     for _, conversation, subpath, entry in rows:
-        if _CONVERSATION.fullmatch(conversation) is None or "\n" in entry:
+        if _CONVERSATION.fullmatch(conversation) is None or not entry or "\n" in entry:
             log.warning("an entry of the session's transcripts is skipped")
             continue
         batch.setdefault(transcript_path(conversation, subpath), []).append(entry.encode())

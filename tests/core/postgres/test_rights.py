@@ -183,6 +183,26 @@ def test_functions_of_others_beside_pg_trgm_are_not_found(cluster: Cluster) -> N
         cluster.drop(database)
 
 
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "INSERT INTO command (session, kind, body) VALUES ('open', 'submit', repeat('x', 2000000))",
+        "UPDATE question SET answer = repeat('x', 2000000), answered_by = current_user WHERE session = 'open'",
+        "INSERT INTO batch (id, title) VALUES ('b', repeat('x', 2000000))",
+        "INSERT INTO job (id, batch, query) VALUES ('j', 'mine', repeat('x', 2000000))",
+        "INSERT INTO job (id, batch, query, settings) VALUES"
+        " ('j', 'mine', 'q', jsonb_build_object('model', repeat('x', 2000000)))",
+        "INSERT INTO session (id, name) VALUES ('s', repeat('x', 2000000))",
+        "INSERT INTO blob (sha256, data) VALUES ('s', convert_to(repeat('x', 6000000), 'UTF8'))",
+    ],
+)
+def test_nobody_fills_the_memory_of_others(team: Team, statement: str) -> None:
+    with team.role(team.john) as db:
+        db.execute("INSERT INTO batch (id) VALUES ('mine')")
+        with pytest.raises(errors.CheckViolation):
+            db.execute(statement.encode())
+
+
 def test_only_waiting_jobs_of_ones_own_are_queued(team: Team) -> None:
     with team.role(team.john) as db:
         db.execute("INSERT INTO batch (id) VALUES ('mine')")

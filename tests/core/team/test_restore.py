@@ -20,6 +20,7 @@ from core.session.resume import prepare_resume, read_previous_state
 from core.settings.model import Settings
 from core.storage.workspace import Workspace
 from core.team.records import SessionId
+from core.team.replication import pulling
 from core.team.restore import SessionMirror, restore_session
 from tests.core.team.copied_session import CopiedSession, copied_session, until
 from tests.postgres_server import Cluster, Database
@@ -145,6 +146,27 @@ async def test_hostile_rows_write_nothing_outside_and_no_records(
     assert files_of(restored) == files_of(session.workspace.path)
     assert sorted(os.listdir(tmp_path)) == ["a", "b", "large", "secret"]
     assert not os.path.lexists("/tmp/ua-hostile")  # noqa: ASYNC240
+
+
+async def test_long_lines_are_read_one_after_the_other(
+    tmp_path: Path, team_database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with copied_session(tmp_path / "a", team_database) as session:
+        await fill(session)
+    before = files_of(session.workspace.path)
+    monkeypatch.setattr(pulling, "_MOST_BYTES", 100)
+    monkeypatch.setattr(pulling, "_LONGEST", 100_000)
+    # Compressed it is small in the database.
+    team_database.execute(
+        "INSERT INTO journal SELECT 's1', n, format('{\"seq\":%s,\"x\":\"%s\"}', n, repeat('x', 200000))"
+        " FROM generate_series(901, 903) n"
+    )
+    team_database.execute(
+        "INSERT INTO entry (project, session, entry)"
+        " SELECT 's1', 'conversation-1', format('{\"type\":\"%s\"}', repeat('x', 200000))"
+    )
+    restored = await restore_session(Address.parse(team_database.url), "s1", tmp_path / "b")
+    assert files_of(restored) == before
 
 
 async def test_entries_of_another_member_are_not_the_sessions(
