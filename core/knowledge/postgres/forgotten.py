@@ -11,15 +11,23 @@ from core.knowledge.postgres.connection import Link
 
 __all__ = ["ForgottenRows"]
 
-_NEW = "SELECT id, entry, owner = current_user OR is_worker() FROM k_forgotten WHERE id > %s ORDER BY id"
+_NEW = (
+    "SELECT id, entry, owner = current_user OR is_worker() FROM k_forgotten"
+    " WHERE id > %s AND (everyone OR owner = coalesce(%s, current_user)) ORDER BY id"
+)
 
 
 class ForgottenRows(ForgottenList):
-    """The hashes that this role sees: those of what it forgot, and of what workers did; a worker sees those of all."""
+    """The hashes that hold for what is a role's: those of what it forgot itself, and of what workers did.
 
-    def __init__(self, link: Link) -> None:
+    A worker, which sees what all forgot, must not apply that to what is another's: `owner` is the role whose documents
+    it stores, by default its own.
+    """
+
+    def __init__(self, link: Link, owner: str | None = None) -> None:
         super().__init__(Path("k_forgotten"))
         self._link = link
+        self._owner = owner
         self._last = 0
         self._own: set[str] = set()
 
@@ -31,7 +39,7 @@ class ForgottenRows(ForgottenList):
     def refresh(self) -> bool:
         """Read what was added; returns whether there was anything."""
         last, before = self._last, len(self)
-        rows = self._link.db.execute(_NEW, (last,)).fetchall()
+        rows = self._link.db.execute(_NEW, (last, self._owner)).fetchall()
         for number, entry, is_own in rows:
             self._last = number
             self._add(entry.encode())

@@ -53,6 +53,7 @@ class PostgresStore:
         self._link = Link(address)
         self._lexemes = Lexemes()
         self._forgotten = ForgottenRows(self._link)
+        self._forgotten_of: dict[str, ForgottenRows] = {}
         with reporting(address):
             self._forgotten.refresh()
 
@@ -111,9 +112,9 @@ class PostgresStore:
             Whether it was stored; False if another program moved the cursor.
         """
         with reporting(self.path):
-            batch = Batch(
-                self._link.db, self._lexemes, self._forgotten, folder, before, self._origins.get(folder)
-            )
+            origin = self._origins.get(folder)
+            forgotten = self._forgotten_for(origin)
+            batch = Batch(self._link.db, self._lexemes, forgotten, folder, before, origin)
             prepared = chain(groups, prepared_groups(documents))
             group: Sequence[Prepared] | None = next(prepared, [])
             is_first = True
@@ -175,6 +176,14 @@ class PostgresStore:
             self._forgotten.refresh()
             if self._remove_forgotten():
                 self._vacuum()
+
+    def _forgotten_for(self, origin: Origin | None) -> ForgottenRows:
+        """What must not be stored of a session: it depends on whose it is."""
+        if origin is None or origin.owner is None:
+            return self._forgotten
+        if origin.owner not in self._forgotten_of:
+            self._forgotten_of[origin.owner] = ForgottenRows(self._link, origin.owner)
+        return self._forgotten_of[origin.owner]
 
     def _team(self, folder: str) -> str | None:
         origin = self._origins.get(folder)

@@ -93,6 +93,25 @@ def test_nobody_changes_or_forgets_what_is_anothers(
     assert found(bob, "quokka") == [(THERE, "B")]
 
 
+def test_what_a_role_forgets_is_not_forgotten_for_others_by_a_worker(
+    cluster: Cluster, team_database: Database, people: tuple[str, str]
+) -> None:
+    ada, bob = (address_for(cluster, team_database, name) for name in people)
+    worker = address_of(team_database)
+    of_ada, of_bob = Origin("s1", owner=people[0]), Origin("s2", owner=people[1])
+    fill(worker, HERE, document("quokka", title="A", url=URL), origin=of_ada)
+    fill(worker, THERE, document("quokka", title="B", url=URL), origin=of_bob)
+    assert forget(bob, source=URL).documents == 1
+    with PostgresStore(worker) as store:
+        store.remove_forgotten()
+        assert store.finish_forgetting()
+    assert found(ada, "quokka") == [(HERE, "A")]
+    # Of Bob it stays forgotten, also where a worker stores it.
+    fill(worker, THERE, document("emu", title="B", url=URL, path="b"), origin=of_bob)
+    fill(worker, HERE, document("wombat", title="A", url=URL, path="b"), origin=of_ada)
+    assert (found(worker, "emu"), found(worker, "wombat")) == ([], [(HERE, "A")])
+
+
 def test_a_role_without_a_grant_is_told_who_can_help(cluster: Cluster, team_database: Database) -> None:
     stranger = cluster.make_role(f"eve_{uuid4().hex[:8]}")
     address = address_for(cluster, team_database, stranger)
