@@ -321,7 +321,7 @@ class Batch:
 
 
 def remove_documents(db: Connection, ids: Sequence[int]) -> None:
-    """Remove documents, and discount their words, within a transaction."""
+    """Remove documents with their chunks, whose words are discounted, within a transaction."""
     if ids:
         db.execute("SELECT k_discount(ARRAY(SELECT id FROM k_chunk WHERE document = ANY(%s)))", ([*ids],))
         db.execute("DELETE FROM k_document WHERE id = ANY(%s)", ([*ids],))

@@ -124,20 +124,25 @@ CREATE TABLE k_forgotten (
     entry text NOT NULL
 );
 
+-- Words that were added: only k_discount makes them fewer.
 CREATE FUNCTION k_count_words(terms text[], chunks integer[]) RETURNS void
 LANGUAGE sql SECURITY DEFINER SET search_path = ua_tui, pg_temp AS $$
-    INSERT INTO k_count (terms, chunks) VALUES ($1, $2)
+    INSERT INTO k_count (terms, chunks)
+    SELECT $1, $2 WHERE 0 < ALL($2) AND cardinality($1) = cardinality($2) AND array_position($1, NULL) IS NULL
 $$;
 
--- Count the words of chunks that are removed.
+-- Remove chunks, and count their words: together, as otherwise anybody could count them often.
 CREATE FUNCTION k_discount(ids bigint[]) RETURNS void
 LANGUAGE sql SECURITY DEFINER SET search_path = ua_tui, pg_temp AS $$
+    WITH removed AS (
+        DELETE FROM k_chunk c USING k_document d
+        WHERE c.id = ANY(ids) AND d.id = c.document AND (d.owner = asker() OR is_asked_by_worker())
+        RETURNING c.length, c.vector
+    )
     INSERT INTO k_count (terms, chunks)
     SELECT array_agg(w.term), array_agg(-w.n) FROM (
-        SELECT term, CASE WHEN term = ' ' THEN sum(c.length) ELSE count(*) END::integer AS n
-        FROM k_chunk c JOIN k_document d ON d.id = c.document
-        CROSS JOIN unnest(ARRAY['', ' '] || tsvector_to_array(c.vector)) term
-        WHERE c.id = ANY(ids) AND (d.owner = asker() OR is_asked_by_worker())
+        SELECT term, CASE WHEN term = ' ' THEN sum(r.length) ELSE count(*) END::integer AS n
+        FROM removed r CROSS JOIN unnest(ARRAY['', ' '] || tsvector_to_array(r.vector)) term
         GROUP BY term
     ) w HAVING count(*) > 0
 $$;
@@ -197,6 +202,11 @@ CREATE POLICY read ON k_vector FOR SELECT USING (EXISTS (SELECT FROM k_chunk c W
 CREATE POLICY own ON k_vector USING (EXISTS (
     SELECT FROM k_chunk c JOIN k_document d ON d.id = c.document
     WHERE c.id = k_vector.chunk AND (d.owner = current_user OR is_worker())));
+-- Nobody adds to a session of somebody else, of which a search would then show the name.
+CREATE POLICY add_to_own_session ON k_document AS RESTRICTIVE FOR INSERT WITH CHECK (is_worker() OR EXISTS (
+    SELECT FROM k_session s WHERE s.id = k_document.session AND s.owner = current_user));
+CREATE POLICY change_in_own_session ON k_document AS RESTRICTIVE FOR UPDATE USING (true) WITH CHECK (
+    is_worker() OR EXISTS (SELECT FROM k_session s WHERE s.id = k_document.session AND s.owner = current_user));
 -- A role sees what it forgot itself, and what holds for everyone.
 CREATE POLICY read ON k_forgotten FOR SELECT USING (everyone OR owner = current_user OR is_worker());
 CREATE POLICY add ON k_forgotten FOR INSERT WITH CHECK (owner = current_user AND (is_worker() OR NOT everyone));

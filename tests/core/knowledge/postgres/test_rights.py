@@ -15,7 +15,16 @@ from core.knowledge.place import Origin
 from core.knowledge.postgres.search import PostgresSearch
 from core.knowledge.postgres.store import PostgresStore
 from core.postgres.schema import grant
-from tests.core.knowledge.postgres.stored import HERE, THERE, add, address_for, address_of, fill, found
+from tests.core.knowledge.postgres.stored import (
+    HERE,
+    THERE,
+    add,
+    address_for,
+    address_of,
+    counted,
+    fill,
+    found,
+)
 from tests.core.knowledge.stored import document
 from tests.postgres_server import Cluster, Database
 
@@ -110,6 +119,32 @@ def test_what_a_role_forgets_is_not_forgotten_for_others_by_a_worker(
     fill(worker, THERE, document("emu", title="B", url=URL, path="b"), origin=of_bob)
     fill(worker, HERE, document("wombat", title="A", url=URL, path="b"), origin=of_ada)
     assert (found(worker, "emu"), found(worker, "wombat")) == ([], [(HERE, "A")])
+
+
+def test_nobody_removes_the_words_of_others_or_adds_to_their_sessions(
+    cluster: Cluster, team_database: Database, people: tuple[str, str]
+) -> None:
+    ada, bob = (address_for(cluster, team_database, name) for name in people)
+    fill(ada, HERE, document("quokka", title="A"), origin=Origin("s1", shared=False))
+    fill(bob, THERE, document("quokka emu", title="B"))
+    before = counted(team_database)
+    with psycopg.connect(bob.url, autocommit=True, options="-c search_path=ua_tui") as db:
+        db.execute("SELECT k_count_words(ARRAY['quokka', ''], ARRAY[-9, -9])")
+        db.execute("SELECT k_count_words(ARRAY['quokka', NULL], ARRAY[1, 1])")
+        db.execute("SELECT k_count_words(ARRAY['quokka'], ARRAY[1, 1])")
+        db.execute("SELECT k_discount(ARRAY(SELECT generate_series(1, 10)::bigint))")
+        for _ in range(3):
+            db.execute("SELECT k_discount(ARRAY(SELECT id FROM k_chunk))")
+        db.execute("SELECT k_fold()")
+        with pytest.raises(psycopg.errors.InsufficientPrivilege):
+            db.execute(
+                "INSERT INTO k_document (session, kind, hash, words, made_at, trust)"
+                " SELECT generate_series(1, 2), 'article', '', 1, 1, ''"
+            )
+    left = counted(team_database)
+    assert (before["quokka"], left["quokka"]) == (2, 1)
+    assert "emu" not in left
+    assert found(ada, "quokka") == [(HERE, "A")]
 
 
 def test_a_role_without_a_grant_is_told_who_can_help(cluster: Cluster, team_database: Database) -> None:
