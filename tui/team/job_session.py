@@ -143,7 +143,11 @@ class _JobRun:
     async def _run(self) -> Outcome:
         job = self._claim.job
         settings, asks = await asyncio.to_thread(
-            settings_for_job, self._settings, job.settings, self._claim.limit_usd
+            settings_for_job,
+            self._settings,
+            job.settings,
+            self._claim.limit_usd,
+            of_team=self._address is not None,
         )
         folder = await self._earlier_folder(settings)
         if self._progress.succeeded:

@@ -19,9 +19,12 @@ ASK = "ask"
 
 
 def settings_for_job(
-    settings: Settings, given: Mapping[str, Any], limit_usd: float | None
+    settings: Settings, given: Mapping[str, Any], limit_usd: float | None, *, of_team: bool = False
 ) -> tuple[Settings, bool]:
     """The settings of a job's session, and whether a person may be asked.
+
+    They are checked again: whoever may write to the database may have written them. A job `of_team` may be anybody's:
+    it does not end the plan mode of a worker.
 
     Raises:
         SettingsError: the job sets something that it may not, or a wrong value.
@@ -41,6 +44,8 @@ def settings_for_job(
         else getattr(loaded, name)
         for name in wanted
     }
+    if of_team and settings.permission_mode == "plan":
+        changes["permission_mode"] = "plan"
     limits = [each for each in (limit_usd, changes.get("max_cost_usd")) if each is not None]
     if limits:
         changes["max_cost_usd"] = min(limits)

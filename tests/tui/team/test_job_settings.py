@@ -38,6 +38,14 @@ def test_the_lower_limit_counts(given: float, limit: float | None, expected: flo
     assert settings.max_cost_usd == expected
 
 
+def test_a_job_of_the_team_does_not_end_the_plan_mode_of_a_worker() -> None:
+    worker = load_settings({**KEY, "permission_mode": "plan"})
+    given = {"permission_mode": "acceptEdits"}
+    assert settings_for_job(worker, given, None, of_team=True)[0].permission_mode == "plan"
+    assert settings_for_job(worker, given, None)[0].permission_mode == "acceptEdits"
+    assert settings_for_job(load_settings(KEY), given, None, of_team=True)[0].permission_mode == "acceptEdits"
+
+
 @pytest.mark.parametrize(
     "given",
     [
