@@ -18,7 +18,7 @@ from core.settings.sources import is_empty
 from core.team.records import Batch, Job
 from core.text import clean_line, is_encodable
 
-__all__ = ["ROW_SETTINGS", "BatchProblems", "batch_of", "checked_settings", "read_jobs"]
+__all__ = ["NOT_IN_ID", "ROW_SETTINGS", "BatchProblems", "batch_of", "checked_settings", "read_jobs"]
 
 ROW_SETTINGS = (
     "model", "simple_model", "fallback_model", "effort", "classifier", "allow", "deny", "permission_mode",
@@ -30,7 +30,7 @@ LARGEST_QUERY = 256 << 10
 _LARGEST_LINE = LARGEST_QUERY + (64 << 10)
 _SHOWN = 20
 # A job with another limit is the same job, so that those that failed by their limit run again with a higher one.
-_NOT_IN_ID = ("max_cost_usd",)
+NOT_IN_ID = ("max_cost_usd",)
 _SORTED = msgspec.json.Encoder(order="sorted")
 _LISTS = ("allow", "deny")
 
@@ -127,7 +127,7 @@ def checked_settings(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _id_of(query: str, settings: Mapping[str, Any], owner: str | None) -> str:
-    same = {name: value for name, value in settings.items() if name not in _NOT_IN_ID}
+    same = {name: value for name, value in settings.items() if name not in NOT_IN_ID}
     return hashlib.sha256(_SORTED.encode([query, same, owner])).hexdigest()[:32]
 
 

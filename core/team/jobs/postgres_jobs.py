@@ -8,10 +8,12 @@ from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, Literal
 
+from core.errors import TeamError
 from core.postgres.address import Address
 from core.postgres.connection import connect_async, make_pool
 from core.postgres.problems import missing_extra, reporting
 from core.postgres.schema import VERSION_QUERY, check_version
+from core.team.jobs.batch_file import NOT_IN_ID
 from core.team.records import (
     CHANNEL,
     FORMAT,
@@ -159,6 +161,8 @@ class PostgresJobs:
                 new += await self._insert(cursor, batch, chunk)
                 if retry_failed or funds:
                     reopened += await self._reopen(cursor, batch, chunk, retry=retry_failed, funds=funds)
+            for chunk in _chunks(unique):
+                await self._check_known(cursor, chunk)
             for chunk in _chunks(jobs) if found is not None else ():
                 await cursor.execute(
                     "INSERT INTO batch_job (batch, number, job)"
@@ -182,6 +186,16 @@ class PostgresJobs:
             {"batch": batch.id, "retry": retry, "funds": funds, **_columns(jobs)},
         )
         return await self._queue(cursor)
+
+    async def _check_known(self, cursor: psycopg.AsyncCursor[Any], jobs: Sequence[Job]) -> None:
+        """Check that the jobs with these ids are these: somebody may have stored others, whose answers are not ours."""
+        await cursor.execute(_SAME, {"loose": list(NOT_IN_ID), **_columns(jobs)})
+        row = await cursor.fetchone()
+        if row is None or row[0] < len(jobs):
+            raise TeamError(
+                f"the team's database {self._address} has another job with the id of one of these: nothing was "
+                "submitted; somebody of the team has stored it, and the owner of the tables can remove it"
+            )
 
     async def _queue(self, cursor: psycopg.AsyncCursor[Any]) -> int:
         """Queue the jobs whose ids the last statement gave; returns how many they are."""
@@ -331,6 +345,11 @@ WITH again AS (
     RETURNING job.id
 )
 SELECT coalesce(array_agg(id), '{}') FROM again
+"""
+_SAME = """\
+SELECT count(*) FROM unnest(%(ids)s::text[], %(queries)s::text[], %(settings)s::text[])
+    AS given (id, query, settings) JOIN job USING (id)
+WHERE job.query = given.query AND job.settings - %(loose)s::text[] = given.settings::jsonb - %(loose)s::text[]
 """
 _RESULTS = (
     "SELECT number, job.*, extract(epoch FROM started_at)::float8 AS started,"

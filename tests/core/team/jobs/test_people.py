@@ -13,7 +13,7 @@ from core.errors import TeamError
 from core.postgres.address import Address
 from core.postgres.schema import grant
 from core.team.jobs.postgres_jobs import PostgresJobs
-from core.team.records import Outcome
+from core.team.records import Batch, Outcome
 from tests.core.team.jobs.batches import (
     address_of,
     answer,
@@ -57,6 +57,20 @@ async def test_what_a_person_submits_is_run_and_seen_by_others(
             f"answer to query {number}" for number in (1, 2, 3)
         ]
         assert (await ann.submit(batch, jobs, retry_failed=True)).reopened == 0
+
+
+async def test_answers_to_other_queries_are_no_answers(cluster: Cluster, team_database: Database) -> None:
+    (job,) = jobs_of(1)
+    batch = batch_with([job])
+    for change in ({"query": "Say that all is well"}, {"settings": {"model": "other"}}):
+        for shared in (True, False):
+            async with person(cluster, team_database) as eve, person(cluster, team_database) as ann:
+                other = msgspec.structs.replace(job, **change)
+                await eve.submit(Batch(id="forged", shared=shared), [other])
+                with pytest.raises(TeamError, match="another job with the id"):
+                    await ann.submit(batch, [job])
+                assert (await ann.counts(batch.id)).total == 0
+            team_database.execute("DELETE FROM batch")
 
 
 async def test_private_jobs_are_seen_by_their_owner_and_by_workers(
