@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple, Self
-from urllib.parse import unquote
+from urllib.parse import quote, unquote
 
 from core.errors import SettingsError
 from core.text import clean_line
@@ -59,6 +59,15 @@ class Address:
     def options(self) -> dict[str, str]:
         """The options behind the question mark, by name."""
         return dict(_options(_parts(self.url)))
+
+    def reading_for(self, role: str) -> Self:
+        """The address over which a worker finds only what this role may find in the knowledge base."""
+        before = self.options.get("options") or os.environ.get("PGOPTIONS") or ""
+        name = re.sub(r"([\\\s])", r"\\\1", role)
+        options = {**self.options, "options": f"{before} -c ua_tui.reader={name}".strip()}
+        url = self.url.partition("?")[0]
+        pairs = [f"{quote(key, safe='')}={quote(value, safe='/')}" for key, value in options.items()]
+        return type(self)(f"{url}?{'&'.join(pairs)}")
 
     @property
     def shown(self) -> str:

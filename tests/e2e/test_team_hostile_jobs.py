@@ -8,18 +8,23 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
+from core.knowledge.place import Origin
 from core.postgres.address import Address
 from core.team.mailbox import PostgresMailbox
 from core.team.records import Command
+from tests.core.knowledge.postgres.stored import fill
+from tests.core.knowledge.stored import document
 from tests.core.team.stores import add_session
 from tests.e2e.added_server import own_home
 from tests.e2e.jobs_at_work import claim_of, run, tool_results
 from tests.e2e.running import model_settings
 from tests.e2e.scripted_model import Block, Text, Use, scripted_model
-from tests.postgres_server import Database
+from tests.postgres_server import Cluster, Database
 
+TOOLKIT = "mcp__local_toolkit"
 HELP, AGENT = "Help and read", "report-creation-expert"
 SECRET = "the-password-of-the-owner"
 
@@ -79,3 +84,34 @@ async def test_a_job_does_not_read_the_files_of_the_worker(home: Path, team_data
     assert sum("only the settings of this machine can allow" in each for each in results) == 3
     # A sub-agent was asked, too.
     assert helped
+
+
+async def test_a_job_finds_nothing_private_of_others(
+    home: Path, team_database: Database, cluster: Cluster
+) -> None:
+    mary, john = (cluster.make_role(f"{name}{team_database.name}") for name in ("mary", "john"))
+    address = Address.parse(team_database.url)
+    for owner, title, shared in ((mary, "Private", False), (mary, "Shared", True), (john, "Mine", False)):
+        found = document("quokka facts", title=title)
+        await asyncio.to_thread(
+            fill, address, f"desk:/x/{title}", found, origin=Origin(title, 1, owner, shared)
+        )
+    claim = claim_of("Search")
+    claim = msgspec.structs.replace(claim, session=msgspec.structs.replace(claim.session, owner=john))
+    add_session(team_database, claim.session)
+    results: list[str] = []
+
+    def reply(body: dict[str, Any], count: int) -> Sequence[Block]:
+        if not body.get("tools"):
+            return [Text("Search")]
+        results[:] = tool_results(body)
+        if count == 0:
+            reads = [Use(f"{TOOLKIT}__knowledge_read", {"id": number}) for number in (1, 2, 3)]
+            return [Use(f"{TOOLKIT}__knowledge_search", {"query": "quokka"}), *reads]
+        return [Text("Done.")]
+
+    with scripted_model(reply) as url:
+        outcome = await run(claim, model_settings(home, url, knowledge=address), address=address)
+    assert outcome.state == "done", outcome
+    text = "".join(results)
+    assert [title in text for title in ("Private", "Shared", "Mine")] == [False, True, True], text

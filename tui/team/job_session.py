@@ -149,6 +149,12 @@ class _JobRun:
             self._claim.limit_usd,
             of_team=self._address is not None,
         )
+        if self._address is not None:
+            knowledge, owner = settings.knowledge, self._claim.session.owner
+            if isinstance(knowledge, Address) and owner is not None:
+                # What is private is seen by workers, but not by the jobs of others.
+                knowledge = knowledge.reading_for(owner)
+            settings = replace(settings, team=self._address.url, knowledge=knowledge)
         folder = await self._earlier_folder(settings)
         if self._progress.succeeded:
             return self._outcome("done")

@@ -44,6 +44,8 @@ _LONG_SECONDS = 0.1
 """A search that may take longer is cancelled when nobody waits for it."""
 _AGAIN = 5
 """How many times the budget a second attempt has."""
+_READABLE = "(d.shared OR d.owner = k_reader() OR k_reads_all())"
+"""What a worker may read for somebody else: row-level security would let it read everything."""
 _HIT = """
 SELECT d.id, d.kind, d.title, d.url, d.site, d.author, d.date, d.made_at, d.trust, s.name AS session,
     s.title AS session_title, s.demo, coalesce(nullif(k.slug, ''), k.tool, '') AS tool, k.tool_use_id, d.path, d.part
@@ -53,9 +55,10 @@ _CHOSEN = f"""
 SELECT c.id AS chunk, c."start" AS chunk_start, c.text AS chunk_text, hit.*
 FROM k_chunk c JOIN ({_HIT}) hit ON hit.id = c.document WHERE c.id = ANY(%s)
 """  # noqa: S608 -- made of constants
-_CITING = """
-WHERE d.id IN (SELECT document FROM k_citation WHERE url = %s) ORDER BY d.made_at DESC, d.id DESC LIMIT 200
-"""
+_CITING = f"""
+WHERE d.id IN (SELECT document FROM k_citation WHERE url = %s) AND {_READABLE}
+ORDER BY d.made_at DESC, d.id DESC LIMIT 200
+"""  # noqa: S608 -- made of constants
 _SIMILAR = "Some words are in no document; words that are spelt like them were searched."
 
 
@@ -141,9 +144,10 @@ class PostgresSearch:
     def sources(self, url: str) -> list[FoundPage]:
         """List the copies of a page that sessions fetched, the newest first."""
         rows = self._rows(
-            "SELECT d.id, d.url, d.title, d.date, d.made_at, encode(d.hash, 'hex') AS hash, d.words, d.partial,"
+            "SELECT d.id, d.url, d.title, d.date, d.made_at, encode(d.hash, 'hex') AS hash, d.words, d.partial,"  # noqa: S608
             " s.name AS session, s.demo, d.path, d.part FROM k_document d JOIN k_session s ON s.id = d.session"
-            " WHERE d.url = %s AND d.url <> '' AND d.kind = 'article' ORDER BY d.made_at DESC, d.id DESC LIMIT 200",
+            f" WHERE d.url = %s AND d.url <> '' AND d.kind = 'article' AND {_READABLE}"
+            " ORDER BY d.made_at DESC, d.id DESC LIMIT 200",
             _key(url),
         )
         return [FoundPage(**row) for row in rows]
@@ -311,7 +315,7 @@ def _named(db: Connection, statement: str, value: object) -> list[dict[str, Any]
 
 
 def _document(db: Connection, number: int) -> FoundDocument | None:
-    found = next(iter(_named(db, _HIT + "WHERE d.id = %s", number)), None)
+    found = next(iter(_named(db, f"{_HIT}WHERE d.id = %s AND {_READABLE}", number)), None)
     facts = db.execute(
         'SELECT d.hash, d.words, d.partial, d.context, (SELECT max("end") FROM k_chunk WHERE document = d.id)'
         " FROM k_document d WHERE d.id = %s",
@@ -323,7 +327,8 @@ def _document(db: Connection, number: int) -> FoundDocument | None:
     cites = db.execute("SELECT url FROM k_citation WHERE document = %s ORDER BY ctid", (number,))
     # Documents without a text have the same empty one.
     same = db.execute(
-        "SELECT id FROM k_document WHERE hash = %s AND id <> %s AND %s > 0 ORDER BY made_at DESC, id DESC LIMIT 200",
+        f"SELECT d.id FROM k_document d WHERE d.hash = %s AND d.id <> %s AND %s > 0 AND {_READABLE}"  # noqa: S608
+        " ORDER BY d.made_at DESC, d.id DESC LIMIT 200",
         (digest, number, words),
     )
     ids = tuple(other for (other,) in same)
@@ -343,8 +348,8 @@ def _text(db: Connection, number: int, place: int, limit: int) -> str:
     parts: list[str] = []
     begin = at = -1
     for start, end, text in db.execute(
-        'SELECT "start", "end", text FROM k_chunk WHERE document = %s AND "end" >= %s AND "start" <= %s'
-        ' ORDER BY "start", id',
+        'SELECT c."start", c."end", c.text FROM k_chunk c JOIN k_document d ON d.id = c.document'  # noqa: S608
+        f' WHERE c.document = %s AND c."end" >= %s AND c."start" <= %s AND {_READABLE} ORDER BY c."start", c.id',
         (number, max(place - limit, 0), place + limit),
     ):
         if begin < 0:

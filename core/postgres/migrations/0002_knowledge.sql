@@ -124,6 +124,15 @@ CREATE TABLE k_forgotten (
     entry text NOT NULL
 );
 
+-- The role that reads: a worker, which may read everything, names that for whom it works with `ua_tui.reader`.
+CREATE FUNCTION k_reader() RETURNS name LANGUAGE sql STABLE SET search_path = ua_tui, pg_temp AS $$
+    SELECT coalesce(CASE WHEN is_asked_by_worker() THEN nullif(current_setting('ua_tui.reader', true), '') END, asker())
+$$;
+CREATE FUNCTION k_reads_all() RETURNS boolean LANGUAGE sql STABLE SET search_path = ua_tui, pg_temp AS $$
+    SELECT EXISTS (SELECT FROM pg_roles r, pg_namespace n
+        WHERE r.rolname = k_reader() AND n.nspname = 'ua_tui' AND pg_has_role(r.oid, n.nspowner, 'MEMBER'))
+$$;
+
 -- Words that were added: only k_discount makes them fewer.
 CREATE FUNCTION k_count_words(terms text[], chunks integer[]) RETURNS void
 LANGUAGE sql SECURITY DEFINER SET search_path = ua_tui, pg_temp AS $$
@@ -283,9 +292,8 @@ DECLARE
     few CONSTANT integer := 1500;
     many CONSTANT integer := 6000;
     frequent CONSTANT integer := 5000;
-    asker CONSTANT name := asker();
-    is_reader CONSTANT boolean := NOT (
-        SELECT pg_has_role(asker, nspowner, 'MEMBER') FROM pg_namespace WHERE nspname = 'ua_tui');
+    asker CONSTANT name := k_reader();
+    is_reader CONSTANT boolean := NOT k_reads_all();
     is_pending CONSTANT integer := (EXISTS (SELECT FROM k_count))::integer;
     everything CONSTANT double precision := greatest(coalesce((SELECT t.chunks FROM k_term t WHERE t.term = ''), 0), 1);
     queries tsquery[];

@@ -124,3 +124,15 @@ def test_parameters_of_the_address_and_the_environment_count_more_than_defaults(
     assert not {"connect_timeout", "application_name"} & parameters_of(address).keys()
     plain = parameters_of(Address.parse("postgresql://db/desk"))
     assert plain["options"] == "-c work_mem=8MB -c search_path=ua_tui"
+
+
+@pytest.mark.parametrize(
+    "url", ["postgresql://a@h/d", "postgresql://a@h/d?sslmode=require&options=-c%20work_mem%3D8MB"]
+)
+def test_an_address_names_for_whom_a_worker_reads(url: str) -> None:
+    found = Address.parse(Address.parse(url).reading_for("b @&c\\d").url)
+    assert found.shown == Address.parse(url).shown
+    assert found.options["options"].endswith("-c ua_tui.reader=b\\ @&c\\\\d")
+    kept = {name: value for name, value in Address.parse(url).options.items() if name != "options"}
+    assert kept.items() <= found.options.items()
+    assert ("work_mem=8MB" in found.options["options"]) is ("work_mem" in url)

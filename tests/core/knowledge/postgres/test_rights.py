@@ -14,6 +14,7 @@ from core.knowledge.forgetting import forget
 from core.knowledge.place import Origin
 from core.knowledge.postgres.search import PostgresSearch
 from core.knowledge.postgres.store import PostgresStore
+from core.postgres.address import Address
 from core.postgres.schema import grant
 from tests.core.knowledge.postgres.stored import (
     HERE,
@@ -67,6 +68,32 @@ def test_what_is_not_shared_is_found_by_its_owner_and_by_workers_alone(
         for table in ("k_term", "k_count"):
             assert db.execute(f"SELECT count(*) FROM {table}".encode()).fetchone() == (0,)
         assert db.execute("SELECT count(*) FROM k_chunk").fetchone() == (1,)
+
+
+def test_a_worker_finds_for_a_role_what_that_role_may_find(
+    cluster: Cluster, team_database: Database, people: tuple[str, str]
+) -> None:
+    worker = address_of(team_database)
+    odd = cluster.make_role(f"b o\\b@{team_database.name}")
+    private, cited = (
+        document("quokka", title="A", url=URL),
+        document("emu", title="B", path="b", kind="report", cites=(URL,)),
+    )
+    fill(worker, HERE, private, cited, origin=Origin("s1", owner=people[0], shared=False))
+    with closing(PostgresSearch(worker, budget=60)) as search:
+        number = search.search("quokka").hits[0].id
+        assert search.text(number)
+    for name in (people[1], odd, "no such role"):
+        theirs = Address.parse(worker.reading_for(name).url)
+        with closing(PostgresSearch(theirs, budget=60)) as search:
+            assert search.search("quokka").hits == search.search("").hits == ()
+            assert (search.document(number), search.text(number)) == (None, "")
+            assert (search.sources(URL), search.cited_by(URL)) == ([], [])
+    assert found(Address.parse(worker.reading_for(people[0]).url), "quokka") == [(HERE, "A")]
+    # Nobody else speaks for another role.
+    bob = address_for(cluster, team_database, people[1])
+    assert found(Address.parse(bob.reading_for(people[0]).url), "quokka") == []
+    assert found(Address.parse(bob.reading_for("owner").url), "quokka") == []
 
 
 def test_a_worker_stores_for_the_owner_of_a_session_who_can_share_it(
