@@ -8,18 +8,20 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Sequence
-from contextlib import suppress
+import time
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from core.events.continuation import RESUMED
-from core.events.types import PermissionAsked, QueryReceived, SessionStarted
+from core.events.types import Event, PermissionAsked, QueryReceived, SessionFinished, SessionStarted
 from core.postgres.address import Address
 from core.records.journal import read_journal
 from core.storage.workspace import CONVERSATION
+from core.team import mailbox
 from core.team.mailbox import PostgresMailbox
 from core.team.records import Answer, Answered, Command, JobLost
 from tests.core.team.stores import add_local_session, add_session, take_over_locally
@@ -37,8 +39,10 @@ from tests.e2e.jobs_at_work import (
 from tests.e2e.running import environment, model_settings
 from tests.e2e.scripted_model import Block, Text, Use, scripted_model
 from tests.paths import PROJECT
-from tests.postgres_server import Database
+from tests.postgres_server import Cluster, Database
+from tests.tcp_proxy import TcpProxy
 from tests.tui.files_host import until
+from tui.team.job_session import CLOSE_SECONDS
 
 QUERY = "Send the report to Ann"
 SENT = "ann@example.com: report\n"
@@ -223,6 +227,54 @@ async def test_a_lost_job_ends_at_once_and_the_next_worker_continues(home: Path)
     events = read_journal(Path(outcome.folder) / "journal.jsonl").events
     assert len([each for each in events if isinstance(each, SessionStarted)]) == 2
     assert not any(isinstance(each, PermissionAsked) for each in events)
+
+
+async def test_a_worker_that_is_cut_off_ends_its_session_before_others_may_have_it(
+    home: Path, team_database: Database, cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(mailbox, "POLL_SECONDS", 0.1)
+    proxied = cluster.make_role("proxied", "proxied")
+    team_database.execute(f"GRANT owner TO {proxied}")
+    monkeypatch.setenv("PGPASSWORD", "proxied")
+    held = threading.Event()
+    ends: list[float] = []
+
+    def reply(body: dict[str, Any], _results: int) -> Sequence[Block]:
+        held.set()
+        threading.Event().wait()
+        return []
+
+    def note_end(event: Event) -> None:
+        if isinstance(event, SessionFinished):
+            ends.append(time.monotonic())
+
+    claim = claim_of("Wait")
+    add_session(team_database, claim.session, owner="owner")
+    with TcpProxy("127.0.0.1", cluster.port) as proxy, scripted_model(reply) as url:
+        address = Address.parse(proxy.url(cluster.tcp(team_database.name, proxied)))
+        lost = asyncio.Event()
+        running = asyncio.create_task(
+            run(
+                claim,
+                model_settings(home, url),
+                mailbox=PostgresMailbox(address),
+                address=address,
+                progress=note_end,
+                lost=lost,
+            )
+        )
+        await until(held.is_set, 60)
+        proxy.pause()
+        # Meanwhile a statement waits for its answer.
+        await asyncio.sleep(0.4)
+        lost.set()
+        began = time.monotonic()
+        with pytest.raises(JobLost):
+            await running
+        took = time.monotonic() - began
+        await until(lambda: bool(ends))
+    assert ends[0] - began < CLOSE_SECONDS
+    assert took < 2 * CLOSE_SECONDS
 
 
 async def test_without_its_conversation_a_job_begins_again_and_repeats_no_action(home: Path) -> None:

@@ -40,6 +40,8 @@ log = logging.getLogger(__name__)
 JOBS_FILE = "jobs.db"
 CLOSE_SECONDS = 5.0
 """How long a session that another worker may have by now has for its end."""
+_CANCEL_SECONDS = 2.5
+"""How long the end of what a job reports is waited for."""
 _NOTE_SECONDS = 2.0
 _RETRY_SECONDS = 1.0
 _LOCK_SECONDS = 10.0
@@ -288,8 +290,10 @@ class _JobRun:
         finally:
             for task in tasks:
                 task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
+            # A statement that a silent network swallows is cancelled only after seconds: the session does not wait.
             await self._close(session, reason)
+            if tasks:
+                await asyncio.wait(tasks, timeout=_CANCEL_SECONDS)
 
     async def _ask(self, session: Session, text: str) -> Outcome:
         from tui.widgets.sent_commands import problem_of_query
