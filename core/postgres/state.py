@@ -24,7 +24,7 @@ __all__ = [
     "read_work",
 ]
 
-ALIVE_SECONDS = 30
+ALIVE_SECONDS = 30.0
 """For so long a worker may be silent, by the server's clock, before its jobs are another's."""
 
 Rights = Literal["owner", "worker", "member", "none"]
@@ -50,7 +50,8 @@ class WorkState:
     """How much work there is.
 
     Attributes:
-        sessions: how many sessions are in which state; those that have ended for more than a day are left out.
+        sessions: how many sessions are in which state, `lost` if nobody heard of it for `ALIVE_SECONDS`; those that
+            have ended for more than a day are left out.
         jobs: how many jobs are in which state.
         workers: those that the queue knows, the one that was seen last first.
     """
@@ -115,12 +116,19 @@ async def read_rights(db: psycopg.AsyncConnection[Any]) -> Rights:
 
 async def read_work(db: psycopg.AsyncConnection[Any]) -> WorkState:
     """How much work there is, as far as this role sees it."""
-    # A session that could not start has written nothing of its own: its job says how it ended.
+    # A session that could not start has written nothing of its own: its job says how it ended. One whose worker is
+    # gone cannot write that it is.
     sessions = await db.execute(
-        "SELECT state, count(*) FROM (SELECT coalesce(s.finished_at, j.finished_at) AS finished_at,"
-        " CASE WHEN j.state IN ('done', 'failed') THEN j.state WHEN j.state = 'cancelled' THEN 'failed'"
-        " ELSE s.state END AS state FROM session s LEFT JOIN job j ON j.id = s.job) AS known"
-        " WHERE finished_at IS NULL OR finished_at > now() - interval '1 day' GROUP BY state"
+        "SELECT state, count(*) FROM (SELECT coalesce(s.finished_at, j.finished_at) AS finished_at, s.job,"
+        " greatest(s.seen_at, w.seen_at) AS seen_at,"
+        " CASE WHEN j.state IN ('done', 'failed', 'waiting') THEN j.state WHEN j.state = 'cancelled' THEN 'failed'"
+        " WHEN s.state NOT IN ('done', 'failed')"
+        " AND greatest(s.seen_at, w.seen_at) < now() - make_interval(secs => %s) THEN 'lost'"
+        " ELSE s.state END AS state FROM session s LEFT JOIN job j ON j.id = s.job"
+        " LEFT JOIN worker w ON w.id = j.queue_worker) AS known"
+        " WHERE (finished_at IS NULL OR finished_at > now() - interval '1 day')"
+        " AND (state <> 'lost' OR job IS NOT NULL OR seen_at > now() - interval '1 day') GROUP BY state",
+        (ALIVE_SECONDS,),
     )
     counted = await sessions.fetchall()
     jobs = await (await db.execute("SELECT state, count(*) FROM job GROUP BY state")).fetchall()

@@ -217,34 +217,15 @@ BEGIN
 END;
 $$;
 
--- What becomes of a job that is claimed: it runs, the money is reserved, and its session is that of a new attempt.
--- False if the batch has less money left than that; the batch is locked last, as all workers lock it.
-CREATE FUNCTION begin_job(
-    j job, usd double precision, delivered bigint, by_worker bigint, worker_name text, OUT c_session text, OUT begun boolean
-) LANGUAGE plpgsql AS $$
-DECLARE
-    more double precision := coalesce(usd, 0) - j.charged_usd;
+-- Ends a session's row that its worker could not end, as it was lost.
+CREATE FUNCTION end_session(wanted text, of_attempt integer, job_state text) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
-    c_session := coalesce(j.session, replace(gen_random_uuid()::text, '-', ''));
-    UPDATE job SET state = 'running', attempt = j.attempt + 1, session = c_session, worker = worker_name,
-        queue_worker = by_worker, delivery = delivered, charged_usd = coalesce(usd, 0),
-        started_at = coalesce(started_at, now()), finished_at = NULL
-        WHERE id = j.id;
-    INSERT INTO session (id, job, owner, shared, name, worker, attempt, title)
-        VALUES (c_session, j.id, j.owner, j.shared, '', worker_name, j.attempt + 1, left(j.query, 200))
-        ON CONFLICT (id) DO UPDATE SET attempt = EXCLUDED.attempt, worker = worker_name, state = 'starting',
-            seen_at = now(), finished_at = NULL;
-    begun := true;
-    IF more <> 0 THEN
-        UPDATE batch SET charged_usd = charged_usd + more
-            WHERE id = j.batch AND (more < 0 OR max_cost_usd IS NULL OR charged_usd + more <= max_cost_usd + 1e-9);
-        begun := FOUND;
+    UPDATE session SET state = CASE job_state WHEN 'done' THEN 'done' ELSE 'failed' END, activity = '',
+        finished_at = coalesce(finished_at, now())
+        WHERE id = wanted AND attempt = of_attempt AND state NOT IN ('done', 'failed');
+    IF FOUND THEN
+        PERFORM pg_notify('ua_tui', 'session ' || wanted);
     END IF;
-    IF NOT begun THEN
-        RAISE EXCEPTION USING ERRCODE = 'UA001', MESSAGE = 'the batch has less money left';
-    END IF;
-EXCEPTION WHEN SQLSTATE 'UA001' THEN
-    begun := false;
 END;
 $$;
 
@@ -303,6 +284,7 @@ BEGIN
                                    to_char(b.max_cost_usd, 'FM999999990.00'))
                     WHERE id = j.id;
                 PERFORM pg_notify('ua_tui', 'job ' || j.id);
+                PERFORM end_session(j.session, j.attempt, 'failed');
                 RETURN;
             END IF;
         END IF;
@@ -348,8 +330,8 @@ BEGIN
     IF new_state <> j.state THEN
         PERFORM pg_notify('ua_tui', 'job ' || wanted);
     END IF;
-    IF charge <> j.charged_usd THEN
-        UPDATE batch SET charged_usd = charged_usd + charge - j.charged_usd WHERE id = j.batch;
+    IF new_state IN ('done', 'failed', 'cancelled') THEN
+        PERFORM end_session(of_session, of_attempt, new_state);
     END IF;
     RETURN true;
 END;

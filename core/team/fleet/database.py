@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from core.errors import TeamError
+from core.events.units import live_duration
 from core.postgres.address import Address
 from core.postgres.connection import answering_within, connect_async
 from core.postgres.problems import is_temporary, reporting
 from core.postgres.schema import VERSION_QUERY, check_version
+from core.postgres.state import ALIVE_SECONDS
 from core.team.fleet.local import MOST_WAITING, question_line
 from core.team.fleet.rows import MOST_FINISHED, FleetRow, FleetState
 from core.team.records import CHANNEL
@@ -29,8 +31,8 @@ log = logging.getLogger(__name__)
 
 POLL_SECONDS = 2.0
 """How often is looked for changes that nobody announced."""
-LOST_SECONDS = 40.0
-"""A session whose worker was not heard of for so long counts as lost; workers report every 10 seconds."""
+_GONE_SECONDS = 86_400.0
+"""A session that works on no job, and was not heard of for so long, counts as ended."""
 COUNT_SECONDS = 6.0
 """How often the jobs are counted, of which there may be many, if nobody announced that one has changed."""
 _ALL_SECONDS = 60.0
@@ -46,10 +48,10 @@ _SESSIONS = """
 SELECT s.id, coalesce(s.job, ''), s.name, s.host, s.worker, s.owner::text, s.shared, s.state,
     left(coalesce(nullif(s.title, ''), j.query, ''), 400), left(s.activity, 400), greatest(j.cost_usd, s.cost_usd),
     extract(epoch FROM s.started_at)::float8, extract(epoch FROM s.finished_at)::float8,
-    extract(epoch FROM s.seen_at)::float8, coalesce(j.state, ''), left(coalesce(j.error, ''), 400),
+    extract(epoch FROM greatest(s.seen_at, w.seen_at))::float8, coalesce(j.state, ''), left(coalesce(j.error, ''), 400),
     (SELECT left(q.event, 20000) FROM question q WHERE q.session = s.id AND q.attempt = s.attempt
         AND q.answer IS NULL ORDER BY q.asked_at DESC LIMIT 1)
-FROM session s LEFT JOIN job j ON j.id = s.job
+FROM session s LEFT JOIN job j ON j.id = s.job LEFT JOIN worker w ON w.id = j.queue_worker
 """
 _NEWEST = f"{_SESSIONS} ORDER BY s.seen_at DESC LIMIT %(most)s"
 _CHANGED = (
@@ -66,6 +68,10 @@ SELECT extract(epoch FROM now())::float8, count(*) FILTER (WHERE state = 'waitin
     count(*) FILTER (WHERE state = 'done'), count(*) FILTER (WHERE state = 'failed'),
     coalesce(sum(cost_usd) FILTER (WHERE state NOT IN ('running', 'needs_you')), 0)::float8 FROM job
 """
+
+
+_ALIVE: tuple[FleetState, ...] = ("running", "needs_you", "idle")
+_MOST_SILENT = 200
 
 
 class _Seen(msgspec.Struct, frozen=True):
@@ -109,12 +115,15 @@ class DatabaseSessions:
         """The sessions, and the first of the jobs that wait."""
         now = time.monotonic() + self._ahead
         for seen in self._seen.values():
-            row = seen.row
-            silent = not self.problem and now - seen.at > LOST_SECONDS
-            if silent and row.state in ("running", "needs_you", "idle"):
-                row = msgspec.structs.replace(row, state="lost", finished=seen.at)
-            yield row
+            # While the database is away nobody is heard of.
+            yield seen.row if self.problem else _with_silence(seen, now - seen.at)
         yield from self._waiting_rows
+
+    def _silent(self) -> set[str]:
+        """The sessions that count as lost, or soon will: what they do may not show in their own rows."""
+        before = time.monotonic() + self._ahead - ALIVE_SECONDS + 2 * POLL_SECONDS
+        found = [id_ for id_, seen in self._seen.items() if seen.at < before and seen.row.state in _ALIVE]
+        return set(found[:_MOST_SILENT])
 
     async def read(self) -> None:
         """Read everything once.
@@ -218,8 +227,12 @@ class DatabaseSessions:
         self, connection: psycopg.AsyncConnection[Any], ids: set[str], jobs: set[str], *, count: bool
     ) -> None:
         since = time.monotonic() + self._ahead - POLL_SECONDS - _OVERLAP
-        rows = await _fetch(connection, _CHANGED, ids=list(ids), jobs=list(jobs), since=since)
+        silent = self._silent()
+        rows = await _fetch(connection, _CHANGED, ids=list(ids | silent), jobs=list(jobs), since=since)
         self._add(rows)
+        if silent:
+            # They are lost by the time alone.
+            self._changed()
         if count or time.monotonic() - self._counted_at >= COUNT_SECONDS:
             counted = self.waiting, self.done, self.failed, self.cost_usd, self._waiting_rows
             await self._read_waiting(connection)
@@ -318,6 +331,20 @@ def _row_of(values: tuple[Any, ...]) -> _Seen:
         private=not shared,
     )
     return _Seen(row, seen_at)
+
+
+def _with_silence(seen: _Seen, seconds: float) -> FleetRow:
+    """The row of a session that was heard of so many seconds ago."""
+    row = seen.row
+    if seconds <= ALIVE_SECONDS or row.state not in _ALIVE:
+        return row
+    gone = not row.job and seconds > _GONE_SECONDS
+    return msgspec.structs.replace(
+        row,
+        state="crashed" if gone else "lost",
+        activity=f"not seen for {live_duration(seconds)}",
+        finished=seen.at,
+    )
 
 
 def _state_of(state: str, job: str, *, asks: bool) -> FleetState:

@@ -13,7 +13,7 @@ from core.postgres.address import Address
 from core.postgres.connection import connect_async, make_pool
 from core.postgres.problems import missing_extra, reporting
 from core.postgres.schema import VERSION_QUERY, check_version
-from core.team.jobs.batch_file import NOT_IN_ID
+from core.postgres.state import ALIVE_SECONDS
 from core.team.records import (
     CHANNEL,
     FORMAT,
@@ -41,7 +41,7 @@ __all__ = [
     "record_parameters",
 ]
 
-LOST_AFTER = 30.0
+LOST_AFTER = ALIVE_SECONDS
 """After so many seconds without a heartbeat, by the clock of the server, a worker counts as lost."""
 RECORD = (
     "record_job(%(wanted)s, %(session)s, %(attempt)s::int, %(state)s, %(cost)s::float8, %(folder)s,"

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from core.events import types as ev
+from core.events.tool_names import main_argument, tool_label, tool_name
 from core.redaction.redactor import Redactor
 from core.session.resume import PreviousState
 from core.text import clean_line
@@ -100,7 +103,7 @@ class LiveState:
                 self._doing = _MESSAGES[type(event)]
             case ev.ToolCallStarted():
                 self._calls += 1
-                self._running[event.tool_use_id] = self._line(event.name, _ACTIVITY)
+                self._running[event.tool_use_id] = self._call(event.name, event.input)
             case ev.ToolCallFinished():
                 self._running.pop(event.tool_use_id, None)
             case _:
@@ -109,7 +112,8 @@ class LiveState:
     def _handle_question(self, event: ev.Event) -> None:
         match event:
             case ev.PermissionAsked():
-                what = ", ".join(event.subjects) or event.tool_name
+                names = dict.fromkeys(tool_name(each).short for each in event.subjects)
+                what = ", ".join(names) or self._call(event.tool_name, event.input)
                 self._questions[event.request_id] = self._line(f"asks: {what}", _ACTIVITY)
             case ev.ElicitationAsked():
                 self._questions[event.request_id] = self._line(
@@ -148,6 +152,16 @@ class LiveState:
             self._running.clear()
             self._questions.clear()
             self._state = "idle"
+
+    def _call(self, name: str, arguments: Mapping[str, Any]) -> str:
+        """A call by the name that a person knows, with its most informative argument."""
+        # Masked before it is cut, as half a secret is not recognised; an argument may have a megabyte.
+        short = {
+            key: value[: 4 * _ACTIVITY] if isinstance(value, str) else value
+            for key, value in arguments.items()
+        }
+        masked = self._redactor.redact_value(short)
+        return self._line(f"{tool_label(name, masked)}  {main_argument(name, masked)}".rstrip(), _ACTIVITY)
 
     def _line(self, text: str, limit: int) -> str:
         # Cut first: a query may have a megabyte.

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import fcntl
+import re
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -221,10 +222,43 @@ async def test_what_nobody_announced_is_found_all_the_same(
 
 
 async def test_a_worker_that_is_not_heard_of_is_lost(tmp_path: Path, team_database: Database) -> None:
-    add_session(team_database, "a")
-    team_database.execute("UPDATE session SET seen_at = now() - interval '50 seconds'")
-    (row,) = (await make_source(tmp_path, team_database).read()).rows
-    assert row.state == "lost"
+    for id_, job, silent in (("a", True, 40), ("b", True, 25), ("c", True, 40), ("d", False, 90_000)):
+        add_session(team_database, id_, job=job, activity="writes")
+        ago = f"{silent} seconds"
+        team_database.execute("UPDATE session SET seen_at = now() - %s::interval WHERE id = %s", ago, id_)
+    # It restores a large session, of which nothing is written.
+    team_database.execute("INSERT INTO worker (id, name, version, parallel) VALUES (7, 'w', '1', 1)")
+    team_database.execute("UPDATE job SET queue_worker = 7 WHERE session = 'c'")
+    rows = {row.session: row for row in (await make_source(tmp_path, team_database).read()).rows}
+    assert {id_: row.state for id_, row in rows.items()} == {
+        "a": "lost",
+        "b": "running",
+        "c": "running",
+        "d": "crashed",
+    }
+    assert re.fullmatch(r"not seen for 4[01]s", rows["a"].activity)
+    assert rows["b"].activity == "writes"
+
+
+async def test_a_session_becomes_lost_while_nothing_happens(
+    tmp_path: Path, team_database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fleet_database, "POLL_SECONDS", 0.1)
+    monkeypatch.setattr(fleet_database, "ALIVE_SECONDS", 1.0)
+    add_session(team_database, "a", activity="writes")
+    add_session(team_database, "b")
+    team_database.execute("INSERT INTO worker (id, name, version, parallel) VALUES (7, 'w', '1', 1)")
+    team_database.execute("UPDATE job SET queue_worker = 7 WHERE session = 'b'")
+    async with watched(make_source(tmp_path, team_database)) as seen:
+        for _ in range(15):
+            # What its session does is not written, but its worker lives.
+            team_database.execute("UPDATE worker SET seen_at = now()")
+            await asyncio.sleep(0.1)
+            if seen.row("team:a").state == "lost":
+                break
+        assert (seen.row("team:a").state, seen.row("team:b").state) == ("lost", "running")
+        change(team_database, "a", activity="reads")
+        await seen.until(lambda: seen.row("team:a").state == "running")
 
 
 async def test_a_session_of_this_machine_and_of_the_team_is_listed_once(

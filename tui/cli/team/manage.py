@@ -133,7 +133,7 @@ async def _show_status(address: Address, *, as_json: bool) -> None:
 
 def _counts(found: Any) -> str:
     """Counts by state, in the order of what a person looks for first."""
-    order = ("needs_you", "running", "starting", "idle", "waiting", "done", "failed", "cancelled")
+    order = ("needs_you", "running", "starting", "idle", "lost", "waiting", "done", "failed", "cancelled")
     counts = [f"{found[state]:,} {_WORDS.get(state, state)}" for state in order if found.get(state)]
     return " · ".join(counts) or "none"
 

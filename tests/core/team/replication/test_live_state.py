@@ -76,6 +76,25 @@ def test_the_states_of_a_session_and_what_it_does() -> None:
     assert state.row.state == "done"
 
 
+def test_a_call_has_the_name_that_a_person_knows_and_no_secret() -> None:
+    call = ev.ToolCallStarted(
+        query_id="q1",
+        tool_use_id="t",
+        name="mcp__local_toolkit__crawl_parallel",
+        input={"urls": ["https://a.example/?key=hunter2-secret"], "content": "x" * 1_000_000},
+    )
+    state = state_after(QUERY, call, redactor=Redactor(["hunter2-secret"]))
+    assert state.row.activity == "crawl_parallel  https://a.example/?key=[redacted]"
+    # Cut in the middle of a secret, it would not be recognised.
+    command = {"command": "x" * 110 + " hunter2-secret"}
+    state = state_after(
+        QUERY,
+        ev.ToolCallStarted(query_id="q1", tool_use_id="t", name="Bash", input=command),
+        redactor=Redactor(["hunter2-secret"]),
+    )
+    assert "hunter" not in state.row.activity
+
+
 def test_the_cost_of_a_query_is_estimated_until_it_is_known() -> None:
     state = state_after(QUERY)
     assert state.row.cost_usd is None

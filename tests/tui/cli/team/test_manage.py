@@ -20,6 +20,8 @@ INSERT INTO batch (id) VALUES ('b');
 INSERT INTO job (id, batch, query, state) VALUES ('1', 'b', 'q', 'waiting'), ('2', 'b', 'q', 'done');
 INSERT INTO session (id, name, state) VALUES ('a', 'a', 'running'), ('b', 'b', 'needs_you');
 INSERT INTO session (id, name, state, job) VALUES ('d', 'd', 'starting', '2');
+INSERT INTO session (id, name, state, seen_at) VALUES ('e', 'e', 'running', now() - interval '40 seconds'),
+    ('f', 'f', 'running', now() - interval '2 days');
 INSERT INTO session (id, name, state, finished_at) VALUES ('c', 'c', 'done', now() - interval '2 days');
 INSERT INTO procrastinate_workers (id, last_heartbeat) OVERRIDING SYSTEM VALUE
     VALUES (1, now() - interval '2 hours'), (2, now() + interval '5 minutes');
@@ -104,7 +106,7 @@ def test_the_state_is_shown(team_database: Database, capsys: pytest.CaptureFixtu
     assert main(["team", "--to", team_database.url]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[1:] == [
-        "sessions  1 needs you · 1 running · 1 done",
+        "sessions  1 needs you · 1 running · 1 lost · 1 done",
         "jobs      1 waiting · 1 done",
         "workers   1 alive, 1 silent",
         "  desk-1, 4 jobs at once, version 0.2, seen 0.0s ago",
