@@ -322,7 +322,12 @@ BEGIN
     END IF;
     cost := greatest(j.cost_usd, new_cost);
     charge := CASE WHEN running THEN greatest(j.charged_usd, cost) ELSE coalesce(cost, 0) END;
-    UPDATE job SET state = new_state, cost_usd = cost, charged_usd = charge, answer = new_answer, error = new_error,
+    UPDATE job SET state = new_state, cost_usd = cost, charged_usd = charge,
+        -- What the batch had left was less than the job's own limit, and was not enough.
+        limited = new_state = 'failed' AND coalesce(cost, 0) > j.charged_usd - 0.01
+            AND coalesce(j.charged_usd < j.limit_usd, true)
+            AND EXISTS (SELECT FROM batch WHERE id = b AND max_cost_usd IS NOT NULL),
+        answer = new_answer, error = new_error,
         folder = coalesce(nullif(new_folder, ''), folder),
         queue_worker = CASE WHEN running THEN queue_worker END,
         finished_at = CASE WHEN NOT running AND new_state <> 'waiting' THEN now() END

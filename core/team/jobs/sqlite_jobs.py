@@ -214,8 +214,7 @@ class SqliteJobs:
         db.executemany(
             "UPDATE job SET state = 'waiting', error = NULL, finished_at = NULL, settings = :settings,"
             " limit_usd = :limit_usd,"
-            # What it has cost so far stays with the batch that paid for it.
-            " charged_usd = iif(limited AND batch <> :batch, 0, charged_usd),"
+            # Another batch pays also for what it has cost, so that this counts once.
             " batch = iif(limited, :batch, batch), limited = 0"
             " WHERE id = :id AND state = 'failed' AND iif(limited, :funds, :retry)",
             (
@@ -328,6 +327,10 @@ class SqliteJobs:
                 "UPDATE job SET state = :state, cost_usd = max(coalesce(cost_usd, :cost), coalesce(:cost, cost_usd)),"
                 " charged_usd = iif(:running, max(charged_usd, coalesce(:cost, 0), coalesce(cost_usd, 0)),"
                 " max(coalesce(:cost, 0), coalesce(cost_usd, 0))),"
+                # What the batch had left was less than the job's own limit, and was not enough.
+                " limited = (:state = 'failed' AND coalesce(charged_usd < limit_usd, 1)"
+                " AND max(coalesce(:cost, 0), coalesce(cost_usd, 0)) > charged_usd - :least"
+                " AND (SELECT max_cost_usd FROM batch WHERE batch.id = job.batch) IS NOT NULL),"
                 " folder = iif(:folder = '', folder, :folder), answer = :answer, error = :error,"
                 " finished_at = iif(:over, now(), NULL)"
                 " WHERE id = :id AND session = :session AND attempt = :attempt AND state IN ('running', 'needs_you')",
@@ -336,6 +339,7 @@ class SqliteJobs:
                     "cost": cost,
                     "running": running,
                     "over": over,
+                    "least": _LEAST_USD,
                     "folder": folder,
                     "answer": answer and without_surrogates(answer),
                     "error": error and without_surrogates(error),

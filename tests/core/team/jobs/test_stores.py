@@ -259,6 +259,27 @@ async def test_another_batch_with_money_takes_a_job_that_failed_at_the_limit(des
     assert again.limit_usd == 1
 
 
+async def test_what_a_job_has_cost_counts_in_one_batch(desk: Desk) -> None:
+    one, two, three = jobs_of(3, limit=1)
+    await desk.store.submit(batch_with([one, two], limit=0.7), [one, two])
+    claim = await desk.claim(one)
+    assert claim is not None
+    await desk.store.finish(claim, Outcome(state="failed", error="too dear", cost_usd=0.7))
+
+    other = batch_with([one, three], limit=1.5)
+    assert (await desk.store.submit(other, [one, three])).reopened == 1
+
+    again = await desk.claim(one)
+    assert again is not None
+    assert again.limit_usd == 1
+    await desk.store.finish(again, done(0.9))
+    last, left = await desk.claim(three), await desk.claim(two)
+    assert last is not None
+    assert last.limit_usd == pytest.approx(0.6)
+    assert left is not None
+    assert left.limit_usd == pytest.approx(0.7)
+
+
 async def test_what_a_lost_worker_has_spent_counts(desk: Desk) -> None:
     jobs = jobs_of(2, limit=1)
     await desk.store.submit(batch_with(jobs, limit=1.5), jobs)
@@ -271,6 +292,29 @@ async def test_what_a_lost_worker_has_spent_counts(desk: Desk) -> None:
 
     assert other is not None
     assert other.limit_usd == pytest.approx(0.75)
+
+
+@pytest.mark.parametrize("limit", [1.0, None])
+async def test_a_job_that_failed_by_the_rest_of_the_batch_runs_again_with_more(
+    desk: Desk, limit: float | None
+) -> None:
+    (job,) = jobs_of(1, limit=limit)
+    await desk.store.submit(batch_with([job], limit=0.7), [job])
+    claim = await desk.claim(job)
+    assert claim is not None
+    assert claim.limit_usd == pytest.approx(0.7)
+    spent = Outcome(state="failed", error="the session has reached its spending limit", cost_usd=0.72)
+    await desk.store.finish(claim, spent)
+    assert (await desk.store.submit(batch_with([job], limit=0.7), [job])).reopened == 0
+
+    assert (await desk.store.submit(batch_with([job], limit=1.5), [job])).reopened == 1
+
+    again = await desk.claim(job)
+    assert again is not None
+    assert again.limit_usd == pytest.approx(limit or 1.5)
+    # Its own limit is no reason to run it again.
+    await desk.store.finish(again, Outcome(state="failed", error="broken", cost_usd=0.9))
+    assert (await desk.store.submit(batch_with([job], limit=5), [job])).reopened == 0
 
 
 async def test_text_that_no_database_likes_is_stored(desk: Desk) -> None:
@@ -366,3 +410,37 @@ async def test_the_next_job_is_one_of_a_killed_program_and_a_batch_without_money
     assert again is not None
     assert (again.job.id, again.session.attempt, again.folder) == (poor[0].id, 2, "the folder")
     await store.close()
+
+
+@pytest.mark.parametrize(
+    ("outcome", "state"),
+    [
+        (done(), "done"),
+        (FAILED, "failed"),
+        (Outcome(state="failed"), "failed"),
+        (Outcome(state="cancelled"), "failed"),
+    ],
+)
+async def test_the_end_of_a_job_is_that_of_its_session(
+    team_database: Database, outcome: Outcome, state: str
+) -> None:
+    desk = TeamDesk(team_database)
+    await desk.store.open()
+    try:
+        (job,) = jobs_of(1)
+        await desk.store.submit(batch_with([job]), [job])
+        lost = await desk.claim(job)
+        assert lost is not None
+        await desk.lose()
+        claim = await desk.claim_elsewhere(job)
+        assert claim is not None
+        assert not await desk.store.finish(lost, done())
+        rows = "SELECT state, finished_at IS NULL FROM session"
+        assert team_database.execute(rows) == [("starting", True)]
+
+        # The earlier attempt had the answer, so that no session begins.
+        assert await desk.store.finish(claim, outcome)
+
+        assert team_database.execute(rows) == [(state, False)]
+    finally:
+        await desk.store.close()
