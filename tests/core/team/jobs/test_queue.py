@@ -284,6 +284,40 @@ async def test_a_worker_that_is_cut_off_stops_before_another_one_takes_over(
     assert (result.state, result.attempt, result.worker) == ("done", 2, "other")
 
 
+async def test_a_worker_that_was_suspended_stops_at_once_what_another_one_has(
+    team_database: Database, tmp_path: Path
+) -> None:
+    (job,), log = jobs_of(1), tmp_path / "log"
+
+    async def lines(count: int) -> list[list[str]]:
+        async with asyncio.timeout(20):
+            while len(found := log.read_text().splitlines()) < count:  # noqa: ASYNC110
+                await asyncio.sleep(0.02)
+        return [line.split() for line in found]
+
+    async with open_jobs(team_database) as store:
+        batch = batch_with([job])
+        await store.submit(batch, [job])
+        with processes(2, address_of(team_database), log, 4.0) as workers:
+            ((*_, pid),) = await lines(1)
+            (suspended,) = [each for each in workers if each.pid == int(pid)]
+            suspended.send_signal(signal.SIGSTOP)
+            await lines(2)
+            suspended.send_signal(signal.SIGCONT)
+            # Its heartbeats arrive again, and its job has not noticed the time.
+            await until_over(store, batch)
+            seen = await lines(4)
+        (result,) = [each async for each in store.results(batch.id)]
+
+    assert [(what, attempt) for what, _, attempt, *_ in seen] == [
+        ("begins", "1"),
+        ("begins", "2"),
+        ("stops", "1"),
+        ("ends", "2"),
+    ]
+    assert result.attempt == 2
+
+
 async def test_a_job_whose_row_of_the_queue_is_lost_is_queued_again(team_database: Database) -> None:
     jobs = jobs_of(3)
     async with open_jobs(team_database) as store:
