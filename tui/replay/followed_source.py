@@ -13,6 +13,7 @@ from core.storage.workspace import JOURNAL
 from core.team.fleet.remote_session import RemoteSession
 from tui.panes.status.bar import StatusLine
 from tui.replay.past_source import PastSource
+from tui.replay.status import STATES
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -55,6 +56,7 @@ class FollowedSource(PastSource):
 
     def make_status(self, settings: Settings) -> StatusLine:
         """Make the status line, which says how to get back."""
+        self._status.unread = STATES["running"]
         line = super().make_status(settings)
         line.quits = ("quit", "back")
         return line

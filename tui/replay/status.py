@@ -1,4 +1,4 @@
-"""The status line of a past session: its state, duration, cost, tokens and model."""
+"""The status line of a past session, or of one that is followed: its state, duration, cost, tokens and model."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from core.history.stats import SessionStats
 from tui.panes.status.facts import money
 from tui.panes.status.layout import KEPT, Cell, cell, short_count, short_model, short_time
 
-__all__ = ["PastStatus"]
+__all__ = ["STATES", "PastStatus"]
 
 STATES = {
     "finished": "· past session · finished",
@@ -23,9 +23,11 @@ class PastStatus:
     Attributes:
         stats: what is known of the session.
         read: the share of the journal that was read.
+        unread: what the line says before anything is known.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, unread: str = "· past session") -> None:
+        self.unread = unread
         self.stats: SessionStats | None = None
         self.read = 0.0
 
@@ -37,7 +39,7 @@ class PastStatus:
         """Return the parts of the line."""
         stats = self.stats
         if stats is None:
-            return [cell("· past session", KEPT)]
+            return [cell(self.unread, KEPT)]
         style = {"crashed": "$warning", "running": "$accent"}.get(stats.state, "$text-muted")
         cells = [Cell(Content.styled(STATES[stats.state], style), 100)]
         if stats.demo:

@@ -83,6 +83,7 @@ def _is_ready(db: sqlite3.Connection, path: Path) -> bool:
 
 _BY_CODE = {
     sqlite3.SQLITE_FULL: Advice("the disk is full", "free some space"),
+    sqlite3.SQLITE_IOERR: Advice("its disk cannot be read or written", "check the disk and its free space"),
     sqlite3.SQLITE_READONLY: Advice("it may not be written", "check its permissions"),
     sqlite3.SQLITE_CANTOPEN: Advice("it cannot be opened", "check its permissions"),
     sqlite3.SQLITE_BUSY: Advice("other programs have been writing to it for too long", "try again"),

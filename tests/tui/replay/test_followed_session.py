@@ -234,6 +234,8 @@ async def test_a_session_that_has_not_begun_is_waited_for(tmp_path: Path) -> Non
         app = UaTuiApp(Settings(workspace_base=tmp_path), source, clipboard=clipboard)
         async with app.run_test(size=(120, 40)):
             await until(lambda: "loading the session" in screen_text(app))
+            assert "running elsewhere · followed" in str(app.status.render())
+            assert "past session" not in screen_text(app)
             write(folder, [QueryReceived(query_id="q1", text="Compare bicycles")])
             await until(lambda: "Compare bicycles" in conversation(app))
 
