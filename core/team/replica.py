@@ -67,6 +67,7 @@ class SessionReplica:
             identity if another program continues the one it had.
         place: where files above 5 MB go, as in the setting `team_artifacts`; without one they are only listed.
         previous: the state of a session that is resumed; without it, what earlier attempts stored is replaced.
+        ended: whether the session is over, and only what could not be copied before is copied.
         report: called once when the database cannot be used, and again only after it could be.
         on_superseded: called when another worker continues the session; nothing is written after that.
     """
@@ -80,6 +81,7 @@ class SessionReplica:
         claimed: bool = True,
         place: Path | str | None = None,
         previous: PreviousState | None = None,
+        ended: bool = False,
         report: Callable[[Exception], object] = lambda _error: None,
         on_superseded: Callable[[], object] = lambda: None,
     ) -> None:
@@ -89,7 +91,7 @@ class SessionReplica:
         self._address = address
         self._workspace = workspace
         self._claimed = claimed
-        self._begins = claimed and previous is None and identity.attempt > 1
+        self._begins = claimed and previous is None and identity.attempt > 1 and not ended
         self._place = place
         self._report = report
         self._on_superseded = on_superseded

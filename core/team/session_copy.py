@@ -7,6 +7,7 @@ import logging
 import time
 from collections.abc import Callable
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from core.bus import Bus
@@ -14,10 +15,11 @@ from core.errors import SettingsError
 from core.events.types import ErrorRaised
 from core.postgres.address import Address
 from core.postgres.problems import missing_extra
-from core.redaction.redactor import error_raised
+from core.records.journal import iter_journal
+from core.redaction.redactor import Redactor, error_raised
 from core.session.resume import PreviousState
 from core.settings.model import Settings
-from core.storage.workspace import Workspace
+from core.storage.workspace import JOURNAL, Workspace
 from core.team.records import SessionId
 from core.team.replica import SessionReplica
 from core.team.replication.identity import next_identity, store_identity
@@ -25,7 +27,7 @@ from core.team.replication.identity import next_identity, store_identity
 if TYPE_CHECKING:
     from core.session.session import Session
 
-__all__ = ["TeamCopy", "open_team_copy"]
+__all__ = ["TeamCopy", "copy_rest", "open_team_copy"]
 
 log = logging.getLogger(__name__)
 
@@ -76,6 +78,40 @@ async def open_team_copy(
     )
     bus.subscribe(copy.replica.handle_event)
     return copy
+
+
+async def copy_rest(
+    address: Address,
+    identity: SessionId,
+    folder: Path,
+    *,
+    redactor: Redactor,
+    place: Path | str | None = None,
+    within: float,
+) -> bool:
+    """Copy what could not be copied while a session ran, which is over; returns whether everything is copied.
+
+    Raises:
+        JournalError: the folder has no journal that can be read.
+        WorkspaceError: the folder cannot be used, or another program works in it.
+    """
+    workspace = await asyncio.to_thread(Workspace.claim, folder, redactor)
+    try:
+        replica = SessionReplica(address, identity, workspace, place=place, ended=True)
+
+        def follow() -> None:
+            for event in iter_journal(workspace.path / JOURNAL):
+                if event is not None:
+                    replica.handle_event(event)
+
+        await asyncio.to_thread(follow)
+        replica.start()
+        try:
+            return await replica.flush(within)
+        finally:
+            await replica.drain(_LAST_LINE_S)
+    finally:
+        await asyncio.to_thread(workspace.close)
 
 
 class TeamCopy:

@@ -24,7 +24,8 @@ from core.storage.workspace import CONVERSATION
 from core.team import mailbox
 from core.team.mailbox import PostgresMailbox
 from core.team.records import Answer, Answered, Command, JobLost
-from tests.core.team.stores import add_local_session, add_session, take_over_locally
+from tests.core.team.copied_session import stored_lines
+from tests.core.team.stores import add_local_session, add_session, take_over, take_over_locally
 from tests.e2e.added_server import own_home
 from tests.e2e.jobs_at_work import (
     ALLOWED,
@@ -275,6 +276,41 @@ async def test_a_worker_that_is_cut_off_ends_its_session_before_others_may_have_
         await until(lambda: bool(ends))
     assert ends[0] - began < CLOSE_SECONDS
     assert took < 2 * CLOSE_SECONDS
+
+
+async def test_what_happens_while_the_database_is_away_is_copied_when_it_is_back(
+    home: Path, team_database: Database, cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    team_database.execute("ALTER ROLE owner PASSWORD 'owner'")
+    monkeypatch.setenv("PGPASSWORD", "owner")
+    held, answers = threading.Event(), threading.Event()
+
+    def reply(body: dict[str, Any], _results: int) -> Sequence[Block]:
+        held.set()
+        answers.wait(60)
+        return [Text("It is heliotrope.")]
+
+    claim = claim_of("Work", attempt=2)
+    add_session(team_database, claim.session)
+    with TcpProxy("127.0.0.1", cluster.port) as proxy, scripted_model(reply) as url:
+        address = Address.parse(proxy.url(team_database.tcp))
+        running = asyncio.create_task(run(claim, model_settings(home, url), address=address))
+        await until(held.is_set, 60)
+        await until(lambda: team_database.execute("SELECT 1 FROM journal"), 20)
+        proxy.cut(refuse=True)
+        answers.set()
+        outcome = await asyncio.wait_for(running, 60)
+        assert (outcome.state, outcome.answer) == ("done", "It is heliotrope.")
+        written = (Path(outcome.folder) / "journal.jsonl").read_text().splitlines()
+        assert stored_lines(team_database) != written
+        proxy.resume()
+        await until(lambda: stored_lines(team_database) == written, 20)
+        await until(
+            lambda: team_database.execute("SELECT 1 FROM entry WHERE entry LIKE '%%heliotrope%%'"), 20
+        )
+    assert team_database.execute("SELECT state, attempt, finished_at IS NULL FROM session") == [
+        ("done", 2, False)
+    ]
 
 
 async def test_without_its_conversation_a_job_begins_again_and_repeats_no_action(home: Path) -> None:

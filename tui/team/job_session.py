@@ -18,7 +18,7 @@ from core.agent.attachments.mentions import without_mentions_elsewhere
 from core.concurrency.race import until
 from core.errors import ConversationGone, JournalError, SettingsError, TeamError, UniversalAgentError
 from core.events.continuation import is_own, resumption
-from core.events.types import Event
+from core.events.types import ErrorRaised, Event
 from core.history.session import runs_elsewhere
 from core.postgres.address import Address
 from core.redaction.redactor import Redactor
@@ -47,6 +47,8 @@ _RETRY_SECONDS = 1.0
 _LOCK_SECONDS = 10.0
 _LONGEST_ERROR = 500
 _STOPPED = "somebody of the team stopped it"
+_REST_SECONDS = 600.0
+"""How long a database that was away when a session ended is waited for, to copy the rest of it."""
 _closing: set[asyncio.Task[None]] = set()
 
 
@@ -107,6 +109,7 @@ class _JobRun:
         self._progress = JobProgress()
         self._relay = QuestionRelay(claim.session, mailbox, self._note_soon) if mailbox else None
         self._changed = asyncio.Event()
+        self._was_away = False
         self._noted: tuple[str, float | None, str] | None = None
         self._folder = ""
 
@@ -184,10 +187,8 @@ class _JobRun:
     async def _compose(self, settings: Settings, interactive: bool, resume: Resume | None) -> Session:
         from tui.compose import compose_session
 
-        more: dict[str, Any] = {}
-        if self._address is not None:
-            more = {"team": self._claim.session, "files_elsewhere": self._settings.allow}
-        subscribers: list[Callable[[Event], None]] = [self._progress.handle_event]
+        more: dict[str, Any] = {"team": self._claim.session} if self._address is not None else {}
+        subscribers: list[Callable[[Event], None]] = [self._progress.handle_event, self._handle_failure]
         if self._relay is not None and interactive:
             subscribers.append(self._relay.handle_event)
         if self._on_event is not None:
@@ -200,6 +201,30 @@ class _JobRun:
             ledger=self._ledger,
             **more,
         )
+
+    def _handle_failure(self, event: Event) -> None:
+        if isinstance(event, ErrorRaised) and event.where == "team":
+            self._was_away = True
+
+    async def _copy_rest(self, folder: Path) -> None:
+        """Copy what the database could not be given while the session ran, as soon as it is back."""
+        from core.team.session_copy import copy_rest
+
+        assert self._address is not None
+        try:
+            done = await copy_rest(
+                self._address,
+                self._claim.session,
+                folder,
+                redactor=Redactor(secrets(self._settings, os.environ)),
+                place=self._settings.team_artifacts,
+                within=_REST_SECONDS,
+            )
+        except (UniversalAgentError, OSError) as error:
+            log.warning("the rest of the session %s is not copied: %s", folder.name, error)
+        else:
+            if not done:
+                log.warning("the rest of the session %s could not be copied", folder.name)
 
     # -- an earlier attempt -----------------------------------------------------------------------
 
@@ -294,6 +319,10 @@ class _JobRun:
             await self._close(session, reason)
             if tasks:
                 await asyncio.wait(tasks, timeout=_CANCEL_SECONDS)
+            if reason == "finished" and self._was_away and self._address is not None:
+                copying = asyncio.create_task(self._copy_rest(session.workspace.path))
+                _closing.add(copying)
+                copying.add_done_callback(_closing.discard)
 
     async def _ask(self, session: Session, text: str) -> Outcome:
         from tui.widgets.sent_commands import problem_of_query
