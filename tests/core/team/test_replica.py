@@ -59,7 +59,7 @@ async def test_journal_transcripts_files_and_state_are_copied(
         )
         session.save("work_products/report.md", b"# Report\0")
         session.publish(ToolCallStarted(query_id="q1", tool_use_id="t1", name="mcp__x__SEARCH"))
-        await until(lambda: row_of(team_database, "activity") == ("mcp__x__SEARCH",))
+        await until(lambda: row_of(team_database, "activity") == ("SEARCH",))
         assert row_of(team_database, "state, title, calls") == ("running", "What is new?", 1)
         session.publish(PermissionAsked(request_id="p1", tool_name="Bash", subjects=["Bash(rm)"]))
         await until(lambda: row_of(team_database, "state, activity") == ("needs_you", "asks: Bash(rm)"))
