@@ -246,7 +246,7 @@ def _as_toml(value: Any, text: str) -> Any:
     if isinstance(value, tuple):
         return list(value)
     # A path stays as it was written, so that `~` still means the home of the person who starts the program.
-    return text.strip() if isinstance(value, Path) else value
+    return text.strip() if isinstance(value, (Path, Address)) else value
 
 
 def _held_back(each: HeldBack) -> Origin:

@@ -89,6 +89,8 @@ def test_a_setting_that_there_is_not_is_reported_with_one_that_is_meant() -> Non
         ("allow", "Bash(a,b), x", ["Bash(a,b)", "x"]),
         ("workspace_base", "~/runs", "~/runs"),
         ("theme", "nord", "nord"),
+        ("team", "postgresql://mary@db.example/desk", "postgresql://mary@db.example/desk"),
+        ("knowledge", " postgresql://mary@db.example/desk", "postgresql://mary@db.example/desk"),
     ],
 )
 def test_a_value_is_stored_as_its_type(places: Places, name: str, text: str, stored: object) -> None:
