@@ -15,7 +15,7 @@ from core.errors import TeamError
 from core.events.units import quantity
 from core.postgres.problems import is_temporary
 from core.text import clean, clean_line, escape_unsafe
-from tui.team.worker import session_runner, stopping_on_signals
+from tui.team.worker import ModelGuard, session_runner, stopping_on_signals
 from tui.terminal.exit_codes import EXIT_FAILED, EXIT_INTERRUPTED
 
 if TYPE_CHECKING:
@@ -57,6 +57,10 @@ class Reporter(Protocol):
 
     def line(self, text: str) -> None:
         """Something else that a person should know."""
+        ...
+
+    def close(self) -> None:
+        """Nothing more changes: what is printed next begins a line."""
         ...
 
 
@@ -113,8 +117,13 @@ class BatchRun:
         return submitted
 
     async def complete(self, batch: Batch, *, as_json: bool) -> int:
-        """Run or follow the jobs until all are over, and print the results; returns the exit code."""
+        """Run or follow the jobs until all are over, and print the results; returns the exit code.
+
+        Raises:
+            CredentialsError: a job should run here, and no way to reach a model is configured; it waits.
+        """
         signals = await (self._work(batch) if self.address is None else self._follow_until_stopped(batch))
+        self.reporter.close()
         failed = await self._print_results(batch, as_json=as_json, only_over=bool(signals))
         if signals:
             counts = await self.store.counts(batch.id)
@@ -124,6 +133,8 @@ class BatchRun:
             )
             self.reporter.line(f"interrupted: {quantity(left, 'job')} not over; {here}")
             return EXIT_INTERRUPTED if signals[0] == 2 else 128 + signals[0]
+        if failed:
+            self.reporter.line("--retry-failed runs those again that failed")
         return EXIT_FAILED if failed else 0
 
     async def _work(self, batch: Batch) -> list[int]:
@@ -131,14 +142,20 @@ class BatchRun:
         from core.team.jobs.sqlite_jobs import SqliteJobs
 
         assert isinstance(self.store, SqliteJobs)
-        run = self.run or session_runner(self.settings, self.store, None)
+        guard = ModelGuard(self.settings, session_runner(self.settings, self.store, None))
         worker = LocalWorker(
-            self.store, run, parallel=self.parallel, report=lambda _: None, batch_id=batch.id
+            self.store,
+            self.run or guard.run,
+            parallel=self.parallel,
+            report=lambda _: None,
+            batch_id=batch.id,
         )
+        guard.worker = worker
         following = asyncio.create_task(self._follow(batch))
         with stopping_on_signals(worker) as signals:
             try:
                 await worker.work()
+                guard.check()
                 if not signals:
                     await following
             finally:
@@ -250,7 +267,7 @@ class BatchRun:
 
 def counts_line(counts: Counts) -> str:
     """The state of a batch in a line."""
-    parts = [f"{counts.over:,} of {counts.total:,} done"]
+    parts = [f"{counts.over:,} of {counts.total:,} finished"]
     parts += [
         f"{count:,} {words}"
         for count, words in (

@@ -12,10 +12,11 @@ from core.settings.model import SPECS, Settings
 from core.team.jobs.batch_file import ROW_SETTINGS
 from core.text import clean_line
 
-__all__ = ["ASK", "settings_for_job"]
+__all__ = ["ASK", "NO_MODEL", "settings_for_job"]
 
 ASK = "ask"
 """The name under which a job says whether a person may be asked."""
+NO_MODEL = "no way to reach a model is configured on this machine: set ANTHROPIC_API_KEY"
 
 
 def settings_for_job(
@@ -51,5 +52,5 @@ def settings_for_job(
         changes["max_cost_usd"] = min(limits)
     merged = replace(settings, **changes)
     if not merged.has_credentials():
-        raise CredentialsError("no way to reach a model is configured on this machine: set ANTHROPIC_API_KEY")
+        raise CredentialsError(NO_MODEL)
     return merged, asks

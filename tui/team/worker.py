@@ -10,8 +10,10 @@ import time
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any, Protocol
 
+from core.errors import CredentialsError
 from core.postgres.problems import missing_extra
 from core.text import clean_line
+from tui.team.job_settings import NO_MODEL
 from tui.terminal.exit_codes import EXIT_INTERRUPTED
 
 if TYPE_CHECKING:
@@ -20,9 +22,9 @@ if TYPE_CHECKING:
     from core.postgres.address import Address
     from core.settings.model import Settings
     from core.team.jobs.running import Report, RunJob
-    from core.team.records import JobStore, Mailbox
+    from core.team.records import Claim, JobStore, Mailbox, Outcome
 
-__all__ = ["Stoppable", "report_line", "run_worker", "session_runner", "stopping_on_signals"]
+__all__ = ["ModelGuard", "Stoppable", "report_line", "run_worker", "session_runner", "stopping_on_signals"]
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -55,6 +57,7 @@ async def run_worker(
         timing: the times of the worker of a team.
 
     Raises:
+        CredentialsError: no way to reach a model is configured, and a job needs one; it is handed back.
         TeamError: the jobs cannot be reached, or their tables are of another version.
     """
     report = report or report_line
@@ -68,11 +71,16 @@ async def run_worker(
     store = PostgresJobs(address)
     await store.open()
     try:
-        run = run or session_runner(settings, store, address)
-        worker = QueueWorker(address, run, parallel=parallel, report=report, **timing)
+        guard = ModelGuard(settings, session_runner(settings, store, address))
+        worker = guard.worker = QueueWorker(
+            address, run or guard.run, parallel=parallel, report=report, **timing
+        )
         report(f"runs jobs of {address}, {_at_a_time(parallel)}; Ctrl+C hands them back")
+        if run is None:
+            guard.warn(report)
         with stopping_on_signals(worker) as stopped:
             await worker.work()
+        guard.check()
     finally:
         await store.close()
     return _exit_code(stopped)
@@ -85,20 +93,67 @@ async def _run_local(settings: Settings, parallel: int, run: RunJob | None, repo
     store = SqliteJobs(jobs_path(settings.workspace_base))
     await store.open()
     try:
-        run = run or session_runner(settings, store, None)
-        worker = LocalWorker(store, run, parallel=parallel, report=report)
+        guard = ModelGuard(settings, session_runner(settings, store, None))
+        worker = guard.worker = LocalWorker(store, run or guard.run, parallel=parallel, report=report)
         report(f"runs the jobs of this folder, {_at_a_time(parallel)}; Ctrl+C hands them back")
+        if run is None:
+            guard.warn(report)
         with stopping_on_signals(worker) as stopped:
             await worker.work()
+        guard.check()
     finally:
         await store.close()
     return _exit_code(stopped)
 
 
-def session_runner(settings: Settings, store: JobStore, address: Address | None) -> RunJob:
-    """Return what runs a job as a session."""
-    from core.team.records import Claim, Outcome
+class ModelGuard:
+    """Runs jobs as long as a model can be reached from here; the first job that cannot run is handed back.
 
+    Otherwise one machine without a key would take all jobs of a team, and each would fail.
+
+    Attributes:
+        worker: is stopped then.
+    """
+
+    def __init__(self, settings: Settings, run: RunJob) -> None:
+        self._settings = settings
+        self._run = run
+        self._is_unable = False
+        self.worker: Stoppable | None = None
+
+    async def run(self, claim: Claim, lost: asyncio.Event) -> Outcome:
+        """Run a job, or stop the worker.
+
+        Raises:
+            CredentialsError: no way to reach a model is configured.
+        """
+        if self._settings.has_credentials() or claim.job.settings.get("demo") is True:
+            return await self._run(claim, lost)
+        self._is_unable = True
+        assert self.worker is not None
+        self.worker.stop()
+        raise CredentialsError(NO_MODEL)
+
+    def warn(self, report: Report) -> None:
+        """Report beforehand that this machine can only run the demo."""
+        if not self._settings.has_credentials():
+            report(f"{NO_MODEL}; until then only jobs of the demo run here")
+
+    def check(self) -> None:
+        """Report why the worker was stopped.
+
+        Raises:
+            CredentialsError: no way to reach a model is configured.
+        """
+        if self._is_unable:
+            raise CredentialsError(NO_MODEL)
+
+
+def session_runner(settings: Settings, store: JobStore, address: Address | None) -> RunJob:
+    """Return what runs a job as a session: one of a team is copied to it, and finds what the team found."""
+    if address is not None:
+        knowledge = address if settings.knowledge == "on" else settings.knowledge
+        settings = replace(settings, team=address.url, knowledge=knowledge)
     mailbox: list[Mailbox] = []
 
     async def run(claim: Claim, lost: asyncio.Event) -> Outcome:

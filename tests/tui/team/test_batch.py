@@ -14,6 +14,7 @@ from uuid import uuid4
 
 import pytest
 
+from core.errors import CredentialsError
 from core.postgres.address import Address
 from core.postgres.connection import make_pool
 from core.postgres.schema import grant
@@ -79,7 +80,7 @@ async def test_the_answers_are_printed_in_the_order_of_the_file(
     assert out == "1. one\n\nanswer to one\n\n3. two\n\nanswer to two\n\n4. one\n\nanswer to one\n\n"
     assert sorted(runner.ran) == ["one", "two"]
     assert "2 jobs: 2 new\n" in err
-    assert "2 of 2 done" in err
+    assert "2 of 2 finished" in err
 
 
 async def test_the_same_batch_again_runs_nothing_and_prints_the_answers(
@@ -195,7 +196,33 @@ async def test_the_workers_of_a_team_run_a_batch_while_the_command_follows(
         "answer to one",
     ]
     assert sorted(runner.ran) == ["one", "two"]
-    assert "2 of 2 done" in err
+    assert "2 of 2 finished" in err
+
+
+async def test_without_a_model_nothing_fails_and_the_jobs_wait(queries: Path) -> None:
+    settings = Settings(workspace_base=queries.parent)
+
+    with pytest.raises(CredentialsError, match="set ANTHROPIC_API_KEY"):
+        await run_batch(arguments(str(queries)), settings, None)
+
+    assert await run(queries, Runner()) == 0
+
+
+async def test_what_failed_can_be_run_again(queries: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write(queries, "fail\n")
+    assert await run(queries, Runner()) == 1
+    assert "--retry-failed runs those again that failed" in capsys.readouterr().err
+
+
+async def test_the_answers_begin_on_a_line_of_their_own(
+    queries: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # A terminal shows both streams.
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    monkeypatch.setattr(sys, "stdout", sys.stderr)
+
+    assert await run(queries, Runner()) == 0
+    assert "2 of 2 finished · $0.20\n1. one\n" in capsys.readouterr().err
 
 
 async def submitted(database: Database) -> None:
@@ -283,7 +310,7 @@ def test_a_file_that_is_missing_is_named(
 def test_the_counts_are_one_line() -> None:
     counts = Counts(waiting=184, running=3, needs_you=1, done=12, cost_usd=0.42)
 
-    assert counts_line(counts) == "12 of 200 done · 3 running · 1 needs you · $0.42"
+    assert counts_line(counts) == "12 of 200 finished · 3 running · 1 needs you · $0.42"
 
 
 def test_the_line_of_a_terminal_changes_in_place(capsys: pytest.CaptureFixture[str]) -> None:
@@ -293,7 +320,7 @@ def test_the_line_of_a_terminal_changes_in_place(capsys: pytest.CaptureFixture[s
     reporter.close()
 
     err = capsys.readouterr().err
-    assert err.endswith("\r\x1b[K1 of 2 done · $0.00\n")
+    assert err.endswith("\r\x1b[K1 of 2 finished · $0.00\n")
     assert "something\n" in err
 
 

@@ -9,10 +9,16 @@ from pathlib import Path
 
 import pytest
 
+from core.errors import CredentialsError
+from core.postgres.address import Address
+from core.settings.model import Settings
+from core.team.jobs.postgres_jobs import PostgresJobs
 from core.team.jobs.sqlite_jobs import SqliteJobs, jobs_path
 from core.team.records import Counts
 from tests.core.team.jobs.batches import batch_with, jobs_of
 from tests.paths import PROJECT
+from tests.postgres_server import Database
+from tui.team.worker import run_worker
 
 Start = Callable[..., "subprocess.Popen[str]"]
 
@@ -75,6 +81,37 @@ async def test_a_signal_hands_the_jobs_back(tmp_path: Path, start: Start, number
     assert worker.returncode == code
     assert err.count("is handed back") == 2
     assert (await counts(tmp_path, batch_id)).waiting == 2
+
+
+async def test_a_worker_without_a_model_hands_the_first_job_back_and_ends(tmp_path: Path) -> None:
+    batch_id = await submit(tmp_path)
+    lines: list[str] = []
+
+    with pytest.raises(CredentialsError, match="no way to reach a model"):
+        await run_worker(Settings(workspace_base=tmp_path), None, parallel=1, report=lines.append)
+
+    assert "only jobs of the demo run here" in lines[1]
+    assert lines[-1].endswith("is handed back")
+    found = await counts(tmp_path, batch_id)
+    assert (found.waiting, found.failed) == (2, 0)
+
+
+async def test_a_worker_of_a_team_without_a_model_fails_no_job(
+    tmp_path: Path, team_database: Database
+) -> None:
+    store = PostgresJobs(Address.parse(team_database.url))
+    jobs = jobs_of(2)
+    await store.open()
+    try:
+        await store.submit(batch_with(jobs), jobs)
+        with pytest.raises(CredentialsError):
+            await run_worker(
+                Settings(workspace_base=tmp_path), Address.parse(team_database.url), parallel=2,
+                report=lambda _: None,
+            )  # fmt: skip
+    finally:
+        await store.close()
+    assert team_database.execute("SELECT state, count(*) FROM job GROUP BY state") == [("waiting", 2)]
 
 
 async def test_the_jobs_of_a_killed_worker_are_resumed_in_their_folders(tmp_path: Path, start: Start) -> None:

@@ -33,8 +33,9 @@ def team_address(given: str | None, settings: Settings) -> Address:
     """
     from core.postgres.address import Address
 
-    text = given or settings.team
-    if not text:
+    # An empty address is a mistake, such as a variable that is not set: it does not mean another database.
+    text = settings.team if given is None else given
+    if text is None:
         raise SettingsError(
             "no database of a team is named: give its address, or set `team` (`ua-tui config set team ADDRESS`)"
         )
@@ -47,4 +48,4 @@ def optional_address(given: str | None, settings: Settings) -> Address | None:
     Raises:
         SettingsError: it has a password, or it is no address.
     """
-    return team_address(given, settings) if given or settings.team else None
+    return team_address(given, settings) if given is not None or settings.team else None

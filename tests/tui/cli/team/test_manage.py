@@ -139,6 +139,8 @@ def test_the_address_is_given_or_that_of_the_settings() -> None:
     settings = Settings(team="postgresql://db/desk")
     assert str(team_address(None, settings)) == "desk on db"
     assert str(team_address("postgresql://other/desk", settings)) == "desk on other"
+    with pytest.raises(SettingsError, match="begins with postgresql://"):
+        team_address("", settings)
     with pytest.raises(SettingsError):
         team_address(f"postgresql://u:{SECRET}@other/desk", Settings())
 
