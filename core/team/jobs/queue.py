@@ -17,11 +17,15 @@ from typing import TYPE_CHECKING
 
 from core.errors import TeamError
 from core.postgres.address import Address
+from core.postgres.connection import connect_async
+from core.postgres.problems import reporting
 from core.postgres.schema import check_version
+from core.postgres.state import read_rights
 from core.team.jobs.delivery import Delivered, Delivery, Ended, describe_failure, make_app, make_queue_pool
 from core.team.jobs.postgres_jobs import LOST_AFTER, PostgresJobs, queue_of
 from core.team.jobs.running import Report, RunJob, run_to_end
 from core.team.records import FORMAT, Claim
+from core.text import clean_line
 from core.version import VERSION
 
 if TYPE_CHECKING:
@@ -126,12 +130,13 @@ class QueueWorker:
         """Run jobs until `stop` or `drain`.
 
         Raises:
-            TeamError: the database cannot be reached at first, or its tables are of another version; in that case
-                while it runs, too, when the running jobs are over.
+            TeamError: the database cannot be reached at first, this role may not run jobs, or the tables are of another
+                version; in that case while it runs, too, when the running jobs are over.
         """
         jobs = PostgresJobs(self._address)
         await jobs.open()
         await jobs.close()
+        await self._check_rights()
         for name in ("procrastinate", "psycopg.pool"):
             # What it reports is either handled here or meant for programmers.
             logging.getLogger(name).setLevel(logging.CRITICAL)
@@ -143,6 +148,17 @@ class QueueWorker:
                 await self._work_once(app, delivery)
         if self._problem is not None:
             raise self._problem
+
+    async def _check_rights(self) -> None:
+        async with await connect_async(self._address) as db:
+            with reporting(self._address):
+                rights = await read_rights(db)
+            user = clean_line(db.info.user, 60)
+        if rights not in ("owner", "worker"):
+            raise TeamError(
+                f"the team's database {self._address}: {user} may not run jobs: connect as the owner of the tables, "
+                f"or have the owner make {user} a member of that role (GRANT OWNER TO {user} in psql)"
+            )
 
     async def _work_once(self, app: App, delivery: Delivery) -> None:
         """Run the worker of procrastinate until it ends; it can only do so by a failure that nobody foresaw."""

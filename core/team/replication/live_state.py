@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from core.events import types as ev
-from core.events.tool_names import main_argument, tool_label, tool_name
+from core.events.continuation import is_own
 from core.redaction.redactor import Redactor
 from core.session.resume import PreviousState
 from core.text import clean_line
@@ -20,10 +20,14 @@ _MESSAGES = {ev.ThinkingDelta: "thinks", ev.TextDelta: "writes"}
 
 @dataclass(frozen=True, kw_only=True)
 class StateRow:
-    """The columns of a session's row that change while it runs."""
+    """The columns of a session's row that change while it runs.
+
+    An earlier title has precedence over `title` unless it is `titled`, by a person.
+    """
 
     state: str = "starting"
     title: str = ""
+    titled: bool = False
     activity: str = ""
     calls: int = 0
     cost_usd: float | None = None
@@ -42,6 +46,7 @@ class LiveState:
     def __init__(self, redactor: Redactor, title: str = "", previous: PreviousState | None = None) -> None:
         self._redactor = redactor
         self._title = title
+        self._titled = bool(title)
         self._state = "starting"
         self._calls = previous.tally.tool_calls if previous is not None else 0
         self._spent = previous.tally.cost_usd if previous is not None else None
@@ -55,7 +60,7 @@ class LiveState:
     def set_title(self, title: str) -> None:
         """Use the title that a person gave the session."""
         if title:
-            self._title = self._line(title, _TITLE)
+            self._title, self._titled = self._line(title, _TITLE), True
 
     @property
     def row(self) -> StateRow:
@@ -72,6 +77,7 @@ class LiveState:
         return StateRow(
             state="needs_you" if asks else self._state,
             title=self._title,
+            titled=self._titled,
             activity=activity,
             calls=self._calls,
             cost_usd=cost,
@@ -139,7 +145,8 @@ class LiveState:
     def _begin_query(self, event: ev.QueryReceived) -> None:
         self._queries.add(event.query_id)
         self._state, self._doing = "running", ""
-        self._title = self._title or self._line(event.text, _TITLE)
+        if not (self._title or is_own(event.text)):
+            self._title = self._line(event.text, _TITLE)
 
     def _end_query(self, event: ev.QueryFinished) -> None:
         estimate = self._estimates.pop(event.query_id, None)

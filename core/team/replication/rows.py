@@ -174,7 +174,8 @@ _REGISTER = """
 # The row is locked by its update: a takeover waits for that, or this statement finds the attempt of the takeover.
 _WRITE = """
     WITH mine AS (
-        UPDATE session SET state = %(state)s, title = %(title)s, activity = %(activity)s, calls = %(calls)s,
+        UPDATE session SET state = %(state)s, activity = %(activity)s, calls = %(calls)s,
+            title = CASE WHEN %(titled)s THEN %(title)s ELSE coalesce(nullif(title, ''), %(title)s) END,
             cost_usd = %(cost_usd)s, conversation = coalesce(%(conversation)s, conversation), seen_at = now(),
             finished_at = CASE WHEN %(state)s IN ('done', 'failed') THEN coalesce(finished_at, now()) END
         WHERE id = %(id)s AND attempt = %(attempt)s RETURNING id

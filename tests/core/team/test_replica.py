@@ -47,6 +47,15 @@ def row_of(database: Database, columns: str, session: str = "s1") -> Any:
     return rows[0] if rows else None
 
 
+async def test_a_resumed_session_keeps_its_title(tmp_path: Path, team_database: Database) -> None:
+    async with copied_session(tmp_path, team_database) as session:
+        assert await session.replica.flush(10)
+        team_database.execute("UPDATE session SET title = 'The first query'")
+        session.publish(QueryReceived(query_id="q2", text="A later query"))
+        assert await session.replica.flush(10)
+        assert row_of(team_database, "state, title") == ("running", "The first query")
+
+
 async def test_journal_transcripts_files_and_state_are_copied(
     tmp_path: Path, team_database: Database
 ) -> None:

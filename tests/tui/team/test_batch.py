@@ -180,6 +180,15 @@ async def test_without_waiting_the_jobs_are_left_to_a_worker(
     await store.close()
 
 
+async def test_a_batch_that_is_finished_needs_no_worker(
+    queries: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    await run(queries, Runner())
+
+    assert await run(queries, Runner(), "--no-wait") == 0
+    assert "all are finished; the same command without --no-wait" in capsys.readouterr().err
+
+
 async def test_the_workers_of_a_team_run_a_batch_while_the_command_follows(
     queries: Path, team_database: Database, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -136,8 +136,10 @@ async def run_batch(
         )
         await batch_run.submit(batch, jobs, retry_failed=args.retry_failed)
         if args.no_wait:
+            counts = await store.counts(batch.id)
             runs = "`ua-tui worker` in this folder runs them" if address is None else "the workers run them"
-            reporter.line(f"{runs}; the same command without --no-wait prints the answers")
+            state = runs if counts.over < counts.total else "all are finished"
+            reporter.line(f"{state}; the same command without --no-wait prints the answers")
             return 0
         return await batch_run.complete(batch, as_json=args.json)
     finally:

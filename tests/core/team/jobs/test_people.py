@@ -13,8 +13,10 @@ from core.errors import TeamError
 from core.postgres.address import Address
 from core.postgres.schema import grant
 from core.team.jobs.postgres_jobs import PostgresJobs
-from core.team.records import Batch, Outcome
+from core.team.jobs.queue import QueueWorker
+from core.team.records import Outcome
 from tests.core.team.jobs.batches import (
+    QUICK,
     address_of,
     answer,
     batch_with,
@@ -39,6 +41,15 @@ async def person(
         yield store
     finally:
         await store.close()
+
+
+async def test_who_only_takes_part_cannot_start_a_worker(cluster: Cluster, team_database: Database) -> None:
+    name = cluster.make_role(f"p{uuid4().hex[:8]}")
+    grant(address_of(team_database), name)
+    worker = QueueWorker(Address.parse(cluster.url(team_database.name, name)), answer, timing=QUICK)
+
+    with pytest.raises(TeamError, match=f"{name} may not run jobs: connect as the owner"):
+        await worker.work()
 
 
 async def test_what_a_person_submits_is_run_and_seen_by_others(

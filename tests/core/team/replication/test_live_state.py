@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from core.events import types as ev
+from core.events.continuation import resumption
 from core.records.counters import Tally
 from core.redaction.redactor import Redactor
 from core.team.replication.live_state import LiveState
@@ -128,6 +129,15 @@ def test_texts_are_short_and_have_no_secret() -> None:
     assert state.row.title.startswith("named")
     assert "\x1b" not in state.row.title
     assert "hunter2" not in state.row.title
+
+
+def test_the_message_that_resumes_a_query_is_no_title() -> None:
+    state = state_after(ev.QueryReceived(query_id="q1", text=resumption([])))
+    assert (state.row.title, state.row.titled) == ("", False)
+    state.handle_event(ev.QueryReceived(query_id="q2", text="And then?"))
+    assert (state.row.title, state.row.titled) == ("And then?", False)
+    state.set_title("Named")
+    assert (state.row.title, state.row.titled) == ("Named", True)
 
 
 def test_what_a_lost_program_spent_counts_once() -> None:
