@@ -251,6 +251,22 @@ async def test_enter_follows_a_session_and_says_why_not(
         assert len(followed) == 2
 
 
+async def test_a_job_that_never_began_a_session_says_why(tmp_path: Path) -> None:
+    failed = FleetRow(id="team:9", state="failed", title="x", activity="no [b]key", session="9", job="99")
+    source = PlayedSource(tmp_path)
+    async with fleet(source) as (app, screen, pilot):
+        await play(screen, source, Fleet(rows=(failed,)))
+        await pilot.press("enter")
+        await until(lambda: "ended before its session began: no [b]key" in notices(app))
+
+
+def test_a_narrow_list_shows_titles_instead_of_machines() -> None:
+    rows = FleetList()
+    rows._has_team = True
+    assert "where" in rows.draw_header(64)
+    assert "title or first" in rows.draw_header(50)
+
+
 async def test_an_absent_user_is_called_when_a_session_begins_to_need_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -231,6 +231,9 @@ class FleetScreen(Modal[None]):
             self.action_waiting()
         elif not row.folder and not row.session:
             self.warn("This job waits for a worker: there is nothing to show yet.")
+        elif row.is_over and not row.folder and not row.name:
+            reason = clean_line(row.activity or MARKS[row.state][1], 200)
+            self.warn(f"This job ended before its session began: {reason}")
         else:
             try:
                 self._follow(row)

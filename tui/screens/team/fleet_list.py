@@ -31,7 +31,7 @@ MARKS: dict[FleetState, tuple[str, str]] = {
 }
 _UNKNOWN = "–"
 _WORD, _COST, _TIME, _WHERE, _OWNER = 9, 7, 7, 14, 10
-_ROOMY, _WIDEST = 96, 130
+_NARROW, _ROOMY, _WIDEST = 64, 96, 130
 
 
 class FleetList(ColumnList[FleetRow]):
@@ -101,7 +101,7 @@ class FleetList(ColumnList[FleetRow]):
 
     def _columns(self, width: int) -> tuple[int, int, bool, bool]:
         """The widths of the title and of what it does now, and whether there is room for the place and the owner."""
-        team, owner = self._has_team, self._has_team and width >= _WIDEST
+        team, owner = self._has_team and width >= _NARROW, self._has_team and width >= _WIDEST
         room = width - (2 + _WORD + 2) - (2 + _COST + 2 + _TIME)
         room -= (2 + _WHERE if team else 0) + (2 + _OWNER if owner else 0)
         activity = (room - 2) * 2 // 5 if width >= _ROOMY else 0
