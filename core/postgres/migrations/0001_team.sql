@@ -442,10 +442,9 @@ CREATE TRIGGER remove_conversation AFTER DELETE ON session REFERENCING OLD TABLE
 
 CREATE FUNCTION remove_content() RETURNS trigger LANGUAGE plpgsql SET search_path = ua_tui AS $$
 BEGIN
-    DELETE FROM blob b WHERE b.sha256 IN (SELECT sha256 FROM removed)
-        AND NOT EXISTS (SELECT FROM artifact a WHERE a.sha256 = b.sha256);
+    -- Also earlier contents of files, which were replaced while their sessions ran.
+    DELETE FROM blob b WHERE NOT EXISTS (SELECT FROM artifact a WHERE a.sha256 = b.sha256);
     RETURN NULL;
 END;
 $$;
-CREATE TRIGGER remove_content AFTER DELETE ON artifact REFERENCING OLD TABLE AS removed
-    FOR EACH STATEMENT EXECUTE FUNCTION remove_content();
+CREATE TRIGGER remove_content AFTER DELETE ON artifact FOR EACH STATEMENT EXECUTE FUNCTION remove_content();

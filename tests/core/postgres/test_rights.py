@@ -311,6 +311,8 @@ def test_with_a_batch_goes_all_of_its_sessions(team: Team) -> None:
     team.database.execute(
         "INSERT INTO artifact (session, path, sha256, size) VALUES ('closed', 'c', 'aa', 1)"
     )
+    # What a file had before it was written again.
+    team.database.execute("INSERT INTO blob (sha256, data) VALUES ('cc', 'z')")
     url = team.cluster.url(team.database.name)
     with psycopg.connect(url, autocommit=True) as db:
         db.execute("DELETE FROM ua_tui.batch WHERE id = 'open'")
