@@ -33,7 +33,7 @@ _PACKAGES = {
     "procrastinate": "procrastinate",
     "obstore": "obstore",
 }
-_INSTALL = "pip install 'ua-tui[team]'"
+_INSTALL = "uv tool install '.[team]', or pip install '.[team]', in a clone of ua-tui"
 _CHECKED_MODES = ("verify-ca", "verify-full")
 _CLOCK_SECONDS = 5
 """So much may the clocks differ: a person would not notice."""
@@ -226,7 +226,9 @@ class TeamChecks:
             case "worker":
                 return ok(f"{user} is a member of the owner of the tables: workers are possible")
             case "member":
-                return ok(f"{user} may hand in work, see what is shared, and answer; no workers")
+                return ok(
+                    f"{user} may submit jobs, see what is shared, and answer questions, but run no workers"
+                )
             case "none":
                 return failed(
                     f"{user} may not use the tables", f"have their owner run `ua-tui team grant {user}`"

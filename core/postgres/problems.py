@@ -63,7 +63,10 @@ class _Failure(NamedTuple):
 _OF_CLIENT = (
     _Failure(
         ("no password supplied",),
-        Advice("the server asks for a password", "put it into ~/.pgpass (mode 0600), or set PGPASSWORD"),
+        Advice(
+            "the server asks for a password",
+            "add a line for this host, port, database and user to ~/.pgpass (mode 0600), or set PGPASSWORD",
+        ),
         False,
     ),
     _Failure(
@@ -193,7 +196,8 @@ def reporting(address: Address) -> Iterator[None]:
 def missing_extra(error: ImportError) -> TeamError:
     """The error where the packages of the extra are not installed."""
     failure = TeamError(
-        "working in a team needs further packages: install them with pip install 'ua-tui[team]'"
+        "working in a team needs further packages: run uv tool install '.[team]', or pip install '.[team]', in a clone "
+        "of ua-tui"
     )
     failure.__cause__ = error
     return failure

@@ -147,7 +147,7 @@ def _migrate_queue(db: psycopg.Connection[Any]) -> list[str]:
 
 
 def grant(address: Address, user: str) -> None:
-    """Let a role of the server take part: it sees shared work, hands in its own, and answers questions.
+    """Let a role of the server take part: it sees shared work, submits its own, and answers questions.
 
     Raises:
         TeamError: there is no such role, or this one may not grant it.

@@ -37,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         dest="address",
         metavar="ADDRESS",
         help="check only the database of a team, such as postgresql://user@host/database; "
-        "the one of the setting team is checked in any case",
+        "without it the database of the setting team is checked with the rest",
     )
 
 

@@ -272,7 +272,7 @@ COMMANDS: dict[str | None, Command] = {
     "team": _in_module(
         "tui.cli.team.manage",
         "its database",
-        "Show the state of a team's database, make its tables, or let people take part.",
+        "Show the state of a team's database, create its tables, or grant and revoke access.",
     ),
     "check": _in_module(
         "tui.cli.check",

@@ -75,7 +75,7 @@ async def run_worker(
         worker = guard.worker = QueueWorker(
             address, run or guard.run, parallel=parallel, report=report, **timing
         )
-        report(f"runs jobs of {address}, {_at_a_time(parallel)}; Ctrl+C hands them back")
+        report(f"running jobs of {address}, {_at_a_time(parallel)}; Ctrl+C hands them back")
         if run is None:
             guard.warn(report)
         with stopping_on_signals(worker) as stopped:
@@ -95,7 +95,7 @@ async def _run_local(settings: Settings, parallel: int, run: RunJob | None, repo
     try:
         guard = ModelGuard(settings, session_runner(settings, store, None))
         worker = guard.worker = LocalWorker(store, run or guard.run, parallel=parallel, report=report)
-        report(f"runs the jobs of this folder, {_at_a_time(parallel)}; Ctrl+C hands them back")
+        report(f"running the jobs of this folder, {_at_a_time(parallel)}; Ctrl+C hands them back")
         if run is None:
             guard.warn(report)
         with stopping_on_signals(worker) as stopped:

@@ -24,7 +24,7 @@ async def run_to_end(run: RunJob, claim: Claim, lost: asyncio.Event, report: Rep
     """Run a job; returns None if its session was stopped, so that the job is to be handed back."""
     job = f"job {claim.job.id[:8]}"
     again = f", attempt {claim.session.attempt}" if claim.session.attempt > 1 else ""
-    report(f"{job} begins{again}: {clean_line(claim.job.query, 80)}")
+    report(f"{job} started{again}: {clean_line(claim.job.query, 80)}")
     try:
         outcome = await run(claim, lost)
     except asyncio.CancelledError:

@@ -105,7 +105,7 @@ async def test_a_role_without_rights_and_then_with_them(
 
     grant(Address.parse(team_database.url), role)
     found = await checked(url, environ)
-    assert "may hand in work" in found["rights"].found
+    assert "may submit jobs" in found["rights"].found
     assert states(found)["tables"] == "ok"
     team_database.execute(f'GRANT owner TO "{role}"')
     try:
@@ -264,7 +264,7 @@ async def test_without_the_packages_it_says_what_to_install(
 ) -> None:
     monkeypatch.setitem(__import__("sys").modules, "psycopg", None)
     found = await checked("postgresql://127.0.0.1:1/desk", environ)
-    assert (found["packages"].status, "ua-tui[team]" in found["packages"].advice) == ("failed", True)
+    assert (found["packages"].status, ".[team]" in found["packages"].advice) == ("failed", True)
     assert states(found)["connection"] == "skipped"
 
 

@@ -188,7 +188,8 @@ def test_without_the_extra_there_is_one_clear_line(
 
     assert done.returncode == 1
     assert done.stderr.splitlines() == [
-        "ua-tui: working in a team needs further packages: install them with pip install 'ua-tui[team]'"
+        "ua-tui: working in a team needs further packages: run uv tool install '.[team]', or pip install '.[team]', "
+        "in a clone of ua-tui"
     ]
 
 

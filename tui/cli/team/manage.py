@@ -36,8 +36,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="?",
         default="status",
         choices=["status", "migrate", "grant", "revoke"],
-        help="status shows the tables, sessions, jobs and workers (default); migrate makes the tables, or brings them "
-        "to the version of this program; grant lets roles of the server take part; revoke ends that",
+        help="status shows the tables, sessions, jobs and workers (default); migrate creates the tables, or updates "
+        "them to the version of this program; grant gives roles of the server access; revoke takes it away",
     )
     parser.add_argument("users", nargs="*", metavar="USER", help="with grant and revoke: roles of the server")
     add_address(parser, "--to", "the team's database")
@@ -79,7 +79,7 @@ def _migrate(address: Address) -> None:
 
     done = migrate(address)
     for each in done:
-        print_line(f"made: {each}")
+        print_line(f"applied: {each}")
     state = "now has" if done else "already has"
     print_line(f"{address} {state} tables of version {LATEST}")
 
@@ -91,7 +91,7 @@ def _change_rights(address: Address, action: str, users: list[str]) -> None:
         name = clean_line(user, 100)
         if action == "grant":
             grant(address, user)
-            print_line(f"{name} may hand in work, see what is shared, and answer questions")
+            print_line(f"{name} may submit jobs, see what is shared, and answer questions")
         else:
             revoke(address, user)
             print_line(f"{name} may no longer use the tables")

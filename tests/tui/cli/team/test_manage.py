@@ -45,7 +45,7 @@ def test_it_makes_the_tables_once(cluster: Cluster, capsys: pytest.CaptureFixtur
     finally:
         cluster.drop(empty)
     lines = capsys.readouterr().out.splitlines()
-    made = [line.removeprefix("made: ") for line in lines if line.startswith("made: ")]
+    made = [line.removeprefix("applied: ") for line in lines if line.startswith("applied: ")]
     assert made == ["tables of the queue", *(f"tables of version {each}" for each in range(1, LATEST + 1))]
     assert [line for line in lines if "now has" in line or "already has" in line] == [
         f"{empty.name} on {cluster.folder} now has tables of version {LATEST}",
@@ -77,7 +77,7 @@ def test_a_role_takes_part_until_its_rights_are_taken(
     assert main(["team", "revoke", role, "--to", team_database.url]) == 0
     assert main(["team", "status", "--to", url]) == 1
     reported = capsys.readouterr()
-    assert f"{role} may hand in work" in reported.out
+    assert f"{role} may submit jobs" in reported.out
     assert f"{role} may no longer use the tables" in reported.out
     assert main(["team", "grant", "no such role", "--to", team_database.url]) == 1
     assert "has no role 'no such role'" in capsys.readouterr().err
