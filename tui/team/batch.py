@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from core.errors import TeamError
 from core.events.units import quantity
-from core.postgres.problems import is_temporary
+from core.postgres.problems import describe, is_temporary
 from core.text import clean, clean_line, escape_unsafe
 from tui.team.worker import ModelGuard, session_runner, stopping_on_signals
 from tui.terminal.exit_codes import EXIT_FAILED, EXIT_INTERRUPTED
@@ -195,7 +195,8 @@ class BatchRun:
                         raise
                     if not away:
                         away = True
-                        self.reporter.line(f"{error}; trying again")
+                        problem = describe(cause).problem
+                        self.reporter.line(f"the team's database cannot be reached: {problem}; trying again")
                     continue
                 if away:
                     away = False

@@ -188,7 +188,8 @@ def stopping_on_signals(work: Stoppable) -> Iterator[list[int]]:
     def stop(number: int) -> None:
         if stopped:
             # A second time means now: what is not written by then is lost.
-            sys.stderr.write("ended before everything was saved\n")
+            line = "\n" if sys.stderr.isatty() else ""
+            sys.stderr.write(f"{line}ended before everything was saved\n")
             os._exit(128 + number)
         stopped.append(number)
         work.stop()

@@ -371,7 +371,10 @@ class Delivery(manager.JobManager):
 
 
 def describe_failure(error: BaseException | None) -> str:
-    """What a failure of the queue means for a person."""
+    """What a failure of the queue means for a person; what passes needs no advice, as it is tried again."""
     if isinstance(error, ConnectorException) and error.__cause__ is not None:
         error = error.__cause__
-    return str(describe(error)) if isinstance(error, Exception) else "it ended"
+    if not isinstance(error, Exception):
+        return "it ended"
+    advice = describe(error)
+    return advice.problem if is_temporary(error) else str(advice)

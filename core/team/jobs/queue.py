@@ -234,7 +234,9 @@ class QueueWorker:
             except Exception as error:
                 if not self._out_of_contact:
                     self._out_of_contact = True
-                    self._report(f"the team's database cannot be reached: {describe_failure(error)}")
+                    self._report(
+                        f"the team's database cannot be reached: {describe_failure(error)}; trying again"
+                    )
                 await asyncio.sleep(min(1.0, self._timing.beat))
                 continue
             self._contact = sent
