@@ -139,7 +139,8 @@ class Delivery(manager.JobManager):
     """
 
     def __init__(self, pool: AsyncConnectionPool[Any], name: str, lost_after: float) -> None:
-        super().__init__(PsycopgConnector())
+        self._listening = PsycopgConnector()
+        super().__init__(self._listening)
         self._pool = pool
         self._name = name
         self._lost_after = lost_after
@@ -166,9 +167,15 @@ class Delivery(manager.JobManager):
         self, *, on_notification: manager.NotificationCallback, queues: Iterable[str] | None = None
     ) -> None:
         """Wake the worker when a job is queued, again after a lost connection."""
+
+        async def wake(*, channel: str, payload: str) -> None:
+            # Whoever may connect to the database can announce anything, such as that a job is to be aborted.
+            await on_notification(channel=channel, notification={"type": "job_inserted", "job_id": 0})
+
+        channels = manager.get_channel_for_queues(queues)
         while True:
             with suppress(ConnectorException, OSError):
-                await super().listen_for_jobs(on_notification=on_notification, queues=queues)
+                await self._listening.listen_notify(on_notification=wake, channels=channels)
             await asyncio.sleep(1.0)
 
     async def fetch_job(self, queues: Iterable[str] | None, worker_id: int) -> jobs.Job | None:

@@ -354,6 +354,30 @@ async def test_a_job_that_was_fetched_by_a_statement_whose_answer_was_lost_is_ru
     assert len(slow.ended) == 2
 
 
+async def test_what_anybody_announces_stops_no_job(team_database: Database) -> None:
+    jobs, slow = jobs_of(1), Slow()
+    async with open_jobs(team_database) as store:
+        batch = batch_with(jobs)
+        async with working(address_of(team_database), slow) as (_, lines):
+            await store.submit(batch, jobs)
+            await eventually(slow.began, 1)
+            (number,) = team_database.execute("SELECT id FROM procrastinate_jobs")[0]
+            for payload in (
+                f'{{"type": "abort_job_requested", "job_id": {number}}}',
+                "no JSON",
+                "[]",
+                '{"type": 1}',
+            ):
+                for channel in ("procrastinate_any_queue_v1", "procrastinate_queue_v1#jobs-1", "ua_tui"):
+                    team_database.execute("SELECT pg_notify(%s, %s)", channel, payload)
+            # It is still heard, and before it polls.
+            await asyncio.sleep(0.2)
+            slow.release.set()
+            await until_over(store, batch)
+    assert [each.attempt for each in [claim.session for claim in slow.began]] == [1]
+    assert not any("failed" in line or "another worker" in line for line in lines)
+
+
 async def test_a_job_of_a_later_format_is_left_alone(team_database: Database) -> None:
     jobs = jobs_of(2)
     async with open_jobs(team_database) as store:
