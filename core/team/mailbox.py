@@ -40,8 +40,10 @@ WITH added AS (
     INSERT INTO question (session, request, attempt, event)
     SELECT id, %(request)s, attempt, %(event)s FROM session
     WHERE id = %(session)s AND attempt = %(attempt)s FOR SHARE
+    -- An answer that nobody has read stays: that the question was asked may not have been known here.
     ON CONFLICT (session, request) DO UPDATE SET
         event = excluded.event, attempt = excluded.attempt, answer = NULL, answered_by = NULL, answered_at = NULL
+        WHERE question.attempt <> excluded.attempt OR question.answer IS NULL OR question.answer = ''
     RETURNING session
 ) SELECT pg_notify(%(channel)s, 'question ' || session) FROM added
 """
@@ -72,7 +74,8 @@ WHERE session = %(session)s AND request = %(request)s AND answer IS NOT NULL
 _REOPEN = """
 WITH reopened AS (
     UPDATE question SET answer = NULL, answered_by = NULL, answered_at = NULL
-    WHERE session = %(session)s AND request = %(request)s AND answer = '' RETURNING session
+    WHERE session = %(session)s AND request = %(request)s AND answered_at IS NOT DISTINCT FROM %(at)s::timestamptz
+    RETURNING session
 ) SELECT pg_notify(%(channel)s, 'question ' || session) FROM reopened
 """
 _SEND = """
@@ -81,27 +84,27 @@ WITH sent AS (
     RETURNING session
 ) SELECT pg_notify(%(channel)s, 'command ' || session) FROM sent
 """
-# Nothing of an answer stays, as it may have a secret for the form of a server; who gave it, and when, does.
+# Read, then marked as read: a connection may be lost before what a statement returns has arrived.
 _NEW_ANSWERS = """
-WITH new AS (
-    SELECT q.session, q.request, q.answer, q.answered_at
-    FROM unnest(%(sessions)s::text[], %(attempts)s::int[]) AS mine (id, attempt)
-    JOIN session s ON s.id = mine.id AND s.attempt = mine.attempt
-    JOIN question q ON q.session = s.id AND q.attempt = s.attempt
-    WHERE q.answer <> '' FOR UPDATE OF q
-), emptied AS (
-    UPDATE question q SET answer = '' FROM new WHERE q.session = new.session AND q.request = new.request
-) SELECT session, request, answer FROM new ORDER BY answered_at
+SELECT q.session, q.request, q.answer, q.answered_at
+FROM unnest(%(sessions)s::text[], %(attempts)s::int[]) AS mine (id, attempt)
+JOIN session s ON s.id = mine.id AND s.attempt = mine.attempt
+JOIN question q ON q.session = s.id AND q.attempt = s.attempt
+WHERE q.answer <> '' ORDER BY q.answered_at
+"""
+# Nothing of an answer stays, as it may have a secret for the form of a server; who gave it, and when, does.
+_EMPTY = """
+UPDATE question SET answer = ''
+WHERE session = %(session)s AND request = %(request)s AND answer <> ''
+    AND answered_at IS NOT DISTINCT FROM %(at)s::timestamptz
 """
 _NEW_COMMANDS = """
-WITH new AS (
-    UPDATE command c SET taken_at = now()
-    FROM unnest(%(sessions)s::text[], %(attempts)s::int[]) AS mine (id, attempt)
-    JOIN session s ON s.id = mine.id AND s.attempt = mine.attempt
-    WHERE c.session = s.id AND c.taken_at IS NULL
-    RETURNING c.id, c.session, c.kind, c.body
-) SELECT session, kind, body FROM new ORDER BY id
+SELECT c.id, c.session, c.kind, c.body
+FROM unnest(%(sessions)s::text[], %(attempts)s::int[]) AS mine (id, attempt)
+JOIN session s ON s.id = mine.id AND s.attempt = mine.attempt
+JOIN command c ON c.session = s.id AND c.taken_at IS NULL ORDER BY c.id
 """
+_TAKEN = "UPDATE command SET taken_at = now() WHERE id = ANY(%(ids)s)"
 # What the worker asked that had the session before.
 _FORGET = """
 DELETE FROM question q USING unnest(%(sessions)s::text[], %(attempts)s::int[]) AS mine (id, attempt)
@@ -115,6 +118,13 @@ class _Inbox:
 
     session: SessionId
     received: asyncio.Queue[Answer | Command] = field(default_factory=asyncio.Queue)
+    seen: set[object] = field(default_factory=set)
+
+    def add(self, key: object, item: Answer | Command | None) -> None:
+        """Add what was read, unless it was read before and could not be marked."""
+        if item is not None and key not in self.seen:
+            self.seen.add(key)
+            self.received.put_nowait(item)
 
 
 class PostgresMailbox:
@@ -134,7 +144,7 @@ class PostgresMailbox:
             request=question.request,
             event=question.event,
         )
-        if not rows:
+        if not rows and await self.answered(session.id, question.request) is None:
             raise TeamError(TAKEN_OVER)
 
     async def withdraw(self, session: SessionId, request: str) -> None:
@@ -238,17 +248,22 @@ class PostgresMailbox:
         }
         await connection.execute(_FORGET.encode(), values)
         cursor = await connection.execute(_NEW_ANSWERS.encode(), values)
-        for session, request, text in await cursor.fetchall():
-            if (answer := read_answer(request, text)) is None:
+        for session, request, text, at in await cursor.fetchall():
+            answer = read_answer(request, text)
+            if answer is None:
                 log.warning("an answer that cannot be read was removed; its question waits again")
-                again = {"session": session, "request": request, "channel": CHANNEL}
-                await connection.execute(_REOPEN.encode(), again)
-            else:
-                by_id[session].received.put_nowait(answer)
+            read = {"session": session, "request": request, "at": at, "channel": CHANNEL}
+            try:
+                await connection.execute((_REOPEN if answer is None else _EMPTY).encode(), read)
+            finally:
+                # Afterwards, as the same question may be asked again; whether it was marked may never be known.
+                by_id[session].add((request, at), answer)
         cursor = await connection.execute(_NEW_COMMANDS.encode(), values)
-        for session, kind, body in await cursor.fetchall():
-            if (command := read_command(kind, body)) is not None:
-                by_id[session].received.put_nowait(command)
+        commands = await cursor.fetchall()
+        for number, session, kind, body in commands:
+            by_id[session].add(number, read_command(kind, body))
+        if commands:
+            await connection.execute(_TAKEN.encode(), {"ids": [number for number, *_ in commands]})
 
     async def _run(self, statement: str, **values: Any) -> list[tuple[Any, ...]]:
         connection = await connect_async(self._address)

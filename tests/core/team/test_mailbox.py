@@ -9,6 +9,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -18,6 +19,7 @@ from core.events.codec import decode_event
 from core.events.types import ElicitationAsked, PermissionAsked
 from core.postgres.address import Address
 from core.postgres.schema import grant
+from core.team import mailbox as mailbox_module
 from core.team.actions import PostgresActions
 from core.team.letters import LARGEST, encode_answer, make_question, read_answer, read_command
 from core.team.local_mailbox import SqliteMailbox
@@ -26,6 +28,7 @@ from core.team.records import Answer, Answered, Command, Mailbox, Question, Sess
 from core.text import clean
 from tests.core.team.stores import SESSION, add_local_session, add_session, take_over, take_over_locally
 from tests.postgres_server import Cluster, Database
+from tests.tcp_proxy import TcpProxy
 
 ASKED = PermissionAsked(request_id="r1", tool_name="mcp__mail__send", input={"to": "Ann"})
 QUESTION = make_question(SESSION, ASKED)
@@ -254,6 +257,59 @@ async def test_messages_come_after_the_server_was_restarted_and_to_no_worker_tha
         with pytest.raises(TimeoutError):
             await asyncio.wait_for(anext(items), 0.15)
     assert team_database.execute("SELECT count(*) FROM command WHERE taken_at IS NULL") == [(1,)]
+
+
+async def test_what_was_read_by_a_statement_whose_end_was_lost_comes_once(
+    team_database: Database, cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(mailbox_module, "POLL_SECONDS", 0.1)
+    team_database.execute("ALTER ROLE owner PASSWORD 'owner'")
+    monkeypatch.setenv("PGPASSWORD", "owner")
+    add_session(team_database)
+    person = PostgresMailbox(Address.parse(team_database.url))
+    with TcpProxy("127.0.0.1", cluster.port) as proxy:
+        worker = PostgresMailbox(Address.parse(proxy.url(team_database.tcp)))
+        await worker.ask(SESSION, QUESTION)
+        async with worker.received(SESSION) as items:
+            for given in (Answer(request="r1", allow=True), Command(kind="submit", body="One")):
+                with psycopg.connect(team_database.url, options="-c search_path=ua_tui") as lock:
+                    if isinstance(given, Answer):
+                        assert (await person.answer("s1", given)).accepted
+                    else:
+                        await person.send("s1", given)
+                    # Whoever marks it as read waits, and never learns that it is marked.
+                    lock.execute("SELECT FROM question FOR UPDATE")
+                    lock.execute("SELECT FROM command FOR UPDATE")
+                    await until_one_waits(team_database)
+                    proxy.pause()
+                await asyncio.sleep(0.1)
+                proxy.cut()
+                proxy.resume()
+                assert await next_of(items) == given
+            # Each once.
+            with pytest.raises(TimeoutError):
+                await asyncio.wait_for(anext(items), 0.5)
+
+
+async def until_one_waits(database: Database) -> None:
+    async with asyncio.timeout(10):
+        while not database.execute("SELECT 1 FROM pg_locks WHERE NOT granted"):  # noqa: ASYNC110
+            await asyncio.sleep(0.02)
+
+
+async def test_a_question_that_is_asked_again_keeps_an_answer_that_nobody_has_read(
+    team_database: Database,
+) -> None:
+    add_session(team_database)
+    mailbox = PostgresMailbox(Address.parse(team_database.url))
+    await mailbox.ask(SESSION, QUESTION)
+    assert (await mailbox.answer("s1", Answer(request="r1", allow=True))).accepted
+    # As when it is not known whether it was asked.
+    await mailbox.ask(SESSION, QUESTION)
+    async with mailbox.received(SESSION) as items:
+        assert await next_of(items) == Answer(request="r1", allow=True)
+    await mailbox.ask(SESSION, QUESTION)
+    assert [each.request for each in await mailbox.questions()] == ["r1"]
 
 
 async def test_one_connection_receives_for_all_sessions(team_database: Database) -> None:
