@@ -342,6 +342,17 @@ BEGIN
 END;
 $$;
 
+-- A batch that takes a job over pays also for what it has cost, so that this counts once.
+CREATE FUNCTION move_charge() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER SET search_path = ua_tui, pg_temp AS $$
+BEGIN
+    UPDATE batch SET charged_usd = charged_usd + CASE id WHEN NEW.batch THEN NEW.charged_usd ELSE -NEW.charged_usd END
+        WHERE id IN (OLD.batch, NEW.batch);
+    RETURN NULL;
+END;
+$$;
+CREATE TRIGGER move_charge AFTER UPDATE OF batch ON job
+    FOR EACH ROW WHEN (OLD.batch <> NEW.batch AND NEW.charged_usd <> 0) EXECUTE FUNCTION move_charge();
+
 -- Queues jobs that were handed in, in their order. Only so does somebody who is no worker write to the queue: other rows
 -- there could keep jobs of others from being run, or come before them.
 CREATE FUNCTION queue_jobs(ids text[]) RETURNS void LANGUAGE sql SECURITY DEFINER SET search_path = ua_tui, pg_temp AS $$

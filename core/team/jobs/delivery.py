@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
@@ -59,8 +60,10 @@ _FETCH = (
     f" SELECT * FROM delivered LEFT JOIN LATERAL {_CLAIM_DELIVERED}"
     " AS claimed ON true"
 )
-_FINISH = f"SELECT {RECORD} AS recorded, ({_query('finish_job')}) AS finished"
-_RELEASE = f"SELECT {RECORD} AS recorded, ({_RETRY}) AS retried"
+# If the job is another worker's by now, so is the row.
+_RECORDED = f"FROM (SELECT {RECORD} AS recorded OFFSET 0) r"
+_FINISH = f"SELECT recorded, CASE WHEN recorded THEN ({_query('finish_job')}) END AS finished {_RECORDED}"
+_RELEASE = f"SELECT recorded, CASE WHEN recorded THEN ({_RETRY}) END AS retried {_RECORDED}"
 _ONLY_RECORD = f"SELECT {RECORD} AS recorded"
 _WAKE = (
     'SELECT pg_notify(\'procrastinate_queue_v1#\' || %(queue)s, \'{"type": "job_inserted", "job_id": 0}\')'
@@ -135,7 +138,7 @@ class Delivery(manager.JobManager):
         worker_id: the number of the worker; None before it has one.
         delivered: what was fetched and does not run yet, by the number of its row.
         ended: what is over and not yet recorded, by the number of its row.
-        busy: the ids of the jobs that were fetched, until their end is recorded.
+        busy: how often each job was fetched whose end is not recorded yet, by its id.
     """
 
     def __init__(self, pool: AsyncConnectionPool[Any], name: str, lost_after: float) -> None:
@@ -148,7 +151,7 @@ class Delivery(manager.JobManager):
         self.worker_id: int | None = None
         self.delivered: dict[int, Delivered] = {}
         self.ended: dict[int, Ended] = {}
-        self.busy: set[str] = set()
+        self.busy: Counter[str] = Counter()
 
     # What procrastinate calls.
 
@@ -199,7 +202,7 @@ class Delivery(manager.JobManager):
         async def claim_again() -> Claim | None:
             return await self._claim(job_id, row["id"], parameters)
 
-        self.busy.add(job_id)
+        self.busy[job_id] += 1
         self.delivered[row["id"]] = Delivered(job_id, row["verdict"], claim, claim_again)
         return job
 
@@ -209,7 +212,7 @@ class Delivery(manager.JobManager):
         try:
             await self._record_end(number, self.ended.pop(number, None), status, delete_job=delete_job)
         finally:
-            self.busy.discard(str(job.task_kwargs.get("job_id")))
+            self.busy -= Counter([str(job.task_kwargs.get("job_id"))])
 
     async def _record_end(
         self, number: int, ended: Ended | None, status: jobs.Status, *, delete_job: bool

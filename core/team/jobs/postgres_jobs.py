@@ -331,29 +331,15 @@ WITH new AS (
 )
 SELECT coalesce(array_agg(id), '{}') FROM new
 """
-# A batch that takes a job over pays also for what it has cost, so that this counts once.
 _REOPEN = """\
-WITH again AS (
-    UPDATE job SET state = 'waiting', limited = false, error = NULL, finished_at = NULL,
-        settings = given.settings::jsonb, limit_usd = given.limit_usd,
-        batch = CASE WHEN job.limited THEN %(batch)s ELSE job.batch END
-    FROM unnest(%(ids)s::text[], %(queries)s::text[], %(settings)s::text[], %(limits)s::float8[])
-        AS given (id, query, settings, limit_usd) JOIN job AS before ON before.id = given.id
-    WHERE job.id = given.id AND job.state = 'failed' AND job.format <= %(format)s
-        AND (CASE WHEN job.limited THEN %(funds)s ELSE %(retry)s END)
-    RETURNING job.id, job.batch, before.batch AS was, job.charged_usd
-), moved AS (
-    SELECT was, batch, sum(charged_usd) AS charged FROM again WHERE was <> batch GROUP BY was, batch
-), changes AS (
-    SELECT was AS id, -charged AS charged FROM moved
-    UNION ALL SELECT batch, sum(charged) FROM moved GROUP BY batch
-), paid AS (
-    UPDATE batch SET charged_usd = charged_usd + changes.charged FROM changes WHERE batch.id = changes.id
-), queued AS (
-    INSERT INTO procrastinate_jobs (queue_name, task_name, queueing_lock, args)
-    SELECT %(queue)s, 'run', id, jsonb_build_object('job_id', id) FROM again ON CONFLICT DO NOTHING
-)
-SELECT coalesce(array_agg(id), '{}') FROM again
+UPDATE job SET state = 'waiting', limited = false, error = NULL, finished_at = NULL,
+    settings = given.settings::jsonb, limit_usd = given.limit_usd,
+    batch = CASE WHEN job.limited THEN %(batch)s ELSE job.batch END
+FROM unnest(%(ids)s::text[], %(queries)s::text[], %(settings)s::text[], %(limits)s::float8[])
+    AS given (id, query, settings, limit_usd)
+WHERE job.id = given.id AND job.state = 'failed' AND job.format <= %(format)s
+    AND (CASE WHEN job.limited THEN %(funds)s ELSE %(retry)s END)
+RETURNING job.id
 """
 _SAME = """\
 SELECT count(*) FROM unnest(%(ids)s::text[], %(queries)s::text[], %(settings)s::text[])

@@ -274,7 +274,7 @@ class QueueWorker:
                     known = await delivery.known_jobs()
                     self._stop_superseded(known)
                     # Twice: one that was fetched just now is not yet in `_running`.
-                    strange = set(known) - delivery.busy
+                    strange = set(known) - set(delivery.busy)
                     for job_id in strange & unknown:
                         await delivery.give_back(job_id, known[job_id])
                     unknown = strange

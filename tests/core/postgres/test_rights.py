@@ -281,7 +281,9 @@ def test_few_functions_have_the_rights_of_the_owner_and_none_can_be_led_astray(t
     found = team.database.execute(
         "SELECT proname, proconfig FROM pg_proc WHERE pronamespace = 'ua_tui'::regnamespace AND prosecdef"
     )
-    assert {name for name, _ in found} == {"k_count_words", "k_discount", "k_fold", "k_search", "queue_jobs"}
+    assert {name for name, _ in found} == {
+        "k_count_words", "k_discount", "k_fold", "k_search", "move_charge", "queue_jobs",
+    }  # fmt: skip
     assert all(config == ["search_path=ua_tui, pg_temp"] for _, config in found)
 
 
