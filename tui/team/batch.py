@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import json
-import shutil
+import math
 import sys
+import time
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 from core.errors import TeamError
@@ -40,6 +41,8 @@ _POLL_SECONDS = 2.0
 _QUICK_SECONDS = 0.3
 _SHARE = 5.0
 """How many times as long as the answer took is waited before the next question."""
+_WORKERS_SECONDS = 30.0
+"""How often it is checked whether any worker is alive, while jobs only wait."""
 _OVERLAP_SECONDS = 60.0
 """How much earlier than the last end another one may have begun to be recorded."""
 
@@ -104,6 +107,8 @@ class BatchRun:
     reporter: Reporter
     write: Callable[[str], None]
     run: RunJob | None = None
+    _workers_checked: float = field(default=-math.inf, init=False)
+    _lacks_workers: bool = field(default=False, init=False)
 
     async def submit(self, batch: Batch, jobs: Sequence[Job], *, retry_failed: bool) -> Submitted:
         """Submit the batch, and report what became of it."""
@@ -189,6 +194,7 @@ class BatchRun:
                 try:
                     counts = await self.store.counts(batch.id)
                     ended = await self._ended(batch, since - _OVERLAP_SECONDS)
+                    await self.check_workers(counts)
                 except TeamError as error:
                     cause = error.__cause__
                     if self.address is None or not isinstance(cause, Exception) or not is_temporary(cause):
@@ -214,6 +220,21 @@ class BatchRun:
                     return
                 # A large batch is a long question.
                 await asyncio.sleep(_SHARE * (loop.time() - began_to_look))
+
+    async def check_workers(self, counts: Counts) -> None:
+        """Report once that jobs of a team wait and no worker is alive."""
+        now = time.monotonic()
+        if not counts.waiting or counts.running or counts.needs_you or self.address is None:
+            return
+        if now < self._workers_checked + _WORKERS_SECONDS:
+            return
+        from core.team.jobs.postgres_jobs import PostgresJobs
+
+        assert isinstance(self.store, PostgresJobs)
+        self._workers_checked = now
+        lacked, self._lacks_workers = self._lacks_workers, not await self.store.has_workers()
+        if self._lacks_workers and not lacked:
+            self.reporter.line("no worker is alive: the jobs wait until one is started with `ua-tui worker`")
 
     async def _ended(self, batch: Batch, since: float) -> list[JobResult]:
         found: list[JobResult] = []

@@ -250,6 +250,17 @@ class PostgresJobs:
         cost = sum(row["cost"] for row in rows)
         return Counts(**{row["state"]: row["count"] for row in rows}, cost_usd=cost)
 
+    async def has_workers(self) -> bool:
+        """Whether a worker is alive, as far as this role knows."""
+        async with self._cursor() as cursor:
+            await cursor.execute(
+                "SELECT EXISTS (SELECT FROM procrastinate_workers q JOIN worker w USING (id)"
+                " WHERE q.last_heartbeat > now() - make_interval(secs => %s)) AS found",
+                (self._lost_after,),
+            )
+            row = await cursor.fetchone()
+        return bool(row and row["found"])
+
     async def results(self, batch_id: str) -> AsyncIterator[JobResult]:
         """Implement `JobStore`."""
         last = -1

@@ -140,6 +140,7 @@ async def run_batch(
             runs = "`ua-tui worker` in this folder runs them" if address is None else "the workers run them"
             state = runs if counts.over < counts.total else "all are finished"
             reporter.line(f"{state}; the same command without --no-wait prints the answers")
+            await batch_run.check_workers(counts)
             return 0
         return await batch_run.complete(batch, as_json=args.json)
     finally:
