@@ -299,7 +299,8 @@ class PostgresJobs:
         import psycopg
 
         async with await connect_async(self._address) as db:
-            await db.execute(f"LISTEN {CHANNEL}")
+            with reporting(self._address):
+                await db.execute(f"LISTEN {CHANNEL}")
 
             async def announced() -> AsyncIterator[str]:
                 try:

@@ -157,7 +157,7 @@ class QueueWorker:
         if rights not in ("owner", "worker"):
             raise TeamError(
                 f"the team's database {self._address}: {user} may not run jobs: connect as the owner of the tables, "
-                f"or have the owner make {user} a member of that role (GRANT OWNER TO {user} in psql)"
+                f"or as a member of that role (GRANT OWNER TO {user} in psql)"
             )
 
     async def _work_once(self, app: App, delivery: Delivery) -> None:

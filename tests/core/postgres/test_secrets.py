@@ -76,6 +76,7 @@ def start(home: Path, password: str, *given: str) -> subprocess.CompletedProcess
     )
 
 
+@pytest.mark.slow
 def test_a_password_of_the_environment_is_nowhere(tmp_path: Path, role: tuple[str, str]) -> None:
     url, word = role
     wrong = secret()

@@ -32,6 +32,8 @@ from tests.core.team.copied_session import copied_session, stored_lines, until
 from tests.postgres_server import Cluster, Database
 from tests.tcp_proxy import TcpProxy
 
+pytestmark = pytest.mark.slow
+
 SLOW_MACHINE = 10
 
 

@@ -35,6 +35,8 @@ from tui.panes.observers.pane import ObserversPane
 from tui.panes.trace.pane import TracePane
 from tui.virtual_list.virtual_list import VirtualList
 
+pytestmark = pytest.mark.slow
+
 TEXTS = (
     "",
     " \n",

@@ -21,6 +21,8 @@ from tui.panes.workspace.tree import WorkspaceTree
 from tui.panes.workspace.watch import Hints
 from tui.screens.files.viewer import ViewerScreen
 
+pytestmark = pytest.mark.slow
+
 
 def _socket(path: Path) -> None:
     with socket.socket(socket.AF_UNIX) as made:

@@ -16,6 +16,8 @@ from core.postgres.address import Address
 from tests.bench.knowledge.prose import Prose
 from tests.postgres_server import Cluster
 
+pytestmark = pytest.mark.slow
+
 SESSIONS, EACH = 6, 40
 NOW, DAY = 1_790_000_000.0, 86_400.0
 LIMIT = 250

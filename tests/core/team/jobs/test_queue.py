@@ -31,6 +31,8 @@ from tests.paths import PROJECT
 from tests.postgres_server import Cluster, Database, short_folder
 from tests.tcp_proxy import TcpProxy
 
+pytestmark = pytest.mark.slow
+
 
 class Slow:
     """Runs jobs until they are released; counts how they began, ended and were stopped."""
