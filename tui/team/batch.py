@@ -192,8 +192,11 @@ class BatchRun:
             async for _ in wakes:
                 began_to_look = loop.time()
                 try:
-                    counts = await self.store.counts(batch.id)
                     ended = await self._ended(batch, since - _OVERLAP_SECONDS)
+                    # Read later, so that a job that is reported is also counted.
+                    counts = await self.store.counts(batch.id)
+                    if counts.over == counts.total:
+                        ended = await self._ended(batch, since - _OVERLAP_SECONDS)
                     await self.check_workers(counts)
                 except TeamError as error:
                     cause = error.__cause__
