@@ -96,7 +96,7 @@ HANDLERS: tuple[tuple[str, Handler, int], ...] = ()
 """(pipeline, handler, priority); the highest priority runs first."""
 
 
-async def compose_session(
+async def compose_session(  # noqa: PLR0913 -- each is optional, and given by name
     settings: Settings,
     *,
     interactive: bool,
@@ -107,6 +107,7 @@ async def compose_session(
     modifiers: Sequence[Modifier] = (),
     asks_about_servers: bool = False,
     output_schema: Mapping[str, Any] | None = None,
+    ledger: ActionLedger | None = None,
     team: SessionId | None = None,
     files_elsewhere: tuple[str, ...] | None = None,
 ) -> Session:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import os
+import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple, Self
 from urllib.parse import quote, unquote
@@ -12,12 +14,29 @@ from core.text import clean_line
 
 __all__ = ["Address", "connection_variables"]
 
-_SCHEMES = ("postgresql", "postgres")
-_SECRETS = ("password", "sslpassword")
+_SCHEMES = ("postgresql://", "postgres://")
+_SECRETS = frozenset(
+    ["password", "sslpassword", "oauth_client_secret", "scram_client_key", "scram_server_key"]
+)
 _NO_SECRETS = (
     "a password belongs neither on the command line nor in a settings file: "
     "put it into ~/.pgpass, or set PGPASSWORD"
 )
+_EXAMPLE = "write it as postgresql://user@host/database"
+_PERCENT = "write a special character of a name as % and two hex digits, for example @ as %40"
+# What no URL has as it is. libpq would accept some of it.
+_NOT_IN_A_URL = re.compile(r"[\x00-\x20\x7f#\\\ud800-\udfff]|%(?![0-9A-Fa-f]{2})|%00")
+_HOST = re.compile(r"(\[[0-9A-Fa-f:.%]+\]|[^:\[\]]*)(?::([0-9]*))?")
+_LARGEST_PORT = 65535
+
+
+class _Parts(NamedTuple):
+    """The parts of an address as libpq divides it, still percent-encoded; `hosts` may have several, and ports."""
+
+    user: str | None
+    hosts: str
+    database: str
+    options: str
 
 
 @dataclass(frozen=True, slots=True)

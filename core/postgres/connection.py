@@ -26,6 +26,7 @@ __all__ = [
     "connect_async",
     "make_pool",
     "parameters_of",
+    "shown_version",
     "shut_down",
 ]
 

@@ -207,8 +207,7 @@ _GRANTS = (
     "GRANT SELECT ON ALL TABLES IN SCHEMA {schema} TO {user}",
     # A worker believes the rest of a job, as only workers write it.
     "GRANT INSERT (id, batch, owner, shared, query, settings, format, limit_usd) ON {schema}.job TO {user}",
-    "GRANT UPDATE (state, settings, limit_usd, limited, error, batch, finished_at)"
-    " ON {schema}.job TO {user}",
+    "GRANT UPDATE (state, settings, limit_usd, limited, error, batch, finished_at) ON {schema}.job TO {user}",
     "GRANT INSERT (id, owner, shared, title, max_cost_usd) ON {schema}.batch TO {user}",
     "GRANT UPDATE (title, max_cost_usd) ON {schema}.batch TO {user}",
     "GRANT UPDATE (name, host, worker, attempt, version, conversation, state, title, activity, calls, cost_usd,"

@@ -119,11 +119,16 @@ async def read_work(db: psycopg.AsyncConnection[Any]) -> WorkState:
     # A session that could not start has written nothing of its own: its job says how it ended. One whose worker is
     # gone cannot write that it is.
     sessions = await db.execute(
-        "SELECT state, count(*) FROM (SELECT coalesce(s.finished_at, j.finished_at) AS finished_at,"
-        " CASE WHEN j.state IN ('done', 'failed') THEN j.state WHEN j.state = 'cancelled' THEN 'failed'"
-        " WHEN j.state = 'waiting' THEN 'waiting' ELSE s.state END AS state"
-        " FROM session s LEFT JOIN job j ON j.id = s.job) AS known"
-        " WHERE finished_at IS NULL OR finished_at > now() - interval '1 day' GROUP BY state"
+        "SELECT state, count(*) FROM (SELECT coalesce(s.finished_at, j.finished_at) AS finished_at, s.job,"
+        " greatest(s.seen_at, w.seen_at) AS seen_at,"
+        " CASE WHEN j.state IN ('done', 'failed', 'waiting') THEN j.state WHEN j.state = 'cancelled' THEN 'failed'"
+        " WHEN s.state NOT IN ('done', 'failed')"
+        " AND greatest(s.seen_at, w.seen_at) < now() - make_interval(secs => %s) THEN 'lost'"
+        " ELSE s.state END AS state FROM session s LEFT JOIN job j ON j.id = s.job"
+        " LEFT JOIN worker w ON w.id = j.queue_worker) AS known"
+        " WHERE (finished_at IS NULL OR finished_at > now() - interval '1 day')"
+        " AND (state <> 'lost' OR job IS NOT NULL OR seen_at > now() - interval '1 day') GROUP BY state",
+        (ALIVE_SECONDS,),
     )
     counted = await sessions.fetchall()
     jobs = await (await db.execute("SELECT state, count(*) FROM job GROUP BY state")).fetchall()

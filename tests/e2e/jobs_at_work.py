@@ -107,13 +107,15 @@ def tool_results(body: Mapping[str, Any]) -> list[str]:
 
 
 def main() -> None:
-    """Run the first attempt at a query, for a test that kills this program: URL, QUERY."""
-    url, query = sys.argv[1:]
+    """Run the first attempt at a query, for a test that kills this program: URL, QUERY, address of the team or -."""
+    url, query, team = sys.argv[1:]
     base = Path.cwd()
     claim = claim_of(query)
-    add_local_session(jobs_file(base), claim.session)
+    if team == "-":
+        add_local_session(jobs_file(base), claim.session)
     settings = model_settings(base, url, allow=(ALLOWED,))
-    outcome = asyncio.run(run(claim, settings))
+    address = Address.parse(team) if team != "-" else None
+    outcome = asyncio.run(run(claim, settings, address=address))
     sys.stdout.write(f"{outcome}\n")
 
 

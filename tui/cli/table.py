@@ -264,6 +264,16 @@ COMMANDS: dict[str | None, Command] = {
         "its size, and forgetting",
         "Show the knowledge base of a folder's sessions, update or rebuild it, or forget something.",
     ),
+    "batch": _in_module(
+        "tui.cli.team.batch",
+        "many queries",
+        "Run the queries of a file as sessions, on this machine or by the workers of a team, and print the answers.",
+    ),
+    "worker": _in_module(
+        "tui.cli.team.worker",
+        "runs the jobs of batches",
+        "Run jobs of a team's batches, or those of this folder, until it is stopped; then hand them back.",
+    ),
     "fleet": _in_module(
         "tui.cli.team.fleet",
         "all sessions, live",

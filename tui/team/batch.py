@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import math
+import shutil
 import sys
 import time
 from collections.abc import AsyncGenerator, Callable, Sequence

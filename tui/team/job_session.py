@@ -11,6 +11,7 @@ import os
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -27,6 +28,7 @@ from core.session.session import Session, SessionState
 from core.settings.model import Settings
 from core.settings.secrets import secrets
 from core.team.actions import PostgresActions, SessionActions, SqliteActions
+from core.team.jobs.sqlite_jobs import jobs_path
 from core.team.progress import JobProgress, read_progress
 from core.team.records import Claim, JobLost, JobStore, Mailbox, Outcome
 from core.text import clean_line
@@ -37,7 +39,6 @@ __all__ = ["run_job"]
 
 log = logging.getLogger(__name__)
 
-JOBS_FILE = "jobs.db"
 CLOSE_SECONDS = 5.0
 """How long a session that another worker may have by now has for its end."""
 _CANCEL_SECONDS = 2.5
@@ -117,7 +118,7 @@ class _JobRun:
         session = self._claim.session
         if self._address is not None:
             return PostgresActions(self._address, session, on_superseded=self._lost.set)
-        path = self._settings.workspace_base / WORKSPACES / JOBS_FILE
+        path = jobs_path(self._settings.workspace_base)
         return SqliteActions(path, session, on_superseded=self._lost.set)
 
     async def run(self) -> Outcome:
@@ -187,7 +188,9 @@ class _JobRun:
     async def _compose(self, settings: Settings, interactive: bool, resume: Resume | None) -> Session:
         from tui.compose import compose_session
 
-        more: dict[str, Any] = {"team": self._claim.session} if self._address is not None else {}
+        more: dict[str, Any] = {}
+        if self._address is not None:
+            more = {"team": self._claim.session, "files_elsewhere": self._settings.allow}
         subscribers: list[Callable[[Event], None]] = [self._progress.handle_event, self._handle_failure]
         if self._relay is not None and interactive:
             subscribers.append(self._relay.handle_event)
@@ -253,8 +256,14 @@ class _JobRun:
 
         while True:
             try:
-                return await restore_session(self._address, self._claim.session.id, base)
+                return await restore_session(
+                    self._address, self._claim.session.id, base, artifacts=self._settings.team_artifacts
+                )
             except TeamError as error:
+                if error.__cause__ is None:
+                    # Its worker was lost before there was anything to copy.
+                    log.info("the job begins again: %s", error)
+                    return None
                 if not _may_succeed_later(error):
                     raise
                 log.warning("the session is not restored yet: %s", error)
@@ -333,16 +342,22 @@ class _JobRun:
         session.change_queue(waiting, [each for each in waiting if each != self._query and not is_own(each)])
         session.submit(text)
         await session.wait_idle()
-        while session.queued and session.queue_paused and self._progress.succeeded:
+        if session.queue_paused and self._progress.succeeded:
             # What people sent to the worker that was lost.
             session.resume_queue()
+        while session.queued and not session.queue_paused:
+            # Also what somebody sends at the last moment.
             await session.wait_idle()
         if session.pending_auth is not None:
             session.finish_auth("unattended")
         ended = self._progress.ended
         if ended is not None and ended.status == "success":
             return self._outcome("done")
-        if self._relay is not None and self._relay.interrupted:
+        if (
+            self._relay is not None
+            and self._relay.interrupted
+            and (ended is None or ended.status == "interrupted")
+        ):
             return self._outcome("cancelled", error=_STOPPED)
         if ended is None or not ended.error:
             spent = "the session has reached its spending limit"

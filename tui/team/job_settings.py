@@ -6,11 +6,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from core.errors import CredentialsError, SettingsError
+from core.errors import CredentialsError
 from core.settings.loading import load_settings
 from core.settings.model import SPECS, Settings
-from core.team.jobs.batch_file import ROW_SETTINGS
-from core.text import clean_line
+from core.team.jobs.batch_file import checked_settings
 
 __all__ = ["ASK", "NO_MODEL", "settings_for_job"]
 
@@ -31,13 +30,8 @@ def settings_for_job(
         SettingsError: the job sets something that it may not, or a wrong value.
         CredentialsError: no way to reach a model is configured.
     """
-    wanted = dict(given)
+    wanted = checked_settings(given)
     asks = wanted.pop(ASK, False) is True
-    for name in wanted:
-        if name not in ROW_SETTINGS:
-            raise SettingsError(f"a job may not set {clean_line(str(name), 100)!r}")
-    if wanted.get("permission_mode") == "bypassPermissions":
-        raise SettingsError("a job may not switch every permission check off")
     loaded = load_settings({**settings.options, **wanted}, by_name=True)
     changes: dict[str, Any] = {
         name: tuple(dict.fromkeys((*getattr(settings, name), *getattr(loaded, name))))

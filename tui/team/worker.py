@@ -8,6 +8,7 @@ import signal
 import sys
 import time
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from core.errors import CredentialsError

@@ -217,6 +217,39 @@ BEGIN
 END;
 $$;
 
+-- What becomes of a job that is claimed: it runs, the money is reserved, and its session is that of a new attempt.
+-- False if the batch has less money left than that; the batch is locked last, as all workers lock it.
+CREATE FUNCTION begin_job(
+    j job, usd double precision, delivered bigint, by_worker bigint, worker_name text, OUT c_session text, OUT begun boolean
+) LANGUAGE plpgsql AS $$
+DECLARE
+    more double precision := coalesce(usd, 0) - j.charged_usd;
+BEGIN
+    -- A session of something else is not taken over, whatever the job says.
+    c_session := coalesce(
+        (SELECT s.id FROM session s WHERE s.id = j.session AND s.job = j.id), replace(gen_random_uuid()::text, '-', ''));
+    UPDATE job SET state = 'running', attempt = j.attempt + 1, session = c_session, worker = worker_name,
+        queue_worker = by_worker, delivery = delivered, charged_usd = coalesce(usd, 0),
+        started_at = coalesce(started_at, now()), finished_at = NULL
+        WHERE id = j.id;
+    INSERT INTO session (id, job, owner, shared, name, worker, attempt, title)
+        VALUES (c_session, j.id, j.owner, j.shared, '', worker_name, j.attempt + 1, left(j.query, 200))
+        ON CONFLICT (id) DO UPDATE SET attempt = EXCLUDED.attempt, worker = worker_name, state = 'starting',
+            seen_at = now(), finished_at = NULL;
+    begun := true;
+    IF more <> 0 THEN
+        UPDATE batch SET charged_usd = charged_usd + more
+            WHERE id = j.batch AND (more < 0 OR max_cost_usd IS NULL OR charged_usd + more <= max_cost_usd + 1e-9);
+        begun := FOUND;
+    END IF;
+    IF NOT begun THEN
+        RAISE EXCEPTION USING ERRCODE = 'UA001', MESSAGE = 'the batch has less money left';
+    END IF;
+EXCEPTION WHEN SQLSTATE 'UA001' THEN
+    begun := false;
+END;
+$$;
+
 -- Ends a session's row that its worker could not end, as it was lost.
 CREATE FUNCTION end_session(wanted text, of_attempt integer, job_state text) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
@@ -291,10 +324,7 @@ BEGIN
         SELECT d.c_session, d.begun INTO c_session, begun
             FROM begin_job(j, c_limit, delivered, by_worker, worker_name) AS d;
     END IF;
-    verdict := 'claimed';
-    -- A session of something else is not taken over, whatever the job says.
-    c_session := coalesce(
-        (SELECT s.id FROM session s WHERE s.id = j.session AND s.job = j.id), replace(gen_random_uuid()::text, '-', ''));
+    verdict := CASE WHEN begun THEN 'claimed' ELSE 'wait' END;
     c_attempt := j.attempt + 1;
     c_query := j.query;
     c_settings := j.settings;
@@ -326,7 +356,7 @@ BEGIN
         -- What the batch had left was less than the job's own limit, and was not enough.
         limited = new_state = 'failed' AND coalesce(cost, 0) > j.charged_usd - 0.01
             AND coalesce(j.charged_usd < j.limit_usd, true)
-            AND EXISTS (SELECT FROM batch WHERE id = b AND max_cost_usd IS NOT NULL),
+            AND EXISTS (SELECT FROM batch WHERE id = j.batch AND max_cost_usd IS NOT NULL),
         answer = new_answer, error = new_error,
         folder = coalesce(nullif(new_folder, ''), folder),
         queue_worker = CASE WHEN running THEN queue_worker END,
@@ -334,6 +364,9 @@ BEGIN
         WHERE id = wanted;
     IF new_state <> j.state THEN
         PERFORM pg_notify('ua_tui', 'job ' || wanted);
+    END IF;
+    IF charge <> j.charged_usd THEN
+        UPDATE batch SET charged_usd = charged_usd + charge - j.charged_usd WHERE id = j.batch;
     END IF;
     IF new_state IN ('done', 'failed', 'cancelled') THEN
         PERFORM end_session(of_session, of_attempt, new_state);

@@ -25,7 +25,7 @@ class MirroredFolder:
         artifacts: where large files are, as in the setting `team_artifacts`.
     """
 
-    def __init__(self, address: Address, session: str, artifacts: str | None = None) -> None:
+    def __init__(self, address: Address, session: str, artifacts: Path | str | None = None) -> None:
         self._artifacts = artifacts
         self._address = address
         self._session = session

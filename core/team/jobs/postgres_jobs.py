@@ -14,6 +14,7 @@ from core.postgres.connection import connect_async, make_pool
 from core.postgres.problems import missing_extra, reporting
 from core.postgres.schema import VERSION_QUERY, check_version
 from core.postgres.state import ALIVE_SECONDS
+from core.team.jobs.batch_file import NOT_IN_ID
 from core.team.records import (
     CHANNEL,
     FORMAT,
@@ -157,12 +158,16 @@ class PostgresJobs:
             # No row: it is the batch of somebody else, whose rows are the same.
             found = await cursor.fetchone()
             funds = bool(found and found[0])
-            for chunk in _chunks(unique) if found is not None else ():
-                new += await self._insert(cursor, batch, chunk)
+            # Two people may submit the same jobs at once: in one order neither waits for the other.
+            for chunk in _chunks(sorted(unique, key=lambda job: job.id)) if found is not None else ():
+                new |= await self._insert(cursor, batch, chunk)
                 if retry_failed or funds:
-                    reopened += await self._reopen(cursor, batch, chunk, retry=retry_failed, funds=funds)
+                    reopened |= await self._reopen(cursor, batch, chunk, retry=retry_failed, funds=funds)
             for chunk in _chunks(unique):
                 await self._check_known(cursor, chunk)
+            waiting = [job for job in unique if job.id in new or job.id in reopened]
+            for chunk in _chunks(waiting):
+                await cursor.execute("SELECT queue_jobs(%s::text[])", ([job.id for job in chunk],))
             for chunk in _chunks(jobs) if found is not None else ():
                 await cursor.execute(
                     "INSERT INTO batch_job (batch, number, job)"
@@ -176,7 +181,7 @@ class PostgresJobs:
             _INSERT,
             {"batch": batch.id, "shared": batch.shared, **_columns(jobs)},
         )
-        return await self._queue(cursor)
+        return {job_id for (job_id,) in await cursor.fetchall()}
 
     async def _reopen(
         self, cursor: psycopg.AsyncCursor[Any], batch: Batch, jobs: Sequence[Job], *, retry: bool, funds: bool
@@ -185,7 +190,7 @@ class PostgresJobs:
             _REOPEN,
             {"batch": batch.id, "retry": retry, "funds": funds, **_columns(jobs)},
         )
-        return await self._queue(cursor)
+        return {job_id for (job_id,) in await cursor.fetchall()}
 
     async def _check_known(self, cursor: psycopg.AsyncCursor[Any], jobs: Sequence[Job]) -> None:
         """Check that the jobs with these ids are these: somebody may have stored others, whose answers are not ours."""
@@ -196,14 +201,6 @@ class PostgresJobs:
                 f"the team's database {self._address} has another job with the id of one of these: nothing was "
                 "submitted; somebody of the team has stored it, and the owner of the tables can remove it"
             )
-
-    async def _queue(self, cursor: psycopg.AsyncCursor[Any]) -> int:
-        """Queue the jobs whose ids the last statement gave; returns how many they are."""
-        row = await cursor.fetchone()
-        ids = row[0] if row else []
-        # A statement does not see what it inserts itself.
-        await cursor.execute("SELECT queue_jobs(%s::text[])", (ids,))
-        return len(ids)
 
     async def claim(self, job_id: str, worker: str, *, by_worker: int | None = None) -> Claim | None:
         """Implement `JobStore`; `by_worker` is the number of the worker at procrastinate, which has its heartbeats."""
@@ -341,7 +338,7 @@ WITH new AS (
         AS given (id, query, settings, limit_usd)
     ON CONFLICT DO NOTHING RETURNING id
 )
-SELECT coalesce(array_agg(id), '{}') FROM new
+SELECT id FROM new
 """
 _REOPEN = """\
 UPDATE job SET state = 'waiting', limited = false, error = NULL, finished_at = NULL,

@@ -8,6 +8,7 @@ from typing import Any
 
 from core.events import types as ev
 from core.events.continuation import is_own
+from core.events.tool_names import main_argument, tool_label, tool_name
 from core.redaction.redactor import Redactor
 from core.session.resume import PreviousState
 from core.text import clean_line

@@ -44,7 +44,7 @@ def faults(tasks: int = TASKS) -> Section:
     return Section(
         [
             Row("team: queries not answered after faults", tasks - done, "queries", 0, detail),
-            Row("team: queries answered twice", repeated, "queries", 0),
+            Row("team: answers that the model gave again after a kill", repeated, "answers"),
             Row("team: messages sent twice", twice, "messages", 0, f"{sum(seen.sent.values())} sent"),
             Row("team: takeover of a killed worker's session", slowest, "s", 45.0, "from the kill"),
             Row("team: sessions begun by the same batch again", seen.again_new, "sessions", 0),

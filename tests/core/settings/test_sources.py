@@ -176,6 +176,28 @@ def test_the_large_files_of_a_team_are_in_a_folder_or_a_bucket(folders: Folders)
             folders.load({"team_artifacts": wrong})
 
 
+def test_the_knowledge_base_may_be_the_database_of_a_team(folders: Folders) -> None:
+    url = "postgresql://me@db.example:5433/team?sslmode=verify-full"
+    found = folders.load({"knowledge": f" {url} "}).knowledge
+    assert isinstance(found, Address)
+    assert found.url == url
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "postgresql://me:geheim@db.example/team",
+        "postgres://db.example/team?password=geheim",
+        "PostgreSQL://me:geheim@db.example/team",
+        "postgresql://me:geheim@[db.example/team",
+    ],
+)
+def test_an_address_with_a_password_is_refused_and_not_shown(folders: Folders, url: str) -> None:
+    with pytest.raises(SettingsError, match="without a password") as raised:
+        folders.load({"knowledge": url})
+    assert "geheim" not in str(raised.value)
+
+
 def test_patterns_split_at_commas_outside_parentheses(folders: Folders) -> None:
     settings = folders.load(environ={"UA_ALLOW": "Bash(ls a,b), mcp__composio__*,"})
     assert settings.allow == ("Bash(ls a,b)", "mcp__composio__*")

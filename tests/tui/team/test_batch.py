@@ -234,6 +234,50 @@ async def test_the_answers_begin_on_a_line_of_their_own(
     assert "2 of 2 finished · $0.20\n1. one\n" in capsys.readouterr().err
 
 
+async def submitted(database: Database) -> None:
+    async with asyncio.timeout(20):
+        while not database.execute("SELECT 1 FROM job"):  # noqa: ASYNC110
+            await asyncio.sleep(0.05)
+
+
+async def test_who_stops_following_a_batch_is_told_that_it_goes_on(
+    queries: Path, team_database: Database, capsys: pytest.CaptureFixture[str]
+) -> None:
+    following = asyncio.create_task(run(queries, Runner(), address=address_of(team_database)))
+    await submitted(team_database)
+    await asyncio.sleep(0.3)
+
+    os.kill(os.getpid(), signal.SIGINT)
+
+    assert await asyncio.wait_for(following, 20) == 130
+    assert "interrupted: 2 jobs not over; workers go on with them" in capsys.readouterr().err
+
+
+async def test_a_batch_is_followed_again_after_a_lost_connection(
+    queries: Path, team_database: Database, cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = cluster.make_role(f"p{uuid4().hex[:8]}", "word")
+    grant(address_of(team_database), name)
+    monkeypatch.setenv("PGPASSWORD", "word")
+    # A pool looks for another connection for so long.
+    monkeypatch.setattr(postgres_jobs, "make_pool", partial(make_pool, timeout=0.5))
+    lines: list[str] = []
+    monkeypatch.setattr(LineReporter, "line", lambda _self, text: lines.append(text))
+    with TcpProxy("127.0.0.1", cluster.port) as proxy:
+        through = Address.parse(proxy.url(cluster.tcp(team_database.name, name)))
+        following = asyncio.create_task(run(queries, Runner(), address=through))
+        await submitted(team_database)
+        proxy.cut(refuse=True)
+        async with asyncio.timeout(30):
+            while not any("trying again" in line for line in lines):  # noqa: ASYNC110
+                await asyncio.sleep(0.05)
+        proxy.resume()
+        async with working(address_of(team_database), Runner()):
+            assert await asyncio.wait_for(following, 30) == 0
+
+    assert "the database can be reached again" in lines
+
+
 async def test_it_says_that_no_worker_is_alive(
     queries: Path, team_database: Database, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -14,7 +14,7 @@ from core.postgres.address import Address
 from core.postgres.schema import grant
 from core.team.jobs.postgres_jobs import PostgresJobs
 from core.team.jobs.queue import QueueWorker
-from core.team.records import Outcome
+from core.team.records import Batch, Outcome
 from tests.core.team.jobs.batches import (
     QUICK,
     address_of,
