@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from core.evidence.records import LEVELS, Claim, Level, ReportCheck, Verdict
@@ -80,6 +80,7 @@ def test_cells_whose_lines_interleave_keep_their_figures() -> None:
     assert theirs[found["42"]] == "42"
 
 
+@example(["a", "1", "1", "1"], ["1", "1", "a", "a"])
 @given(st.lists(st.sampled_from("abc1")), st.lists(st.sampled_from("abc1")))
 def test_words_are_aligned_with_the_same_words_and_none_twice(ours: list[str], theirs: list[str]) -> None:
     found = align(ours, theirs)

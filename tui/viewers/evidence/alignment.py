@@ -124,10 +124,11 @@ def _fill(ours: Sequence[str], theirs: Sequence[str], found: list[int], gap: Gap
         if next_one < len(where) and where[next_one] - last <= _FARTHEST:
             found[at] = last = where[next_one]
             used.add(last)
-    free = {word: iter([at for at in where if at not in used]) for word, where in places.items()}
+    free = {word: iter(where) for word, where in places.items()}
     for at in range(a, a_end):
         if found[at] < 0 and _is_figure(ours[at]) and ours[at] in free:
-            _follow(ours, theirs, found, (at, a_end, next(free[ours[at]], b_end), b_end))
+            place = next((each for each in free[ours[at]] if each not in used), b_end)
+            _follow(ours, theirs, found, (at, a_end, place, b_end), used)
 
 
 def _take_crossing(ours: Sequence[str], theirs: Sequence[str], found: list[int], stop: Stop) -> None:
@@ -161,9 +162,10 @@ def _is_figure(word: str) -> bool:
     return any(map(str.isdigit, word))
 
 
-def _follow(ours: Sequence[str], theirs: Sequence[str], found: list[int], gap: Gap) -> None:
-    """Align the words at the beginning of a gap that are the same and not aligned."""
+def _follow(ours: Sequence[str], theirs: Sequence[str], found: list[int], gap: Gap, used: set[int]) -> None:
+    """Align the words at the beginning of a gap that are the same and not aligned; add their places to `used`."""
     a, a_end, b, b_end = gap
-    while a < a_end and b < b_end and found[a] < 0 and ours[a] == theirs[b]:
+    while a < a_end and b < b_end and found[a] < 0 and b not in used and ours[a] == theirs[b]:
         found[a] = b
+        used.add(b)
         a, b = a + 1, b + 1
