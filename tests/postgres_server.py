@@ -102,6 +102,11 @@ class Cluster:
         """Stop the server; `immediate` is what a crash does to its clients."""
         self._run("pg_ctl", "stop", "--wait", "--pgdata", str(self.folder / "data"), "--mode", mode)
 
+    def remove(self) -> None:
+        """Stop the server, and remove its folder, which `short_folder` made."""
+        self.stop()
+        shutil.rmtree(self.folder.parent, ignore_errors=True)
+
     def restart(self) -> None:
         """Restart the server, which ends all connections."""
         self.stop("fast")
@@ -203,8 +208,7 @@ def shared_cluster(folder: Path) -> Iterator[Cluster]:
             known = json.loads(state.read_text())
             known["users"] -= 1
             if not known["users"]:
-                cluster.stop()
-                shutil.rmtree(cluster.folder.parent, ignore_errors=True)
+                cluster.remove()
             state.write_text(json.dumps(known))
 
 
@@ -245,4 +249,4 @@ if __name__ == "__main__":
     sys.stdout.write(f"{made.make_team_database().url}\n{time.monotonic() - started:.1f} s; Enter ends it\n")
     sys.stdout.flush()
     sys.stdin.readline()
-    made.stop()
+    made.remove()

@@ -48,7 +48,7 @@ def fleet(base: Path, _runs: int) -> Section:
     try:
         return Section(_rows(base, server.make_team_database()))
     finally:
-        server.stop()
+        server.remove()
 
 
 def _rows(base: Path, database: Database) -> list[Row]:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import shutil
 import sqlite3
-import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import closing
@@ -16,7 +14,7 @@ from core.knowledge.status import read_status
 from core.postgres.address import Address
 from tests.bench.knowledge.queries import query_rows
 from tests.bench.table import Row
-from tests.postgres_server import Cluster, binaries
+from tests.postgres_server import Cluster, binaries, short_folder
 
 __all__ = ["team_rows"]
 
@@ -33,8 +31,7 @@ def team_rows(file: Path, text_bytes: int) -> tuple[list[Row], list[str]]:
     """Store what a file has in a new database, and ask the same queries; no rows without a PostgreSQL server."""
     if binaries() is None:
         return [], ["knowledge of a team: PostgreSQL is not installed here"]
-    folder = Path(tempfile.mkdtemp(prefix="ua-pg-"))
-    cluster = Cluster.create(folder / "c")
+    cluster = Cluster.create(short_folder())
     try:
         address = Address.parse(cluster.make_team_database().url)
         began = time.perf_counter()
@@ -46,8 +43,7 @@ def team_rows(file: Path, text_bytes: int) -> tuple[list[Row], list[str]]:
         with closing(open_search(address)) as search:
             queries = query_rows(file, search, "on PostgreSQL, ", (MEDIAN, P95))
     finally:
-        cluster.stop()
-        shutil.rmtree(folder, ignore_errors=True)
+        cluster.remove()
     chunks, size = status.passages, status.size
     return [
         *queries,

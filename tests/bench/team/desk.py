@@ -21,7 +21,7 @@ from typing import Any
 from tests.bench.team import outbox_server
 from tests.e2e.running import model_environment, program
 from tests.e2e.scripted_model import Block, Text, Use, scripted_model
-from tests.postgres_server import Cluster, Database
+from tests.postgres_server import Cluster, Database, short_folder
 
 __all__ = ["Desk", "desk", "until"]
 
@@ -109,10 +109,8 @@ def desk(*, pause: float = 0.5, prices: str = "my-model=0/0", turns: int = 1) ->
     """Put a team together; each answer of the model takes `pause` seconds, and a task `turns` calls."""
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="ua-desk-")))
-        place = Path(tempfile.mkdtemp(prefix="ua-pg-"))
-        cluster = Cluster.create(place / "c")
-        stack.callback(subprocess.run, ["rm", "-rf", str(place)], check=False)
-        stack.callback(cluster.stop)
+        cluster = Cluster.create(short_folder())
+        stack.callback(cluster.remove)
         database = cluster.make_team_database()
         database.execute(f"ALTER ROLE owner PASSWORD '{_PASSWORD}'")
         made = Desk(folder, cluster, database, {})

@@ -34,7 +34,7 @@ def throughput() -> Section:
     try:
         rounds = [{kind: _seconds(server, kind) for kind in _LEFT} for _ in range(ROUNDS)]
     finally:
-        server.stop()
+        server.remove()
     ratios = [each["ours"] / each["alone"] for each in rounds]
     ours, alone = (median([each[kind] for each in rounds]) * 1_000 for kind in ("ours", "alone"))
     compared = (

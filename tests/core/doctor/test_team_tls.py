@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -41,8 +40,7 @@ def encrypted() -> Iterator[tuple[Cluster, Path]]:
         authority.write_text(path.read_text().partition("-----BEGIN PRIVATE")[0])
         yield cluster, authority
     finally:
-        cluster.stop()
-        shutil.rmtree(folder.parent, ignore_errors=True)
+        cluster.remove()
 
 
 @pytest.fixture(autouse=True)

@@ -6,7 +6,6 @@ import asyncio
 import hashlib
 import os
 import shutil
-import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -29,7 +28,7 @@ from core.postgres.address import Address
 from core.postgres.schema import grant
 from core.team.records import SessionId
 from tests.core.team.copied_session import copied_session, stored_lines, until
-from tests.postgres_server import Cluster, Database
+from tests.postgres_server import Cluster, Database, short_folder
 from tests.tcp_proxy import TcpProxy
 
 pytestmark = pytest.mark.slow
@@ -205,8 +204,7 @@ async def test_the_database_is_asked_regularly(
 
 
 async def test_a_restarted_server_is_caught_up_with(tmp_path: Path) -> None:
-    folder = Path(tempfile.mkdtemp(prefix="ua-pg-"))
-    own = Cluster.create(folder / "c")
+    own = Cluster.create(short_folder())
     try:
         database = own.make_team_database()
         async with copied_session(tmp_path, database) as session:
@@ -219,8 +217,7 @@ async def test_a_restarted_server_is_caught_up_with(tmp_path: Path) -> None:
             assert stored_lines(database) == session.journal_lines
             assert len(session.failures) == 1
     finally:
-        own.stop()
-        shutil.rmtree(folder, ignore_errors=True)
+        own.remove()
 
 
 async def test_a_full_disk_of_the_server_is_waited_for(tmp_path: Path, team_database: Database) -> None:

@@ -100,7 +100,7 @@ async def own_cluster() -> AsyncIterator[Cluster]:
     try:
         yield cluster
     finally:
-        await asyncio.to_thread(cluster.stop)
+        await asyncio.to_thread(cluster.remove)
 
 
 async def test_every_job_of_a_batch_runs_once(team_database: Database) -> None:
