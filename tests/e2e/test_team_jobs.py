@@ -276,7 +276,7 @@ async def test_a_worker_that_is_cut_off_ends_its_session_before_others_may_have_
     home: Path, team_database: Database, cluster: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(mailbox, "POLL_SECONDS", 0.1)
-    proxied = cluster.make_role("proxied", "proxied")
+    proxied = cluster.make_role("proxied_job", "proxied")
     team_database.execute(f"GRANT owner TO {proxied}")
     monkeypatch.setenv("PGPASSWORD", "proxied")
     held = threading.Event()

@@ -217,14 +217,23 @@ BEGIN
 END;
 $$;
 
--- What becomes of a job that is claimed: it runs, the money is reserved, and its session is that of a new attempt.
--- False if the batch has less money left than that; the batch is locked last, as all workers lock it.
+-- What becomes of a job that is claimed: the money is reserved, it runs, and its session is that of a new attempt.
+-- False, and nothing is changed, if the batch has less money left than that.
 CREATE FUNCTION begin_job(
     j job, usd double precision, delivered bigint, by_worker bigint, worker_name text, OUT c_session text, OUT begun boolean
 ) LANGUAGE plpgsql AS $$
 DECLARE
     more double precision := coalesce(usd, 0) - j.charged_usd;
 BEGIN
+    begun := true;
+    IF more <> 0 THEN
+        UPDATE batch SET charged_usd = charged_usd + more
+            WHERE id = j.batch AND (more < 0 OR max_cost_usd IS NULL OR charged_usd + more <= max_cost_usd + 1e-9);
+        begun := FOUND;
+        IF NOT begun THEN
+            RETURN;
+        END IF;
+    END IF;
     -- A session of something else is not taken over, whatever the job says.
     c_session := coalesce(
         (SELECT s.id FROM session s WHERE s.id = j.session AND s.job = j.id), replace(gen_random_uuid()::text, '-', ''));
@@ -236,17 +245,6 @@ BEGIN
         VALUES (c_session, j.id, j.owner, j.shared, '', worker_name, j.attempt + 1, left(j.query, 200))
         ON CONFLICT (id) DO UPDATE SET attempt = EXCLUDED.attempt, worker = worker_name, state = 'starting',
             seen_at = now(), finished_at = NULL;
-    begun := true;
-    IF more <> 0 THEN
-        UPDATE batch SET charged_usd = charged_usd + more
-            WHERE id = j.batch AND (more < 0 OR max_cost_usd IS NULL OR charged_usd + more <= max_cost_usd + 1e-9);
-        begun := FOUND;
-    END IF;
-    IF NOT begun THEN
-        RAISE EXCEPTION USING ERRCODE = 'UA001', MESSAGE = 'the batch has less money left';
-    END IF;
-EXCEPTION WHEN SQLSTATE 'UA001' THEN
-    begun := false;
 END;
 $$;
 

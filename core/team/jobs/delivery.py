@@ -60,8 +60,12 @@ _FETCH = (
     f" SELECT * FROM delivered LEFT JOIN LATERAL {_CLAIM_DELIVERED}"
     " AS claimed ON true"
 )
-# If the job is another worker's by now, so is the row.
-_RECORDED = f"FROM (SELECT {RECORD} AS recorded OFFSET 0) r"
+# The row is locked before the job and its batch, as when it is fetched: in another order two workers could wait for
+# each other. If the job is another worker's by now, so is the row.
+_RECORDED = (
+    f"FROM (SELECT {RECORD} AS recorded FROM (SELECT count(*) FROM"  # noqa: S608
+    " (SELECT FROM procrastinate_jobs WHERE id = %(job_id)s FOR UPDATE) AS own) AS locked OFFSET 0) AS r"
+)
 _FINISH = f"SELECT recorded, CASE WHEN recorded THEN ({_query('finish_job')}) END AS finished {_RECORDED}"
 _RELEASE = f"SELECT recorded, CASE WHEN recorded THEN ({_RETRY}) END AS retried {_RECORDED}"
 _ONLY_RECORD = f"SELECT {RECORD} AS recorded"
