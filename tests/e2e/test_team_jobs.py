@@ -251,7 +251,7 @@ async def test_a_lost_job_ends_at_once_and_the_next_worker_continues(home: Path)
         await until(held.is_set, 60)
         lost.set()
         with pytest.raises(JobLost):
-            await asyncio.wait_for(running, 20)
+            await asyncio.wait_for(running, 60)
         second = await asyncio.to_thread(take_over_locally, jobs_file(home), first.session)
         claim = claim_of("Work", attempt=second.attempt, folder=store.folders[-1])
         outcome = await run(claim, settings)
@@ -368,7 +368,7 @@ async def test_without_its_conversation_a_job_begins_again_and_repeats_no_action
         # The next time that the cost is noted, the job is another worker's.
         store.is_mine = False
         with pytest.raises(JobLost):
-            await asyncio.wait_for(running, 20)
+            await asyncio.wait_for(running, 60)
         folder = Path(store.folders[-1])
         _forget_conversations(home, folder)
         second = await asyncio.to_thread(take_over_locally, jobs_file(home), first.session)
