@@ -11,6 +11,7 @@ import json
 import logging
 import sqlite3
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -73,7 +74,7 @@ _FINISH = (
 )
 
 
-class SessionActions:
+class SessionActions(ABC):
     """The part of a ledger that both stores share: which calls run, and how long a store is waited for.
 
     A subclass runs statements; see `ActionLedger` for the methods.
@@ -161,19 +162,21 @@ class SessionActions:
                     raise
             await asyncio.sleep(next(pauses, _PAUSES[-1]))
 
+    @abstractmethod
     def _may_succeed_later(self, error: TeamError) -> bool:
-        raise NotImplementedError
+        """Whether the same may be tried again."""
 
+    @abstractmethod
     async def _earlier(self, keys: list[str] | None) -> Sequence[EarlierAction]:
         """What became of these actions, or of all."""
-        raise NotImplementedError
 
+    @abstractmethod
     async def _begin(self, actions: dict[str, str]) -> tuple[bool, Sequence[EarlierAction]]:
         """Record actions (key -> tool); returns whether the session is ours, and those of earlier attempts."""
-        raise NotImplementedError
 
+    @abstractmethod
     async def _finish(self, keys: list[str], state: str, result: str) -> None:
-        raise NotImplementedError
+        """Record how these actions ended."""
 
 
 class PostgresActions(SessionActions):

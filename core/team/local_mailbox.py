@@ -148,8 +148,8 @@ class SqliteMailbox:
                 if is_first:
                     await asyncio.to_thread(self._forget, session)
                 is_first = False
-                waits, has_new = await asyncio.to_thread(self._look, session)
-                items = await asyncio.to_thread(self._take, session) if has_new else []
+                waits, has_new = await asyncio.to_thread(self._check, session)
+                items = await asyncio.to_thread(self._receive, session) if has_new else []
                 problem = ""
             except TeamError as error:
                 if str(error) != problem:
@@ -167,8 +167,8 @@ class SqliteMailbox:
                 (session.id, session.attempt),
             )
 
-    def _look(self, session: SessionId) -> tuple[bool, bool]:
-        """Whether a question waits, and whether there is something to take; writes nothing."""
+    def _check(self, session: SessionId) -> tuple[bool, bool]:
+        """Whether a question waits, and whether there is something new; writes nothing."""
         with local_tables(self._path, writes=False) as db:
             waits, answered, sent = db.execute(
                 "SELECT EXISTS (SELECT 1 FROM question WHERE session = :id AND answer IS NULL),"
@@ -178,8 +178,8 @@ class SqliteMailbox:
             ).fetchone()
             return bool(waits), bool(answered or sent)
 
-    def _take(self, session: SessionId) -> list[Answer | Command]:
-        """Take the answers, of which only who gave them stays, and the commands."""
+    def _receive(self, session: SessionId) -> list[Answer | Command]:
+        """Return the new answers and commands; of an answer only who gave it stays."""
         found: list[Answer | Command] = []
         with local_tables(self._path) as db:
             if not is_current(db, session):
