@@ -128,10 +128,18 @@ def make_pool(address: Address, *, largest: int = 4, timeout: float = 10.0) -> A
         min_size=1,
         max_size=largest,
         timeout=timeout,
-        check=AsyncConnectionPool.check_connection,
+        check=_check,
         reconnect_timeout=0,
         open=False,
     )
+
+
+async def _check(connection: psycopg.AsyncConnection[Any]) -> None:
+    """Raise an error if the connection is lost, also one to a network that swallows everything."""
+    from psycopg_pool import AsyncConnectionPool
+
+    with answering_within(connection, _ANSWER_MS / 1000):
+        await AsyncConnectionPool.check_connection(connection)
 
 
 @contextmanager

@@ -205,8 +205,8 @@ class JobStore(Protocol):
         """How many jobs of a batch are in each state."""
         ...
 
-    def results(self, batch_id: str) -> AsyncIterator[JobResult]:
-        """The jobs of a batch, in the order of its file."""
+    def results(self, batch_id: str, *, after: int = -1) -> AsyncIterator[JobResult]:
+        """The jobs of a batch in the order of its file, those behind the number `after`."""
         ...
 
 

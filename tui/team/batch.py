@@ -8,10 +8,11 @@ import math
 import shutil
 import sys
 import time
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import aclosing, suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from functools import partial
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from core.errors import TeamError
 from core.events.units import quantity
@@ -46,6 +47,10 @@ _WORKERS_SECONDS = 30.0
 """How often it is checked whether any worker is alive, while jobs only wait."""
 _OVERLAP_SECONDS = 60.0
 """How much earlier than the last end another one may have begun to be recorded."""
+_RETRY_SECONDS = 1.0
+"""How long is waited before the team's database is asked again that could not be reached."""
+
+_Answer = TypeVar("_Answer")
 
 
 class Reporter(Protocol):
@@ -110,10 +115,15 @@ class BatchRun:
     run: RunJob | None = None
     _workers_checked: float = field(default=-math.inf, init=False)
     _lacks_workers: bool = field(default=False, init=False)
+    _is_away: bool = field(default=False, init=False)
+    _signals: list[int] = field(default_factory=list, init=False)
 
     async def submit(self, batch: Batch, jobs: Sequence[Job], *, retry_failed: bool) -> Submitted:
-        """Submit the batch, and report what became of it."""
-        submitted = await self.store.submit(batch, jobs, retry_failed=retry_failed)
+        """Submit the batch, and report what became of it.
+
+        If the connection is lost before the answer, the batch is submitted again: jobs that are stored are then known.
+        """
+        submitted = await self._ask(lambda: self.store.submit(batch, jobs, retry_failed=retry_failed))
         parts = [f"{submitted.new:,} new"]
         if submitted.known:
             parts.append(f"{submitted.known:,} known")
@@ -130,18 +140,29 @@ class BatchRun:
         """
         signals = await (self._work(batch) if self.address is None else self._follow_until_stopped(batch))
         self.reporter.close()
-        failed = await self._print_results(batch, as_json=as_json, only_over=bool(signals))
         if signals:
-            counts = await self.store.counts(batch.id)
-            left = counts.total - counts.over
-            here = (
-                "run the same command again to resume" if self.address is None else "workers go on with them"
-            )
-            self.reporter.line(f"interrupted: {quantity(left, 'job')} not over; {here}")
+            self._signals = signals
+            await self._report_interruption(batch, as_json=as_json)
             return EXIT_INTERRUPTED if signals[0] == 2 else 128 + signals[0]
+        failed = await self._print_results(batch, as_json=as_json, only_over=False)
         if failed:
             self.reporter.line("--retry-failed runs those again that failed")
         return EXIT_FAILED if failed else 0
+
+    async def _report_interruption(self, batch: Batch, *, as_json: bool) -> None:
+        here = "run the same command again to resume" if self.address is None else "workers go on with them"
+        try:
+            await self._print_results(batch, as_json=as_json, only_over=True)
+            counts = await self.store.counts(batch.id)
+        except TeamError as error:
+            if not self._is_temporary(error):
+                raise
+            self.reporter.line(
+                f"interrupted: the team's database cannot be reached: {_problem(error)}; {here}"
+            )
+        else:
+            left = counts.total - counts.over
+            self.reporter.line(f"interrupted: {quantity(left, 'job')} not over; {here}")
 
     async def _work(self, batch: Batch) -> list[int]:
         from core.team.jobs.local_worker import LocalWorker
@@ -184,33 +205,14 @@ class BatchRun:
     async def _follow(self, batch: Batch) -> None:
         """Report the progress until all jobs are over."""
         # Those that ended earlier are no news.
-        began = since = await self.store.now()
+        began = since = await self._ask(self.store.now)
         reported: set[str] = set()
         shown: Counts | None = None
         loop = asyncio.get_running_loop()
-        away = False
         async with aclosing(self._wakes()) as wakes:
             async for _ in wakes:
                 began_to_look = loop.time()
-                try:
-                    ended = await self._ended(batch, since - _OVERLAP_SECONDS)
-                    # Read later, so that a job that is reported is also counted.
-                    counts = await self.store.counts(batch.id)
-                    if counts.over == counts.total:
-                        ended = await self._ended(batch, since - _OVERLAP_SECONDS)
-                    await self.check_workers(counts)
-                except TeamError as error:
-                    cause = error.__cause__
-                    if self.address is None or not isinstance(cause, Exception) or not is_temporary(cause):
-                        raise
-                    if not away:
-                        away = True
-                        problem = describe(cause).problem
-                        self.reporter.line(f"the team's database cannot be reached: {problem}; trying again")
-                    continue
-                if away:
-                    away = False
-                    self.reporter.line("the database can be reached again")
+                ended, counts = await self._ask(partial(self._progress, batch, since - _OVERLAP_SECONDS))
                 for result in ended:
                     assert result.finished is not None
                     if result.job.id not in reported and result.finished > began:
@@ -224,6 +226,42 @@ class BatchRun:
                     return
                 # A large batch is a long question.
                 await asyncio.sleep(_SHARE * (loop.time() - began_to_look))
+
+    async def _progress(self, batch: Batch, since: float) -> tuple[list[JobResult], Counts]:
+        """The jobs that ended after `since`, and the counts, which include them."""
+        ended = await self._ended(batch, since)
+        counts = await self.store.counts(batch.id)
+        if counts.over == counts.total:
+            ended = await self._ended(batch, since)
+        await self.check_workers(counts)
+        return ended, counts
+
+    async def _ask(self, question: Callable[[], Awaitable[_Answer]]) -> _Answer:
+        """Ask the store; a team's database that cannot be reached is asked again until it answers or a person stops it.
+
+        Raises:
+            TeamError: the store failed in another way.
+        """
+        while True:
+            try:
+                answer = await question()
+            except TeamError as error:
+                if self._signals or not self._is_temporary(error):
+                    raise
+                if not self._is_away:
+                    self._is_away = True
+                    self.reporter.line(
+                        f"the team's database cannot be reached: {_problem(error)}; trying again"
+                    )
+                await asyncio.sleep(_RETRY_SECONDS)
+                continue
+            if self._is_away:
+                self._is_away = False
+                self.reporter.line("the database can be reached again")
+            return answer
+
+    def _is_temporary(self, error: TeamError) -> bool:
+        return self.address is not None and is_temporary(error)
 
     async def check_workers(self, counts: Counts) -> None:
         """Report once that jobs of a team wait and no worker is alive."""
@@ -282,13 +320,25 @@ class BatchRun:
 
     async def _print_results(self, batch: Batch, *, as_json: bool, only_over: bool) -> int:
         """Print the results in the order of the file; returns how many jobs did not succeed."""
-        failed = 0
-        async for result in self.store.results(batch.id):
-            is_over = result.state in ("done", "failed", "cancelled")
-            failed += result.state != "done"
-            if is_over or not only_over:
-                self.write(result_json(result) if as_json else result_text(result))
+        failed, printed = 0, -1
+
+        async def print_rest() -> None:
+            nonlocal failed, printed
+            async for result in self.store.results(batch.id, after=printed):
+                printed = result.job.number
+                is_over = result.state in ("done", "failed", "cancelled")
+                failed += result.state != "done"
+                if is_over or not only_over:
+                    self.write(result_json(result) if as_json else result_text(result))
+
+        await self._ask(print_rest)
         return failed
+
+
+def _problem(error: TeamError) -> str:
+    """What is wrong with the database, without advice."""
+    cause = error.__cause__
+    return describe(cause).problem if isinstance(cause, Exception) else str(error)
 
 
 def counts_line(counts: Counts) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from core.errors import TeamError
 from core.postgres.address import Address
-from core.postgres.connection import connect_async, make_pool
+from core.postgres.connection import answering_within, connect_async, make_pool
 from core.postgres.problems import missing_extra, reporting
 from core.postgres.schema import VERSION_QUERY, check_version
 from core.postgres.state import ALIVE_SECONDS
@@ -49,6 +49,8 @@ RECORD = (
     " %(answer)s, %(error)s)"
 )
 """The call that records how far a job is, or its end, with `record_parameters`."""
+_ANSWER_S = 20.0
+"""After so many seconds without an answer to a short statement its connection counts as lost."""
 _CHUNK = 5000
 _PAGE = 500
 
@@ -258,9 +260,9 @@ class PostgresJobs:
             row = await cursor.fetchone()
         return bool(row and row["found"])
 
-    async def results(self, batch_id: str) -> AsyncIterator[JobResult]:
+    async def results(self, batch_id: str, *, after: int = -1) -> AsyncIterator[JobResult]:
         """Implement `JobStore`."""
-        last = -1
+        last = after
         while True:
             # Page by page: a reader may take its time, and a connection may be lost between two pages.
             async with self._cursor() as cursor:
@@ -327,7 +329,8 @@ class PostgresJobs:
         except ImportError as error:
             raise missing_extra(error) from error
         async with self._connection() as db, db.cursor(row_factory=dict_row) as cursor:
-            yield cursor
+            with answering_within(db, _ANSWER_S):
+                yield cursor
 
 
 _INSERT = """\

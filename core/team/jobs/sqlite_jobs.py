@@ -108,9 +108,9 @@ class SqliteJobs:
         """Implement `JobStore`."""
         return await self._do(partial(self._counts, batch_id))
 
-    async def results(self, batch_id: str) -> AsyncIterator[JobResult]:
+    async def results(self, batch_id: str, *, after: int = -1) -> AsyncIterator[JobResult]:
         """Implement `JobStore`."""
-        last = -1
+        last = after
         while True:
             rows = await self._do(
                 partial(self._rows, "AND number > ? ORDER BY number LIMIT ?", (batch_id, last, _PAGE))

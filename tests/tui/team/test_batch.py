@@ -7,31 +7,39 @@ import json
 import os
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from functools import partial
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
+import psycopg
 import pytest
 
 from core.errors import CredentialsError
+from core.postgres import connection
 from core.postgres.address import Address
 from core.postgres.connection import make_pool
+from core.postgres.problems import explain
 from core.postgres.schema import grant
 from core.settings.model import Settings
 from core.team.jobs import postgres_jobs
+from core.team.jobs.postgres_jobs import PostgresJobs
 from core.team.jobs.sqlite_jobs import SqliteJobs, jobs_path
 from core.team.records import Claim, Counts, Job, JobResult, Outcome
 from tests.core.team.jobs.batches import QUICK, address_of, working
 from tests.postgres_server import Cluster, Database
 from tests.tcp_proxy import TcpProxy
+from tests.waiting import PATIENCE, until
 from tui.cli import main
 from tui.cli.arguments import read_arguments
 from tui.cli.table import COMMANDS
 from tui.cli.team.batch import run_batch
+from tui.team import batch
 from tui.team.batch import LineReporter, TerminalReporter, counts_line, result_text
 
 Run = Callable[[Claim, asyncio.Event], object]
+ADDRESS = Address.parse("postgresql:///team")
 
 
 def arguments(*given: str) -> argparse.Namespace:
@@ -234,48 +242,137 @@ async def test_the_answers_begin_on_a_line_of_their_own(
     assert "2 of 2 finished · $0.20\n1. one\n" in capsys.readouterr().err
 
 
-async def submitted(database: Database) -> None:
-    async with asyncio.timeout(20):
-        while not database.execute("SELECT 1 FROM job"):  # noqa: ASYNC110
-            await asyncio.sleep(0.05)
-
-
 async def test_who_stops_following_a_batch_is_told_that_it_goes_on(
-    queries: Path, team_database: Database, capsys: pytest.CaptureFixture[str]
+    queries: Path,
+    team_database: Database,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    following = asyncio.create_task(run(queries, Runner(), address=address_of(team_database)))
-    await submitted(team_database)
-    await asyncio.sleep(0.3)
+    monkeypatch.setattr(LineReporter, "counts", lambda *_: os.kill(os.getpid(), signal.SIGINT))
 
-    os.kill(os.getpid(), signal.SIGINT)
-
-    assert await asyncio.wait_for(following, 20) == 130
+    assert await run(queries, Runner(), address=address_of(team_database)) == 130
     assert "interrupted: 2 jobs not over; workers go on with them" in capsys.readouterr().err
 
 
-async def test_a_batch_is_followed_again_after_a_lost_connection(
-    queries: Path, team_database: Database, cluster: Cluster, monkeypatch: pytest.MonkeyPatch
-) -> None:
+class LosesConnection:
+    """Loses the connection once in a method of the store, before it or with its answer, until that is reported."""
+
+    def __init__(self, proxy: TcpProxy, method: str, *, with_answer: bool, black_hole: bool = False) -> None:
+        self.proxy = proxy
+        self.method = method
+        self.with_answer = with_answer
+        self.black_hole = black_hole
+        self.lines: list[str] = []
+        self.lost = 0
+
+    def lose(self) -> None:
+        self.lost += 1
+        if self.black_hole:
+            self.proxy.pause()
+        else:
+            self.proxy.cut(refuse=True)
+
+    def line(self, text: str) -> None:
+        self.lines.append(text)
+        if "trying again" in text:
+            self.proxy.resume()
+
+    def install(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(LineReporter, "line", lambda _self, text: self.line(text))
+        real = getattr(PostgresJobs, self.method)
+
+        async def asked(store: PostgresJobs, *given: Any, **named: Any) -> Any:
+            if not self.lost and not self.with_answer:
+                self.lose()
+            answer = await real(store, *given, **named)
+            if not self.lost:
+                self.lose()
+                raise explain(psycopg.OperationalError("server closed the connection unexpectedly"), ADDRESS)
+            return answer
+
+        async def asked_for_rows(store: PostgresJobs, *given: Any, **named: Any) -> AsyncIterator[Any]:
+            if not self.lost and not self.with_answer:
+                self.lose()
+            async for each in real(store, *given, **named):
+                yield each
+                if not self.lost:
+                    self.lose()
+                    raise explain(psycopg.OperationalError("the connection is lost"), ADDRESS)
+
+        monkeypatch.setattr(PostgresJobs, self.method, asked_for_rows if self.method == "results" else asked)
+
+
+@pytest.fixture
+def proxied(
+    team_database: Database, cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[tuple[TcpProxy, Address]]:
+    """A way to the database that can be cut, where nothing waits long before it tries again."""
     name = cluster.make_role(f"p{uuid4().hex[:8]}", "word")
     grant(address_of(team_database), name)
     monkeypatch.setenv("PGPASSWORD", "word")
-    # A pool looks for another connection for so long.
     monkeypatch.setattr(postgres_jobs, "make_pool", partial(make_pool, timeout=0.5))
-    lines: list[str] = []
-    monkeypatch.setattr(LineReporter, "line", lambda _self, text: lines.append(text))
+    monkeypatch.setattr(postgres_jobs, "_ANSWER_S", 0.5)
+    monkeypatch.setattr(connection, "_ANSWER_MS", 500)
+    monkeypatch.setattr(batch, "_RETRY_SECONDS", 0.05)
     with TcpProxy("127.0.0.1", cluster.port) as proxy:
-        through = Address.parse(proxy.url(cluster.tcp(team_database.name, name)))
-        following = asyncio.create_task(run(queries, Runner(), address=through))
-        await submitted(team_database)
-        proxy.cut(refuse=True)
-        async with asyncio.timeout(30):
-            while not any("trying again" in line for line in lines):  # noqa: ASYNC110
-                await asyncio.sleep(0.05)
-        proxy.resume()
-        async with working(address_of(team_database), Runner()):
-            assert await asyncio.wait_for(following, 30) == 0
+        yield proxy, Address.parse(proxy.url(cluster.tcp(team_database.name, name)))
 
-    assert "the database can be reached again" in lines
+
+@pytest.mark.parametrize("way", ["before", "with its answer", "black hole"])
+@pytest.mark.parametrize("method", ["submit", "now", "finished", "counts", "has_workers", "results"])
+async def test_a_batch_survives_a_lost_connection_in_every_phase(
+    queries: Path,
+    team_database: Database,
+    proxied: tuple[TcpProxy, Address],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    method: str,
+    way: str,
+) -> None:
+    proxy, address = proxied
+    losing = LosesConnection(
+        proxy, method, with_answer=way == "with its answer", black_hole=way == "black hole"
+    )
+    losing.install(monkeypatch)
+    following = asyncio.create_task(run(queries, Runner(), "--json", address=address))
+    if method == "has_workers":
+        # It is asked only while no worker is alive.
+        await until(lambda: losing.lost)
+    async with working(address_of(team_database), Runner(), timing=QUICK):
+        assert await asyncio.wait_for(following, PATIENCE) == 0
+
+    assert losing.lost == 1
+    assert [line for line in losing.lines if "database" in line] == [
+        next(line for line in losing.lines if "trying again" in line),
+        "the database can be reached again",
+    ]
+    printed = [json.loads(line)["number"] for line in capsys.readouterr().out.splitlines()]
+    assert printed == [1, 3, 4]
+
+
+async def test_an_interrupted_batch_does_not_wait_for_the_database(
+    queries: Path, proxied: tuple[TcpProxy, Address], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    proxy, address = proxied
+    lines: list[str] = []
+
+    def line(_reporter: LineReporter, text: str) -> None:
+        lines.append(text)
+        if "trying again" in text:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    monkeypatch.setattr(LineReporter, "line", line)
+    real = PostgresJobs.counts
+
+    async def counts(store: PostgresJobs, batch_id: str) -> Counts:
+        proxy.cut(refuse=True)
+        return await real(store, batch_id)
+
+    monkeypatch.setattr(PostgresJobs, "counts", counts)
+
+    assert await asyncio.wait_for(run(queries, Runner(), address=address), PATIENCE) == 130
+    assert lines[-1].startswith("interrupted: the team's database cannot be reached: ")
+    assert lines[-1].endswith("; workers go on with them")
 
 
 async def test_it_says_that_no_worker_is_alive(
@@ -287,9 +384,7 @@ async def test_it_says_that_no_worker_is_alive(
     assert "no worker is alive: the jobs wait until one is started" in capsys.readouterr().err
 
     following = asyncio.create_task(run(queries, Runner(), address=address))
-    async with asyncio.timeout(20):
-        while "no worker is alive" not in capsys.readouterr().err:  # noqa: ASYNC110
-            await asyncio.sleep(0.05)
+    await until(lambda: "no worker is alive" in capsys.readouterr().err)
     async with working(address, Runner(), timing=QUICK):
         assert await following == 0
         await run(queries, Runner(), "--no-wait", address=address)
