@@ -2,8 +2,6 @@ from __future__ import annotations
 
 import os
 import stat
-import subprocess
-import sys
 import tomllib
 from pathlib import Path
 
@@ -13,7 +11,7 @@ from hypothesis import strategies as st
 
 from core.errors import SettingsError
 from core.settings.files import UserFile, changed
-from tests.paths import PROJECT
+from tests.permissions import permissions_obeyed
 
 OVERRIDABLE = """\
 # mine
@@ -165,27 +163,8 @@ def test_a_folder_that_may_not_be_written_loses_nothing(tmp_path: Path) -> None:
     folder.mkdir()
     file_of(folder).write_text(OVERRIDABLE)
     folder.chmod(0o500)
-    # As somebody whom the permissions concern, even when the tests run as root.
-    script = (
-        "import os, sys; sys.path.insert(0, sys.argv[2])\n"
-        "from pathlib import Path\n"
-        "from core.settings.files import UserFile\n"
-        "from core.errors import SettingsError\n"
-        "import numbers; ''.encode('utf-8-sig')\n"
-        "if os.geteuid() == 0: os.setgroups([]); os.setegid(65534); os.seteuid(65534)\n"
-        "try: UserFile(Path(sys.argv[1])).store({'api_key': 'k'})\n"
-        "except SettingsError as error: print(error)\n"
-    )
-    for each in (tmp_path, *tmp_path.parents[:3]):
-        each.chmod(each.stat().st_mode | 0o055)
-    if os.geteuid() == 0:
-        os.chown(folder, 65534, 65534)
-        os.chown(file_of(folder), 65534, 65534)
-    root = str(PROJECT)
-    reported = subprocess.run(
-        [sys.executable, "-c", script, str(folder), root], capture_output=True, text=True, check=True
-    ).stdout
+    with permissions_obeyed(), pytest.raises(SettingsError, match="Permission denied") as failed:
+        UserFile(folder).store({"api_key": "k"})
     folder.chmod(0o700)
-    assert "Permission denied" in reported
-    assert str(file_of(folder)) in reported
+    assert str(file_of(folder)) in str(failed.value)
     assert file_of(folder).read_text() == OVERRIDABLE
