@@ -14,7 +14,6 @@ from core.evidence.wording import summary
 from core.observation import ToolCall, ToolResult
 from core.storage.workspace import Workspace
 from observers.base import ObserverContext, ObserverSpec, Outcome, Saved
-from observers.evidence.check import check_in_session
 from observers.output.written_files import read_written, writes_work_product, written_path
 
 __all__ = ["OBSERVER", "ReportChecker"]
@@ -49,6 +48,9 @@ class ReportChecker:
         data = read_written(result, workspace, path, LARGEST_REPORT)
         if len(data) > LARGEST_REPORT:
             return Outcome(note=f"larger than {LARGEST_REPORT >> 20} MiB, which is not checked")
+        # Slow to import, and most sessions write no report.
+        from observers.evidence.check import check_in_session
+
         check = check_in_session(data, path, workspace.path, workspace.redactor, context.knowledge)
         event = _event_of(check)
         counted = Outcome(
