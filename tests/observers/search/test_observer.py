@@ -303,16 +303,17 @@ def test_a_date_nobody_can_read_is_null_and_kept(context: ObserverContext, resul
     assert artifact["results"][0]["extra"]["date_original"] == "kommt bald, Teil 3"
 
 
-def test_signed_addresses_stay_and_known_secrets_go(context: ObserverContext, result: Make) -> None:
+@pytest.mark.parametrize("answer", [None, "It is half a character: \ud800"])
+def test_signed_addresses_stay_and_known_secrets_go(
+    context: ObserverContext, result: Make, answer: str | None
+) -> None:
     context.workspace.redactor.add("my-own-secret-value")
     signed, secret = (
         "https://b.example/book?id=1&sig=1YRs1lHY30DgfzqDWglT",
         "https://b.example/?key=my-own-secret-value",
     )
-    _, (artifact,) = observe(
-        context,
-        result("mcp__x__web_search", {"results": [row(1) | {"url": signed}, row(2) | {"url": secret}]}),
-    )
+    found = {"answer": answer, "results": [row(1) | {"url": signed}, row(2) | {"url": secret}]}
+    _, (artifact,) = observe(context, result("mcp__x__web_search", found))
     assert artifact["results"][0]["url"] == signed
     assert "my-own-secret-value" not in json.dumps(artifact)
     listed = context.workspace.read("search_results/urls.txt").decode()
