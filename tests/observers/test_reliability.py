@@ -38,6 +38,7 @@ from observers.execution.runner import ObserverRunner
 from observers.media import Media
 from observers.search_results import SearchResults
 from tests.observers.conftest import NOON, make_result
+from tests.waiting import PATIENCE, run_ready
 
 Make = Callable[..., ToolResult]
 ROOT = Path(__file__).parents[2]
@@ -204,7 +205,7 @@ async def test_what_cannot_be_read_is_reported_and_stops_nobody(
         runner.submit(result(SEARCH, text, name))
     del hostile, text
     runner.submit(result(SEARCH, {"results": [{"title": "T", "url": "https://a.example/"}]}, "good"))
-    assert await runner.drain(300) == []
+    assert await runner.drain(PATIENCE) == []
     by_observer = {(event.observer, event.tool_use_id): event for event in finished(events)}
     for name in ("lists", "objects", "braces", "long"):
         event = by_observer["search_results", name]
@@ -229,7 +230,7 @@ async def test_without_a_child_process_large_results_are_observed_all_the_same(
     runner.start(spawn_task)
     rows = [{"title": "T" * 400, "url": f"https://a.example/{n}"} for n in range(2_000)]
     runner.submit(result(SEARCH, {"results": rows}))
-    assert await runner.drain(60) == []
+    assert await runner.drain(PATIENCE) == []
     assert [(event.status, event.items) for event in finished(events)] == [("saved", 2_000)]
 
 
@@ -254,7 +255,7 @@ async def test_a_large_result_of_a_custom_sub_agent_is_checked_against_the_rules
                 observation=NativeObservation(tool_name="Agent", tool_use_id=tool_use_id, content=text),
             )
         )
-    assert await runner.drain(60) == []
+    assert await runner.drain(PATIENCE) == []
     assert aside._process is not None
     notes = {event.tool_use_id: event.note or "" for event in finished(events)}
     assert "rule a-chart was not met" in notes["toolu_1"]
@@ -371,16 +372,22 @@ def test_two_sessions_of_one_second_keep_apart_and_share_the_blacklist(tmp_path:
 async def test_the_work_of_twenty_slow_observers_is_waited_for(
     context: ObserverContext, result: Make
 ) -> None:
-    def slowly(given_result: ToolResult, given_context: ObserverContext) -> Outcome:
-        threading.Event().wait(0.1)
+    gate = threading.Event()
+
+    def wait_and_write(given_result: ToolResult, given_context: ObserverContext) -> Outcome:
+        gate.wait(PATIENCE)
         return write_down(given_result, given_context)
 
     events: list[Event] = []
-    runner = ObserverRunner([Probe(slowly)], context, events.append)
+    runner = ObserverRunner([Probe(wait_and_write)], context, events.append)
     runner.start(spawn_task)
     for number in range(20):
         runner.submit(result("mcp__a__b", "x", f"toolu_{number}"))
-    assert await runner.drain(60) == []
+    draining = asyncio.create_task(runner.drain(PATIENCE))
+    await run_ready()
+    assert not draining.done()
+    gate.set()
+    assert await draining == []
     assert len([event for event in events if isinstance(event, ArtifactSaved)]) == 20
     assert len(context.workspace.list("probe")) == 20
 
@@ -389,7 +396,7 @@ async def test_a_second_request_to_end_names_what_is_lost(context: ObserverConte
     gate = threading.Event()
 
     def hang(_: ToolResult, __: ObserverContext) -> Outcome:
-        gate.wait(60)
+        gate.wait(PATIENCE)
         return Outcome()
 
     events: list[Event] = []
@@ -398,7 +405,7 @@ async def test_a_second_request_to_end_names_what_is_lost(context: ObserverConte
     for number in range(20):
         runner.submit(result("mcp__a__b", "x", f"toolu_{number}"))
     draining = asyncio.create_task(runner.drain(600))
-    await asyncio.sleep(0)
+    await run_ready()
     draining.cancel()
     with pytest.raises(asyncio.CancelledError):
         await draining
@@ -419,7 +426,7 @@ async def test_of_three_thousand_results_at_once_every_one_is_saved(
     for number in range(3_000):
         rows = [{"title": "T", "url": f"https://a.example/{number}/{n}", "snippet": words} for n in range(10)]
         runner.submit(result(SEARCH, {"results": rows}, f"toolu_{number}"))
-    assert await runner.drain(600) == []
+    assert await runner.drain(10 * PATIENCE) == []
     assert sum(event.items for event in finished(events)) == 30_000
     assert {event.status for event in finished(events)} == {"saved"}
     saved = [entry.name for entry in context.workspace.list("search_results") if entry.name.endswith(".json")]
