@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import json
-import os
 import re
 import threading
 from collections.abc import Callable, Iterator
@@ -35,7 +33,6 @@ from observers.decoding.lenient import decode_bytes
 from observers.execution.offload import LARGE, ResultOffload
 from observers.execution.run import Run, perform
 from observers.execution.runner import ObserverRunner
-from observers.media import Media
 from observers.search_results import SearchResults
 from tests.observers.conftest import NOON, make_result
 from tests.waiting import PATIENCE, run_ready
@@ -142,41 +139,6 @@ def test_equal_beginnings_and_one_frozen_second_give_every_result_its_file(
     broken = {"reader_result": {"title": "T", "url": "https://a.example/\nx", "content": "text"}}
     assert Corpus().observe(result(READER, broken, "toolu_n"), context).artifacts == ()
     assert len(artifacts(context.workspace, "extracted_articles")) == len(urls)
-
-
-def test_no_private_file_is_copied_whatever_it_begins_with(
-    context: ObserverContext, result: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    home, temporary = tmp_path / "home", tmp_path / "temporary"
-    temporary.mkdir()
-    (home / ".ssh").mkdir(parents=True)
-    (home / ".ssh" / "id_rsa").write_bytes(MP4)
-    monkeypatch.setenv("HOME", str(home))
-    monkeypatch.setattr("tempfile.tempdir", str(temporary))
-    downloads = context.workspace.path / "downloads"
-    targets = ["/etc/passwd", "~/.ssh/id_rsa", "/proc/self/environ", str(home / ".ssh" / "id_rsa")]
-    claims = list(targets)
-    for folder in (downloads, temporary):
-        for number, target in enumerate(targets):
-            (folder / f"link{number}.mp4").symlink_to(os.path.expanduser(target))
-            claims.append(str(folder / f"link{number}.mp4"))
-        (folder / "folder.mp4").mkdir()
-        with (folder / "sparse.mp4").open("wb") as file:
-            file.write(MP4)
-            file.truncate(20 << 30)
-        claims += [str(folder / "folder.mp4"), str(folder / "sparse.mp4")]
-    claims.append(f"{downloads}/../../../home/.ssh/id_rsa")
-    for claim in claims:
-        outcome = Media().observe(result("mcp__video__trim_video", "done", output_video_path=claim), context)
-        assert (outcome.artifacts, outcome.rejected) == ((), 1), claim
-        assert outcome.note
-    assert context.workspace.list("work_products/media") == []
-    for folder in (downloads, temporary):
-        (folder / f"{folder.name}.mp4").write_bytes(MP4)
-        call = result("mcp__video__trim_video", "done", output_video_path=str(folder / f"{folder.name}.mp4"))
-        (saved,) = Media().observe(call, context).artifacts
-        assert saved.sha256 == hashlib.sha256(MP4).hexdigest()
-        assert context.workspace.read(saved.path) == MP4
 
 
 @pytest.fixture
@@ -301,8 +263,13 @@ ODD: dict[str, tuple[str | bytes, int, int]] = {
     "addresses": (
         f'{{"news_results": [{{"title": "T", "url": 7}}, {{"title": "T"}}, {{"title": "T", "url": [1]}}, {ROW}]}}', 1, 3
     ),
-    "many": (json.dumps({"news_results": [{"title": f"T{n}", "url": f"https://a.example/{n}"} for n in range(10_000)]}),
-             10_000, 0),
+    "many": (json.dumps({"news_results": [{"title": f"T{n}", "url": f"https://a.example/{n}"} for n in range(2_000)]}),
+             2_000, 0),
+    "no objects": (f'{{"news_results": [{{"title": "T", "link": []}}, null, 3, "s", {ROW}]}}', 1, 4),
+    "only texts": ('{"news_results": ["a", "b"]}', 0, 2),
+    "results inside": ('{"news_results": {"results": [{"title": "T", "url": "https://a.example/1"}]}}', 1, 0),
+    "fields": ('{"news_results": [{"title": ["T"], "source": [1], "date": {}, "snippet": 5, "position": "x", ' + LINK + "}]}",
+               1, 0),
 }  # fmt: skip
 
 
@@ -416,23 +383,23 @@ async def test_a_second_request_to_end_names_what_is_lost(context: ObserverConte
 
 
 @pytest.mark.slow
-async def test_of_three_thousand_results_at_once_every_one_is_saved(
+async def test_of_a_thousand_results_at_once_every_one_is_saved(
     context: ObserverContext, result: Make
 ) -> None:
     words = "words " * 480
     events: list[Event] = []
     runner = ObserverRunner(default_observers(plugins=False), context, events.append)
     runner.start(spawn_task)
-    for number in range(3_000):
+    for number in range(1_000):
         rows = [{"title": "T", "url": f"https://a.example/{number}/{n}", "snippet": words} for n in range(10)]
         runner.submit(result(SEARCH, {"results": rows}, f"toolu_{number}"))
     assert await runner.drain(10 * PATIENCE) == []
-    assert sum(event.items for event in finished(events)) == 30_000
+    assert sum(event.items for event in finished(events)) == 10_000
     assert {event.status for event in finished(events)} == {"saved"}
     saved = [entry.name for entry in context.workspace.list("search_results") if entry.name.endswith(".json")]
-    assert len(saved) == 3_000
+    assert len(saved) == 1_000
     lines = context.workspace.read("search_results/urls.txt").decode().splitlines()
-    assert len(lines) == len(set(lines)) == 30_000
+    assert len(lines) == len(set(lines)) == 10_000
 
 
 ATOMS = (
@@ -455,6 +422,17 @@ ANYTHING = st.recursive(
 )
 KEYS = st.sampled_from(
     ["data", "results", "response", "news_results", "answer", "error", "meta", "stories", "x"]
+)
+# Values that resemble results in all of their parts.
+RESEMBLING = st.recursive(
+    ATOMS | st.just("https://a.example/1"),
+    lambda inner: (
+        st.lists(inner, max_size=4)
+        | st.dictionaries(
+            KEYS | NAMES | st.sampled_from(["url", "link", "tool_slug", "highlight"]), inner, max_size=5
+        )
+    ),
+    max_leaves=20,
 )
 SIBLINGS = st.dictionaries(KEYS, ANYTHING, max_size=3)
 
@@ -491,7 +469,7 @@ def as_text(value: Any, how: str) -> str:
 
 @settings(suppress_health_check=list(HealthCheck))
 @given(
-    value=ANYTHING,
+    value=ANYTHING | RESEMBLING,
     tool=st.sampled_from([SEARCH, MULTI, READER, "mcp__x__COMPOSIO_REMOTE_WORKBENCH", "mcp__a__b"]),
 )
 def test_no_value_makes_an_observer_raise(
