@@ -268,7 +268,7 @@ ODD: dict[str, tuple[str | bytes, int, int]] = {
     "no objects": (f'{{"news_results": [{{"title": "T", "link": []}}, null, 3, "s", {ROW}]}}', 1, 4),
     "only texts": ('{"news_results": ["a", "b"]}', 0, 2),
     "results inside": ('{"news_results": {"results": [{"title": "T", "url": "https://a.example/1"}]}}', 1, 0),
-    "fields": ('{"news_results": [{"title": ["T"], "source": [1], "date": {}, "snippet": 5, "position": "x", ' + LINK + "}]}",
+    "fields": ('{"news_results": [{"title": ["T"], "source": [1], "date": {}, "snippet": 5, ' + LINK + "}]}",
                1, 0),
 }  # fmt: skip
 
