@@ -135,9 +135,9 @@ def test_does_not_decide_without_the_text(text: str, sources: Known) -> None:
 )
 def test_the_work_for_a_figure_is_bounded_however_often_a_source_has_it(text: str) -> None:
     # Comparing each with each, these take minutes.
-    whole = text * 3_000
+    whole = text * 1_500
     claims = list(check_figures(report(block(whole, cites=(0,))), Known([page(whole, 0)])))
-    assert len(claims) >= 3_000
+    assert len(claims) >= 1_500
     assert {claim.verdict for claim in claims} <= {Verdict.TRACED, Verdict.UNCHECKED}
 
 
