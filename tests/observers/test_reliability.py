@@ -167,7 +167,7 @@ async def test_what_cannot_be_read_is_reported_and_stops_nobody(
         runner.submit(result(SEARCH, text, name))
     del hostile, text
     runner.submit(result(SEARCH, {"results": [{"title": "T", "url": "https://a.example/"}]}, "good"))
-    assert await runner.drain(PATIENCE) == []
+    assert await runner.drain(5 * PATIENCE) == []
     by_observer = {(event.observer, event.tool_use_id): event for event in finished(events)}
     for name in ("lists", "objects", "braces", "long"):
         event = by_observer["search_results", name]
