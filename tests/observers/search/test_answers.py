@@ -53,8 +53,10 @@ def found(folder: Path, answer: dict[str, Any]) -> dict[str, Any]:
             ]
             results.setdefault(page["type"], []).extend(rows)
         for name, value in answer.get("artifact", {}).items():
-            saved = page.get(name)
-            fields.setdefault(name, {key: saved[key] for key in value} if isinstance(value, dict) else saved)
+            saved: Any = page.get(name)
+            fields.setdefault(
+                name, {key: saved[key] for key in value} if saved and isinstance(value, dict) else saved
+            )
     assert problems_in(context.workspace) == []
     return {"results": results, "artifact": fields}
 

@@ -30,7 +30,7 @@ def test_dates_that_providers_write() -> None:
 
 
 def test_what_is_not_certain_stays_unknown() -> None:
-    others = [None, True, [], 7, -5, 10**30, float("nan")]
+    others: list[Any] = [None, True, [], 7, -5, 10**30, float("nan")]
     assert [given for given in (*WRITTEN["unknown"], *others) if iso_date(given, NOW) is not None] == []
 
 
@@ -41,7 +41,7 @@ def test_a_day_without_a_year_is_the_latest_such_day() -> None:
 
 
 def test_no_year_is_inferred_for_anything_else() -> None:
-    others = [{"start_date": "Nov 21"}, 1105, None]
+    others: list[Any] = [{"start_date": "Nov 21"}, 1105, None]
     assert [
         given for given in (*WRITTEN["no_year_inferred"], *others) if inferred_date(given, NOW) is not None
     ] == []
