@@ -57,6 +57,8 @@ def test_a_film_above_the_limit_is_named_and_left(
     outcome = take(context, result, "downloads/a.mp4")
     assert (outcome.artifacts, outcome.rejected) == ((), 1)
     assert "larger than 1 MiB" in (outcome.note or "")
+    os.truncate(context.workspace.path / "downloads/a.mp4", 1 << 20)
+    assert take(context, result, "downloads/a.mp4").items == 1
 
 
 def test_a_film_that_grows_meanwhile_is_left(
