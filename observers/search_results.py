@@ -226,12 +226,12 @@ def _artifact(
     artifact: dict[str, Any] = {
         "type": page.kind,
         "tool": scope.tool,
-        "query": scope.query,
+        "query": _encodable(scope.query),
         "timestamp": moment.isoformat(timespec="microseconds"),
         "tool_use_id": result.call.tool_use_id,
     }
     if scope.answer is not None and page.kind not in ("images", "videos"):
-        artifact["answer"] = scope.answer
+        artifact["answer"] = _encodable(scope.answer)
     if page.leads and scope.panel is not None and (panel := panel_of(scope.panel, moment)) is not None:
         artifact["knowledge_panel"] = panel
     if page.leads and scope.related:
@@ -243,6 +243,11 @@ def _artifact(
     if scope.preview:
         artifact["preview"] = True
     return artifact
+
+
+def _encodable(text: str | None) -> str | None:
+    # With half a character in it, the artifact would be written in the way that masks public addresses, too.
+    return None if text is None else without_surrogates(text)
 
 
 def _note(page: ResultPage, found: Rows) -> str | None:

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
@@ -11,6 +11,7 @@ import pytest
 from core.observation import McpObservation, TextContent, ToolCall, ToolResult
 from core.storage.workspace import Workspace
 from observers.base import ObserverContext
+from observers.search_results import SearchResults
 from tests.observers.formats import problems_in
 
 NOON = datetime(2026, 3, 10, 12, 0, 0, tzinfo=timezone(timedelta(hours=1)))
@@ -42,3 +43,20 @@ def make_result(
             tool_name=tool, tool_use_id=tool_use_id, server="test", content=blocks, error=error
         ),
     )
+
+
+def pages_found(context: ObserverContext, result: ToolResult) -> list[dict[str, Any]]:
+    """The artifacts that the observer of searches saves of a result."""
+    outcome = SearchResults().observe(result, context)
+    return [json.loads(context.workspace.read_artifact(saved.path)) for saved in outcome.artifacts]
+
+
+def rows_found(
+    context: ObserverContext, result: ToolResult, columns: Sequence[str] = ("title", "url")
+) -> dict[str, list[tuple[Any, ...]]]:
+    """The rows of those artifacts by the type of results."""
+    found: dict[str, list[tuple[Any, ...]]] = {}
+    for page in pages_found(context, result):
+        rows = found.setdefault(page["type"], [])
+        rows += [tuple(row.get(column) for column in columns) for row in page["results"]]
+    return found

@@ -20,6 +20,7 @@ from observers.execution.replay import observe_result
 from observers.execution.runner import ObserverRunner
 from observers.plugins import load_failure_events, load_plugins
 from tests.observers.plugin_package import example, install, install_example
+from tests.waiting import PATIENCE
 
 Make = Callable[..., ToolResult]
 BUILT_IN = [observer.name for observer in default_observers(plugins=False)]
@@ -70,7 +71,7 @@ def observe_command(folder: Path, site: Path, *options: str) -> subprocess.Compl
         env={"PATH": os.environ["PATH"], "HOME": str(folder), "PYTHONPATH": str(site)},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE,
         check=False,
     )  # fmt: skip
 

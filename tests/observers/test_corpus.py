@@ -326,3 +326,30 @@ def test_no_secret_is_in_the_name_of_a_file(result: Make, tmp_path: Any) -> None
     (saved,) = observe(result(READER, page, "t1"), context).artifacts
     assert "hunter2" not in saved.path
     assert "a_example" in saved.path
+
+
+def test_articles_are_saved_and_found_from_the_search_results(context: ObserverContext, result: Make) -> None:
+    url = "https://news.example/story?id=1"
+    rows = [
+        {"title": "T", "url": f"{url}&utm_source=feed", "snippet": "s"},
+        {"title": "U", "url": "https://other.example/", "snippet": "s"},
+    ]
+    search = SearchResults().observe(result("mcp__a__web_search", {"results": rows}), context)
+    context.workspace.write(
+        article_path(url), encode_article(Article(title="Story", url=url, words=3, text="The whole story."))
+    )
+    answer = {
+        "articles": [{"title": "Story", "url": url, "path": article_path(url), "words": 3, "date": None}],
+        "failed": [{"url": "https://x.example/", "error": "no", "code": "status"}],
+    }
+    call = result("mcp__local_toolkit__crawl_parallel", answer, "t2", urls=[url])
+    outcome = Corpus().observe(call, context)
+    article = json.loads(context.workspace.read(outcome.artifacts[0].path))
+    assert (article["title"], article["content"], outcome.rejected) == ("Story", "The whole story.", 1)
+    first, second = json.loads(context.workspace.read(search.artifacts[0].path))["results"]
+    assert first["content"] == "The whole story."
+    assert first["article"] == outcome.artifacts[0].path
+    assert "article" not in second
+    before = {path: path.read_bytes() for path in context.workspace.path.rglob("*.json")}
+    assert Corpus().observe(call, context).artifacts == ()
+    assert {path: path.read_bytes() for path in context.workspace.path.rglob("*.json")} == before

@@ -57,6 +57,8 @@ def test_a_film_above_the_limit_is_named_and_left(
     outcome = take(context, result, "downloads/a.mp4")
     assert (outcome.artifacts, outcome.rejected) == ((), 1)
     assert "larger than 1 MiB" in (outcome.note or "")
+    os.truncate(context.workspace.path / "downloads/a.mp4", 1 << 20)
+    assert take(context, result, "downloads/a.mp4").items == 1
 
 
 def test_a_film_that_grows_meanwhile_is_left(
@@ -77,25 +79,6 @@ def test_a_film_that_grows_meanwhile_is_left(
 
 
 @pytest.mark.parametrize(
-    "name", ["temp_1.mp4", "tmp_a.mp4", "clip_part1.mp4", "clip_part.mp4", "a_part_2.mp4"]
-)
-def test_what_is_left_between_two_steps_is_passed_over(
-    context: ObserverContext, result: Make, name: str
-) -> None:
-    context.workspace.write(f"downloads/{name}", MP4)
-    assert "intermediate" in (take(context, result, f"downloads/{name}").note or "")
-    assert names(context) == []
-
-
-@pytest.mark.parametrize(
-    "name", ["first_dance.mp4", "spare_part_list.mp4", "template.mp4", "last_summer.mp4"]
-)
-def test_names_that_only_resemble_it_are_kept(context: ObserverContext, result: Make, name: str) -> None:
-    context.workspace.write(f"downloads/{name}", MP4)
-    assert take(context, result, f"downloads/{name}").items == 1
-
-
-@pytest.mark.parametrize(
     ("arguments", "wanted"),
     [
         ({"output_path": "a"}, True),
@@ -109,21 +92,6 @@ def test_names_that_only_resemble_it_are_kept(context: ObserverContext, result: 
 )
 def test_any_tool_with_an_output_path_is_observed(arguments: dict[str, Any], wanted: bool) -> None:
     assert bool(Media().wants(ToolCall(tool_use_id="t", name="mcp__x__run", input=arguments))) is wanted
-
-
-@pytest.mark.parametrize(
-    "claim", ["\0.mp4", "a\ud800.mp4", "x" * 5_000, "downloads/../../a.mp4", "~/a.mp4", "/", "."]
-)
-def test_odd_claims_are_refused(context: ObserverContext, result: Make, claim: str) -> None:
-    outcome = take(context, result, claim)
-    assert outcome.artifacts == ()
-    assert outcome.note
-
-
-def test_text_is_no_sound() -> None:
-    assert media_type("secret".encode("utf-16")) is None
-    assert media_type(b"\xff\xff\xff\xff") is None
-    assert media_type(b"\xff\xf3\x44\xc0") == "audio"
 
 
 def test_a_copy_that_fails_does_not_hide_the_others(
@@ -145,6 +113,65 @@ def test_a_copy_that_fails_does_not_hide_the_others(
     assert (outcome.rejected, outcome.note) == (1, "no room")
     with pytest.raises(WorkspaceError, match="no room"):
         take(context, result, "downloads/b.mp4")
+
+
+def test_names_of_steps_are_passed_over_and_those_that_only_resemble_them_are_kept(
+    context: ObserverContext, result: Make
+) -> None:
+    for name in ("temp_1", "tmp_a", "clip_part1", "clip_part", "a_part_2"):
+        context.workspace.write(f"downloads/{name}.mp4", MP4)
+        assert "intermediate" in (take(context, result, f"downloads/{name}.mp4").note or ""), name
+    assert names(context) == []
+    for number, name in enumerate(("first_dance", "spare_part_list", "template", "last_summer")):
+        context.workspace.write(f"downloads/{name}.mp4", MP4 + bytes([number]))
+        assert take(context, result, f"downloads/{name}.mp4").items == 1, name
+
+
+def test_no_private_file_is_copied_whatever_it_begins_with(
+    context: ObserverContext, result: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home, temporary = tmp_path / "home", tmp_path / "temporary"
+    temporary.mkdir()
+    (home / ".ssh").mkdir(parents=True)
+    (home / ".ssh" / "id_rsa").write_bytes(MP4)
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setattr("tempfile.tempdir", str(temporary))
+    downloads = context.workspace.path / "downloads"
+    targets = ["/etc/passwd", "~/.ssh/id_rsa", "/proc/self/environ", str(home / ".ssh" / "id_rsa")]
+    claims = [*targets, "../../../etc/passwd", f"{downloads}/../../../home/.ssh/id_rsa"]
+    claims += ["\0.mp4", "a\ud800.mp4", "x" * 5_000, "downloads/../../a.mp4", "~/a.mp4", "/", "."]
+    for folder in (downloads, temporary):
+        for number, target in enumerate(targets):
+            (folder / f"link{number}.mp4").symlink_to(os.path.expanduser(target))
+        (folder / "way").symlink_to(home / ".ssh")
+        (folder / "folder.mp4").mkdir()
+        (folder / "text.mp4").write_text("not a film")
+        os.mkfifo(folder / "pipe.mp4")
+        with (folder / "sparse.mp4").open("wb") as file:
+            file.write(MP4)
+            file.truncate(20 << 30)
+        claims += [str(path) for path in folder.iterdir()] + [str(folder / "way" / "id_rsa")]
+    for claim in claims:
+        outcome = take(context, result, claim)
+        assert outcome.artifacts == (), claim
+        assert outcome.note, claim
+    assert context.workspace.list("work_products/media") == []
+    for folder in (downloads, temporary):
+        path = folder / f"{folder.name}.mp4"
+        path.write_bytes(MP4 + folder.name.encode())
+        (saved,) = (
+            Media().observe(result("mcp__v__overlay", f"Overlay added, saved to {path}"), context).artifacts
+        )
+        assert saved.sha256 == hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def test_media_is_known_by_its_first_bytes() -> None:
+    expected = {
+        MP4: "video", b"RIFF\0\0\0\0WAVE": "audio", b"ID3\x04": "audio", b"\xff\xfb\x90\x00": "audio",
+        b"\xff\xf3\x44\xc0": "audio", b"\x89PNG\r\n\x1a\n": "image", b"root:x:0:0": None, b"": None, b"<html>": None,
+        "secret".encode("utf-16"): None, b"\xff\xff\xff\xff": None,
+    }  # fmt: skip
+    assert {head: media_type(head) for head in expected} == expected
 
 
 def test_pieces_that_fail_leave_nothing_behind(tmp_path: Path) -> None:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import json
-import os
 import re
 import threading
 from collections.abc import Callable, Iterator
@@ -35,9 +33,9 @@ from observers.decoding.lenient import decode_bytes
 from observers.execution.offload import LARGE, ResultOffload
 from observers.execution.run import Run, perform
 from observers.execution.runner import ObserverRunner
-from observers.media import Media
 from observers.search_results import SearchResults
 from tests.observers.conftest import NOON, make_result
+from tests.waiting import PATIENCE, run_ready
 
 Make = Callable[..., ToolResult]
 ROOT = Path(__file__).parents[2]
@@ -143,41 +141,6 @@ def test_equal_beginnings_and_one_frozen_second_give_every_result_its_file(
     assert len(artifacts(context.workspace, "extracted_articles")) == len(urls)
 
 
-def test_no_private_file_is_copied_whatever_it_begins_with(
-    context: ObserverContext, result: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    home, temporary = tmp_path / "home", tmp_path / "temporary"
-    temporary.mkdir()
-    (home / ".ssh").mkdir(parents=True)
-    (home / ".ssh" / "id_rsa").write_bytes(MP4)
-    monkeypatch.setenv("HOME", str(home))
-    monkeypatch.setattr("tempfile.tempdir", str(temporary))
-    downloads = context.workspace.path / "downloads"
-    targets = ["/etc/passwd", "~/.ssh/id_rsa", "/proc/self/environ", str(home / ".ssh" / "id_rsa")]
-    claims = list(targets)
-    for folder in (downloads, temporary):
-        for number, target in enumerate(targets):
-            (folder / f"link{number}.mp4").symlink_to(os.path.expanduser(target))
-            claims.append(str(folder / f"link{number}.mp4"))
-        (folder / "folder.mp4").mkdir()
-        with (folder / "sparse.mp4").open("wb") as file:
-            file.write(MP4)
-            file.truncate(20 << 30)
-        claims += [str(folder / "folder.mp4"), str(folder / "sparse.mp4")]
-    claims.append(f"{downloads}/../../../home/.ssh/id_rsa")
-    for claim in claims:
-        outcome = Media().observe(result("mcp__video__trim_video", "done", output_video_path=claim), context)
-        assert (outcome.artifacts, outcome.rejected) == ((), 1), claim
-        assert outcome.note
-    assert context.workspace.list("work_products/media") == []
-    for folder in (downloads, temporary):
-        (folder / f"{folder.name}.mp4").write_bytes(MP4)
-        call = result("mcp__video__trim_video", "done", output_video_path=str(folder / f"{folder.name}.mp4"))
-        (saved,) = Media().observe(call, context).artifacts
-        assert saved.sha256 == hashlib.sha256(MP4).hexdigest()
-        assert context.workspace.read(saved.path) == MP4
-
-
 @pytest.fixture
 def aside(context: ObserverContext, monkeypatch: pytest.MonkeyPatch) -> Iterator[WorkerProcess]:
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
@@ -204,7 +167,7 @@ async def test_what_cannot_be_read_is_reported_and_stops_nobody(
         runner.submit(result(SEARCH, text, name))
     del hostile, text
     runner.submit(result(SEARCH, {"results": [{"title": "T", "url": "https://a.example/"}]}, "good"))
-    assert await runner.drain(300) == []
+    assert await runner.drain(5 * PATIENCE) == []
     by_observer = {(event.observer, event.tool_use_id): event for event in finished(events)}
     for name in ("lists", "objects", "braces", "long"):
         event = by_observer["search_results", name]
@@ -229,7 +192,7 @@ async def test_without_a_child_process_large_results_are_observed_all_the_same(
     runner.start(spawn_task)
     rows = [{"title": "T" * 400, "url": f"https://a.example/{n}"} for n in range(2_000)]
     runner.submit(result(SEARCH, {"results": rows}))
-    assert await runner.drain(60) == []
+    assert await runner.drain(PATIENCE) == []
     assert [(event.status, event.items) for event in finished(events)] == [("saved", 2_000)]
 
 
@@ -254,7 +217,7 @@ async def test_a_large_result_of_a_custom_sub_agent_is_checked_against_the_rules
                 observation=NativeObservation(tool_name="Agent", tool_use_id=tool_use_id, content=text),
             )
         )
-    assert await runner.drain(60) == []
+    assert await runner.drain(PATIENCE) == []
     assert aside._process is not None
     notes = {event.tool_use_id: event.note or "" for event in finished(events)}
     assert "rule a-chart was not met" in notes["toolu_1"]
@@ -300,8 +263,13 @@ ODD: dict[str, tuple[str | bytes, int, int]] = {
     "addresses": (
         f'{{"news_results": [{{"title": "T", "url": 7}}, {{"title": "T"}}, {{"title": "T", "url": [1]}}, {ROW}]}}', 1, 3
     ),
-    "many": (json.dumps({"news_results": [{"title": f"T{n}", "url": f"https://a.example/{n}"} for n in range(10_000)]}),
-             10_000, 0),
+    "many": (json.dumps({"news_results": [{"title": f"T{n}", "url": f"https://a.example/{n}"} for n in range(2_000)]}),
+             2_000, 0),
+    "no objects": (f'{{"news_results": [{{"title": "T", "link": []}}, null, 3, "s", {ROW}]}}', 1, 4),
+    "only texts": ('{"news_results": ["a", "b"]}', 0, 2),
+    "results inside": ('{"news_results": {"results": [{"title": "T", "url": "https://a.example/1"}]}}', 1, 0),
+    "fields": ('{"news_results": [{"title": ["T"], "source": [1], "date": {}, "snippet": 5, ' + LINK + "}]}",
+               1, 0),
 }  # fmt: skip
 
 
@@ -371,16 +339,22 @@ def test_two_sessions_of_one_second_keep_apart_and_share_the_blacklist(tmp_path:
 async def test_the_work_of_twenty_slow_observers_is_waited_for(
     context: ObserverContext, result: Make
 ) -> None:
-    def slowly(given_result: ToolResult, given_context: ObserverContext) -> Outcome:
-        threading.Event().wait(0.1)
+    gate = threading.Event()
+
+    def wait_and_write(given_result: ToolResult, given_context: ObserverContext) -> Outcome:
+        gate.wait(PATIENCE)
         return write_down(given_result, given_context)
 
     events: list[Event] = []
-    runner = ObserverRunner([Probe(slowly)], context, events.append)
+    runner = ObserverRunner([Probe(wait_and_write)], context, events.append)
     runner.start(spawn_task)
     for number in range(20):
         runner.submit(result("mcp__a__b", "x", f"toolu_{number}"))
-    assert await runner.drain(60) == []
+    draining = asyncio.create_task(runner.drain(PATIENCE))
+    await run_ready()
+    assert not draining.done()
+    gate.set()
+    assert await draining == []
     assert len([event for event in events if isinstance(event, ArtifactSaved)]) == 20
     assert len(context.workspace.list("probe")) == 20
 
@@ -389,7 +363,7 @@ async def test_a_second_request_to_end_names_what_is_lost(context: ObserverConte
     gate = threading.Event()
 
     def hang(_: ToolResult, __: ObserverContext) -> Outcome:
-        gate.wait(60)
+        gate.wait(PATIENCE)
         return Outcome()
 
     events: list[Event] = []
@@ -398,7 +372,7 @@ async def test_a_second_request_to_end_names_what_is_lost(context: ObserverConte
     for number in range(20):
         runner.submit(result("mcp__a__b", "x", f"toolu_{number}"))
     draining = asyncio.create_task(runner.drain(600))
-    await asyncio.sleep(0)
+    await run_ready()
     draining.cancel()
     with pytest.raises(asyncio.CancelledError):
         await draining
@@ -409,23 +383,23 @@ async def test_a_second_request_to_end_names_what_is_lost(context: ObserverConte
 
 
 @pytest.mark.slow
-async def test_of_three_thousand_results_at_once_every_one_is_saved(
+async def test_of_a_thousand_results_at_once_every_one_is_saved(
     context: ObserverContext, result: Make
 ) -> None:
     words = "words " * 480
     events: list[Event] = []
     runner = ObserverRunner(default_observers(plugins=False), context, events.append)
     runner.start(spawn_task)
-    for number in range(3_000):
+    for number in range(1_000):
         rows = [{"title": "T", "url": f"https://a.example/{number}/{n}", "snippet": words} for n in range(10)]
         runner.submit(result(SEARCH, {"results": rows}, f"toolu_{number}"))
-    assert await runner.drain(600) == []
-    assert sum(event.items for event in finished(events)) == 30_000
+    assert await runner.drain(10 * PATIENCE) == []
+    assert sum(event.items for event in finished(events)) == 10_000
     assert {event.status for event in finished(events)} == {"saved"}
     saved = [entry.name for entry in context.workspace.list("search_results") if entry.name.endswith(".json")]
-    assert len(saved) == 3_000
+    assert len(saved) == 1_000
     lines = context.workspace.read("search_results/urls.txt").decode().splitlines()
-    assert len(lines) == len(set(lines)) == 30_000
+    assert len(lines) == len(set(lines)) == 10_000
 
 
 ATOMS = (
@@ -448,6 +422,17 @@ ANYTHING = st.recursive(
 )
 KEYS = st.sampled_from(
     ["data", "results", "response", "news_results", "answer", "error", "meta", "stories", "x"]
+)
+# Values that resemble results in all of their parts.
+RESEMBLING = st.recursive(
+    ATOMS | st.just("https://a.example/1"),
+    lambda inner: (
+        st.lists(inner, max_size=4)
+        | st.dictionaries(
+            KEYS | NAMES | st.sampled_from(["url", "link", "tool_slug", "highlight"]), inner, max_size=5
+        )
+    ),
+    max_leaves=20,
 )
 SIBLINGS = st.dictionaries(KEYS, ANYTHING, max_size=3)
 
@@ -484,7 +469,7 @@ def as_text(value: Any, how: str) -> str:
 
 @settings(suppress_health_check=list(HealthCheck))
 @given(
-    value=ANYTHING,
+    value=ANYTHING | RESEMBLING,
     tool=st.sampled_from([SEARCH, MULTI, READER, "mcp__x__COMPOSIO_REMOTE_WORKBENCH", "mcp__a__b"]),
 )
 def test_no_value_makes_an_observer_raise(

@@ -42,13 +42,48 @@ def index(folder: Path) -> list[Any]:
     return [json.loads(line) for line in (folder / "index.jsonl").read_text().splitlines()]
 
 
-def test_a_version_replaced_before_it_was_observed_is_kept(
+def test_reports_of_one_name_and_second_are_all_kept(
     context: ObserverContext, result: Make, tmp_path: Path
 ) -> None:
-    first = write(context, result, "work_products/report.html", "one")
-    second = write(context, result, "work_products/report.html", "two", "t2")
-    assert observe(context, first).items == observe(context, second).items == 1
-    assert sorted(copies(tmp_path / "SAVED_REPORTS").values()) == [b"one", b"two"]
+    reports = tmp_path / "SAVED_REPORTS"
+    reports.mkdir()
+    target = tmp_path / "elsewhere.html"
+    target.write_bytes(b"mine")
+    (reports / "report_20260310_120000.html").write_bytes(b"earlier")
+    (reports / "report_20260310_120000-2.html").symlink_to(target)
+    first_call = write(context, result, "work_products/report.html", "one")
+    second_call = write(context, result, "work_products/report.html", "two", "t2")
+    # The first version was replaced before it was observed.
+    first, second = observe(context, first_call), observe(context, second_call)
+    again = observe(context, second_call)
+    kept = [Path(outcome.artifacts[0].copied_to or "") for outcome in (first, second)]
+    assert [path.read_bytes() for path in kept] == [b"one", b"two"]
+    assert (reports / "report_20260310_120000.html").read_bytes() == b"earlier"
+    assert target.read_bytes() == b"mine"
+    assert again.artifacts == ()
+    entries = index(reports)
+    assert [each["sha256"] for each in entries] == [
+        hashlib.sha256(data).hexdigest() for data in (b"one", b"two")
+    ]
+    assert {each["session"] for each in entries} == {context.workspace.session_id}
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/etc/passwd",
+        "work_products/../trace.json",
+        "notes/work_products/x",
+        "work_products",
+        "work_products/media/a.mp4",
+    ],
+)
+def test_only_files_under_work_products_are_copied(
+    context: ObserverContext, result: Make, tmp_path: Path, path: str
+) -> None:
+    outcome = WorkProducts().observe(result("Write", "ok", file_path=path), context)
+    assert outcome.artifacts == ()
+    assert not (tmp_path / "SAVED_REPORTS").exists()
 
 
 def test_what_the_toolkit_masked_is_copied_as_it_was_written(
@@ -178,36 +213,17 @@ def test_a_file_that_others_continue_to_write_is_copied_once_it_rests(
     assert writer.parts == []
 
 
-@pytest.mark.parametrize(
-    ("name", "draft"),
-    [
-        ("_notes.md", True),
-        ("outline.md", True),
-        (".hidden", True),
-        ("Draft-2.md", True),
-        ("report.tmp", True),
-        ("report_draft.html", True),
-        ("report_draft_v2.html", True),
-        ("report-draft-3.html", True),
-        ("report_20261121_draft.md", True),
-        ("report_working.md", True),
-        ("working_draft.md", True),
-        ("draft_report.md", True),
-        ("draft-report.md", True),
-        ("drafts/report.md", True),
-        ("_steps/report.md", True),
-        ("report.draft.md", True),
-        ("working_capital_report.html", False),
-        ("draft-horses.html", False),
-        ("nba-draft-2026.html", False),
-        ("remote-working.html", False),
-        ("partial_differential_equations.html", False),
-        ("temperature.html", False),
-        ("overdraft.html", False),
-        ("contemporary.html", False),
-        ("report_v2.md", False),
-        ("2026.html", False),
-    ],
-)
-def test_which_names_are_drafts(name: str, draft: bool) -> None:
-    assert is_draft(f"work_products/{name}") is draft
+DRAFTS = """
+    _notes.md outline.md .hidden Draft-2.md report.tmp report_draft.html report_draft_v2.html report-draft-3.html
+    report_20261121_draft.md report_working.md working_draft.md draft_report.md draft-report.md drafts/report.md
+    _steps/report.md report.draft.md
+"""
+FINISHED = """
+    working_capital_report.html draft-horses.html nba-draft-2026.html remote-working.html overdraft.html 2026.html
+    partial_differential_equations.html temperature.html contemporary.html report_v2.md
+"""
+
+
+@pytest.mark.parametrize(("names", "draft"), [(DRAFTS, True), (FINISHED, False)], ids=["drafts", "finished"])
+def test_which_names_are_drafts(names: str, draft: bool) -> None:
+    assert [name for name in names.split() if is_draft(f"work_products/{name}") is not draft] == []

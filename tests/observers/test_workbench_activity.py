@@ -89,13 +89,39 @@ def test_answers_go_to_their_runs_by_number(context: ObserverContext, result: Ma
     ]
     results = [
         {"index": 1, "response": {"successful": True, "data": {"stdout": "/home"}}},
-        {"index": 0, "response": {"successful": True, "data": {"stdout": "a b"}}},
+        {"index": 0, "response": {"successful": False, "data": {"stdout": "a b", "stderr": "err"}}},
     ]
-    outcome = WorkbenchActivity().observe(
-        result(SEVERAL, {"data": {"results": results}}, tools=tools), context
-    )
+    call = result(SEVERAL, {"data": {"results": results}}, tools=tools)
+    assert WorkbenchActivity().wants(call.call)
+    outcome = WorkbenchActivity().observe(call, context)
     saved = [json.loads(context.workspace.read(one.path)) for one in outcome.artifacts]
-    assert [(one["input"]["code"], one["output"]["stdout"]) for one in saved] == [
-        ("ls", "a b"),
-        ("pwd", "/home"),
-    ]
+    assert [(one["input"]["code"], one["output"]["stdout"], one["output"]["successful"]) for one in saved] == [
+        ("ls", "a b", False), ("pwd", "/home", True)
+    ]  # fmt: skip
+
+
+def test_the_code_and_output_of_a_run_are_saved_once(context: ObserverContext, result: Make) -> None:
+    body = {
+        "successful": True,
+        "data": {"results": "5", "stdout": "five\n", "stderr": "", "error": ""},
+        "error": None,
+    }
+    code = {
+        "code_to_execute": "print(5)\n" * 500,
+        "session_id": "calm",
+        "current_step": "COUNT",
+        "thought": "why",
+    }
+    call = result(WORKBENCH, body, **code)
+    outcome = WorkbenchActivity().observe(call, context)
+    assert outcome.note is None
+    saved = json.loads(context.workspace.read(outcome.artifacts[0].path))
+    assert (len(saved["input"]["code"]), saved["input"]["code_length"]) == (1_000, 4_500)
+    assert (saved["input"]["session_id"], saved["output"]["successful"]) == ("calm", True)
+    assert (saved["output"]["stdout"], saved["output"]["results"]) == ("five\n", "5")
+    assert WorkbenchActivity().observe(call, context).artifacts == ()
+
+
+def test_a_failed_call_keeps_its_words(context: ObserverContext, result: Make) -> None:
+    _, output = run(context, result(WORKBENCH, "gateway timed out", error="gateway timed out"))
+    assert (output["raw"], output["successful"]) == ("gateway timed out", False)

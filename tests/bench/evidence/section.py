@@ -5,7 +5,6 @@ from pathlib import Path
 
 from tests.bench.evidence.export import export_section
 from tests.bench.evidence.faults import measure_faults
-from tests.bench.evidence.links import measure_links
 from tests.bench.evidence.quotations import quotations
 from tests.bench.evidence.speed import speed
 from tests.bench.table import Section
@@ -13,7 +12,6 @@ from tests.bench.table import Section
 __all__ = ["evidence"]
 
 MEASUREMENTS: Sequence[Callable[[Path], Section]] = (
-    measure_links,
     quotations,
     measure_faults,
     export_section,

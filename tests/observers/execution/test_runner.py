@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import asyncio
 import threading
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -16,7 +15,7 @@ from observers.base import Interest, ObserverContext, Outcome, Saved
 from observers.catalogue import default_observers
 from observers.execution.replay import observe_result
 from observers.execution.runner import ObserverRunner
-from tests.tui.files_host import until
+from tests.waiting import PATIENCE, run_ready, until
 
 Make = Callable[..., ToolResult]
 
@@ -138,10 +137,14 @@ async def test_a_curious_run_that_fails_or_is_lost_is_reported(
 ) -> None:
     gate, failed = threading.Event(), asyncio.Event()
 
+    ended: list[str] = []
+
     def work(given: ToolResult) -> Outcome:
         if given.observation.output == "fail":
             raise ValueError("broken")
-        return Outcome(items=gate.wait(20))
+        gate.wait(PATIENCE)
+        ended.append(given.call.tool_use_id)
+        return Outcome(items=1)
 
     events: list[Event] = []
 
@@ -155,9 +158,11 @@ async def test_a_curious_run_that_fails_or_is_lost_is_reported(
     for number, text in enumerate(("fail", "hang", "hang", "waits")):
         runner.submit(result("mcp__a__b", text, f"t{number}"))
     await failed.wait()
+    await until(lambda: runner.backlog == 3)
     assert len(await runner.drain(0)) == 3
     gate.set()
-    await asyncio.sleep(0.05)
+    await until(lambda: len(ended) == 2)
+    await run_ready()
     begun = [event.run_id for event in events if isinstance(event, ObserverStarted)]
     assert [event.run_id for event in finished(events)] == begun
     assert len(begun) == len(set(begun)) == 4
@@ -168,15 +173,15 @@ async def test_nothing_is_dropped_when_results_come_faster_than_they_are_observe
     context: ObserverContext, result: Make
 ) -> None:
     gate = threading.Event()
-    probe = Probe(work=lambda r: Outcome() if gate.wait(20) else Outcome(note="late"))
+    probe = Probe(work=lambda r: Outcome() if gate.wait(PATIENCE) else Outcome(note="late"))
     runner, events = started(context, probe, limit=4)
     texts = [f"{number} " + "x" * 20_000 for number in range(300)]
     for number, text in enumerate(texts):
         runner.submit(result("mcp__a__b", text, f"t{number}"))
-    await asyncio.sleep(0)
+    await run_ready()
     assert runner.backlog == 300
     gate.set()
-    assert await runner.drain(30) == []
+    assert await runner.drain(PATIENCE) == []
     assert sorted(probe.seen) == sorted(texts)
     assert len(finished(events)) == 300
 
@@ -189,28 +194,16 @@ async def test_results_that_cannot_be_spilled_stay_in_memory(context: ObserverCo
     assert probe.seen == ["\ud800" + "x" * 10_000]
 
 
-async def test_draining_waits_for_what_is_under_way(context: ObserverContext, result: Make) -> None:
-    def work(_: ToolResult) -> Outcome:
-        time.sleep(0.02)
-        return Outcome()
-
-    probe = Probe(work=work)
-    runner, events = started(context, probe)
-    for number in range(20):
-        runner.submit(result("mcp__a__b", "x", f"t{number}"))
-    assert await runner.drain(20) == []
-    assert len(finished(events)) == 20
-
-
 async def test_what_is_lost_at_the_deadline_is_named_and_ended_once(
     context: ObserverContext, result: Make
 ) -> None:
     gate = threading.Event()
-    probe = Probe(work=lambda r: Outcome(items=gate.wait(20)))
+    probe = Probe(work=lambda r: Outcome(items=gate.wait(PATIENCE)))
     runner, events = started(context, probe, workers=2)
     for number in range(4):
         runner.submit(result("mcp__a__slow", "x", f"t{number}"))
-    lost = await runner.drain(0.05)
+    await until(lambda: len(probe.seen) == 2)
+    lost = await runner.drain(0)
     assert sorted(lost) == [f"probe of mcp__a__slow (t{number})" for number in range(4)]
     gate.set()
     runner.submit(result("mcp__a__slow", "x", "t-late"))
@@ -225,7 +218,7 @@ async def test_cancelled_workers_lose_nothing(context: ObserverContext, result: 
 
     def work(_: ToolResult) -> Outcome:
         begun.set()
-        gate.wait(20)
+        gate.wait(PATIENCE)
         return Outcome()
 
     probe = Probe(work=work)
@@ -240,12 +233,12 @@ async def test_cancelled_workers_lose_nothing(context: ObserverContext, result: 
     runner.start(spawn)
     for number in range(3):
         runner.submit(result("mcp__a__b", "x", f"t{number}"))
-    await asyncio.to_thread(begun.wait, 20)
+    await asyncio.to_thread(begun.wait, PATIENCE)
     for task in tasks:
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)
     gate.set()
-    assert await runner.drain(20) == []
+    assert await runner.drain(PATIENCE) == []
     assert sorted(event.tool_use_id for event in finished(events)) == ["t0", "t1", "t2"]
 
 
@@ -267,7 +260,7 @@ async def test_the_last_work_ends_with_the_runner_and_its_failure_is_reported(
     context: ObserverContext, result: Make, caplog: pytest.LogCaptureFixture
 ) -> None:
     def publish(event: Event) -> None:
-        if isinstance(event, ObserverStarted) and event.tool_use_id == "t1":
+        if isinstance(event, ObserverStarted):
             raise RuntimeError("nobody listens")
 
     runner = ObserverRunner([Probe()], context, publish, workers=2)
@@ -275,9 +268,10 @@ async def test_the_last_work_ends_with_the_runner_and_its_failure_is_reported(
         runner.submit(result("mcp__a__b", "x", f"t{number}"))
     before = asyncio.all_tasks()
     # No worker was ever started: the runner works by itself at its end.
-    assert await runner.drain(0.2) == ["probe of mcp__a__b (t1)"]
+    assert await runner.drain(0) == ["probe of mcp__a__b (t0)", "probe of mcp__a__b (t1)"]
     assert asyncio.all_tasks() == before
-    assert [str(record.exc_info[1]) for record in caplog.records if record.exc_info] == ["nobody listens"]
+    errors = [str(record.exc_info[1]) for record in caplog.records if record.exc_info]
+    assert errors == ["nobody listens"] * 2
 
 
 async def test_a_drain_that_is_cancelled_leaves_no_work_of_its_own_behind(
@@ -287,15 +281,15 @@ async def test_a_drain_that_is_cancelled_leaves_no_work_of_its_own_behind(
 
     def work(_: ToolResult) -> Outcome:
         begun.set()
-        gate.wait(20)
+        gate.wait(PATIENCE)
         return Outcome()
 
     events: list[Event] = []
     runner = ObserverRunner([Probe(work=work)], context, events.append, workers=2)
     runner.submit(result("mcp__a__b", "x", "t1"))
     before = asyncio.all_tasks()
-    draining = asyncio.create_task(runner.drain(20))
-    await asyncio.to_thread(begun.wait, 20)
+    draining = asyncio.create_task(runner.drain(PATIENCE))
+    await asyncio.to_thread(begun.wait, PATIENCE)
     draining.cancel()
     await asyncio.wait({draining})
     assert draining.cancelled()
@@ -319,7 +313,7 @@ async def test_one_of_the_last_waits_for_everything_that_was_submitted_before(
 
     def slow(given: ToolResult) -> Outcome:
         if given.observation.output == "1":
-            assert hold.wait(10)
+            assert hold.wait(PATIENCE)
         ended.append(f"slow {given.observation.output}")
         return Outcome()
 
@@ -345,12 +339,14 @@ async def test_waiting_for_what_was_submitted_ends_when_the_session_does(
     hold = threading.Event()
 
     def slow(_given: ToolResult) -> Outcome:
-        assert hold.wait(10)
+        assert hold.wait(PATIENCE)
         return Outcome()
 
-    runner, _ = started(context, Probe("slow", slow), Late("late"))
+    probe = Probe("slow", slow)
+    runner, _ = started(context, probe, Late("late"))
     runner.submit(result("mcp__a__b", "1"))
+    await until(lambda: probe.seen)
     waiting = asyncio.create_task(runner.finish_submitted())
-    assert len(await runner.drain(0.05)) == 2
-    await asyncio.wait_for(waiting, 5)
+    assert len(await runner.drain(0)) == 2
+    await asyncio.wait_for(waiting, PATIENCE)
     hold.set()

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import subprocess
@@ -23,6 +24,7 @@ from observers.output.saving import save_once, unique_id, write_json
 from observers.search_results import FOLDER, SearchResults
 from tests.observers.conftest import NOON, make_result
 from tests.paths import PROJECT
+from tests.waiting import PATIENCE
 
 Make = Callable[..., ToolResult]
 
@@ -85,7 +87,7 @@ def run_together(folder: Path, *ranges: tuple[int, int]) -> None:
         saver.stdin.write("go\n")
         saver.stdin.flush()
     for saver in savers:
-        saver.communicate(timeout=60)
+        saver.communicate(timeout=PATIENCE)
         assert saver.returncode == 0
 
 
@@ -184,7 +186,20 @@ def test_a_large_artifact_is_packed_once_and_known_in_its_form(
     assert artifact["results"][0]["url"] == "https://a.example/1"
 
 
-def test_rewriting_keeps_other_programs_out(context: ObserverContext) -> None:
+def test_rewriting_keeps_other_programs_out(
+    context: ObserverContext, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    refused = threading.Event()
+    lock = fcntl.flock
+
+    def flock(descriptor: int, operation: int) -> None:
+        try:
+            lock(descriptor, operation)
+        except BlockingIOError:
+            refused.set()
+            raise
+
+    monkeypatch.setattr(fcntl, "flock", flock)
     rewriter = start(
         "import sys\nfrom pathlib import Path\nfrom core.storage.workspace import Workspace\n"
         "from observers.output.ledger import Ledger\n"
@@ -204,10 +219,11 @@ def test_rewriting_keeps_other_programs_out(context: ObserverContext) -> None:
 
     waiting = threading.Thread(target=rewrite)
     waiting.start()
-    assert not entered.wait(0.1)
+    assert refused.wait(PATIENCE)
+    assert not entered.is_set()
     assert not (context.workspace.path / "order.txt").exists()
-    rewriter.communicate("go\n", timeout=60)
-    waiting.join(60)
+    rewriter.communicate("go\n", timeout=PATIENCE)
+    waiting.join(PATIENCE)
     assert entered.is_set()
     assert context.workspace.read("order.txt") == b"ours"
 

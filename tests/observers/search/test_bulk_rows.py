@@ -21,29 +21,25 @@ PIECES = st.sampled_from(
     )
 )  # fmt: skip
 TEXTS = st.lists(PIECES, max_size=8).map("".join)
+SCHEMES = ("https://", "http://", "HTTPS://", "https://www.", "ftp://", "https:///", " https://")
+RESTS = (
+    "a.example",
+    "/x",
+    "/",
+    "?",
+    "utm_source=1",
+    "&",
+    "id=3",
+    "gclid=9",
+    "#f",
+    "é",
+    " ",
+    "\n",
+    ":80",
+    "B",
+)
 ADDRESSES = st.tuples(
-    st.sampled_from(("https://", "http://", "HTTPS://", "https://www.", "ftp://", "https:///", " https://")),
-    st.lists(
-        st.sampled_from(
-            (
-                "a.example",
-                "/x",
-                "/",
-                "?",
-                "utm_source=1",
-                "&",
-                "id=3",
-                "gclid=9",
-                "#f",
-                "é",
-                " ",
-                "\n",
-                ":80",
-                "B",
-            )
-        ),
-        max_size=6,
-    ).map("".join),
+    st.sampled_from(SCHEMES), st.lists(st.sampled_from(RESTS), max_size=6).map("".join)
 ).map("".join)
 GOOD = st.integers(0, 40).map(lambda number: f"https://paper-{number % 7}.example/{number}")
 NUMBERS = st.one_of(st.integers(-5, 5), st.just(10**10), st.floats(), st.booleans(), st.none())
@@ -57,21 +53,13 @@ ANYTHING = st.recursive(
 )
 DATES = st.sampled_from(("3 hours ago", "2026-01-02", "Nov 3, 2025", "Nov 3", "03/04/2026", ""))
 FIELDS: dict[str, st.SearchStrategy[Any]] = {
-    "title": TEXTS,
-    "headline": TEXTS,
-    "link": GOOD,
-    "url": GOOD,
+    **dict.fromkeys(("title", "headline", "snippet", "description", "source"), TEXTS),
+    **dict.fromkeys(("link", "url", "id"), GOOD),
+    **dict.fromkeys(("date", "published_at"), DATES),
+    **dict.fromkeys(("rank", "rating"), NUMBERS),
     "redirect_link": ADDRESSES,
-    "snippet": TEXTS,
-    "description": TEXTS,
-    "source": TEXTS,
-    "date": DATES,
-    "published_at": DATES,
     "position": st.integers(1, 99),
-    "rank": NUMBERS,
-    "id": GOOD,
     "sitelinks": ANYTHING,
-    "rating": NUMBERS,
 }
 
 

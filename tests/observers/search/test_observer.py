@@ -9,32 +9,23 @@ import pytest
 from core.observation import NativeObservation, ToolCall, ToolResult
 from observers.base import Interest, ObserverContext, Outcome
 from observers.search_results import SearchResults
+from tests.observers.conftest import pages_found
 
 MULTI = "mcp__composio__COMPOSIO_MULTI_EXECUTE_TOOL"
 Make = Callable[..., ToolResult]
 
 
-def observe(context: ObserverContext, result: ToolResult) -> tuple[Outcome, list[dict[str, Any]]]:
-    outcome = SearchResults().observe(result, context)
-    return outcome, [json.loads(context.workspace.read(saved.path)) for saved in outcome.artifacts]
-
-
-def row(number: int, **more: Any) -> dict[str, Any]:
+def row(number: int, name: str = "url", **more: Any) -> dict[str, Any]:
     return {
         "title": f"Title {number}",
-        "url": f"https://site{number}.example/page",
+        name: f"https://site{number}.example/page",
         "snippet": "Said.",
         **more,
     }
 
 
 def link(number: int, **more: Any) -> dict[str, Any]:
-    return {
-        "title": f"Title {number}",
-        "link": f"https://site{number}.example/page",
-        "snippet": "Said.",
-        **more,
-    }
+    return row(number, "link", **more)
 
 
 ITEMS = [row(1), row(2), row(3)]
@@ -42,119 +33,11 @@ LINKS = [link(1), link(2), link(3)]
 
 
 @pytest.mark.parametrize(
-    ("tool", "body", "kind"),
-    [
-        ("mcp__tavily__tavily_search", {"query": "q", "answer": None, "results": ITEMS}, "web"),
-        ("mcp__exa__web_search_exa", {"results": [item | {"id": item["url"]} for item in ITEMS]}, "web"),
-        ("mcp__x__serper_google_search", {"searchParameters": {"q": "q"}, "organic": LINKS}, "web"),
-        ("mcp__x__serpapi_search", {"organic_results": LINKS, "related_searches": [link(9)]}, "web"),
-        ("mcp__x__COMPOSIO_SEARCH_NEWS", {"data": {"news_results": LINKS}, "successful": True}, "news"),
-        (
-            "mcp__brave__brave_web_search",
-            {"web": {"results": ITEMS}, "mixed": {"main": [{"type": "web"}]}},
-            "web",
-        ),
-        (
-            "mcp__x__bing_search",
-            {"webPages": {"value": [{"name": i["title"], "url": i["url"]} for i in ITEMS]}},
-            "web",
-        ),
-        ("mcp__searxng__search", {"number_of_results": 0, "results": ITEMS}, "web"),
-        ("mcp__g__google_search", {"kind": "customsearch#search", "items": LINKS}, "web"),
-        ("mcp__zai__web_search_prime", json.dumps(json.dumps(LINKS)), "web"),
-        ("mcp__you__you_search", {"hits": [item | {"snippets": ["a", "b"]} for item in ITEMS]}, "web"),
-        ("mcp__p__perplexity_search", {"choices": [], "search_results": ITEMS}, "web"),
-        (
-            "mcp__newsapi__search_news",
-            {"articles": [i | {"source": {"id": None, "name": "N"}} for i in ITEMS]},
-            "news",
-        ),
-        (
-            "mcp__ddg__search",
-            {"RelatedTopics": [{"FirstURL": i["url"], "Text": i["title"]} for i in ITEMS]},
-            "web",
-        ),
-        ("mcp__unheard_of__do_it", {"response": {"payload": {"entries": ITEMS}}}, "web"),
-        ("mcp__unheard_of__do_it", ITEMS, "web"),
-        (
-            "mcp__a__find_jobs_search",
-            {"jobs_results": [{"title": i["title"], "share_link": i["url"]} for i in ITEMS]},
-            "jobs",
-        ),
-        (
-            "mcp__a__product_search",
-            {"shopping_results": [{"title": "T", "product_link": i["url"], "price": "$1"} for i in ITEMS]},
-            "shopping",
-        ),
-        (
-            "WebSearch",
-            'Web search results for query: "q"\n\nLinks: ' + json.dumps(ITEMS) + "\n\nIt says [so] there.",
-            "web",
-        ),
-    ],
-)
-def test_every_shape_gives_its_rows(
-    context: ObserverContext, result: Make, tool: str, body: Any, kind: str
-) -> None:
-    call = result(tool, body if isinstance(body, str) else json.dumps(body))
-    assert SearchResults().wants(call.call)
-    outcome, artifacts = observe(context, call)
-    assert [(artifact["type"], len(artifact["results"])) for artifact in artifacts] == [(kind, 3)]
-    assert [found["url"] for found in artifacts[0]["results"]] == [item["url"] for item in ITEMS]
-    assert [found["position"] for found in artifacts[0]["results"]] == [1, 2, 3]
-    assert outcome.items == 3
-    assert context.workspace.read("search_results/urls.txt").decode().split() == [
-        item["url"] for item in ITEMS
-    ]
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "Title: One\nURL: https://a.example/1\nDescription: D\n\nTitle: Two\nURL: https://a.example/2\nContent: C",
-        "Found 2 results:\n\n1. One\n   URL: https://a.example/1\n   Summary: D\n\n2. Two\n   URL: https://a.example/2",
-        "- [One](https://a.example/1) - D\n- [Two](https://a.example/2): C",
-        "## One\nURL: https://a.example/1\n\n## Two\nURL: https://a.example/2",
-    ],
-)
-def test_results_written_as_text(context: ObserverContext, result: Make, text: str) -> None:
-    _, (artifact,) = observe(context, result("mcp__any__web_search", text))
-    assert [(found["title"], found["url"]) for found in artifact["results"]] == [
-        ("One", "https://a.example/1"),
-        ("Two", "https://a.example/2"),
-    ]
-
-
-@pytest.mark.parametrize(
-    "tool",
-    [
-        "mcp__composio__COMPOSIO_SEARCH_TOOLS",
-        "mcp__composio__GMAIL_FETCH_EMAILS",
-        "mcp__github__search_code",
-        "mcp__fs__search_files",
-        "mcp__local_toolkit__crawl_parallel",
-        "mcp__web_reader__webReader",
-        "Bash",
-        "Read",
-        "Grep",
-    ],
-)
-def test_tools_that_are_never_searches(tool: str) -> None:
-    assert not SearchResults().wants(ToolCall(tool_use_id="t", name=tool))
-
-
-@pytest.mark.parametrize(
     ("tool", "inner", "interest"),
     [
         ("mcp__composio__COMPOSIO_SEARCH_NEWS", None, Interest.SURE),
         ("WebSearch", None, Interest.SURE),
-        ("mcp__composio__COMPOSIO_MANAGE_CONNECTIONS", None, Interest.NONE),
-        ("mcp__composio__COMPOSIO_WAIT_FOR_CONNECTIONS", None, Interest.NONE),
-        ("mcp__composio__COMPOSIO_GET_TOOL_SCHEMAS", None, Interest.NONE),
         ("mcp__composio__COMPOSIO_REMOTE_WORKBENCH", None, Interest.NONE),
-        ("mcp__composio__COMPOSIO_REMOTE_BASH_TOOL", None, Interest.NONE),
-        ("mcp__local_toolkit__list_directory", None, Interest.NONE),
-        ("mcp__composio__trim_video", None, Interest.CURIOUS),
         ("mcp__unheard_of__do_it", None, Interest.CURIOUS),
         (MULTI, None, Interest.CURIOUS),
         (MULTI, [], Interest.CURIOUS),
@@ -203,7 +86,7 @@ def test_each_search_inside_one_call_has_its_artifact(context: ObserverContext, 
         },
     }
     tools = [{"tool_slug": "COMPOSIO_SEARCH_NEWS", "arguments": {"query": "news of it"}}]
-    _, artifacts = observe(context, result(MULTI, body, tools=tools))
+    artifacts = pages_found(context, result(MULTI, body, tools=tools))
     found = {artifact["tool"]: artifact for artifact in artifacts}
     assert found.keys() == {
         "COMPOSIO_SEARCH_NEWS",
@@ -233,7 +116,7 @@ def test_slugs_that_the_answer_leaves_out_come_from_the_question(
         {"tool_slug": "COMPOSIO_SEARCH_NEWS", "arguments": {}},
         {"tool_slug": "EXA_SEARCH", "arguments": {"query": "e"}},
     ]
-    _, artifacts = observe(context, result(MULTI, body, tools=tools))
+    artifacts = pages_found(context, result(MULTI, body, tools=tools))
     assert [(artifact["tool"], artifact["query"]) for artifact in artifacts] == [
         ("COMPOSIO_SEARCH_NEWS", None),
         ("EXA_SEARCH", "e"),
@@ -251,25 +134,12 @@ def test_clusters_of_news_keep_their_stories(context: ObserverContext, result: M
             link(4, position=2),
         ]
     }
-    _, (artifact,) = observe(context, result("mcp__x__news_search", body))
+    (artifact,) = pages_found(context, result("mcp__x__news_search", body))
     assert [(found["url"][8:13], found.get("kind")) for found in artifact["results"]] == [
         ("site1", None), ("site2", "story"), ("site3", "story"), ("site4", None)
     ]  # fmt: skip
     assert artifact["results"][0]["source"] == "Daily"
     assert artifact["results"][3]["position"] == 2
-
-
-def test_several_verticals_each_have_an_artifact(context: ObserverContext, result: Make) -> None:
-    body = {
-        "success": True,
-        "data": {
-            "web": [row(1)],
-            "news": [row(2)],
-            "images": [{"imageUrl": "https://i.example/a.png", **row(3)}],
-        },
-    }
-    _, artifacts = observe(context, result("mcp__f__firecrawl_search", body))
-    assert sorted(artifact["type"] for artifact in artifacts) == ["images", "news", "web"]
 
 
 def test_rows_are_clean_and_urls_exact(context: ObserverContext, result: Make) -> None:
@@ -283,7 +153,7 @@ def test_rows_are_clean_and_urls_exact(context: ObserverContext, result: Make) -
         "snippet": "One<br>two &nbsp; three",
         "rating": 4.5,
     }
-    _, (artifact,) = observe(context, result("mcp__x__web_search", {"organic_results": [item]}))
+    (artifact,) = pages_found(context, result("mcp__x__web_search", {"organic_results": [item]}))
     (found,) = artifact["results"]
     assert found["title"] == 'Fish & Chips for List<T> "now"'
     assert found["url"] == url
@@ -296,23 +166,24 @@ def test_rows_are_clean_and_urls_exact(context: ObserverContext, result: Make) -
 
 
 def test_a_date_nobody_can_read_is_null_and_kept(context: ObserverContext, result: Make) -> None:
-    _, (artifact,) = observe(
+    (artifact,) = pages_found(
         context, result("mcp__x__web_search", {"results": [row(1, date="kommt bald, Teil 3")]})
     )
     assert artifact["results"][0]["date"] is None
     assert artifact["results"][0]["extra"]["date_original"] == "kommt bald, Teil 3"
 
 
-def test_signed_addresses_stay_and_known_secrets_go(context: ObserverContext, result: Make) -> None:
+@pytest.mark.parametrize("answer", [None, "It is half a character: \ud800"])
+def test_signed_addresses_stay_and_known_secrets_go(
+    context: ObserverContext, result: Make, answer: str | None
+) -> None:
     context.workspace.redactor.add("my-own-secret-value")
     signed, secret = (
         "https://b.example/book?id=1&sig=1YRs1lHY30DgfzqDWglT",
         "https://b.example/?key=my-own-secret-value",
     )
-    _, (artifact,) = observe(
-        context,
-        result("mcp__x__web_search", {"results": [row(1) | {"url": signed}, row(2) | {"url": secret}]}),
-    )
+    found = {"answer": answer, "results": [row(1) | {"url": signed}, row(2) | {"url": secret}]}
+    (artifact,) = pages_found(context, result("mcp__x__web_search", found))
     assert artifact["results"][0]["url"] == signed
     assert "my-own-secret-value" not in json.dumps(artifact)
     listed = context.workspace.read("search_results/urls.txt").decode()
@@ -321,17 +192,17 @@ def test_signed_addresses_stay_and_known_secrets_go(context: ObserverContext, re
 
 
 def test_empty_pages_and_errors_are_recorded(context: ObserverContext, result: Make) -> None:
-    _, (empty,) = observe(context, result("mcp__x__web_search", {"query": "q", "results": []}))
+    (empty,) = pages_found(context, result("mcp__x__web_search", {"query": "q", "results": []}))
     assert (empty["type"], empty["results"]) == ("web", [])
     nothing = {
         "search_information": {"organic_results_state": "Fully empty"},
         "error": "No results for this.",
     }
-    _, (none,) = observe(context, result("mcp__serpapi__search", nothing, "t2"))
+    (none,) = pages_found(context, result("mcp__serpapi__search", nothing, "t2"))
     assert none["type"] == "web"
-    _, (failed,) = observe(context, result("mcp__serpapi__search", {"error": "credit too low"}, "t3"))
+    (failed,) = pages_found(context, result("mcp__serpapi__search", {"error": "credit too low"}, "t3"))
     assert (failed["type"], failed["error"]) == ("error", "credit too low")
-    _, (refused,) = observe(
+    (refused,) = pages_found(
         context, result("mcp__x__web_search", "MCP error -32603", "t4", error="MCP error -32603")
     )
     assert (refused["type"], refused["error"]) == ("error", "MCP error -32603")
@@ -347,41 +218,31 @@ def test_a_truncated_result_keeps_its_rows_and_is_marked(context: ObserverContex
             }
         }
     )
-    _, (artifact,) = observe(context, result(MULTI, text[: text.index("site3")]))
+    (artifact,) = pages_found(context, result(MULTI, text[: text.index("site3")]))
     assert artifact["truncated"] is True
     assert [found["title"] for found in artifact["results"]][:2] == ["Title 1", "Title 2"]
 
 
-def test_a_search_that_cannot_be_read_is_kept_raw(context: ObserverContext, result: Make) -> None:
-    outcome, _ = SearchResults().observe(result("mcp__x__web_search", "[" * 20_000), context), None
-    assert outcome.artifacts[0].path.startswith("search_results/unparsed/")
-    assert "nested too deeply" in (outcome.note or "")
-
-
-def test_what_looks_like_json_and_is_none_is_kept_raw(context: ObserverContext, result: Make) -> None:
-    text = "{" * 100_000
-    outcome = SearchResults().observe(result("mcp__x__web_search", text), context)
-    (saved,) = outcome.artifacts
-    assert (saved.kind, outcome.note) == (
-        "unparsed",
-        "the result looks like JSON but cannot be read; saved as it is",
-    )
-    assert saved.path.startswith("search_results/unparsed/")
-    assert context.workspace.read(saved.path).decode().endswith(f"\n\n{text}")
+NONE_FOUND = "no results were recognised in the answer of web_search; saved as it is"
+NO_JSON = "the result looks like JSON but cannot be read; saved as it is"
 
 
 @pytest.mark.parametrize(
-    "text", ["[1] See the footnote.", "[A title] and {braces}", '{"result": "Only words."}']
+    ("text", "note"),
+    [
+        ("[1] See the footnote.", NONE_FOUND),
+        ('{"result": "Only words."}', NONE_FOUND),
+        ("{" * 100_000, NO_JSON),
+        ("[" * 20_000, "nested too deeply"),
+    ],
+    ids=["words", "words in an object", "braces", "brackets"],
 )
-def test_words_of_a_search_that_no_rule_reads_are_kept(
-    context: ObserverContext, result: Make, text: str
-) -> None:
+def test_what_no_rule_reads_is_kept_raw(context: ObserverContext, result: Make, text: str, note: str) -> None:
     outcome = SearchResults().observe(result("mcp__x__web_search", text), context)
     (saved,) = outcome.artifacts
-    assert (saved.kind, outcome.note) == (
-        "unparsed",
-        "no results were recognised in the answer of web_search; saved as it is",
-    )
+    assert saved.kind == "unparsed"
+    assert note in (outcome.note or "")
+    assert saved.path.startswith("search_results/unparsed/")
     assert context.workspace.read(saved.path).decode().endswith(f"\ntool_use_id: toolu_1\n\n{text}")
     again = SearchResults().observe(result("mcp__x__web_search", text), context)
     assert again.artifacts == ()
@@ -416,24 +277,24 @@ def test_only_words_of_a_certain_search_are_kept(
 
 
 def test_the_same_content_is_saved_once(context: ObserverContext, result: Make) -> None:
-    first, _ = observe(context, result("mcp__x__web_search", {"results": ITEMS}))
-    again, _ = observe(context, result("mcp__x__web_search", {"results": ITEMS}))
-    other_call, _ = observe(context, result("mcp__x__web_search", {"results": ITEMS}, "toolu_2"))
-    reopened, _ = observe(
-        ObserverContext(context.workspace, context.now), result("mcp__x__web_search", {"results": ITEMS})
-    )
-    assert len(first.artifacts) == 1
-    assert [again.artifacts, other_call.artifacts, reopened.artifacts] == [(), (), ()]
+    def observe(where: ObserverContext, tool_use_id: str = "toolu_1") -> Outcome:
+        return SearchResults().observe(result("mcp__x__web_search", {"results": ITEMS}, tool_use_id), where)
+
+    first = observe(context)
+    reopened = observe(ObserverContext(context.workspace, context.now))
+    assert (len(first.artifacts), first.items) == (1, 3)
+    assert [each.artifacts for each in (observe(context), observe(context, "toolu_2"), reopened)] == [()] * 3
     assert first.artifacts[0].path in (reopened.note or "")
     assert len(context.workspace.read("search_results/urls.txt").split()) == 3
 
 
 def test_a_url_seen_before_is_marked_and_not_listed_again(context: ObserverContext, result: Make) -> None:
-    observe(context, result("mcp__x__web_search", {"results": [row(1)]}))
+    pages_found(context, result("mcp__x__web_search", {"results": [row(1)]}))
     same = {"title": "Again", "url": "http://www.SITE1.example/page/?utm_source=x#top", "snippet": "s"}
-    outcome, (artifact,) = observe(
-        context, result("mcp__x__web_search", {"results": [same, row(2), row(2)]}, "t2")
+    outcome = SearchResults().observe(
+        result("mcp__x__web_search", {"results": [same, row(2), row(2)]}, "t2"), context
     )
+    artifact = json.loads(context.workspace.read(outcome.artifacts[0].path))
     assert [found.get("duplicate", False) for found in artifact["results"]] == [True, False, True]
     assert (artifact["duplicates"], outcome.duplicates) == (2, 2)
     assert len(context.workspace.read("search_results/urls.txt").split()) == 2
@@ -446,7 +307,7 @@ def test_native_search_with_structured_results(context: ObserverContext) -> None
     }
     call = ToolCall(tool_use_id="t", name="WebSearch", input={"query": "q"})
     observation = NativeObservation(tool_name="WebSearch", tool_use_id="t", structured=structured)
-    _, (artifact,) = observe(context, ToolResult(call=call, observation=observation))
+    (artifact,) = pages_found(context, ToolResult(call=call, observation=observation))
     assert artifact["query"] == "q"
     assert artifact["results"][0]["url"] == "https://a.example/"
 
@@ -457,9 +318,8 @@ def test_texts_full_of_openings_are_read_in_time_that_grows_with_them(
 ) -> None:
     open_comments = "<!--" * 50_000
     rows = [row(1, snippet=open_comments), row(2, snippet=f"a<!-- b -->c{open_comments}")]
-    _, (artifact,) = observe(context, result("mcp__x__web_search", {"organic_results": rows}))
+    (artifact,) = pages_found(context, result("mcp__x__web_search", {"organic_results": rows}))
     assert artifact["results"][0]["snippet"] == open_comments
     assert artifact["results"][1]["snippet"].startswith("ac<!--")
     lists = {f"block_{number}": [row(number), row(number + 1)] for number in range(0, 6_000, 2)}
-    outcome, _ = observe(context, result("mcp__x__web_search", lists))
-    assert outcome.items == 6_000
+    assert SearchResults().observe(result("mcp__x__web_search", lists), context).items == 6_000

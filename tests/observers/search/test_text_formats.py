@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,14 +20,10 @@ from tests.observers.conftest import NOON
 
 Make = Callable[..., ToolResult]
 ROWS = (
-    (
-        "Harbour bridges: a survey",
-        "https://bridges.example/survey?id=1",
-        "How 40 bridges, old and new, were built.",
-    ),
+    ("Harbour bridges: a survey", "https://bridges.example/survey?id=1", "How 40 bridges, old and new, were built."),
     ("Tide tables (2026)", "https://tides.example/tables_(2026)", "High water at noon; low water at six."),
     ("The Long Quay reopens", "https://quay.example/news/long-quay", "It reopened on Monday."),
-)
+)  # fmt: skip
 SEARCH = "mcp__x__web_search"
 
 
@@ -39,141 +36,29 @@ def rows_of(text: str, tool: str = SEARCH) -> list[tuple[Any, ...]]:
     ]
 
 
-def each(form: str, between: str = "\n\n", *, before: str = "", after: str = "") -> str:
+def each(form: str, between: str = "\n\n", before: str = "", after: str = "", *, quoted: bool = False) -> str:
     """The text of all rows: `n`, `t`, `u`, `s` and `h` stand for number, title, address, snippet and host."""
+    show = json.dumps if quoted else str
     filled = (
-        form.format(n=n, t=title, u=url, s=snippet, h=url.split("/")[2], q=json.dumps)
+        form.format(n=n, t=show(title), u=url, s=show(snippet), h=url.split("/")[2])
         for n, (title, url, snippet) in enumerate(ROWS, start=1)
     )
     return before + between.join(filled) + after
 
 
-def quoted(form: str, between: str = "\n", *, before: str = "", after: str = "") -> str:
-    """The same with title and snippet in quotes."""
-    lines = (
-        form.format(n=n, t=json.dumps(t), u=u, s=json.dumps(s)) for n, (t, u, s) in enumerate(ROWS, start=1)
-    )
-    return before + between.join(lines) + after
-
-
-LABELS = {
-    "Chinese": ("标题：", "链接：", "摘要："),
-    "Chinese, traditional": ("標題: ", "鏈接: ", "內容: "),
-    "Japanese": ("タイトル：", "URL：", "概要："),
-    "Korean": ("제목: ", "링크: ", "요약: "),
-    "German": ("Titel: ", "Link: ", "Zusammenfassung: "),
-    "French": ("Titre : ", "Lien : ", "Résumé : "),
-    "Spanish": ("Título: ", "Enlace: ", "Resumen: "),
-    "Portuguese": ("Título: ", "Ligação: ", "Resumo: "),
-    "Italian": ("Titolo: ", "Collegamento: ", "Sommario: "),
-    "Russian": ("Заголовок: ", "Ссылка: ", "Описание: "),
-    "Polish": ("Tytuł: ", "Odnośnik: ", "Opis: "),
-    "Turkish": ("Başlık: ", "Bağlantı: ", "Özet: "),
-    "Vietnamese": ("Tiêu đề: ", "Liên kết: ", "Tóm tắt: "),
-    "Arabic": ("العنوان: ", "الرابط: ", "الملخص: "),
-    "Indonesian": ("Judul: ", "Link: ", "Ringkasan: "),
-}
 FORMATS = {
-    **{f"labels in {name}": each(f"{t}{{t}}\n{u}{{u}}\n{s}{{s}}") for name, (t, u, s) in LABELS.items()},
-    "labels below numbered titles": each("{n}. {t}\n   链接: {u}\n   内容: {s}", before="搜索结果:\n"),
-    "numbers in lenticular brackets": each("【{n}】{t}\n链接：{u}\n摘要：{s}\n发布时间：2026-01-0{n}"),
-    "ideographic numbers": each("{n}、{t}\n链接：{u}\n摘要：{s}", "\n"),
-    "bold labels": each("**标题**：{t}\n**链接**：{u}\n**摘要**：{s}"),
-    "an unknown label of an address": each("- Titel: {t}\n  Weblink: {u}\n  Auszug: {s}", "\n"),
-    "one line, bars": each("Title: {t} | URL: {u} | Snippet: {s}", "\n"),
-    "one line, spaces": each("{n}. Title: {t} URL: {u} Content: {s}", "\n"),
-    "one line, commas": each("Title: {t}, Link: {u}, Description: {s}", "\n"),
-    "one line, semicolons": each("- title: {t}; url: {u}; snippet: {s}", "\n"),
-    "one line, full-width": each("标题：{t}，链接：{u} 摘要：{s}", "\n"),
-    "one line without labels": each("{n}. {t} | {u} | {s}", "\n"),
-    "one line with dashes": each("{n}. {t} - {u} - {s}", "\n"),
-    "one line with a link": each("* [{t}]({u}) — {s}", "\n"),
-    "comma-separated values": each('"{t}",{u},"{s}"', "\n", before="title,url,snippet\n"),
-    "comma-separated values in code": each(
-        '{n},"{t}",{u},"{s}"',
-        "\n",
-        before="Found 3:\n\n```csv\nrank,title,link,description\n",
-        after="\n```\nDone.",
-    ),
-    "comma-separated values over lines": each(
-        '"{t}","{u}","Of the harbour.\n{s}"', "\n", before="title,url,snippet\n"
-    ),
-    "semicolon-separated values": each('{t};{u};"{s}"', "\n", before="Titel;Link;Beschreibung\n"),
-    "tab-separated values": each("{t}\t{u}\t{s}", "\n", before="title\turl\tsnippet\n"),
-    "bar-separated values": each("{t}|{u}|{s}", "\n", before="title|url|snippet\n"),
-    "a table of links": each("| [{t}]({u}) | {s} |", "\n", before="| Result | Summary |\n|:--|--:|\n"),
-    "TOON, a table": quoted('  {t},"{u}",{s}', before="results[3]{title,url,snippet}:\n"),
-    "TOON, with other fields": quoted(
-        '  {t},"{u}",{s}', before="query: q\nresults[3]{title,url,snippet}:\n", after="\ntotal: 3"
-    ),
-    "TOON, bars": quoted("  {t}|{u}|{s}", before="results[3|]{title|url|snippet}:\n"),
-    "TOON, tabs": quoted("  {t}\t{u}\t{s}", before="results[3\t]{title\turl\tsnippet}:\n"),
-    "TOON, a list": quoted(
-        "    - title: {t}\n      url: {u}\n      snippet: {s}\n      tags[2]: a,b",
-        before="data:\n  results[3]:\n",
-    ),
-    "TOON, by key": quoted("  r{n}: {t},{u},{s}", before="results[3:]{title,url,snippet}:\n"),
-    "TOON, groups of fields": quoted("  {n},{t},{u},{s}", before="results[3]{id,page{title,url,snippet}}:\n"),
-    "TOON in code": quoted(
-        "  {t},{u},{s}", before="Found 3.\n\n```toon\n[3]{title,url,snippet}:\n", after="\n```"
-    ),
-    "YAML": each('  - title: "{t}"\n    url: {u}\n    snippet: {s}', "\n", before="results:\n"),
-    "objects of Python": "[" + each("Result(title='{t}', url='{u}', snippet='{s}', score=None)", ", ") + "]",
-    "documents of LangChain": "["
-    + each("Document(metadata={{'url': '{u}', 'title': '{t}'}}, page_content='{s}')", ", ")
-    + "]",
-    "objects of Python by line": each("{{'title': '{t}', 'href': '{u}', 'body': '{s}'}}", "\n"),
-    "HTML, a list": "<ul>" + each('<li><a href="{u}">{t}</a><p>{s}</p></li>', "\n") + "</ul>",
-    "HTML, a numbered list": "<h2>Results</h2><ol>"
-    + each('<li><a href="{u}">{t}</a> - {s}</li>', "")
-    + "</ol>",
-    "HTML, divisions": each(
-        '<div class="result"><h3><a href="{u}">{t}</a></h3><p>{s}</p><cite>{h}</cite></div>', ""
-    ),
-    "HTML, headings": each('<h3><a href="{u}">{t}</a></h3>\n<p>{s}</p>', "\n"),
-    "HTML, line breaks": each('<p><b><a href="{u}">{t}</a></b><br>{s}</p>', "\n"),
-    "HTML, a table": "<table><tr><th>T</th><th>Snippet</th></tr>"
-    + each('<tr><td><a href="{u}">{t}</a></td><td>{s}</td></tr>', "")
-    + "</table>",
-    "elements with attributes": each('<result index="{n}" title="{t}" url="{u}">{s}</result>', "\n"),
-    "sources with attributes": each('<source id="{n}" name="{t}" url="{u}">{s}</source>', "\n"),
-    "documents with a source": each(
-        "<document index='{n}'>\n<source>{u}</source>\n<title>{t}</title>\n<document_content>{s}</document_content>\n"
-        "</document>",
-        "\n",
-    ),
-    "numbered headings": each("## Result {n}: {t}\n**URL:** {u}\n**Summary:** {s}"),
-    "numbers in rules": each("--- SOURCE {n}: {t} ---\nURL: {u}\n\nSUMMARY:\n{s}\n\n" + "-" * 40),
-    "bold title, address in italics": each("**{t}**\n*{u}*\n{s}"),
-    "bold title with its address": each("{n}. **{t}** ({u})\n   {s}", "\n"),
-    "title with the link of its host": each("{n}. {t} — [{h}]({u})\n   {s}", "\n"),
-    "text before the address": each("{n}. **{t}**\n   {s}\n   🔗 {u}"),
-    "a link to read more": each("### {t}\n{s}\n[Read more]({u})"),
-    "text apart from the fields": each("### {t}\n\n**Link:** <{u}>\n\n{s}\n"),
-    "text apart from the labels": each("--- Result {n} ---\nTitle: {t}\nURL: {u}\n\n{s}\n"),
-    "fields between link and text": each(
-        "{n}. [{t}]({u})\nDate published: Jan 2, 2026\nSource: Daily\n\n{s}"
-    ),
-    "other fields before the text": each("{n}. {t}\n   Citation ID: [N{n}]\n   URL: {u}\n   Snippet: {s}"),
-    "an address above the labels": each("[{n}] {u}\nTitle: {t}\nSnippet: {s}"),
-    "an address that ends a paragraph": each("📰 **{t}**\n📅 2026-01-0{n}\n📝 {s}\n🔗 {u}"),
-    "HTML, a table of addresses": "<table><tr><th>Title</th><th>URL</th><th>Snippet</th></tr>"
-    + each("<tr><td>{t}</td><td>{u}</td><td>{s}</td></tr>", "")
-    + "</table>",
-    "symbols as marks": each("📄 {t}\n🔗 {u}\n📝 {s}"),
-    "announced on the line of the first": each(
-        "Title: {t}\nLink: {u}\nSnippet: {s}\n---", "\n", before="\nSearch results: "
-    ),
-    "several documents": each('```json\n{{"title": "{t}", "url": "{u}", "snippet": "{s}"}}\n```'),
+    name: each(form) if isinstance(form, str) else each(**form)
+    for name, form in json.loads(Path(__file__).with_name("formats.json").read_text(encoding="utf-8")).items()
 }
 
 
-@pytest.mark.parametrize("name", FORMATS)
-def test_the_rows_of_each_format(name: str) -> None:
-    found = rows_of(FORMATS[name])
-    assert [(title, url) for title, url, _ in found] == [(title, url) for title, url, _ in ROWS]
-    for (*_, text), (*_, snippet) in zip(found, ROWS, strict=True):
-        assert snippet in " ".join(text.split())
+def test_each_format_gives_its_rows() -> None:
+    expected = [(title, url) for title, url, _ in ROWS]
+    for name, text in FORMATS.items():
+        found = rows_of(text)
+        assert [(title, url) for title, url, _ in found] == expected, name
+        for (*_, said), (*_, snippet) in zip(found, ROWS, strict=True):
+            assert snippet in " ".join((said or "").split()), name
 
 
 def test_labelled_results_without_an_address() -> None:
@@ -239,9 +124,8 @@ NO_ROWS = {
 }
 
 
-@pytest.mark.parametrize("name", NO_ROWS)
-def test_a_text_that_has_addresses_and_no_results(name: str) -> None:
-    assert rows_of(NO_ROWS[name]) == []
+def test_texts_that_have_addresses_and_no_results() -> None:
+    assert {name: rows for name, text in NO_ROWS.items() if (rows := rows_of(text))} == {}
 
 
 def z_ai(end: Callable[[str, str], int]) -> str:
@@ -257,12 +141,7 @@ def z_ai(end: Callable[[str, str], int]) -> str:
             f"**web_search_prime_result_summary:** {whole[: end(whole, snippet)]}...\n  "
             "Once more: **🌐 Z.ai Built-in Tool: webReader**"
         )
-    return "\n".join(
-        (
-            *parts,
-            "\nAll three are harbours.\n\nREMINDER: You MUST include the sources.",
-        )
-    )
+    return "\n".join((*parts, "\nAll three are harbours.\n\nREMINDER: You MUST include the sources."))
 
 
 CUTS: dict[str, Callable[[str, str], int]] = {
@@ -302,42 +181,11 @@ def test_a_table_that_is_cut_off_keeps_its_rows() -> None:
 
 
 HOSTILE = (
-    *"*[]()<>|:：-=#`\"'\\{},;. ",
-    *(
-        "[a",
-        "](",
-        "a](b",
-        "https://",
-        ": ",
-        "Title: ",
-        "url: https://a.example/ title: x ",
-        "标题：",
-        "url,title",
-    ),
-    *(
-        "<item ",
-        "<item>",
-        "</item>",
-        "<source url='x'>",
-        "<a href=x",
-        "<item><![CDATA[",
-        "1. a (https://a/(",
-        "[^",
-    ),
-    *(
-        "results: ",
-        "【1】",
-        "=== ",
-        "a[b](",
-        '"a,',
-        "a[1]{",
-        "- [1]:",
-        '[1]: https://a.example/ "',
-        "{'a",
-        '["',
-    ),
-    *('{"a":"...\n', "f(a="),
-)
+    *"*[]()<>|:：-=#`\"'\\{},;. ", "[a", "](", "a](b", "https://", ": ", "Title: ", "标题：", "url,title",
+    "url: https://a.example/ title: x ", "<item ", "<item>", "</item>", "<source url='x'>", "<a href=x",
+    "1. a (https://a/(", "<item><![CDATA[", "[^", "results: ", "【1】", "=== ", "a[b](", '"a,', "a[1]{", "- [1]:",
+    '[1]: https://a.example/ "', "{'a", '["', '{"a":"...\n', "f(a=",
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("length", [40, 2_000, pytest.param(100_000, marks=pytest.mark.slow)])

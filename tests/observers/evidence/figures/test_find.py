@@ -1,14 +1,19 @@
 from __future__ import annotations
 
 from decimal import Decimal
+from pathlib import Path
 
 import pytest
 
 from observers.evidence.figures.figure import Figure
 from observers.evidence.figures.find import find_figures
-from tests.observers.evidence.figures.forms import FORMS
 
-LINES = [line for line in FORMS.strip().splitlines() if not line.startswith("#")]
+# One line each: the text, `=>`, and the figures in it, separated by `;`. A figure is `kind value unit`, then
+# `low..high` of a range and `/other` of another reading; dates are `date year-month-day`. A line without `=>` has none.
+SECTIONS = [
+    section.splitlines()
+    for section in Path(__file__).with_name("forms.txt").read_text(encoding="utf-8")[2:].split("\n# ")
+]
 
 
 def described(figure: Figure, expected: str) -> str:
@@ -33,15 +38,17 @@ def plain(value: Decimal) -> str:
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
-@pytest.mark.parametrize("line", LINES)
-def test_reads_a_written_form(line: str) -> None:
-    text, _, expected = line.partition(" => ")
-    wanted = [each.strip() for each in expected.split(";")] if expected else []
-    found = find_figures(text)
-    assert [
-        described(figure, wanted[at] if at < len(wanted) else "") for at, figure in enumerate(found)
-    ] == wanted
-    assert all(text[figure.start : figure.end] == figure.text for figure in found)
+@pytest.mark.parametrize("lines", SECTIONS, ids=lambda lines: lines[0])
+def test_reads_written_forms(lines: list[str]) -> None:
+    for line in lines[1:]:
+        text, _, expected = line.partition(" => ")
+        wanted = [each.strip() for each in expected.split(";")] if expected else []
+        found = find_figures(text)
+        described_figures = [
+            described(figure, wanted[at] if at < len(wanted) else "") for at, figure in enumerate(found)
+        ]
+        assert (text, described_figures) == (text, wanted)
+        assert all(text[figure.start : figure.end] == figure.text for figure in found), text
 
 
 def test_reads_a_short_text_by_the_language_of_what_is_around_it() -> None:

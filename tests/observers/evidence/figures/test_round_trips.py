@@ -75,31 +75,17 @@ def test_reads_any_text_and_header(text: str, header: str) -> None:
         assert figure.text == text[figure.start : figure.end]
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "1" * 1_000_000,
-        "1," * 100_000,
-        "," * 100_000,
-        "111 " * 50_000,
-        "1.1" * 100_000,
-        "1-" * 100_000,
-        "1e" * 100_000,
-        "1 × 10^" * 30_000,
-        "quatre-vingt-" * 20_000,
-        "hundred and " * 20_000,
-        "zweihundert" * 20_000,
-        "[1," * 50_000,
-        "$" * 300_000,
-        "1\u200b" * 100_000,
-        "1O" * 100_000,
-        "5, " * 50_000 + "6 percent",
-        "12 to " * 50_000,
-        "http://1" * 50_000,
-        "1e999999999999",
-        "10^999",
-        "9" * 40 + " trillion trillion",
-    ],
-)
-def test_hostile_texts_are_read(text: str) -> None:
-    find_figures(text)
+HOSTILE = (
+    "1", "1,", ",", "111 ", "1.1", "1-", "1e", "1 × 10^", "quatre-vingt-", "hundred and ", "zweihundert", "[1,", "$",
+    "1\u200b", "1O", "5, ", "12 to ", "http://1",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("piece", HOSTILE)
+def test_repeated_pieces_are_read_in_linear_time(piece: str) -> None:
+    find_figures(piece * 8_000 + " percent")
+
+
+def test_huge_numbers_are_read() -> None:
+    for text in ("1" * 1_000_000, "1e999999999999", "10^999", "9" * 40 + " trillion trillion"):
+        find_figures(text)

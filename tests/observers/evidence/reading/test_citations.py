@@ -13,7 +13,7 @@ ENTRIES = (
 )
 
 
-@pytest.mark.parametrize("number", range(len(FORMATS) * 4))
+@pytest.mark.parametrize("number", range(len(FORMATS)))
 def test_made_up_reports_cite_what_they_were_made_with(number: int) -> None:
     made = make_report(number)
     text, places = made.report({})
@@ -152,21 +152,14 @@ def test_a_list_of_sources_ends_at_the_next_heading() -> None:
 
 
 HEADINGS = (
-    "Sources|7. References|Sources:|Works cited|Quellen|Literaturverzeichnis|Références|Fuentes|Notes and references"
-    "|Quellen und Anmerkungen|Key sources|Fußnoten|VIII. Bibliography"
-)
+    "Sources", "7. References", "Sources:", "Works cited", "Quellen", "Literaturverzeichnis", "Références", "Fuentes",
+    "Notes and references", "Quellen und Anmerkungen", "Key sources", "Fußnoten", "VIII. Bibliography",
+)  # fmt: skip
+OTHERS = ("Sources of growth", "Energy sources", "", "The list", "Market", "Notes on method")
 
 
-@pytest.mark.parametrize("heading", HEADINGS.split("|"))
-def test_headings_of_lists_of_sources(heading: str) -> None:
-    assert is_list_of_sources(heading)
-
-
-@pytest.mark.parametrize(
-    "heading", ["Sources of growth", "Energy sources", "", "The list", "Market", "Notes on method"]
-)
-def test_other_headings(heading: str) -> None:
-    assert not is_list_of_sources(heading)
+def test_headings_of_lists_of_sources() -> None:
+    assert [heading for heading in (*HEADINGS, *OTHERS) if is_list_of_sources(heading)] == list(HEADINGS)
 
 
 def test_addresses_that_lead_nowhere_are_no_citations() -> None:
