@@ -1,17 +1,18 @@
 from __future__ import annotations
 
 import sqlite3
-import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.errors import KnowledgeError
-from core.knowledge import database
+from core.knowledge import batch, database
 from core.knowledge.database import FILE, connect
 from core.knowledge.records import Call, Cursor, Document, Facts
 from core.knowledge.store import KnowledgeStore
@@ -128,27 +129,22 @@ def test_documents_are_read_outside_of_transactions(path: Path) -> None:
     assert len(content(path)[1]) == 3
 
 
-def test_a_long_document_leaves_room_for_other_programs(path: Path) -> None:
-    """A program stores documents while another one stores one of some megabytes."""
-    text = "\n\n".join(f"paragraph{number} " * 180 for number in range(3_000))
-    done = threading.Event()
+def test_a_long_document_leaves_room_for_other_programs(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another program stores something in each pause of one that stores a document of some megabytes."""
+    text = "\n\n".join(f"paragraph{number} " * 180 for number in range(1_000))
+    with KnowledgeStore(path) as store, KnowledgeStore(path) as other:
+        pauses: list[float] = []
 
-    def work() -> None:
-        with KnowledgeStore(path) as store:
-            assert store.apply("long", Cursor(), Cursor(1, 10), documents=[document(text)])
-        done.set()
+        def pause(seconds: float) -> None:
+            pauses.append(seconds)
+            assert add(other, "short", document("text", path=f"{len(pauses)}.md"))
 
-    waited = 0
-    with KnowledgeStore(path) as store:
-        thread = threading.Thread(target=work)
-        thread.start()
-        while not done.is_set():
-            assert add(store, "short", document(f"text {waited}", path=f"{waited}.md"))
-            waited += 1
-            done.wait(0.02)
-        thread.join()
-    assert waited > 2
-    assert len(found(path, "paragraph2999")) == 1
+        monkeypatch.setattr(batch, "BATCH_SECONDS", 0.0)
+        monkeypatch.setattr(batch, "time", SimpleNamespace(monotonic=time.monotonic, sleep=pause))
+        assert store.apply("long", Cursor(), Cursor(1, 10), documents=[document(text)])
+    assert len(pauses) > 2
+    assert len(found(path, "text")) == len(pauses)
+    assert len(found(path, "paragraph999")) == 1
 
 
 def test_a_failed_batch_leaves_what_was_there(path: Path) -> None:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 import shutil
-import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -25,18 +24,20 @@ from core.events.types import (
     ToolCallFinished,
     ToolCallStarted,
 )
+from core.knowledge import database
 from core.knowledge.database import open_writer, transaction
 from core.knowledge.place import Origin
 from core.postgres.address import Address
 from core.records.journal import Journal
 from core.redaction.redactor import Redactor
 from core.storage.workspace import JOURNAL
+from observers.knowledge import feed
 from observers.knowledge.feed import KnowledgeFeed, Pace
 from tests.core.limits import file_size_limit
 from tests.observers.knowledge.recorded import Recorded, database_of, passages, sessions
+from tests.waiting import PATIENCE, until, until_in_thread
 
 PACE = Pace(wake=0.01, report=0.05, start=0.01, check=0.1, pause=0.001, retry=0.02)
-PATIENCE = 20.0
 
 
 class Live:
@@ -87,9 +88,9 @@ class Live:
         """End the session as the program does, unless it has ended."""
         if self.of(SessionFinished):
             return
-        await self.feed.drain()
+        await self.feed.drain(PATIENCE)
         self.bus.publish(SessionFinished(reason="finished"))
-        await self.feed.close()
+        await self.feed.close(PATIENCE)
         self.journal.close()
 
     def found(self, words: str) -> list[str]:
@@ -104,17 +105,26 @@ async def live(tmp_path: Path) -> AsyncIterator[Live]:
     await live.end()
 
 
-async def until(holds: Callable[[], object]) -> None:
-    deadline = time.monotonic() + PATIENCE
-    while not await asyncio.to_thread(holds):
-        assert time.monotonic() < deadline, "it did not happen"
-        await asyncio.sleep(0.01)
+def attempts_of_feeds(monkeypatch: pytest.MonkeyPatch) -> list[object]:
+    """Make a list that grows whenever a feed begins to index a piece of its session or opens the knowledge base."""
+    made: list[object] = []
+
+    def noted(work: Callable[..., Any]) -> Callable[..., Any]:
+        def note(*args: Any) -> Any:
+            made.append(work)
+            return work(*args)
+
+        return note
+
+    for work in (feed.index_piece, feed.open_store):
+        monkeypatch.setattr(feed, work.__name__, noted(work))
+    return made
 
 
 async def test_a_saved_report_is_found_and_reported_once_for_its_call(live: Live) -> None:
     live.save_report("quokka", "A quokka smiles. " * 100)
     live.bus.publish(QueryFinished(query_id="q1", status="success", text="The quokka smiles."))
-    await until(lambda: set(live.found("quokka smiles")) == {"", "work_products/quokka.md"})
+    await until_in_thread(lambda: set(live.found("quokka smiles")) == {"", "work_products/quokka.md"})
     await until(lambda: live.of(ObserverFinished))
     await live.end()
     (started,), (finished,) = live.of(ObserverStarted), live.of(ObserverFinished)
@@ -153,11 +163,11 @@ async def test_other_sessions_are_indexed_while_this_one_runs(live: Live, tmp_pa
     first = Recorded(tmp_path, "session_20260309_120000")
     first.write_report("quokka", "A quokka smiles.")
     live.start()
-    await until(lambda: live.found("quokka") == ["work_products/quokka.md"])
+    await until_in_thread(lambda: live.found("quokka") == ["work_products/quokka.md"])
     first.write_report("numbat", "A numbat eats termites.")
-    await until(lambda: live.found("numbat") == ["work_products/numbat.md"])
+    await until_in_thread(lambda: live.found("numbat") == ["work_products/numbat.md"])
     shutil.rmtree(first.folder)
-    await until(lambda: first.folder.name not in sessions(live.database))
+    await until_in_thread(lambda: first.folder.name not in sessions(live.database))
     assert not live.of(ObserverFinished)
     assert not live.of(ErrorRaised)
     await live.end()
@@ -166,7 +176,7 @@ async def test_other_sessions_are_indexed_while_this_one_runs(live: Live, tmp_pa
 
 async def test_a_session_whose_folder_is_deleted_while_it_runs_leaves_nothing(live: Live) -> None:
     live.save_report("quokka", "A quokka smiles.")
-    await until(lambda: live.found("quokka"))
+    await until_in_thread(lambda: live.found("quokka"))
     shutil.rmtree(live.recorded.folder)
     live.bus.publish(QueryReceived(query_id="q2", text="And numbats?"))
     await live.end()
@@ -174,16 +184,20 @@ async def test_a_session_whose_folder_is_deleted_while_it_runs_leaves_nothing(li
     assert not live.of(ErrorRaised)
 
 
-async def test_a_failure_is_reported_once_and_indexing_resumes(tmp_path: Path) -> None:
+async def test_a_failure_is_reported_once_and_indexing_resumes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    attempts = attempts_of_feeds(monkeypatch)
     (tmp_path / "place").write_text("a file where the folder should be")
     live = Live(tmp_path, tmp_path / "place" / "knowledge.db")
     live.start()
     for number in range(3):
         live.save_report(f"report{number}", "About quokkas.")
-        await asyncio.sleep(0.05)
     await until(lambda: live.of(ErrorRaised))
+    reported = len(attempts)
+    await until(lambda: len(attempts) > reported + 2)
     (tmp_path / "place").unlink()
-    await until(lambda: len(live.found("quokkas")) == 3)
+    await until_in_thread(lambda: len(live.found("quokkas")) == 3)
     await live.end()
     (error,) = live.of(ErrorRaised)
     assert isinstance(error, ErrorRaised)
@@ -194,34 +208,40 @@ async def test_a_failure_is_reported_once_and_indexing_resumes(tmp_path: Path) -
 
 async def test_a_full_disk_is_reported_once_and_indexing_resumes(live: Live) -> None:
     live.save_report("quokka", "A quokka smiles.")
-    await until(lambda: live.found("quokka"))
+    await until_in_thread(lambda: live.found("quokka"))
     text = " ".join(f"word{number}" for number in range(60_000))
     live.save_report("long", text)
     with file_size_limit(200_000):
         await until(lambda: live.of(ErrorRaised))
-    await until(lambda: live.found("word7"))
+    await until_in_thread(lambda: live.found("word7"))
     await live.end()
     (error,) = live.of(ErrorRaised)
     assert isinstance(error, ErrorRaised)
     assert error.where == "knowledge"
 
 
-async def test_a_file_that_is_locked_for_a_while_is_no_failure(live: Live) -> None:
+async def test_a_file_that_is_locked_for_a_while_is_no_failure(
+    live: Live, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    attempts = attempts_of_feeds(monkeypatch)
+    monkeypatch.setattr(database, "BUSY_SECONDS", PATIENCE)
     with closing(open_writer(live.database)) as other:
         with transaction(other):
             live.save_report("quokka", "A quokka smiles.")
-            await asyncio.sleep(0.2)
-        await until(lambda: live.found("quokka"))
+            await until(lambda: attempts)
+            # The end of a session does not wait for it.
+            await live.feed.drain(0.01)
+        await until_in_thread(lambda: live.found("quokka"))
     assert not live.of(ErrorRaised)
 
 
 async def test_a_file_that_was_removed_is_made_again(live: Live) -> None:
     live.save_report("quokka", "A quokka smiles.")
-    await until(lambda: live.found("quokka"))
+    await until_in_thread(lambda: live.found("quokka"))
     for file in live.database.parent.glob("knowledge.db*"):
         file.unlink()
     live.save_report("numbat", "A numbat eats termites.")
-    await until(lambda: len(live.found("quokka OR numbat")) == 2)
+    await until_in_thread(lambda: len(live.found("quokka OR numbat")) == 2)
     assert not live.of(ErrorRaised)
 
 
@@ -238,7 +258,7 @@ async def test_a_damaged_file_is_reported_and_made_again_with_all_sessions(
     live.start()
     live.save_report("numbat", "A numbat eats termites.")
     await until(lambda: live.of(ErrorRaised))
-    await until(lambda: len(live.found("quokka OR numbat")) == 2)
+    await until_in_thread(lambda: len(live.found("quokka OR numbat")) == 2)
     (error,) = live.of(ErrorRaised)
     assert isinstance(error, ErrorRaised)
     assert "set aside" in error.message

@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from pathlib import Path
 
 import psutil
@@ -24,15 +23,15 @@ from observers.knowledge.rebuild import rebuild
 from tests.observers.knowledge.recorded import Recorded, database_of, passages
 
 ROOT = Path(__file__).parents[3]
-SLOWLY = """
-import sys, time
+IN_STEPS = """
+import sys
 from pathlib import Path
 from core.redaction.redactor import Redactor
 from observers.knowledge.rebuild import rebuild
 base = Path(sys.argv[1])
 def report(done, total):
     print(done, flush=True)
-    time.sleep(0.05)
+    sys.stdin.readline()
 rebuild(base / "AGENT_RUN_WORKSPACES" / "knowledge.db", base, Redactor(), on_progress=report)
 """
 
@@ -125,11 +124,17 @@ def test_killed_it_leaves_everything_as_it_was(base: Path) -> None:
     database = database_of(base)
     before = passages(database)
     program = subprocess.Popen(
-        [sys.executable, "-c", SLOWLY, base], cwd=ROOT, stdout=subprocess.PIPE, text=True
+        [sys.executable, "-c", IN_STEPS, base],
+        cwd=ROOT,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
     )
+    assert program.stdin is not None
     assert program.stdout is not None
     while program.stdout.readline().strip() != "3":
-        pass
+        program.stdin.write("\n")
+        program.stdin.flush()
     with pytest.raises(KnowledgeError, match="wait until it has finished"):
         rebuild(database, base, Redactor())
     program.send_signal(signal.SIGKILL)
@@ -144,30 +149,25 @@ def test_other_programs_lose_nothing(base: Path) -> None:
     """A session grows, and its program indexes it, while the file is made again."""
     database = database_of(base)
     recorded = Recorded(base, "session_20260401_120000")
-    ended = threading.Event()
 
     def work() -> None:
-        number = 0
         with KnowledgeStore(database) as store:
-            while not ended.is_set():
+            for number in range(60):
                 recorded.write_report(f"live{number}", f"# Live {number}\n\nnumbat{number} text")
                 index_piece(store, recorded.folder, Redactor())
-                number += 1
-                time.sleep(0.005)
             while index_piece(store, recorded.folder, Redactor()).more:
                 pass
 
     thread = threading.Thread(target=work)
     thread.start()
-    for _ in range(3):
+    while thread.is_alive():
         assert rebuild(database, base, Redactor()) is not None
-    ended.set()
     thread.join()
     found = passages(database)
     assert read_status(database, base).lagging == ()
     rebuild(database, base, Redactor())
     assert passages(database) == found
-    assert len([each for each in found if "numbat" in each[2]]) > 5
+    assert len([each for each in found if "numbat" in each[2]]) == 60
 
 
 def test_what_was_forgotten_does_not_return(base: Path) -> None:
