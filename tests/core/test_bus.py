@@ -8,6 +8,7 @@ import pytest
 
 from core.bus import Bus
 from core.events.types import ErrorRaised, Event, QueryReceived, TextDelta
+from tests.waiting import run_ready
 
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
 
@@ -91,7 +92,7 @@ async def test_a_stream_gives_what_came_since_the_last_batch() -> None:
     assert [event.seq for event in await anext(stream)] == [1, 2, 3]
 
     reading = asyncio.ensure_future(anext(stream))
-    await asyncio.sleep(0)
+    await run_ready()
     assert not reading.done()
     bus.publish(query())
     assert [event.seq for event in await reading] == [4]
@@ -114,6 +115,6 @@ async def test_closing_wakes_a_waiting_reader() -> None:
         return len([batch async for batch in stream])
 
     reading = asyncio.ensure_future(read())
-    await asyncio.sleep(0)
+    await run_ready()
     stream.close()
     assert await reading == 0

@@ -21,6 +21,7 @@ from core.pipelines import (
     Pipelines,
     ToolErrored,
 )
+from tests.waiting import run_ready
 
 
 def call(**changes: Any) -> BeforeTool:
@@ -77,7 +78,7 @@ async def test_sync_and_async_handlers_pass_the_payload_on(pipelines: Pipelines)
         return replace(payload, input={**payload.input, "plain": True})
 
     async def later(payload: BeforeTool) -> BeforeTool:
-        await asyncio.sleep(0)
+        await run_ready()
         return replace(payload, input={**payload.input, "saw": sorted(payload.input)})
 
     class Callable:
@@ -258,7 +259,7 @@ async def test_cancelling_a_run_is_not_a_handler_failure(pipelines: Pipelines, r
 
     pipelines.register("tool.before_execute", forever)
     task = asyncio.ensure_future(pipelines.run("tool.before_execute", call()))
-    await asyncio.sleep(0)
+    await run_ready()
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task

@@ -32,6 +32,7 @@ from observers.search_results import SearchResults
 from observers.workbench_activity import WorkbenchActivity
 from tests.observers.plugin_package import install
 from tests.paths import PROJECT
+from tests.waiting import PATIENCE
 
 ROOT = PROJECT
 HERE = "tests.core.concurrency.test_worker"
@@ -135,7 +136,7 @@ def begin_long_task(aside: WorkerProcess) -> tuple[threading.Thread, list[BaseEx
 
     thread = threading.Thread(target=work, daemon=True)
     thread.start()
-    assert begun.wait(60)
+    assert begun.wait(PATIENCE)
     assert aside._process is not None
     return thread, reported, aside._process.pid
 
@@ -246,7 +247,7 @@ def test_several_large_results_keep_their_signed_addresses(
 def test_a_child_that_is_killed_is_a_plain_error_and_the_next_task_has_another(aside: WorkerProcess) -> None:
     thread, reported, pid = begin_long_task(aside)
     os.kill(pid, signal.SIGKILL)
-    thread.join(60)
+    thread.join(PATIENCE)
     (error,) = reported
     assert isinstance(error, WorkerFailed)
     assert not isinstance(error, WorkerUnavailable)
@@ -262,7 +263,7 @@ def test_a_child_that_has_nothing_to_do_ends_and_another_takes_the_next_task(
     first = hello(aside, "a-long-word-in-pieces")
     aside.call(f"{HERE}:grow_impatient", None)
     assert aside._process is not None
-    assert aside._process.wait(60) == 0
+    assert aside._process.wait(PATIENCE) == 0
     second = hello(aside)
     assert second != first
     assert not is_running(first)
@@ -271,7 +272,7 @@ def test_a_child_that_has_nothing_to_do_ends_and_another_takes_the_next_task(
 def test_closing_ends_a_child_at_work(aside: WorkerProcess) -> None:
     thread, reported, pid = begin_long_task(aside)
     aside.close()
-    thread.join(60)
+    thread.join(PATIENCE)
     assert isinstance(reported[0], WorkerFailed)
     assert not is_running(pid)
     with pytest.raises(WorkerFailed, match="closing"):
@@ -284,7 +285,7 @@ def test_closing_ends_a_child_that_was_stopped_at_work(aside: WorkerProcess) -> 
     os.kill(child, signal.SIGSTOP)
     try:
         aside.close()
-        thread.join(20)
+        thread.join(PATIENCE)
         assert not thread.is_alive()
         assert not is_running(child)
         assert isinstance(errors[0], WorkerFailed)

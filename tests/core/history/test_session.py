@@ -35,6 +35,7 @@ from core.history.session import PastSession, SessionOver, runs_elsewhere
 from core.observation import McpObservation, TextContent
 from core.storage.queue_file import QUEUE_FILE
 from core.storage.workspace import WORKSPACES, Workspace
+from tests.waiting import PATIENCE, run_ready, until
 
 START = datetime(2026, 11, 21, 14, 2, tzinfo=UTC)
 
@@ -418,14 +419,6 @@ async def followed(session: PastSession) -> list[list[Event]]:
     return [events async for events in session.follow()]
 
 
-async def until_read(session: PastSession, bytes_: int) -> None:
-    for _ in range(2_000):
-        if session.journal.size >= bytes_:
-            return
-        await asyncio.sleep(0.01)
-    raise AssertionError("what was appended is not read")
-
-
 @pytest.mark.parametrize("tail", [1 << 20, 200])
 async def test_what_happens_elsewhere_is_followed_to_its_end(folder: Path, tail: int) -> None:
     write(folder, [begun(), QueryReceived(query_id="q1", text="Ask"), delta("Streamed ")])
@@ -443,14 +436,14 @@ async def test_what_happens_elsewhere_is_followed_to_its_end(folder: Path, tail:
         following = asyncio.create_task(followed(session))
         call = ToolCallStarted(query_id="q1", tool_use_id="t1", name="Read", input={}, iteration=1)
         appending.write(line(delta("on"), 4) + b"nonsense\n" + line(call, 5)[:-20])
-        await until_read(session, journal.stat().st_size)
+        await until(lambda: session.journal.size >= journal.stat().st_size)
         appending.write(line(call, 5)[-20:] + line(ToolCallFinished(tool_use_id="t1", status="success"), 6))
         done = QueryFinished(query_id="q1", status="success", duration_ms=2_000, cost_usd=0.25)
         appending.write(line(done, 7))
-        await until_read(session, journal.stat().st_size)
+        await until(lambda: session.journal.size >= journal.stat().st_size)
         appending.write(line(SessionFinished(reason="quit", cost_usd=0.25, duration_ms=9_000), 8))
         fcntl.flock(lock, fcntl.LOCK_UN)
-        events = [event for batch in await asyncio.wait_for(following, 20) for event in batch]
+        events = [event for batch in await asyncio.wait_for(following, PATIENCE) for event in batch]
     # Streamed text comes as it is streamed, each line once, and a line only when it is whole.
     assert [(type(event).__name__, event.seq) for event in events] == [
         ("TextDelta", 4),
@@ -479,7 +472,7 @@ async def test_a_followed_session_that_is_killed_has_crashed_and_has_what_waited
         (folder / QUEUE_FILE).write_text('{"version": 1, "queries": ["And this"]}')
         with (folder / "journal.jsonl").open("ab") as appending:
             appending.write(line(delta("half"), 3) + b'{"event":"text_de')
-    events = await asyncio.wait_for(following, 20)
+    events = await asyncio.wait_for(following, PATIENCE)
     assert [event.seq for batch in events for event in batch] == [3]
     assert session.stats.state == "crashed"
     assert session.unsent == ("And this",)
@@ -493,10 +486,10 @@ async def test_following_ends_when_nobody_looks_any_more(folder: Path) -> None:
         session = PastSession(folder)
         await session.start()
         following = asyncio.create_task(followed(session))
-        await asyncio.sleep(0)
+        await run_ready()
         await session.close("quit")
         with suppress(JournalError):
-            await asyncio.wait_for(following, 20)
+            await asyncio.wait_for(following, PATIENCE)
     assert session.stats.state == "running"
 
 

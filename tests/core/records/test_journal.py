@@ -31,6 +31,7 @@ from core.observation import McpObservation, TextContent
 from core.records.journal import DeltaJoiner, Journal, iter_journal, journal_line, read_journal
 from core.redaction.redactor import Redactor
 from tests.core.limits import file_size_limit
+from tests.waiting import PATIENCE, ManualClock, run_ready
 
 
 @pytest.fixture
@@ -216,10 +217,9 @@ async def test_what_waited_is_written_by_itself_once_the_disk_has_room_again(
     journal = Journal(path, Redactor())
     with file_size_limit(0):
         journal.append(query(1))
-        for _ in range(5):  # attempts that fail
-            await asyncio.sleep(0)
-    for _ in range(5):
-        await asyncio.sleep(0)
+        # Attempts that fail.
+        await run_ready()
+    await run_ready()
     assert [event.seq for event in read_journal(path).events] == [1]
     journal.close()
 
@@ -324,14 +324,6 @@ def test_whatever_the_text_and_wherever_it_is_cut_the_rest_survives(
     assert seqs[-1] == 99
 
 
-class Clock:
-    def __init__(self) -> None:
-        self.now = 0.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
 def test_deltas_are_joined_until_another_event_comes() -> None:
     seen: list[Event] = []
     joiner = DeltaJoiner(seen.append)
@@ -361,11 +353,11 @@ def test_streams_that_alternate_are_joined_each_for_itself_in_order_of_their_fir
 
 
 def test_without_a_loop_the_clock_ends_a_window() -> None:
-    clock = Clock()
+    clock = ManualClock()
     seen: list[Event] = []
     joiner = DeltaJoiner(seen.append, clock=clock)
     for seq, now in enumerate([0.0, 0.1, 0.24, 0.25, 0.3], 1):
-        clock.now = now
+        clock.now = 100 + now
         joiner(delta(seq, str(seq)))
     joiner.flush()
     assert seen == [delta(1, "123"), delta(4, "45")]
@@ -383,7 +375,7 @@ async def test_in_a_loop_a_timer_passes_on_the_tail_of_a_stream() -> None:
     joiner(delta(1, "a"))
     joiner(delta(2, "b"))
     assert not seen
-    await asyncio.wait_for(arrived.wait(), 5)
+    await asyncio.wait_for(arrived.wait(), PATIENCE)
     assert seen == [delta(1, "ab")]
 
 

@@ -16,6 +16,7 @@ from core.records.writer import DerivedFiles
 from core.redaction.redactor import Redactor
 from core.storage.workspace import Workspace
 from core.telemetry.tracer import Tracer
+from tests.waiting import PATIENCE
 
 KNOWN = "known-value-0815"
 LINK = "https://login.example/connect?state=linkcanary"
@@ -69,7 +70,7 @@ async def folder(tmp_path: Path) -> Path:
     journal.close()
     log.close()
     await deriver.drain()
-    await tracer.close(30)
+    await tracer.close(PATIENCE)
     workspace.close()
     return workspace.path
 

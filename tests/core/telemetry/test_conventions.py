@@ -17,6 +17,7 @@ from core.telemetry.environment import Exports
 from core.telemetry.spans.conventions import FACTS, SPANS, Labels, facts_of_child, named
 from core.telemetry.tracer import Tracer
 from tests.collector import collector
+from tests.waiting import PATIENCE
 
 START = datetime(2026, 11, 23, 5, 10, tzinfo=UTC)
 SECRET = "hunter2hunter2"
@@ -100,7 +101,7 @@ async def traced(folder: Path, given: list[ev.Event], **more: Any) -> dict[str, 
     )
     for event in given:
         tracer(event)
-    assert await tracer.close(30)
+    assert await tracer.close(PATIENCE)
     found = [json.loads(line) for line in (folder / "spans.jsonl").read_text().splitlines()]
     calls = {span["attributes"]["tool_id"]: span for span in found if span["name"] == "tool_call"}
     return {span["name"]: span for span in reversed(found) if span["name"] not in CALLS} | calls
