@@ -101,25 +101,32 @@ def test_a_document_that_is_replaced_by_another_program_between_two_transactions
     assert len(content(path)[2]) == 100
 
 
-def test_documents_are_read_outside_of_transactions_and_a_failure_leaves_what_was_there(path: Path) -> None:
-    def documents(*, fail: bool) -> Iterator[Document]:
+def test_documents_are_read_outside_of_transactions(path: Path) -> None:
+    def documents() -> Iterator[Document]:
         for number in range(3):
             with connect(path, "rw") as db:
                 db.execute("PRAGMA busy_timeout = 0")
                 db.execute("BEGIN IMMEDIATE")
                 db.execute("ROLLBACK")
             yield document("x" * 300_000, path=f"{number}.md")
-        if fail:
-            raise ValueError("cannot be read")
+
+    with KnowledgeStore(path) as store:
+        assert store.apply("s", Cursor(), Cursor(1, 10), documents=documents())
+    assert len(content(path)[1]) == 3
+
+
+def test_a_failed_batch_leaves_what_was_there(path: Path) -> None:
+    def documents() -> Iterator[Document]:
+        yield document("second", path="b.md")
+        raise ValueError("cannot be read")
 
     with KnowledgeStore(path) as store:
         add(store, "s", document("first"))
         with pytest.raises(ValueError, match="cannot be read"):
-            store.apply("s", store.cursor("s"), Cursor(9, 900), documents=documents(fail=True))
+            store.apply("s", store.cursor("s"), Cursor(9, 900), documents=documents())
         assert store.cursor("s") == Cursor(1, 100)
-        assert [row[1] for row in content(path)[1]] == ["notes.md"]
-        assert store.apply("s", Cursor(1, 100), Cursor(2, 200), documents=documents(fail=False))
-    assert len(content(path)[1]) == 4
+        assert add(store, "s", document("third", path="c.md"))
+    assert [row[1] for row in content(path)[1]] == ["c.md", "notes.md"]
 
 
 def test_a_long_document_leaves_room_for_other_programs(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
