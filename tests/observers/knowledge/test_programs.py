@@ -16,13 +16,8 @@ KILLS = 6
 
 
 def start(base: Path) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [sys.executable, "-m", "tests.observers.knowledge.indexer", str(base)],
-        cwd=Path(__file__).parents[3],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    command = [sys.executable, "-m", "tests.observers.knowledge.indexer", str(base)]
+    return subprocess.Popen(command, cwd=Path(__file__).parents[3], stdout=-1, stderr=-1, text=True)
 
 
 @pytest.fixture

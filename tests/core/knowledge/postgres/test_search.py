@@ -18,15 +18,8 @@ from tests.postgres_server import Database
 
 @pytest.fixture
 def address(team_database: Database) -> Address:
-    address = address_of(team_database)
-    fill(
-        address,
-        HERE,
-        *[
-            document(f"plain story {n} of weather, semiconductors and sport", title=f"S{n}", path=f"{n}")
-            for n in range(9)
-        ],
-    )
+    address, story = address_of(team_database), "plain story {} of weather, semiconductors and sport"
+    fill(address, HERE, *[document(story.format(n), title=f"S{n}", path=f"{n}") for n in range(9)])
     return address
 
 
@@ -71,15 +64,13 @@ def test_a_word_with_a_mistake_is_replaced_and_a_notice_says_so(address: Address
 
 
 def test_a_database_of_another_version_says_what_to_do(address: Address, team_database: Database) -> None:
-    team_database.execute("DELETE FROM migration WHERE version > 1")
-    with (
-        closing(PostgresSearch(address, budget=60)) as search,
-        pytest.raises(KnowledgeError, match="team migrate"),
+    for statement, advice in (
+        ("DELETE FROM migration WHERE version > 1", "team migrate"),
+        ("INSERT INTO migration (version) VALUES (99)", "update ua-tui"),
     ):
-        search.search("weather")
-    team_database.execute("INSERT INTO migration (version) VALUES (99)")
-    with (
-        closing(PostgresSearch(address, budget=60)) as search,
-        pytest.raises(KnowledgeError, match="update ua-tui"),
-    ):
-        search.search("weather")
+        team_database.execute(statement)
+        with (
+            closing(PostgresSearch(address, budget=60)) as search,
+            pytest.raises(KnowledgeError, match=advice),
+        ):
+            search.search("weather")
