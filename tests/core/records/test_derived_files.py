@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import asyncio
 import json
 import tracemalloc
 from collections.abc import Iterable, Iterator
@@ -23,6 +22,7 @@ from core.records.transcript import build_transcript
 from core.records.writer import DerivedFiles, write_derived
 from core.redaction.redactor import Redactor
 from core.storage.workspace import Workspace
+from tests.waiting import until
 
 START = datetime(2026, 11, 21, 5, 10, tzinfo=UTC)
 
@@ -296,8 +296,7 @@ async def test_frequent_queries_wait_for_a_write_of_all_of_them_and_the_end_does
     deriver = DerivedFiles(workspace, interval=1e6)
     for event in script.events:
         deriver(event)
-    while not workspace.exists("summary.txt"):
-        await asyncio.to_thread(lambda: None)
+    await until(lambda: workspace.exists("summary.txt"))
     for number in range(2, 9):
         script.at(20, ev.QueryReceived(query_id=f"q{number}", text="And now?"))
         script.at(20, ev.QueryFinished(query_id=f"q{number}", status="success"))
