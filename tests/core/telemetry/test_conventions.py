@@ -50,42 +50,11 @@ async def test_tokens_cost_and_kinds_have_their_standard_names(tmp_path: Path) -
     assert {each["session.id"] for each in said.values()} == {"session_x"}
     assert {each["gen_ai.conversation.id"] for each in said.values()} == {"session_x"}
     assert {each["user.id"] for each in said.values()} == {"me"}
+    expected = json.loads(Path(__file__).with_name("turns.json").read_text())
     kinds = {name: each["openinference.span.kind"] for name, each in said.items()}
-    assert kinds == {
-        "session": "CHAIN",
-        "query": "AGENT",
-        "query_started": "CHAIN",
-        "conversation_iteration_1": "LLM",
-        "conversation_iteration_2": "LLM",
-        "reasoning": "CHAIN",
-        "t1": "AGENT",
-        "t2": "TOOL",
-        "subagent_iteration_1": "LLM",
-        "subagent_iteration_2": "LLM",
-        "session_complete": "CHAIN",
-    }
-    turn = said["conversation_iteration_1"]
-    wanted: dict[str, Any] = {
-        "gen_ai.operation.name": "chat",
-        "gen_ai.provider.name": "anthropic",
-        "gen_ai.system": "anthropic",
-        "gen_ai.agent.name": "ua-tui",
-        "gen_ai.request.model": "sonnet",
-        "gen_ai.response.model": MODEL,
-        "gen_ai.response.id": "m1",
-        "gen_ai.response.finish_reasons": ["tool_use"],
-        # What comes from the cache was read, too.
-        "gen_ai.usage.input_tokens": 115,
-        "gen_ai.usage.output_tokens": 7,
-        "gen_ai.usage.cache_read.input_tokens": 100,
-        "gen_ai.usage.cache_creation.input_tokens": 10,
-        "llm.model_name": MODEL,
-        "llm.token_count.prompt": 115,
-        "llm.token_count.completion": 7,
-        "llm.token_count.total": 122,
-        "llm.cost.total": 0.25,
-        "gen_ai.usage.cost": 0.25,
-    }
+    assert kinds == expected["kinds"]
+    # What comes from the cache was read, too.
+    turn, wanted = said["conversation_iteration_1"], expected["first turn"]
     assert {name: turn[name] for name in wanted} == wanted
     # A viewer adds up what it finds.
     counted = {name for name, each in said.items() if "llm.token_count.total" in each}

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -91,68 +91,24 @@ async def test_a_session_becomes_a_tree_of_spans_with_the_times_of_its_events(
     assert await tracer.close()
     found = spans(tmp_path)
     assert {span["context"]["trace_id"] for span in found.values()} == {"0x" + tracer.trace_id}
+    expected = json.loads(Path(__file__).with_name("session.json").read_text())
+    ids = {span["context"]["span_id"]: name for name, span in found.items()}
+    assert {name: ids.get(span["parent_id"]) for name, span in found.items()} == expected["parents"]
+    for name, attributes in expected["attributes"].items():
+        assert {key: found[name]["attributes"][key] for key in attributes} == attributes, name
 
-    parents = {
-        "session": None,
-        "query": "session",
-        "query_started": "query",
-        "query_classification": "query",
-        "conversation_iteration_1": "query",
-        "thinking": "conversation_iteration_1",
-        "reasoning": "conversation_iteration_1",
-        "t1": "conversation_iteration_1",
-        "t2": "t1",
-        "tool_result t1": "t1",
-        "tool_result t2": "t2",
-        "observer_artifact_saved": "t2",
-        "observer_error": "t2",
-        "fast_path_fallback": "query",
-        "subagent_compliance_failed": "conversation_iteration_1",
-        "subagent_compliance_enforced": "conversation_iteration_1",
-        "conversation_iteration_2": "query",
-        "reasoning m2": "conversation_iteration_2",
-        "session_complete": "session",
-    }
-    assert set(found) == set(parents)
-    for name, parent in parents.items():
-        wanted = found[parent]["context"]["span_id"] if parent else None
-        assert found[name]["parent_id"] == wanted
-    times = {
-        name: tuple(datetime.fromisoformat(span[key]) for key in ("start_time", "end_time"))
-        for name, span in found.items()
-    }
-    assert times["query"] == (START + timedelta(seconds=1), START + timedelta(seconds=6))
-    assert times["t2"] == (START + timedelta(seconds=3), START + timedelta(seconds=3.75))
-    assert times["session"][1] == START + timedelta(seconds=7)
-    assert times["conversation_iteration_1"] == (START + timedelta(seconds=1), START + timedelta(seconds=5))
-    assert times["conversation_iteration_2"] == (START + timedelta(seconds=5), START + timedelta(seconds=6))
-    assert times["observer_artifact_saved"] == (START + timedelta(seconds=4.5),) * 2
+    def seconds(name: str) -> list[float]:
+        times = (datetime.fromisoformat(found[name][key]) for key in ("start_time", "end_time"))
+        return [(time - START).total_seconds() for time in times]
 
-    assert found["session"]["attributes"]["session_id"] == "session_x"
-    assert found["query"]["attributes"]["text"] == "my session auth cookie is [redacted]"
-
-    def reported(name: str, *keys: str) -> list[Any]:
-        return [found[name]["attributes"][key] for key in keys]
-
-    assert reported("query_classification", "decision", "raw_response") == ["COMPLEX", "tools"]
-    assert reported("thinking", "text", "size") == ["Which tool is right?", 20]
-    assert reported("reasoning", "text") == ["I delegate this."]
-    assert reported("tool_result t2", "tool_id", "content_size", "is_error") == ["t2", 500, True]
-    saved = ["search_results/a.json", "search", 12]
-    assert reported("observer_artifact_saved", "path", "type", "size") == saved
-    assert reported("observer_error", "observer", "error") == ["news", "no such field"]
-    assert reported("fast_path_fallback", "tool_name") == ["Agent"]
-    assert reported("subagent_compliance_failed", "subagent", "rule") == ["writer", "corpus"]
-    assert reported("session_complete", "queries", "tool_calls") == [1, 2]
-    call = found["t2"]["attributes"]
-    assert (call["tool_name"], call["is_error"], call["content_size"]) == ("mcp__s__search", True, 500)
+    times = {name: seconds(name) for name in ("query", "t2", "session", "observer_artifact_saved")}
+    assert times == {
+        "query": [1, 6], "t2": [3, 3.75], "session": [0, 7], "observer_artifact_saved": [4.5, 4.5],
+    }  # fmt: skip
+    assert [seconds(f"conversation_iteration_{number}") for number in (1, 2)] == [[1, 5], [5, 6]]
     assert found["t2"]["status"]["status_code"] == "ERROR"
-    assert found["t1"]["attributes"]["is_error"] is False
-
     raw = (tmp_path / "spans.jsonl").read_text()
-    assert SECRET not in raw
-    assert "letmein12" not in raw
-    assert os.uname().nodename not in raw
+    assert not [text for text in (SECRET, "letmein12", os.uname().nodename) if text in raw]
     assert stat.S_IMODE((tmp_path / "spans.jsonl").stat().st_mode) == 0o600
     assert not tracer.exporting
     assert capfd.readouterr() == ("", "")
