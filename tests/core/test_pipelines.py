@@ -77,9 +77,8 @@ async def test_sync_and_async_handlers_pass_the_payload_on(pipelines: Pipelines)
         async def __call__(self, payload: BeforeTool) -> None:
             assert "saw" in payload.input
 
-    pipelines.register("tool.before_execute", plain)
-    pipelines.register("tool.before_execute", later)
-    pipelines.register("tool.before_execute", Callable())
+    for handler in (plain, later, Callable()):
+        pipelines.register("tool.before_execute", handler)
     result = await pipelines.run("tool.before_execute", call())
     assert result.input["plain"] is True
     assert result.input["saw"] == ["deep", "path", "plain"]
@@ -89,24 +88,19 @@ async def test_sync_and_async_handlers_pass_the_payload_on(pipelines: Pipelines)
 async def test_a_handler_that_raises_is_reported_and_the_last_good_payload_continues(
     pipelines: Pipelines, reports: Reports
 ) -> None:
-    def change(payload: BeforeTool) -> BeforeTool:
-        return replace(payload, input={"path": "b"})
-
     def half_done(payload: BeforeTool) -> BeforeTool:
         payload.input["path"] = "spoilt"
         raise RuntimeError("lost my way")
 
     seen: list[str] = []
-    pipelines.register("tool.before_execute", change)
+    pipelines.register("tool.before_execute", lambda payload: replace(payload, input={"path": "b"}))
     pipelines.register("tool.before_execute", half_done)
     pipelines.register("tool.before_execute", lambda payload: seen.append(payload.input["path"]))
     result = await pipelines.run("tool.before_execute", call())
-    assert result.input == {"path": "b"}
-    assert seen == ["b"]
-    assert len(reports) == 1
-    assert reports[0].pipeline == "tool.before_execute"
-    assert "half_done" in reports[0].handler
-    assert reports[0].error == "RuntimeError: lost my way"
+    assert (result.input, seen) == ({"path": "b"}, ["b"])
+    (report,) = reports
+    assert (report.pipeline, report.error) == ("tool.before_execute", "RuntimeError: lost my way")
+    assert "half_done" in report.handler
 
 
 async def test_changes_in_place_count_only_when_the_payload_is_returned(pipelines: Pipelines) -> None:

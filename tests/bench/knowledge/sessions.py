@@ -211,7 +211,7 @@ def _search(folder: Path, use: str, query: str, pages: Sequence[Page]) -> Iterat
     yield ToolCallFinished(tool_use_id=use, status="success", observation=seen, duration_ms=400.0)
     rows = [
         {"position": place, "title": page.title, "url": page.url,
-        "source": page.url.split("/")[2],
+         "source": page.url.split("/")[2],
          "date": f"{page.at:%Y-%m-%d}", "snippet": page.snippet}
         for place, page in enumerate(found, 1)
     ]  # fmt: skip

@@ -348,28 +348,29 @@ def test_texts_and_secrets_of_any_bytes_arrive(shared: WorkerProcess) -> None:
     hello(shared, "half \ud83d é", "", "😀" * 70_000, "\0")
 
 
+COUNTER = """
+import os
+from observers.api import Outcome, keep_json, texts_of
+
+class Counter:
+    name = "counter"
+
+    def wants(self, call):
+        return True
+
+    def observe(self, result, context):
+        size = sum(map(len, texts_of(result, context.workspace)))
+        return keep_json(result, context, {"size": size, "pid": os.getpid()}, kind="counts", items=1)
+"""
+
+
 def test_observers_of_other_packages_work_in_the_child(
     workspace: Workspace, aside: WorkerProcess, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    source = """
-        import os
-        from observers.api import Outcome, keep_json, texts_of
-
-        class Counter:
-            name = "counter"
-
-            def wants(self, call):
-                return True
-
-            def observe(self, result, context):
-                size = sum(map(len, texts_of(result, context.workspace)))
-                return keep_json(result, context, {"size": size, "pid": os.getpid()}, kind="counts", items=1)
-        """
-    packages = install(tmp_path / "packages", "my_counter", source, counter="my_counter:Counter")
+    packages = install(tmp_path / "packages", "my_counter", COUNTER, counter="my_counter:Counter")
     monkeypatch.setenv("PYTHONPATH", f"{packages}{os.pathsep}{PROJECT}")
-    observation = McpObservation(
-        tool_name=SEARCH, tool_use_id="toolu_1", server="s", content=(TextContent("é" * LARGE),)
-    )
+    text = TextContent("é" * LARGE)
+    observation = McpObservation(tool_name=SEARCH, tool_use_id="toolu_1", server="s", content=(text,))
     result = ToolResult(call=ToolCall(tool_use_id="toolu_1", name=SEARCH), observation=observation)
     offload = ResultOffload(aside, ["counter", "gone"])
     run = offload.perform(Run("counter", SEARCH, "toolu_1"), result)
@@ -386,26 +387,30 @@ IMAGE = {"type": "image", "source": {"type": "base64", "media_type": "image/png"
 BIG = json.dumps(rows(1_000) | {"token": SECRET})
 
 
+SAVED = "<persisted-output>\nOutput too large (72KB). Full output saved to: {file}\n\nPreview:\n{{"
+TOO_LARGE = """Error: result (749,752 characters) exceeds maximum allowed tokens. Output has been saved to {file}.
+Use offset and limit."""
+
+
 @pytest.mark.parametrize(
-    "given_raw",
+    ("given_raw", "denial"),
     [
-        raw(BIG),
-        RawResult(block=BIG),
-        raw("first", IMAGE, BIG, "last"),
-        raw(*["a block of many " * 30] * 2_500),
-        raw(BIG, "Error: it broke", is_error=True),
-        RawResult(block=None, hook_copy=[{"type": "text", "text": BIG}]),
-        RawResult(
-            block="<persisted-output>\nOutput too large (72KB). Full output saved to: {file}\n\nPreview:\n{{",
-            message_copy={"content": "cut too", "structuredContent": json.loads(BIG)},
+        (raw(BIG), None),
+        (raw(BIG), "not allowed"),
+        (RawResult(block=BIG), None),
+        (raw("first", IMAGE, BIG, "last"), None),
+        (raw(*["a block of many " * 30] * 2_500), None),
+        (raw(BIG, "Error: it broke", is_error=True), None),
+        (RawResult(block=None, hook_copy=[{"type": "text", "text": BIG}]), None),
+        (
+            RawResult(block=SAVED, message_copy={"content": "cut too", "structuredContent": json.loads(BIG)}),
+            None,
         ),
-        RawResult(block="Error: result (749,752 characters) exceeds maximum allowed tokens. Output has been saved "
-                  "to {file}.\nUse offset and limit."),
-        RawResult(block=[BIG, 7, None, {"type": "odd", "data": [1]}]),
-        RawResult(block={"a": ["b"] * 3_000}),
+        (RawResult(block=TOO_LARGE), None),
+        (RawResult(block=[BIG, 7, None, {"type": "odd", "data": [1]}]), None),
+        (RawResult(block={"a": ["b"] * 3_000}), None),
     ],
-)  # fmt: skip
-@pytest.mark.parametrize("denial", [None, "not allowed"])
+)
 def test_a_result_is_stored_alike_with_and_without_the_child(
     shared: WorkerProcess, tmp_path: Path, given_raw: RawResult, denial: str | None
 ) -> None:
@@ -417,13 +422,9 @@ def test_a_result_is_stored_alike_with_and_without_the_child(
     saved.parent.mkdir(parents=True)
     saved.write_text(json.dumps([{"type": "text", "text": BIG}]))
     if isinstance(given_raw.block, str):
-        given_raw = RawResult(
-            block=given_raw.block.replace("{file}", str(saved)),
-            message_copy=given_raw.message_copy,
-            transcript=f"{saved.parent.parent}.jsonl",
-        )
-    adapter = ResultAdapter(tmp_path / "home")
-    given_facts = facts(SEARCH, query="q", api_key=SECRET)
+        block, transcript = given_raw.block.replace("{file}", str(saved)), f"{saved.parent.parent}.jsonl"
+        given_raw = RawResult(block=block, message_copy=given_raw.message_copy, transcript=transcript)
+    adapter, given_facts = ResultAdapter(tmp_path / "home"), facts(SEARCH, query="q", api_key=SECRET)
     here = Workspace.create(tmp_path / "here", NOON, workspace.redactor)
     plain = ResultStore(adapter, here, here.redactor).store(given_raw, given_facts, denial)
     beside = ResultStore(adapter, workspace, workspace.redactor, worker).store(given_raw, given_facts, denial)
@@ -442,7 +443,7 @@ PARTS = st.one_of(
 )
 
 
-@settings(max_examples=25)
+@settings(max_examples=10)
 @given(parts=st.lists(PARTS, max_size=5), failed=st.booleans(), arguments=st.dictionaries(st.text(), PARTS))
 def test_any_large_result_is_stored_alike(
     shared: WorkerProcess, parts: list[Any], failed: bool, arguments: Mapping[str, Any]
@@ -453,8 +454,8 @@ def test_any_large_result_is_stored_alike(
     for worker in (None, shared):
         shutil.rmtree(workspace.path / "tool_results", ignore_errors=True)
         settler = ResultStore(ResultAdapter(None), workspace, workspace.redactor, worker)
-        answers.append((settler.store(given_raw, facts(SEARCH) | {"tool_input": arguments})[1],
-                        files_of(workspace, "tool_results")))  # fmt: skip
+        shown = settler.store(given_raw, facts(SEARCH) | {"tool_input": arguments})[1]
+        answers.append((shown, files_of(workspace, "tool_results")))
     assert answers[0] == answers[1]
 
 

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import fcntl
 import stat
-from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -270,12 +269,3 @@ def test_a_deleted_session(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with KnowledgeStore(path) as store:
         assert store.finish_forgetting()
     assert b"number1" not in path.read_bytes()
-
-
-def test_readers_see_nothing_of_it(path: Path) -> None:
-    with closing(open_reader(path)) as db:
-        query = "SELECT count(*) FROM chunk_terms WHERE term GLOB 'zqxwombat*'"
-        assert db.execute(query).fetchone() > (0,)
-        forget(path, session=f"session_2{WORD}")
-        forget(path, match=WORD)
-        assert db.execute(query).fetchone() == (0,)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from core.errors import KnowledgeError
 from core.knowledge import batch, database
 from core.knowledge.database import FILE, connect
-from core.knowledge.records import Call, Cursor, Document, Facts
+from core.knowledge.records import Cursor, Document, Facts
 from core.knowledge.store import KnowledgeStore
 from tests.core.knowledge.stored import add, content, document, found
 
@@ -147,30 +147,11 @@ def test_a_long_document_leaves_room_for_other_programs(path: Path, monkeypatch:
     assert len(found(path, "paragraph999")) == 1
 
 
-def test_calls_and_their_passages(path: Path) -> None:
-    call = Call(tool_use_id="t1", tool="search", started=1.0)
-    with KnowledgeStore(path) as store:
-        store.apply("s", Cursor(), Cursor(1, 10), calls=[call])
-        store.apply("s", Cursor(1, 10), Cursor(2, 20), documents=[document("text", tool_use_id="t1")])
-        assert store.passages_of("s", "t1") == 1
-        assert store.passages_of("s", "t2") == 0
-
-
 def test_the_log_does_not_grow(path: Path) -> None:
     with KnowledgeStore(path) as store:
         for number in range(20):
             add(store, "s", document(f"word{number} " * 20_000, path=f"{number}.md"))
         assert path.with_name(f"{FILE}-wal").stat().st_size < 32 << 20
-
-
-def test_words_of_chinese_and_japanese_are_found(path: Path) -> None:
-    with KnowledgeStore(path) as store:
-        add(store, "s", document("東京の天気", title="天気"), document("plain", path="b.md"))
-        assert found(path, '"東 京"') == [("s", "notes.md")]
-        assert found(path, "title: 天") == [("s", "notes.md")]
-        add(store, "s", document("other"))
-        assert found(path, '"東 京"') == []
-    content(path)
 
 
 def test_a_program_that_never_ends_its_transaction(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
