@@ -25,7 +25,13 @@ def check(*claims: dict[str, Any], **more: Any) -> str:
 def test_a_check_is_read_unless_it_is_damaged_or_of_something_else(tmp_path: Path) -> None:
     assert load(tmp_path, check(CLAIM, {**CLAIM, "id": 2, "later": [1]}, later={}))
     contents: list[str | bytes] = ["", "null", "[" * 100_000, b"\xff\xfe\x00", check(CLAIM)[:-1]]
-    changes = [{"verdict": "true"}, {"start": "0"}, {"id": 0}, {"id": -5}, {"id": 10**9}]
+    changes: list[dict[str, Any]] = [
+        {"verdict": "true"},
+        {"start": "0"},
+        {"id": 0},
+        {"id": -5},
+        {"id": 10**9},
+    ]
     contents += [check({**CLAIM, **change}) for change in changes]
     contents += [check(CLAIM, version=2), check(CLAIM, report="work_products/b.html"), check(CLAIM, CLAIM)]
     assert [content for content in contents if load(tmp_path, content)] == []

@@ -141,7 +141,7 @@ def test_previews_are_cut_clean_and_without_secrets_and_sizes_are_whole(script: 
 
 def test_the_arguments_are_those_that_ran(script: Script) -> None:
     script.at(18, call(3, input={"path": "a.md"}))
-    changed = {"decision": "allow", "input": {"path": "b.md"}, "tool_use_id": "t3"}
+    changed: dict[str, Any] = {"decision": "allow", "input": {"path": "b.md"}, "tool_use_id": "t3"}
     script.at(18.5, ev.PermissionAnswered(request_id="p", tool_name="write", **changed))
     script.at(19, result(3, "x"))
     assert trace_of(script.record)["tool_calls"][-1]["input_preview"] == '{"path":"b.md"}'

@@ -85,7 +85,7 @@ def test_a_call_is_given_when_it_begins_and_when_it_ends(session: Recorded) -> N
         {"tool_slug": "X_SEARCH"},
         7,
     )
-    call = {"query_id": "q1", "tool_use_id": "t1", "name": MULTI, "parent_tool_use_id": "t0"}
+    call: dict[str, Any] = {"query_id": "q1", "tool_use_id": "t1", "name": MULTI, "parent_tool_use_id": "t0"}
     session.add(ToolCallStarted(**call, input={"tools": [*slugs]}))
     (first,) = batches(session)
     began, slug = NOON.timestamp() + 3, "X_SEARCH, Y_[redacted]"
@@ -224,14 +224,15 @@ def test_a_session_that_is_deleted_meanwhile_has_no_more_documents(session: Reco
 
 def test_planted_secrets_of_a_journal_reach_nothing(session: Recorded) -> None:
     session.answer(f"The password is {SECRET}, at https://a.example/?x={SECRET}.")
-    call = {"tool_use_id": SECRET, "name": f"mcp__{SECRET}__x", "parent_tool_use_id": SECRET}
+    call: dict[str, Any] = {"tool_use_id": SECRET, "name": f"mcp__{SECRET}__x", "parent_tool_use_id": SECRET}
     session.add(
         ToolCallStarted(query_id="q1", **call), ToolCallFinished(tool_use_id=SECRET, status="success")
     )
     for name in (f"{SECRET}.md", "a.md"):
         (session.folder / name).write_text("text")
-        saved = {"kind": SECRET, "size": 1, "sha256": "x", "observer": "x", "tool_use_id": SECRET}
-        session.add(ArtifactSaved(path=name, **saved))
+        session.add(
+            ArtifactSaved(path=name, kind=SECRET, size=1, sha256="x", observer="x", tool_use_id=SECRET)
+        )
     (batch,) = batches(session)
     assert SECRET not in repr([batch.facts, batch.calls, list(batch.documents)])
 
