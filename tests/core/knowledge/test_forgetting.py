@@ -3,6 +3,7 @@ from __future__ import annotations
 import fcntl
 import stat
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -33,7 +34,7 @@ def path(tmp_path: Path) -> Path:
         # In many small steps, so that texts are moved between pages of the file.
         for number in range(60):
             text, page = f"{WORD}{number} and words{number} " * (number * 7), f"https://{WORD}.org/{number}"
-            named = {"title": f"About {WORD}s", "context": f"{WORD} found", "author": WORD}
+            named: dict[str, Any] = {"title": f"About {WORD}s", "context": f"{WORD} found", "author": WORD}
             add(store, f"session_2{WORD}", document(text, path=f"{WORD}{number}.md", url=page, **named))
         add(
             store,

@@ -411,7 +411,7 @@ def test_the_copies_of_a_page_and_the_reports_that_cite_it(place: KnowledgePlace
 
 
 def test_a_citation_has_title_address_dates_and_session(place: KnowledgePlace, search: AnySearch) -> None:
-    page = {"url": "https://a.org/x", "author": "Ann Lee", "date": "2026-11-01T05:23:19Z"}
+    page: dict[str, Any] = {"url": "https://a.org/x", "author": "Ann Lee", "date": "2026-11-01T05:23:19Z"}
     fill(place, document("Yields\nrise", "quokka", **page), title="Chips")
     found = time.strftime("%Y-%m-%d", time.localtime(NOW - DAY))
     expected = f"Ann Lee: Yields rise. https://a.org/x. 2026-11-01, found {found}. Session Chips."

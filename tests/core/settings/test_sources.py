@@ -25,12 +25,12 @@ class Folders:
         for folder in (self.cwd, self.home, self.config_dir):
             folder.mkdir()
 
-    def load(self, overrides: dict[str, Any] | None = None, **environ: str) -> Settings:
+    def load(self, overrides: dict[str, Any] | None = None, /, **environ: str) -> Settings:
         return load_settings(
             overrides, environ=environ, cwd=self.cwd, home=self.home, config_dir=self.config_dir, trust="trusted"
         )  # fmt: skip
 
-    def refuse(self, message: str, overrides: dict[str, Any] | None = None, **environ: str) -> str:
+    def refuse(self, message: str, overrides: dict[str, Any] | None = None, /, **environ: str) -> str:
         """Load what is refused with a message that matches; returns the whole message."""
         with pytest.raises(SettingsError, match=message) as caught:
             self.load(overrides, **environ)

@@ -107,8 +107,8 @@ def attempts_of_feeds(monkeypatch: pytest.MonkeyPatch) -> list[object]:
 
         return note
 
-    for work in (feed.index_piece, feed.open_store):
-        monkeypatch.setattr(feed, work.__name__, noted(work))
+    for name in ("index_piece", "open_store"):
+        monkeypatch.setattr(feed, name, noted(getattr(feed, name)))
     return made
 
 

@@ -17,7 +17,8 @@ KILLS = 6
 
 def start(base: Path) -> subprocess.Popen[str]:
     command = [sys.executable, "-m", "tests.observers.knowledge.indexer", str(base)]
-    return subprocess.Popen(command, cwd=Path(__file__).parents[3], stdout=-1, stderr=-1, text=True)
+    pipe = subprocess.PIPE
+    return subprocess.Popen(command, cwd=Path(__file__).parents[3], stdout=pipe, stderr=pipe, text=True)
 
 
 @pytest.fixture

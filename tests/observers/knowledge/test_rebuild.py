@@ -105,8 +105,9 @@ def test_stopped_it_leaves_everything_as_it_was(base: Path) -> None:
 def test_killed_it_leaves_everything_as_it_was(base: Path) -> None:
     database = database_of(base)
     before = passages(database)
-    command = [sys.executable, "-c", IN_STEPS, base]
-    with subprocess.Popen(command, cwd=ROOT, stdin=-1, stdout=-1, text=True, bufsize=1) as program:
+    command = [sys.executable, "-c", IN_STEPS, str(base)]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, cwd=ROOT, stdin=pipe, stdout=pipe, text=True, bufsize=1) as program:
         assert program.stdin is not None
         assert program.stdout is not None
         while program.stdout.readline().strip() != "3":

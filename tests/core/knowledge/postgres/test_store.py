@@ -32,8 +32,9 @@ TEXTS = (
 
 
 def test_the_words_are_those_of_the_file(team_database: Database, tmp_path: Path) -> None:
-    places = [{"title": f"Title {n} café", "context": "a b", "path": f"{n}"} for n in range(len(TEXTS))]
-    documents = [document(text, **place) for text, place in zip(TEXTS, places, strict=True)]
+    documents = [
+        document(text, title=f"Title {n} café", context="a b", path=f"{n}") for n, text in enumerate(TEXTS)
+    ]
     fill(address_of(team_database), HERE, *documents)
     with KnowledgeStore(tmp_path / FILE) as store:
         assert in_file.add(store, "session_1", *documents)
