@@ -8,6 +8,7 @@ import pytest
 
 from core.bus import Bus
 from core.events.types import ErrorRaised, Event, QueryReceived, TextDelta
+from tests.waiting import run_ready
 
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
 
@@ -16,21 +17,21 @@ def query(text: str = "hello") -> QueryReceived:
     return QueryReceived(query_id="q1", text=text)
 
 
-def test_publish_stamps_place_and_time_and_returns_the_stamped_event() -> None:
+def test_publish_stamps_place_and_time_and_forwarded_events_keep_theirs() -> None:
     bus = Bus(last_seq=41, now=lambda: NOON)
     seen: list[Event] = []
     bus.subscribe(seen.append)
     event = bus.publish(query())
     assert (event.seq, event.at) == (42, NOON)
-    assert seen == [event]
-    assert bus.publish(query()).seq == 43
-    assert bus.last_seq == 43
+    old = QueryReceived(seq=57, at=NOON, query_id="q1", text="old")
+    bus.forward(old)
+    assert seen == [event, old]
+    assert bus.publish(query()).seq == bus.last_seq == 58
 
 
 def test_unsubscribing_ends_delivery_to_that_subscriber_only() -> None:
     bus = Bus()
-    first: list[Event] = []
-    second: list[Event] = []
+    first, second = list[Event](), list[Event]()
     leave = bus.subscribe(first.append)
     bus.subscribe(second.append)
     bus.publish(query())
@@ -73,38 +74,21 @@ def test_an_event_published_by_a_subscriber_comes_after_the_one_it_answers() -> 
     assert seen == ["1 query_received", "2 error_raised"]
 
 
-def test_forwarded_events_keep_their_stamp_and_numbering_continues_after_them() -> None:
-    bus = Bus()
-    seen: list[Event] = []
-    bus.subscribe(seen.append)
-    old = QueryReceived(seq=7, at=NOON, query_id="q1", text="old")
-    bus.forward(old)
-    assert seen == [old]
-    assert bus.publish(query()).seq == 8
-
-
-async def test_a_stream_gives_what_came_since_the_last_batch() -> None:
+async def test_a_stream_gives_what_came_since_the_last_batch_and_ends_when_it_is_closed() -> None:
     bus = Bus()
     stream = bus.stream()
     for text in "abc":
         bus.publish(TextDelta(query_id="q", message_id="m", text=text))
     assert [event.seq for event in await anext(stream)] == [1, 2, 3]
-
     reading = asyncio.ensure_future(anext(stream))
-    await asyncio.sleep(0)
+    await run_ready()
     assert not reading.done()
     bus.publish(query())
     assert [event.seq for event in await reading] == [4]
-
-
-async def test_a_closed_stream_gives_the_rest_and_ends() -> None:
-    bus = Bus()
-    stream = bus.stream()
     bus.publish(query())
     stream.close()
     bus.publish(query())
-    batches = [[event.seq for event in batch] async for batch in stream]
-    assert batches == [[1]]
+    assert [[event.seq for event in batch] async for batch in stream] == [[5]]
 
 
 async def test_closing_wakes_a_waiting_reader() -> None:
@@ -114,6 +98,6 @@ async def test_closing_wakes_a_waiting_reader() -> None:
         return len([batch async for batch in stream])
 
     reading = asyncio.ensure_future(read())
-    await asyncio.sleep(0)
+    await run_ready()
     stream.close()
     assert await reading == 0

@@ -21,6 +21,7 @@ from core.pipelines import (
     Pipelines,
     ToolErrored,
 )
+from tests.waiting import run_ready
 
 
 def call(**changes: Any) -> BeforeTool:
@@ -38,6 +39,10 @@ class Reports(list[PipelineFailed]):
         self.append(event)
 
 
+def fail(payload: Any) -> None:
+    raise RuntimeError("lost my way")
+
+
 @pytest.fixture
 def reports() -> Reports:
     return Reports()
@@ -46,18 +51,6 @@ def reports() -> Reports:
 @pytest.fixture
 def pipelines(reports: Reports) -> Pipelines:
     return Pipelines(reports)
-
-
-def test_the_six_points_are_defined_up_front(pipelines: Pipelines) -> None:
-    assert sorted(pipelines.definitions) == [
-        "agent.after_execute",
-        "agent.before_execute",
-        "agent.on_error",
-        "tool.after_execute",
-        "tool.before_execute",
-        "tool.on_error",
-    ]
-    assert all(pipelines.definitions.values())
 
 
 async def test_highest_priority_first_and_registration_order_between_equals(pipelines: Pipelines) -> None:
@@ -77,16 +70,15 @@ async def test_sync_and_async_handlers_pass_the_payload_on(pipelines: Pipelines)
         return replace(payload, input={**payload.input, "plain": True})
 
     async def later(payload: BeforeTool) -> BeforeTool:
-        await asyncio.sleep(0)
+        await run_ready()
         return replace(payload, input={**payload.input, "saw": sorted(payload.input)})
 
     class Callable:
         async def __call__(self, payload: BeforeTool) -> None:
             assert "saw" in payload.input
 
-    pipelines.register("tool.before_execute", plain)
-    pipelines.register("tool.before_execute", later)
-    pipelines.register("tool.before_execute", Callable())
+    for handler in (plain, later, Callable()):
+        pipelines.register("tool.before_execute", handler)
     result = await pipelines.run("tool.before_execute", call())
     assert result.input["plain"] is True
     assert result.input["saw"] == ["deep", "path", "plain"]
@@ -96,40 +88,31 @@ async def test_sync_and_async_handlers_pass_the_payload_on(pipelines: Pipelines)
 async def test_a_handler_that_raises_is_reported_and_the_last_good_payload_continues(
     pipelines: Pipelines, reports: Reports
 ) -> None:
-    def change(payload: BeforeTool) -> BeforeTool:
-        return replace(payload, input={"path": "b"})
-
     def half_done(payload: BeforeTool) -> BeforeTool:
         payload.input["path"] = "spoilt"
         raise RuntimeError("lost my way")
 
     seen: list[str] = []
-    pipelines.register("tool.before_execute", change)
+    pipelines.register("tool.before_execute", lambda payload: replace(payload, input={"path": "b"}))
     pipelines.register("tool.before_execute", half_done)
     pipelines.register("tool.before_execute", lambda payload: seen.append(payload.input["path"]))
     result = await pipelines.run("tool.before_execute", call())
-    assert result.input == {"path": "b"}
-    assert seen == ["b"]
-    assert len(reports) == 1
-    assert reports[0].pipeline == "tool.before_execute"
-    assert "half_done" in reports[0].handler
-    assert reports[0].error == "RuntimeError: lost my way"
+    assert (result.input, seen) == ({"path": "b"}, ["b"])
+    (report,) = reports
+    assert (report.pipeline, report.error) == ("tool.before_execute", "RuntimeError: lost my way")
+    assert "half_done" in report.handler
 
 
 async def test_changes_in_place_count_only_when_the_payload_is_returned(pipelines: Pipelines) -> None:
-    def silently(payload: BeforeTool) -> None:
-        payload.input["deep"]["n"] = 2
-
     def openly(payload: BeforeTool) -> BeforeTool:
         payload.input["deep"]["n"] += 10
         return payload
 
     original = call()
-    pipelines.register("tool.before_execute", silently)
+    pipelines.register("tool.before_execute", lambda payload: payload.input["deep"].clear())
     pipelines.register("tool.before_execute", openly)
     result = await pipelines.run("tool.before_execute", original)
-    assert result.input["deep"]["n"] == 11
-    assert original.input["deep"]["n"] == 1
+    assert (result.input["deep"]["n"], original.input["deep"]["n"]) == (11, 1)
 
 
 @pytest.mark.parametrize(
@@ -166,45 +149,31 @@ async def test_a_denial_reaches_later_handlers_and_cannot_be_taken_back(
     assert "reversed the denial" in reports[0].error
 
 
-async def test_a_query_can_be_changed_or_denied(pipelines: Pipelines) -> None:
+async def test_a_query_and_its_response_can_be_changed(pipelines: Pipelines, reports: Reports) -> None:
     def shout(payload: BeforeExecute) -> BeforeExecute:
         return replace(payload, input=payload.input.upper(), denied="too loud")
+
+    def audit(payload: AfterExecute) -> AfterExecute:
+        return replace(payload, response=replace(payload.response, text=f"{payload.system_prompt} checked"))
 
     pipelines.register("agent.before_execute", shout)
     result = await pipelines.run("agent.before_execute", BeforeExecute(agent="main", input="hi"))
     assert (result.input, result.denied) == ("HI", "too loud")
+    pipelines.register("agent.after_execute", audit)
+    given = AfterExecute(
+        agent="main", input="hi", system_prompt="Be kind.", response=AgentResponse(text="hello")
+    )
+    after = await pipelines.run("agent.after_execute", given)
+    assert (after.response.text, reports) == ("Be kind. checked", [])
 
 
-async def test_after_execute_carries_the_system_prompt_and_may_replace_the_response(
+async def test_an_error_handler_may_recover_with_a_text_and_with_nothing_else(
     pipelines: Pipelines, reports: Reports
 ) -> None:
-    prompts: list[str] = []
-
-    def audit(payload: AfterExecute) -> AfterExecute:
-        prompts.append(payload.system_prompt)
-        return replace(payload, response=replace(payload.response, text="checked"))
-
-    pipelines.register("agent.after_execute", audit)
-    result = await pipelines.run(
-        "agent.after_execute",
-        AfterExecute(
-            agent="main", input="hi", system_prompt="Be kind.", response=AgentResponse(text="hello")
-        ),
-    )
-    assert (result.response.text, prompts, reports) == ("checked", ["Be kind."], [])
-
-
-async def test_an_error_handler_may_recover_with_a_text(pipelines: Pipelines) -> None:
     pipelines.register("agent.on_error", lambda payload: replace(payload, recovery="Sorry."))
-    payload = await pipelines.run("agent.on_error", failed_query())
-    assert payload.recovery == "Sorry."
-    assert payload.system_prompt is None
-
-
-async def test_a_recovery_of_another_type_is_refused_loudly(pipelines: Pipelines, reports: Reports) -> None:
     pipelines.register("agent.on_error", lambda payload: replace(payload, recovery={"text": "Sorry."}))
     payload = await pipelines.run("agent.on_error", failed_query())
-    assert payload.recovery is None
+    assert (payload.recovery, payload.system_prompt) == ("Sorry.", None)
     assert "recovery of AgentErrored is a dict, but must be str or None" in reports[0].error
 
 
@@ -235,20 +204,15 @@ async def test_a_raising_error_handler_never_hides_the_first_error(
 
 
 async def test_tool_handlers_see_id_input_and_outcome(pipelines: Pipelines) -> None:
-    observation = NativeObservation(tool_name="Read", tool_use_id="t1", content=(TextContent("x"),))
-    pipelines.register(
-        "tool.after_execute", lambda payload: replace(payload, additional_context="mind the date")
-    )
-    after = await pipelines.run(
-        "tool.after_execute", AfterTool(tool_use_id="t1", name="Read", input={}, observation=observation)
-    )
-    assert (after.tool_use_id, after.additional_context) == ("t1", "mind the date")
-
     seen: list[ToolErrored] = []
+    observation = NativeObservation(tool_name="Read", tool_use_id="t1", content=(TextContent("x"),))
+    pipelines.register("tool.after_execute", lambda payload: replace(payload, additional_context="note"))
     pipelines.register("tool.on_error", seen.append)
-    await pipelines.run(
-        "tool.on_error", ToolErrored(tool_use_id="t1", name="Read", input={"path": "b"}, exception=OSError())
-    )
+    given = AfterTool(tool_use_id="t1", name="Read", input={}, observation=observation)
+    after = await pipelines.run("tool.after_execute", given)
+    assert (after.tool_use_id, after.additional_context) == ("t1", "note")
+    failed = ToolErrored(tool_use_id="t1", name="Read", input={"path": "b"}, exception=OSError())
+    await pipelines.run("tool.on_error", failed)
     assert (seen[0].tool_use_id, seen[0].input) == ("t1", {"path": "b"})
 
 
@@ -258,7 +222,7 @@ async def test_cancelling_a_run_is_not_a_handler_failure(pipelines: Pipelines, r
 
     pipelines.register("tool.before_execute", forever)
     task = asyncio.ensure_future(pipelines.run("tool.before_execute", call()))
-    await asyncio.sleep(0)
+    await run_ready()
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
@@ -269,11 +233,8 @@ async def test_a_report_that_fails_does_not_stop_the_run() -> None:
     def broken(event: PipelineFailed) -> None:
         raise OSError("nobody listens")
 
-    def raising(payload: BeforeTool) -> None:
-        raise RuntimeError
-
     pipelines = Pipelines(broken)
-    pipelines.register("tool.before_execute", raising)
+    pipelines.register("tool.before_execute", fail)
     assert await pipelines.run("tool.before_execute", call()) == call()
 
 
@@ -301,12 +262,9 @@ async def test_own_pipelines_and_leaving(pipelines: Pipelines) -> None:
 
 
 async def test_binding_copies_handlers_and_reports_elsewhere(pipelines: Pipelines, reports: Reports) -> None:
-    def raising(payload: BeforeTool) -> None:
-        raise RuntimeError
-
-    pipelines.register("tool.before_execute", raising)
+    pipelines.register("tool.before_execute", fail)
     elsewhere = Reports()
     bound = pipelines.bind(elsewhere)
-    pipelines.register("tool.before_execute", raising)
+    pipelines.register("tool.before_execute", fail)
     await bound.run("tool.before_execute", call())
     assert (len(reports), len(elsewhere)) == (0, 1)

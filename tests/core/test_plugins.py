@@ -8,6 +8,7 @@ import pytest
 from core.pipelines import BeforeTool, Pipelines
 from core.plugins import PIPELINE_GROUP, PluginProblem, register_plugins
 from tests.observers.plugin_package import install_package
+from tests.waiting import PATIENCE
 
 DENIES = """
 from dataclasses import replace
@@ -28,7 +29,7 @@ def plugged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Plugged:
             module = f"handlers_{name}_{abs(hash(source))}"
             install_package(tmp_path, module, source, {PIPELINE_GROUP: {name: f"{module}:register"}})
         problems: list[PluginProblem] = []
-        return register_plugins(Pipelines(), problems.append, seconds=5.0), problems
+        return register_plugins(Pipelines(), problems.append, seconds=PATIENCE), problems
 
     return load
 
@@ -76,7 +77,7 @@ async def test_what_fails_is_left_out_whole_and_reported(
 
 async def test_one_that_never_ends_is_left_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(tmp_path))
-    source = "import time\ndef register(pipelines): time.sleep(60)\n"
+    source = "import threading\ndef register(pipelines): threading.Event().wait()\n"
     install_package(tmp_path, "handlers_slow", source, {PIPELINE_GROUP: {"slow": "handlers_slow:register"}})
     problems: list[PluginProblem] = []
     pipelines = register_plugins(Pipelines(), problems.append, seconds=0.1)

@@ -11,11 +11,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import cycle, islice
 
+from tests.bench.knowledge.facts import Attribute
 from tests.bench.knowledge.sessions import Page, Session
 
 __all__ = ["KINDS", "Question", "ask"]
 
 SEED = 99
+
+Asked = tuple[str, frozenset[str]]
+Kind = Callable[[random.Random, Session], Asked]
 
 
 @dataclass(frozen=True)
@@ -33,9 +37,7 @@ def ask(sessions: Sequence[Session], count: int, seed: int = SEED) -> list[Quest
     return [Question(kind, *KINDS[kind](draw, draw.choice(sessions))) for kind in islice(cycle(KINDS), count)]
 
 
-def _fact(
-    draw: random.Random, session: Session, words: Callable[[Page, int], str]
-) -> tuple[str, frozenset[str]]:
+def _fact(draw: random.Random, session: Session, words: Callable[[Page, int], str]) -> Asked:
     """Ask for a fact of a page that was read; every page of the session with this fact about the company is right."""
     page = draw.choice([page for page in session.pages if page.read])
     place = draw.randrange(len(page.facts))
@@ -54,50 +56,26 @@ def _name(draw: random.Random, page: Page) -> str:
     return draw.choice((page.company.short, page.company.short.lower(), page.company.name))
 
 
-def _words(draw: random.Random, session: Session) -> tuple[str, frozenset[str]]:
-    return _fact(
-        draw, session, lambda page, at: f"{_name(draw, page)} {draw.choice(page.facts[at].attribute.words)}"
-    )
+def _of_fact(words: Callable[[random.Random, Page, Attribute], str]) -> Kind:
+    """A kind of questions of which each is made of words for a fact of a page."""
+
+    def kind(draw: random.Random, session: Session) -> Asked:
+        return _fact(draw, session, lambda page, at: words(draw, page, page.facts[at].attribute))
+
+    return kind
 
 
-def _forms(draw: random.Random, session: Session) -> tuple[str, frozenset[str]]:
-    return _fact(
-        draw, session, lambda page, at: f"{draw.choice(page.facts[at].attribute.forms)} {_name(draw, page)}"
-    )
-
-
-def _meaning(draw: random.Random, session: Session) -> tuple[str, frozenset[str]]:
-    return _fact(
-        draw,
-        session,
-        lambda page, at: f"{_name(draw, page)} {draw.choice(page.facts[at].attribute.meanings)}",
-    )
-
-
-def _sentence(draw: random.Random, session: Session) -> tuple[str, frozenset[str]]:
-    return _fact(
-        draw,
-        session,
-        lambda page, at: draw.choice(page.facts[at].attribute.asked).format(page.company.short),
-    )
-
-
-def _context(draw: random.Random, session: Session) -> tuple[str, frozenset[str]]:
+def _context(draw: random.Random, session: Session) -> Asked:
     """One word is only in the search that found the page."""
-    return _fact(
-        draw,
-        session,
-        lambda page, at: " ".join(
-            (
-                draw.choice(session.field.name.split()),
-                page.company.short.lower(),
-                draw.choice(page.facts[at].attribute.words),
-            )
-        ),
-    )
+
+    def words(page: Page, at: int) -> str:
+        fact = draw.choice(session.field.name.split()), page.company.short.lower()
+        return f"{' '.join(fact)} {draw.choice(page.facts[at].attribute.words)}"
+
+    return _fact(draw, session, words)
 
 
-def _phrase(draw: random.Random, session: Session) -> tuple[str, frozenset[str]]:
+def _phrase(draw: random.Random, session: Session) -> Asked:
     """Two words of the sentence in quotation marks."""
 
     def words(page: Page, at: int) -> str:
@@ -109,7 +87,7 @@ def _phrase(draw: random.Random, session: Session) -> tuple[str, frozenset[str]]
     return _fact(draw, session, words)
 
 
-def _figure(draw: random.Random, session: Session) -> tuple[str, frozenset[str]]:
+def _figure(draw: random.Random, session: Session) -> Asked:
     """The figure, and the company: only this page and those with the same figure are right."""
     page = draw.choice([page for page in session.pages if page.read])
     fact = draw.choice(page.facts)
@@ -117,7 +95,7 @@ def _figure(draw: random.Random, session: Session) -> tuple[str, frozenset[str]]
     return f"{fact.figure} {page.company.short.lower()}", right
 
 
-def _title(draw: random.Random, session: Session, *, read: bool = True) -> tuple[str, frozenset[str]]:
+def _title(draw: random.Random, session: Session, *, read: bool = True) -> Asked:
     """The name of the company and two other words of a title, in any order."""
     page = draw.choice([page for page in session.pages if page.read is read])
     words = [word.strip(":,") for word in page.title.split()]
@@ -127,12 +105,7 @@ def _title(draw: random.Random, session: Session, *, read: bool = True) -> tuple
     return " ".join(words), frozenset(other.url for other in session.pages if other.title == page.title)
 
 
-def _row(draw: random.Random, session: Session) -> tuple[str, frozenset[str]]:
-    """The title of a page that was found and not read."""
-    return _title(draw, session, read=False)
-
-
-def _address(draw: random.Random, session: Session) -> tuple[str, frozenset[str]]:
+def _address(draw: random.Random, session: Session) -> Asked:
     """The name of the site, and the company."""
     page = draw.choice([page for page in session.pages if page.read])
     site = page.url.split("/")[2].removesuffix(".example")
@@ -140,16 +113,16 @@ def _address(draw: random.Random, session: Session) -> tuple[str, frozenset[str]
     return f"{site.replace('-', ' ')} {page.company.short.lower()}", frozenset(right)
 
 
-KINDS: dict[str, Callable[[random.Random, Session], tuple[str, frozenset[str]]]] = {
-    "words of the fact": _words,
-    "other forms": _forms,
-    "other words": _meaning,
-    "a sentence": _sentence,
+KINDS: dict[str, Kind] = {
+    "words of the fact": _of_fact(lambda draw, page, fact: f"{_name(draw, page)} {draw.choice(fact.words)}"),
+    "other forms": _of_fact(lambda draw, page, fact: f"{draw.choice(fact.forms)} {_name(draw, page)}"),
+    "other words": _of_fact(lambda draw, page, fact: f"{_name(draw, page)} {draw.choice(fact.meanings)}"),
+    "a sentence": _of_fact(lambda draw, page, fact: draw.choice(fact.asked).format(page.company.short)),
     "a word of the search": _context,
     "a phrase": _phrase,
     "the figure": _figure,
     "the title": _title,
-    "a row's title": _row,
+    "a row's title": lambda draw, session: _title(draw, session, read=False),
     "the address": _address,
 }
 """The kinds of questions: each gives what is typed, and the addresses that are right."""

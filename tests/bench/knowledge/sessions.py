@@ -112,41 +112,29 @@ def invent_sessions(count: int, seed: int = SEED, *, read: int = READ) -> Iterat
         for place in range(max(PAGES, read)):
             company = companies[place % COMPANIES]
             facts = _facts(draw, company)
-            asides = [
-                draw.choice(_facts(draw, other)).sentence
-                for other in draw.sample([each for each in companies if each != company], ASIDES)
-            ]
+            others = draw.sample([each for each in companies if each != company], ASIDES)
+            asides = [draw.choice(_facts(draw, other)).sentence for other in others]
             sentences = prose.sentences(topic, draw.randint(*PAGE_WORDS))
             for sentence in [*(fact.sentence for fact in facts), *asides]:
                 sentences.insert(draw.randint(1, len(sentences)), sentence)
-            title = draw.choice(HEADLINES).format(
-                name=company.name, short=company.short, word=draw.choice(about.written)
-            )
+            headline, word = draw.choice(HEADLINES), draw.choice(about.written)
+            title = headline.format(name=company.name, short=company.short, word=word)
             slug = "-".join(title.lower().replace(":", "").replace(",", "").split())
             pages.append(
                 Page(
-                    url=f"https://{draw.choice(OUTLETS)}-{draw.randrange(40)}.example/{place}/{slug}",
-                    title=title,
-                    text=join_paragraphs(draw, sentences),
-                    company=company,
-                    facts=tuple(facts),
-                    searched=searches[place % COMPANIES >= 3],
-                    author=draw.choice(companies).head,
-                    at=began + timedelta(seconds=20 + place),
-                    read=place < read,
+                    url=f"https://{draw.choice(OUTLETS)}-{draw.randrange(40)}.example/{place}/{slug}", title=title,
+                    text=join_paragraphs(draw, sentences), company=company, facts=tuple(facts),
+                    searched=searches[place % COMPANIES >= 3], author=draw.choice(companies).head,
+                    at=began + timedelta(seconds=20 + place), read=place < read,
                 )
-            )
+            )  # fmt: skip
         title = f"{about.name}: {companies[0].name} against {companies[3].name}"
-        cited = [page for page in pages if page.read]
+        query = f"Research {about.name}: {companies[0].name} and {companies[3].name}, and write a report"
+        report = _report(title, [page for page in pages if page.read], prose.sentences(topic, 300))
         yield Session(
-            name=f"session_{began:%Y%m%d_%H%M%S}",
-            began=began,
-            field=about,
-            query=f"Research {about.name}: {companies[0].name} and {companies[3].name}, and write a report",
-            pages=tuple(pages),
-            report_title=title,
-            report=_report(title, cited, prose.sentences(topic, 300)),
-        )
+            name=f"session_{began:%Y%m%d_%H%M%S}", began=began, field=about, query=query, pages=tuple(pages),
+            report_title=title, report=report,
+        )  # fmt: skip
 
 
 def _facts(draw: random.Random, company: Company) -> list[Fact]:
@@ -222,27 +210,15 @@ def _search(folder: Path, use: str, query: str, pages: Sequence[Page]) -> Iterat
     seen = McpObservation(tool_name=SEARCH, tool_use_id=use, server="composio", content=(TextContent(text),))
     yield ToolCallFinished(tool_use_id=use, status="success", observation=seen, duration_ms=400.0)
     rows = [
-        {
-            "position": place,
-            "title": page.title,
-            "url": page.url,
-            "source": page.url.split("/")[2],
-            "date": f"{page.at:%Y-%m-%d}",
-            "snippet": page.snippet,
-        }
+        {"position": place, "title": page.title, "url": page.url,
+         "source": page.url.split("/")[2],
+         "date": f"{page.at:%Y-%m-%d}", "snippet": page.snippet}
         for place, page in enumerate(found, 1)
-    ]
-    content = {
-        "type": "web",
-        "tool": "COMPOSIO_SEARCH_WEB",
-        "query": query,
-        "timestamp": found[0].at.isoformat(),
-        "tool_use_id": use,
-        "results": rows,
-    }
-    yield _save(
-        folder, f"search_results/composio_search_web_{use}.json", _json(content), "search_results", use
-    )
+    ]  # fmt: skip
+    content = {"type": "web", "tool": "COMPOSIO_SEARCH_WEB", "query": query, "timestamp": found[0].at.isoformat(),
+               "tool_use_id": use, "results": rows}  # fmt: skip
+    path = f"search_results/composio_search_web_{use}.json"
+    yield _save(folder, path, _json(content), "search_results", use)
 
 
 def _crawl(folder: Path, pages: Sequence[Page]) -> Iterator[Event]:
@@ -265,19 +241,11 @@ def _crawl(folder: Path, pages: Sequence[Page]) -> Iterator[Event]:
 def save_article(folder: Path, page: Page, path: str, use: str) -> ArtifactSaved:
     """Write the file of an article; gives the event of that."""
     content = {
-        "type": "article",
-        "url": page.url,
-        "title": page.title,
-        "author": page.author,
+        "type": "article", "url": page.url, "title": page.title, "author": page.author,
         "source": page.url.split("/")[2],
-        "date": f"{page.at:%Y-%m-%d}",
-        "words": len(page.text.split()),
-        "timestamp": page.at.isoformat(),
-        "tool": "crawl_parallel",
-        "tool_use_id": use,
-        "content": f"# {page.title}\n\n{page.text}",
-        "links": [],
-    }
+        "date": f"{page.at:%Y-%m-%d}", "words": len(page.text.split()), "timestamp": page.at.isoformat(),
+        "tool": "crawl_parallel", "tool_use_id": use, "content": f"# {page.title}\n\n{page.text}", "links": [],
+    }  # fmt: skip
     return _save(folder, path, _json(content), "article", use)
 
 

@@ -28,11 +28,5 @@ print(library.mallinfo2().mapped - before)
 def test_a_large_block_is_mapped_by_itself_also_after_a_larger_one_was_freed(
     threshold: str, mapped: str
 ) -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", MAPPED_AFTER_A_LARGER_ONE, threshold],
-        cwd=PROJECT,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert done.stdout.strip() == mapped
+    command = [sys.executable, "-c", MAPPED_AFTER_A_LARGER_ONE, threshold]
+    assert subprocess.check_output(command, cwd=PROJECT, text=True).strip() == mapped

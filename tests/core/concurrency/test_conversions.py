@@ -15,6 +15,7 @@ from core.concurrency.cancellation import Stop, Stopped
 from core.concurrency.conversions import ConversionFailed, Conversions, TooComplex
 from core.concurrency.worker_child import TaskContext
 from tests.paths import PROJECT
+from tests.waiting import PATIENCE
 
 
 def work_for_ever(desk: TaskContext, _: Any) -> None:
@@ -61,7 +62,7 @@ def is_running(pid: int) -> bool:
 
 def convert(conversions: Conversions, task: Any, argument: Any = None, **options: Any) -> Any:
     name = f"{task.__module__}:{task.__qualname__}"
-    return conversions.run(name, argument, **{"seconds": 60.0, **options})
+    return conversions.run(name, argument, **{"seconds": PATIENCE, **options})
 
 
 def test_conversions_share_a_process_and_send_parts(conversions: Conversions) -> None:
@@ -119,13 +120,13 @@ def test_one_that_waits_for_another_can_be_stopped(conversions: Conversions) -> 
         over.set()
 
     threading.Thread(target=work, daemon=True).start()
-    assert begun.wait(60)
+    assert begun.wait(PATIENCE)
     stop = Stop()
     stop.set()
     with pytest.raises(Stopped):
         convert(conversions, echo, stop=stop)
     busy.set()
-    assert over.wait(60)
+    assert over.wait(PATIENCE)
 
 
 def test_a_process_that_cannot_be_started_is_reported(

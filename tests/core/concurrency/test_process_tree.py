@@ -59,6 +59,8 @@ def test_one_that_ends_by_itself_gets_no_signal(parent: subprocess.Popen[str]) -
     parent.wait()
     assert tree.end() == []
     assert is_over(child)
+    # A process that is gone has no descendants.
+    assert ProcessTree(parent.pid).end() == []
 
 
 def test_a_pid_that_is_reused_is_left_alone(parent: subprocess.Popen[str]) -> None:
@@ -71,12 +73,6 @@ def test_a_pid_that_is_reused_is_left_alone(parent: subprocess.Popen[str]) -> No
     tree._root = None
     assert tree.end() == []
     assert not is_over(child)
-
-
-def test_a_process_that_is_gone_has_no_descendants(parent: subprocess.Popen[str]) -> None:
-    parent.kill()
-    parent.wait()
-    assert ProcessTree(parent.pid).end() == []
 
 
 def test_a_tree_is_ended_from_outside(parent: subprocess.Popen[str]) -> None:

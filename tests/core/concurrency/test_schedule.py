@@ -8,8 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from core.concurrency.schedule import Schedule
-
-PATIENCE = 10.0
+from tests.waiting import PATIENCE
 
 
 @pytest.fixture
@@ -19,35 +18,28 @@ def schedule() -> Iterator[Schedule]:
     assert schedule.stop(PATIENCE)
 
 
-def test_the_earliest_task_runs_first_and_all_run_in_one_thread(schedule: Schedule) -> None:
+def test_the_earliest_task_runs_first_and_a_planned_one_keeps_its_time_unless_planned_again(
+    schedule: Schedule,
+) -> None:
     ran: list[tuple[str, int]] = []
-    done = threading.Event()
+    early_ran, late_ran = threading.Event(), threading.Event()
+
+    def early() -> None:
+        ran.append(("early", threading.get_ident()))
+        early_ran.set()
 
     def late() -> None:
         ran.append(("late", threading.get_ident()))
-        done.set()
+        late_ran.set()
 
-    schedule.plan(late, 0.1)
-    schedule.plan(lambda: ran.append(("early", threading.get_ident())))
-    assert done.wait(PATIENCE)
+    schedule.plan(late, 3_600)
+    schedule.plan(late)
+    schedule.plan(early)
+    assert early_ran.wait(PATIENCE)
+    schedule.plan(late, again=True)
+    assert late_ran.wait(PATIENCE)
     assert [name for name, _ in ran] == ["early", "late"]
     assert len({thread for _, thread in ran}) == 1
-
-
-def test_a_planned_task_keeps_its_time_unless_it_is_planned_again(schedule: Schedule) -> None:
-    runs: list[int] = []
-    done = threading.Event()
-
-    def task() -> None:
-        runs.append(1)
-        done.set()
-
-    schedule.plan(task, 3_600)
-    schedule.plan(task)
-    assert not runs
-    schedule.plan(task, again=True)
-    assert done.wait(PATIENCE)
-    assert len(runs) == 1
 
 
 def test_a_task_that_fails_does_not_end_the_thread(schedule: Schedule) -> None:

@@ -3,6 +3,7 @@ from __future__ import annotations
 import threading
 
 from core.concurrency.threads import Coalesced
+from tests.waiting import PATIENCE
 
 
 def test_repeated_work_has_one_thread_until_it_is_finished() -> None:
@@ -16,11 +17,11 @@ def test_repeated_work_has_one_thread_until_it_is_finished() -> None:
     coalesced = Coalesced(work, "work")
     for _ in range(3):
         coalesced.request()
-        assert done.acquire(timeout=60)
+        assert done.acquire(timeout=PATIENCE)
     assert len(set(threads)) == 1
-    assert coalesced.finish(60)
+    assert coalesced.finish(PATIENCE)
     assert not threads[0].is_alive()
 
     coalesced.request()
-    assert coalesced.finish(60)
+    assert coalesced.finish(PATIENCE)
     assert len(threads) == 4

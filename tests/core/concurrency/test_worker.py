@@ -32,8 +32,8 @@ from observers.search_results import SearchResults
 from observers.workbench_activity import WorkbenchActivity
 from tests.observers.plugin_package import install
 from tests.paths import PROJECT
+from tests.waiting import PATIENCE
 
-ROOT = PROJECT
 HERE = "tests.core.concurrency.test_worker"
 SEARCH = "mcp__any__web_search"
 WORKBENCH = "mcp__composio__COMPOSIO_REMOTE_WORKBENCH"
@@ -88,7 +88,7 @@ def workspace(tmp_path: Path) -> Workspace:
 
 @pytest.fixture
 def aside(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> Iterator[WorkerProcess]:
-    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    monkeypatch.setenv("PYTHONPATH", str(PROJECT))
     aside = WorkerProcess(workspace)
     yield aside
     aside.close()
@@ -98,7 +98,7 @@ def aside(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> Iterator[Wor
 def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WorkerProcess]:
     """One process for the tests that only give it tasks."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("PYTHONPATH", str(ROOT))
+        patch.setenv("PYTHONPATH", str(PROJECT))
         worker = WorkerProcess(Workspace.create(tmp_path_factory.mktemp("shared"), NOON, Redactor([SECRET])))
         yield worker
     worker.close()
@@ -135,7 +135,7 @@ def begin_long_task(aside: WorkerProcess) -> tuple[threading.Thread, list[BaseEx
 
     thread = threading.Thread(target=work, daemon=True)
     thread.start()
-    assert begun.wait(60)
+    assert begun.wait(PATIENCE)
     assert aside._process is not None
     return thread, reported, aside._process.pid
 
@@ -147,14 +147,8 @@ def raw(*blocks: Any, **options: Any) -> RawResult:
 
 
 def facts(tool: str, tool_use_id: str = "toolu_1", **arguments: Any) -> dict[str, Any]:
-    return {
-        "tool_name": tool,
-        "tool_use_id": tool_use_id,
-        "tool_input": arguments,
-        "started_at": NOON,
-        "ended_at": NOON,
-        "duration_ms": 12.5,
-    }
+    times = {"started_at": NOON, "ended_at": NOON, "duration_ms": 12.5}
+    return {"tool_name": tool, "tool_use_id": tool_use_id, "tool_input": arguments, **times}
 
 
 def rows(count: int, prefix: str = "https://site.example/", words: str = "words " * 40) -> dict[str, Any]:
@@ -163,30 +157,21 @@ def rows(count: int, prefix: str = "https://site.example/", words: str = "words 
 
 
 def files_of(workspace: Workspace, folder: str) -> dict[str, bytes]:
-    if not workspace.exists(folder):
-        return {}
-    return {
-        entry.name.removesuffix(".zst"): workspace.read_artifact(f"{folder}/{entry.name}")
-        for entry in workspace.list(folder)
-        if not entry.is_dir
-    }
+    files = workspace.list(folder) if workspace.exists(folder) else []
+    names = [entry.name for entry in files if not entry.is_dir]
+    return {name.removesuffix(".zst"): workspace.read_artifact(f"{folder}/{name}") for name in names}
 
 
 def observe(
-    workspace: Workspace,
-    aside: WorkerProcess | None,
-    given_raw: RawResult,
-    tool: str,
-    tool_use_id: str = "toolu_1",
+    workspace: Workspace, aside: WorkerProcess | None, given: RawResult, tool: str, use: str = "toolu_1"
 ) -> Run:
     """Settle and observe a result as a session does, in the child or here."""
     settler = ResultStore(ResultAdapter(None), workspace, workspace.redactor, aside)
-    whole, _ = settler.store(given_raw, facts(tool, tool_use_id, query="q"))
+    whole, _ = settler.store(given, facts(tool, use, query="q"))
     observer = SearchResults() if tool == SEARCH else WorkbenchActivity()
-    result = ToolResult(
-        call=ToolCall(tool_use_id=tool_use_id, name=tool, input={"query": "q"}), observation=whole
-    )
-    run = Run(observer.name, tool, tool_use_id)
+    call = ToolCall(tool_use_id=use, name=tool, input={"query": "q"})
+    result = ToolResult(call=call, observation=whole)
+    run = Run(observer.name, tool, use)
     if aside is None:
         return perform(run, observer, result, ObserverContext(workspace))
     offload = ResultOffload(aside, [observer.name])
@@ -203,22 +188,17 @@ def test_a_large_result_comes_to_the_same_in_the_child(
         hello(aside)
         one.add(LATER)
     words = f"the password is {SECRET} or {LATER} " + "é" * 150
-    large = json.dumps(rows(2_500, SIGNED, words) | {"stdout": words})
+    large = json.dumps(rows(1_500, SIGNED, words) | {"stdout": words})
     beside, by_hand = observe(workspace, aside, raw(large), tool), observe(here, None, raw(large), tool)
-    assert beside.error is None
-    assert beside.status == "saved"
-    assert beside.outcome == by_hand.outcome
+    assert (beside.error, beside.status, beside.outcome) == (None, "saved", by_hand.outcome)
+    signed = [f"{SIGNED}{n}" for n in range(1_500)]
     for folder in ("search_results", "workbench_activity"):
         found = files_of(workspace, folder)
         assert found == files_of(here, folder)
         for name, data in found.items():
-            text = data.decode()
-            assert SECRET not in text
-            assert LATER not in text
+            assert not any(word in data.decode() for word in (SECRET, LATER))
             if name != "urls.txt" and tool == SEARCH:
-                assert [row["url"] for row in json.loads(text)["results"]] == [
-                    f"{SIGNED}{n}" for n in range(2_500)
-                ]
+                assert [row["url"] for row in json.loads(data)["results"]] == signed
     for path in workspace.path.rglob("*"):
         assert not path.is_file() or SECRET.encode() not in path.read_bytes()
 
@@ -227,18 +207,14 @@ def test_several_large_results_keep_their_signed_addresses(
     workspace: Workspace, aside: WorkerProcess
 ) -> None:
     settler = ResultStore(ResultAdapter(None), workspace, workspace.redactor, aside)
-    results = []
-    for number in range(5):
-        large = json.dumps(rows(1_000, f"{SIGNED}{number}-"))
-        whole, _ = settler.store(raw(large), facts(SEARCH, f"toolu_{number}"))
-        results.append(
-            ToolResult(call=ToolCall(tool_use_id=f"toolu_{number}", name=SEARCH), observation=whole)
-        )
-    for number, result in enumerate(results):
-        run = ResultOffload(aside, ["search_results"]).perform(
-            Run("search_results", SEARCH, f"toolu_{number}"), result
-        )
-        (saved,) = run.outcome.artifacts
+    results: dict[str, ToolResult] = {}
+    for number in range(3):
+        use = f"toolu_{number}"
+        whole, _ = settler.store(raw(json.dumps(rows(1_000, f"{SIGNED}{number}-"))), facts(SEARCH, use))
+        results[use] = ToolResult(call=ToolCall(tool_use_id=use, name=SEARCH), observation=whole)
+    offload = ResultOffload(aside, ["search_results"])
+    for number, (use, result) in enumerate(results.items()):
+        (saved,) = offload.perform(Run("search_results", SEARCH, use), result).outcome.artifacts
         page = json.loads(workspace.read_artifact(saved.path))
         assert page["results"][7]["url"] == f"{SIGNED}{number}-7"
 
@@ -246,7 +222,7 @@ def test_several_large_results_keep_their_signed_addresses(
 def test_a_child_that_is_killed_is_a_plain_error_and_the_next_task_has_another(aside: WorkerProcess) -> None:
     thread, reported, pid = begin_long_task(aside)
     os.kill(pid, signal.SIGKILL)
-    thread.join(60)
+    thread.join(PATIENCE)
     (error,) = reported
     assert isinstance(error, WorkerFailed)
     assert not isinstance(error, WorkerUnavailable)
@@ -262,35 +238,28 @@ def test_a_child_that_has_nothing_to_do_ends_and_another_takes_the_next_task(
     first = hello(aside, "a-long-word-in-pieces")
     aside.call(f"{HERE}:grow_impatient", None)
     assert aside._process is not None
-    assert aside._process.wait(60) == 0
+    assert aside._process.wait(PATIENCE) == 0
     second = hello(aside)
     assert second != first
     assert not is_running(first)
 
 
-def test_closing_ends_a_child_at_work(aside: WorkerProcess) -> None:
+@pytest.mark.parametrize("stopped", [False, True])
+def test_closing_ends_a_child_at_work_also_if_it_was_stopped(aside: WorkerProcess, stopped: bool) -> None:
     thread, reported, pid = begin_long_task(aside)
-    aside.close()
-    thread.join(60)
-    assert isinstance(reported[0], WorkerFailed)
-    assert not is_running(pid)
+    if stopped:
+        os.kill(pid, signal.SIGSTOP)
+    try:
+        aside.close()
+        thread.join(PATIENCE)
+        assert isinstance(reported[0], WorkerFailed)
+        assert not is_running(pid)
+    finally:
+        if is_running(pid):
+            os.kill(pid, signal.SIGKILL)
     with pytest.raises(WorkerFailed, match="closing"):
         hello(aside)
     aside.close()
-
-
-def test_closing_ends_a_child_that_was_stopped_at_work(aside: WorkerProcess) -> None:
-    thread, errors, child = begin_long_task(aside)
-    os.kill(child, signal.SIGSTOP)
-    try:
-        aside.close()
-        thread.join(20)
-        assert not thread.is_alive()
-        assert not is_running(child)
-        assert isinstance(errors[0], WorkerFailed)
-    finally:
-        if is_running(child):
-            os.kill(child, signal.SIGKILL)
 
 
 def test_closing_leaves_no_descriptor_and_no_process(aside: WorkerProcess) -> None:
@@ -314,48 +283,38 @@ def test_without_a_child_everything_is_done_here(
     with pytest.raises(WorkerUnavailable, match="cannot be started"):
         hello(aside)
     assert len(os.listdir("/proc/self/fd")) == before
-    whole, shown = ResultStore(ResultAdapter(None), workspace, workspace.redactor, aside).store(
-        raw("x" * LARGE), facts(SEARCH)
-    )
+    store = ResultStore(ResultAdapter(None), workspace, workspace.redactor, aside)
+    whole, shown = store.store(raw("x" * LARGE), facts(SEARCH))
     assert whole.output == "x" * LARGE
     assert shown.stored_at == whole.stored_at is not None
 
 
-def test_a_folder_in_the_way_is_not_imported(
-    aside: WorkerProcess, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+def test_a_folder_in_the_way_is_not_imported_and_no_secret_is_where_others_can_read_it(
+    workspace: Workspace, aside: WorkerProcess, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     planted = tmp_path / "planted"
     (planted / "core").mkdir(parents=True)
-    (planted / "core" / "__init__.py").write_text("raise SystemExit('planted')")
-    (planted / "msgspec.py").write_text("raise SystemExit('planted')")
+    for name in ("core/__init__.py", "msgspec.py"):
+        (planted / name).write_text("raise SystemExit('planted')")
     monkeypatch.chdir(planted)
-    found = aside.call(f"{HERE}:where_things_are", None)
-    assert found["cwd"] == str(planted)
-    assert all(file.startswith(str(ROOT)) for file in found["files"])
-
-
-def test_no_secret_is_where_other_programs_can_read_it(
-    workspace: Workspace, aside: WorkerProcess, monkeypatch: pytest.MonkeyPatch
-) -> None:
     monkeypatch.setenv("ANTHROPIC_API_KEY", SECRET)
     monkeypatch.setenv("MY_OWN_TOKEN", LATER)
     workspace.redactor.add(LATER)
     found = aside.call(f"{HERE}:where_things_are", None)
-    for place in (found["environment"], found["command"]):
-        assert SECRET not in place
-        assert LATER not in place
+    assert found["cwd"] == str(planted)
+    assert all(file.startswith(str(PROJECT)) for file in found["files"])
+    assert not [secret for secret in (SECRET, LATER) if secret in found["environment"] + found["command"]]
     assert "core.concurrency.worker_child" in found["command"]
 
 
 def test_what_the_child_logs_is_in_the_log(shared: WorkerProcess, caplog: pytest.LogCaptureFixture) -> None:
     with pytest.raises(WorkerFailed, match="no room for a word"):
         shared.call(f"{HERE}:log_and_fail", "a word")
-    logged = {
-        (record.name, record.levelname, record.getMessage().split("\n")[0]) for record in caplog.records
-    }
+    messages = [record.getMessage() for record in caplog.records]
+    logged = {(each.name, each.levelname, each.getMessage().split("\n")[0]) for each in caplog.records}
     assert ("observers.somewhere", "WARNING", "about a word") in logged
     assert ("core.concurrency.worker_child", "ERROR", f"{HERE}:log_and_fail failed") in logged
-    assert any("Traceback" in record.getMessage() for record in caplog.records)
+    assert any("Traceback" in message for message in messages)
 
 
 def test_a_task_that_raises_leaves_the_child_ready(shared: WorkerProcess) -> None:
@@ -376,11 +335,11 @@ def test_an_answer_that_raises_is_not_taken_for_the_next_task(shared: WorkerProc
     assert hello(shared) > 0
 
 
-@pytest.mark.parametrize("odd", [2**70, "\ud800", object(), {"a": {1, 2**80}}])
-def test_what_cannot_be_handed_over_is_for_the_caller_to_do(shared: WorkerProcess, odd: Any) -> None:
+def test_what_cannot_be_handed_over_is_for_the_caller_to_do(shared: WorkerProcess) -> None:
     pid = hello(shared)
-    with pytest.raises(WorkerUnavailable, match="cannot be handed"):
-        shared.call(f"{HERE}:say_hello", odd)
+    for odd in (2**70, "\ud800", object(), {"a": {1, 2**80}}):
+        with pytest.raises(WorkerUnavailable, match="cannot be handed"):
+            shared.call(f"{HERE}:say_hello", odd)
     assert hello(shared) == pid
 
 
@@ -389,28 +348,29 @@ def test_texts_and_secrets_of_any_bytes_arrive(shared: WorkerProcess) -> None:
     hello(shared, "half \ud83d é", "", "😀" * 70_000, "\0")
 
 
+COUNTER = """
+import os
+from observers.api import Outcome, keep_json, texts_of
+
+class Counter:
+    name = "counter"
+
+    def wants(self, call):
+        return True
+
+    def observe(self, result, context):
+        size = sum(map(len, texts_of(result, context.workspace)))
+        return keep_json(result, context, {"size": size, "pid": os.getpid()}, kind="counts", items=1)
+"""
+
+
 def test_observers_of_other_packages_work_in_the_child(
     workspace: Workspace, aside: WorkerProcess, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    source = """
-        import os
-        from observers.api import Outcome, keep_json, texts_of
-
-        class Counter:
-            name = "counter"
-
-            def wants(self, call):
-                return True
-
-            def observe(self, result, context):
-                size = sum(map(len, texts_of(result, context.workspace)))
-                return keep_json(result, context, {"size": size, "pid": os.getpid()}, kind="counts", items=1)
-        """
-    packages = install(tmp_path / "packages", "my_counter", source, counter="my_counter:Counter")
-    monkeypatch.setenv("PYTHONPATH", f"{packages}{os.pathsep}{ROOT}")
-    observation = McpObservation(
-        tool_name=SEARCH, tool_use_id="toolu_1", server="s", content=(TextContent("é" * LARGE),)
-    )
+    packages = install(tmp_path / "packages", "my_counter", COUNTER, counter="my_counter:Counter")
+    monkeypatch.setenv("PYTHONPATH", f"{packages}{os.pathsep}{PROJECT}")
+    text = TextContent("é" * LARGE)
+    observation = McpObservation(tool_name=SEARCH, tool_use_id="toolu_1", server="s", content=(text,))
     result = ToolResult(call=ToolCall(tool_use_id="toolu_1", name=SEARCH), observation=observation)
     offload = ResultOffload(aside, ["counter", "gone"])
     run = offload.perform(Run("counter", SEARCH, "toolu_1"), result)
@@ -427,26 +387,30 @@ IMAGE = {"type": "image", "source": {"type": "base64", "media_type": "image/png"
 BIG = json.dumps(rows(1_000) | {"token": SECRET})
 
 
+SAVED = "<persisted-output>\nOutput too large (72KB). Full output saved to: {file}\n\nPreview:\n{{"
+TOO_LARGE = """Error: result (749,752 characters) exceeds maximum allowed tokens. Output has been saved to {file}.
+Use offset and limit."""
+
+
 @pytest.mark.parametrize(
-    "given_raw",
+    ("given_raw", "denial"),
     [
-        raw(BIG),
-        RawResult(block=BIG),
-        raw("first", IMAGE, BIG, "last"),
-        raw(*["a block of many " * 30] * 2_500),
-        raw(BIG, "Error: it broke", is_error=True),
-        RawResult(block=None, hook_copy=[{"type": "text", "text": BIG}]),
-        RawResult(
-            block="<persisted-output>\nOutput too large (72KB). Full output saved to: {file}\n\nPreview:\n{{",
-            message_copy={"content": "cut too", "structuredContent": json.loads(BIG)},
+        (raw(BIG), None),
+        (raw(BIG), "not allowed"),
+        (RawResult(block=BIG), None),
+        (raw("first", IMAGE, BIG, "last"), None),
+        (raw(*["a block of many " * 30] * 2_500), None),
+        (raw(BIG, "Error: it broke", is_error=True), None),
+        (RawResult(block=None, hook_copy=[{"type": "text", "text": BIG}]), None),
+        (
+            RawResult(block=SAVED, message_copy={"content": "cut too", "structuredContent": json.loads(BIG)}),
+            None,
         ),
-        RawResult(block="Error: result (749,752 characters) exceeds maximum allowed tokens. Output has been saved "
-                  "to {file}.\nUse offset and limit."),
-        RawResult(block=[BIG, 7, None, {"type": "odd", "data": [1]}]),
-        RawResult(block={"a": ["b"] * 3_000}),
+        (RawResult(block=TOO_LARGE), None),
+        (RawResult(block=[BIG, 7, None, {"type": "odd", "data": [1]}]), None),
+        (RawResult(block={"a": ["b"] * 3_000}), None),
     ],
-)  # fmt: skip
-@pytest.mark.parametrize("denial", [None, "not allowed"])
+)
 def test_a_result_is_stored_alike_with_and_without_the_child(
     shared: WorkerProcess, tmp_path: Path, given_raw: RawResult, denial: str | None
 ) -> None:
@@ -458,13 +422,9 @@ def test_a_result_is_stored_alike_with_and_without_the_child(
     saved.parent.mkdir(parents=True)
     saved.write_text(json.dumps([{"type": "text", "text": BIG}]))
     if isinstance(given_raw.block, str):
-        given_raw = RawResult(
-            block=given_raw.block.replace("{file}", str(saved)),
-            message_copy=given_raw.message_copy,
-            transcript=f"{saved.parent.parent}.jsonl",
-        )
-    adapter = ResultAdapter(tmp_path / "home")
-    given_facts = facts(SEARCH, query="q", api_key=SECRET)
+        block, transcript = given_raw.block.replace("{file}", str(saved)), f"{saved.parent.parent}.jsonl"
+        given_raw = RawResult(block=block, message_copy=given_raw.message_copy, transcript=transcript)
+    adapter, given_facts = ResultAdapter(tmp_path / "home"), facts(SEARCH, query="q", api_key=SECRET)
     here = Workspace.create(tmp_path / "here", NOON, workspace.redactor)
     plain = ResultStore(adapter, here, here.redactor).store(given_raw, given_facts, denial)
     beside = ResultStore(adapter, workspace, workspace.redactor, worker).store(given_raw, given_facts, denial)
@@ -483,7 +443,7 @@ PARTS = st.one_of(
 )
 
 
-@settings(max_examples=25)
+@settings(max_examples=10)
 @given(parts=st.lists(PARTS, max_size=5), failed=st.booleans(), arguments=st.dictionaries(st.text(), PARTS))
 def test_any_large_result_is_stored_alike(
     shared: WorkerProcess, parts: list[Any], failed: bool, arguments: Mapping[str, Any]
@@ -494,8 +454,8 @@ def test_any_large_result_is_stored_alike(
     for worker in (None, shared):
         shutil.rmtree(workspace.path / "tool_results", ignore_errors=True)
         settler = ResultStore(ResultAdapter(None), workspace, workspace.redactor, worker)
-        answers.append((settler.store(given_raw, facts(SEARCH) | {"tool_input": arguments})[1],
-                        files_of(workspace, "tool_results")))  # fmt: skip
+        shown = settler.store(given_raw, facts(SEARCH) | {"tool_input": arguments})[1]
+        answers.append((shown, files_of(workspace, "tool_results")))
     assert answers[0] == answers[1]
 
 

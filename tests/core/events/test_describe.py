@@ -22,32 +22,26 @@ from core.observation import McpObservation, TextContent
 NASTY = "[red]\x1b[2J \u202egnp.exe"
 
 
-def sample(kind: type[ev.Event], text: str) -> ev.Event:
+def sample(kind: type[ev.Event], text: str = "text") -> ev.Event:
     """An event of a type, with `text` in every text that it requires."""
-    values: dict[str, Any] = {}
-    for field in msgspec.structs.fields(kind):
-        if field.required:
-            choices = getattr(field.type, "__args__", [text])
-            values[field.name] = (
-                1
-                if field.type in (int, float)
-                else field.type()
-                if isinstance(field.type, type) and issubclass(field.type, msgspec.Struct)
-                else choices[0]
-            )
-    return kind(**values)
+
+    def value(field: msgspec.structs.FieldInfo) -> Any:
+        if field.type in (int, float):
+            return 1
+        if isinstance(field.type, type) and issubclass(field.type, msgspec.Struct):
+            return field.type()
+        return getattr(field.type, "__args__", [text])[0]
+
+    return kind(**{each.name: value(each) for each in msgspec.structs.fields(kind) if each.required})
 
 
-@pytest.mark.parametrize("kind", EVENT_TYPES)
-def test_every_event_has_a_clean_description_of_its_own(kind: type[ev.Event]) -> None:
-    description = describe(sample(kind, NASTY))
-    texts = (description.kind, description.sentence, *description.details)
-    assert description.sentence
-    assert not set("".join(texts)) & set("\x1b\u202e")
-    assert kind.__name__ not in description.sentence
-
-
-def test_an_event_of_a_later_version_is_described_by_its_name() -> None:
+def test_every_event_has_a_clean_description_of_its_own() -> None:
+    for kind in EVENT_TYPES:
+        description = describe(sample(kind, NASTY))
+        texts = (description.kind, description.sentence, *description.details)
+        assert description.sentence
+        assert not set("".join(texts)) & set("\x1b\u202e"), kind
+        assert kind.__name__ not in description.sentence
     assert describe(ev.UnknownEvent(original_name="weather_changed")).kind == "weather_changed"
 
 
@@ -81,22 +75,14 @@ def test_a_call_is_described_by_its_label_and_with_the_time_a_person_took() -> N
     ("values", "sentence"),
     [
         ({}, "Resumed."),
-        ({"model": "opus"}, "Resumed with opus."),
-        (
-            {"model": "opus", "effort": "high", "fallback_model": "sonnet", "max_cost_usd": 2.0},
-            "Resumed with opus (effort high, fallback sonnet) and a spending limit of $2.00.",
-        ),
-        (
-            {"overruled": {"max_cost_usd": 1.0}},
-            "Resumed with no spending limit, instead of a limit of $1.00.",
-        ),
-        (
-            {"model": "opus", "overruled": {"model": None, "effort": "low"}},
-            "Resumed with opus, instead of the default model, effort low.",
-        ),
+        ({"model": "opus", "effort": "high", "fallback_model": "sonnet", "max_cost_usd": 2.0},
+         "Resumed with opus (effort high, fallback sonnet) and a spending limit of $2.00."),
+        ({"overruled": {"max_cost_usd": 1.0}}, "Resumed with no spending limit, instead of a limit of $1.00."),
+        ({"model": "opus", "overruled": {"model": None, "effort": "low"}},
+         "Resumed with opus, instead of the default model, effort low."),
         ({"resumed_from": "other", "model": "opus"}, "Resumed as session s with opus."),
     ],
-)
+)  # fmt: skip
 def test_a_resumed_session_says_what_it_uses_and_what_that_replaces(
     values: dict[str, Any], sentence: str
 ) -> None:
@@ -109,26 +95,15 @@ def test_a_resumed_session_says_what_it_uses_and_what_that_replaces(
     [
         ({}, []),
         ({"folder_trust": "harmless"}, []),
-        (
-            {"folder_trust": "partly", "folder_files": [".env", "a\x1b[31m"], "held_back": ["base_url"]},
-            [
-                "files of the folder trusted without what decides where data goes: .env, a\ufffd[31m",
-                "settings of the folder held back: base_url",
-            ],
-        ),
-        (
-            {"folder_trust": "trusted", "folder_trusted_once": True, "folder_files": list("abcdefg")},
-            ["files of the folder trusted for this run: a, b, c, d, e, 2 more"],
-        ),
-        (
-            {"folder_servers": {"notes": "trusted", "more": "undecided", "news": "trusted"}},
-            [
-                "MCP servers of the folder trusted: notes, news",
-                "MCP servers of the folder undecided: more",
-            ],
-        ),
+        ({"folder_trust": "partly", "folder_files": [".env", "a\x1b[31m"], "held_back": ["base_url"]},
+         ["files of the folder trusted without what decides where data goes: .env, a\ufffd[31m",
+          "settings of the folder held back: base_url"]),
+        ({"folder_trust": "trusted", "folder_trusted_once": True, "folder_files": list("abcdefg")},
+         ["files of the folder trusted for this run: a, b, c, d, e, 2 more"]),
+        ({"folder_servers": {"notes": "trusted", "more": "undecided", "news": "trusted"}},
+         ["MCP servers of the folder trusted: notes, news", "MCP servers of the folder undecided: more"]),
     ],
-)
+)  # fmt: skip
 def test_a_session_says_what_of_its_folder_had_an_effect(
     recorded: dict[str, Any], clauses: list[str]
 ) -> None:
@@ -154,38 +129,25 @@ def test_a_server_that_is_retried_says_so() -> None:
     assert description.sentence == "MCP server notes failed: it ended. Reconnecting automatically."
 
 
-@pytest.mark.parametrize(
-    ("error", "clause"),
-    [
-        ("authentication_failed", "the model's service refused the key"),
-        ("rate_limit", "the model's service accepts no more requests for now"),
-        ("overloaded", "the model's service is overloaded"),
-        ("server_error", "the model's service is out of order"),
-        (
-            "no connection to http://127.0.0.1:9",
-            "the model's service at http://127.0.0.1:9 did not answer",
-        ),
-        ("418", "the model's service answered with HTTP 418"),
-        ("", "the model's service did not answer"),
-        ("something_new", "the model's service did not answer as it should (something_new)"),
-    ],
-)
-def test_why_it_is_tried_again_is_what_happened(error: str, clause: str) -> None:
-    assert describe_retry(error) == clause
+def test_why_it_is_tried_again_is_what_happened() -> None:
+    clauses = {
+        "authentication_failed": "the model's service refused the key",
+        "rate_limit": "the model's service accepts no more requests for now",
+        "overloaded": "the model's service is overloaded",
+        "server_error": "the model's service is out of order",
+        "no connection to http://127.0.0.1:9": "the model's service at http://127.0.0.1:9 did not answer",
+        "418": "the model's service answered with HTTP 418",
+        "": "the model's service did not answer",
+        "something_new": "the model's service did not answer as it should (something_new)",
+    }
+    assert {error: describe_retry(error) for error in clauses} == clauses
 
 
 def test_an_allowed_call_says_for_how_long_a_rule_holds() -> None:
-    sentences = [
-        describe(
-            ev.PermissionAnswered(request_id="r", tool_name="Bash", decision="allow", scope=scope)
-        ).sentence
-        for scope in ("once", "session", "folder", "everywhere", "mode", "other")
-    ]
-    assert sentences == [
-        "Bash was allowed",
-        "Bash was allowed for this session",
-        "Bash was allowed in this folder",
-        "Bash was allowed everywhere",
-        "Bash was allowed by the permission mode",
-        "Bash was allowed (other)",
-    ]
+    ends = {
+        "once": "", "session": " for this session", "folder": " in this folder", "everywhere": " everywhere",
+        "mode": " by the permission mode", "other": " (other)",
+    }  # fmt: skip
+    for scope, end in ends.items():
+        answered = ev.PermissionAnswered(request_id="r", tool_name="Bash", decision="allow", scope=scope)
+        assert describe(answered).sentence == f"Bash was allowed{end}"

@@ -15,43 +15,27 @@ from core.history.call_lookup import read_call
 _EVENTS: tuple[Event, ...] = (
     ToolCallStarted(query_id="q1", tool_use_id="a", name="Read", input={"file_path": "b"}),
     ToolCallStarted(query_id="q1", tool_use_id="b", name="Write", input={"file_path": "x"}),
-    PermissionAnswered(
-        request_id="r",
-        decision="allow",
-        tool_use_id="b",
-        tool_name="Write",
-        input={"file_path": "y"},
-        changes=["file_path"],
-    ),
+    PermissionAnswered(request_id="r", decision="allow", tool_use_id="b", tool_name="Write", input={"file_path": "y"},
+                       changes=["file_path"]),
     ToolCallFinished(tool_use_id="a", status="error"),
     ToolCallFinished(tool_use_id="b", status="success"),
     ArtifactSaved(tool_use_id="b", kind="written", path="y", size=1, sha256="0", observer="o"),
-)
-
-
-def _lay(folder: Path) -> Path:
-    lines = [encode_event(event) + b"\n" for event in _EVENTS]
-    (folder / "journal.jsonl").write_bytes(b'torn "b"\n' + b"".join(lines))
-    return folder
+)  # fmt: skip
 
 
 def test_a_call_is_read_with_its_end_its_files_and_its_changed_arguments(tmp_path: Path) -> None:
-    call = read_call(_lay(tmp_path), "b")
+    with pytest.raises(JournalError, match="cannot be read"):
+        read_call(tmp_path, "a")
+    lines = [encode_event(event) + b"\n" for event in _EVENTS]
+    (tmp_path / "journal.jsonl").write_bytes(b'torn "b"\n' + b"".join(lines))
+    call = read_call(tmp_path, "b")
     assert call is not None
     assert call.started.input == {"file_path": "y"}
     assert call.finished is not None
     assert call.finished.status == "success"
     assert [each.path for each in call.artifacts] == ["y"]
     assert call.changes == ("file_path",)
-
-
-def test_a_call_that_is_not_there_is_not_found(tmp_path: Path) -> None:
-    assert read_call(_lay(tmp_path), "c") is None
-
-
-def test_a_journal_that_is_missing_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(JournalError, match="cannot be read"):
-        read_call(tmp_path, "a")
+    assert read_call(tmp_path, "c") is None
 
 
 def test_a_line_without_an_end_is_not_read_into_memory(tmp_path: Path) -> None:

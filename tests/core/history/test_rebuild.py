@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -109,6 +110,9 @@ def test_what_came_after_the_last_query_that_ended_is_in_the_rebuilt_files(tmp_p
 
 
 def test_a_session_that_ended_in_order_is_rebuilt_to_the_same_files(tmp_path: Path) -> None:
+    # Nothing is made where no session was.
+    clean_up_after_kills(tmp_path, Redactor())
+    assert list(tmp_path.iterdir()) == []
     folder = session(tmp_path, [*BEGUN, END])
     before = written(folder)
     (folder / "summary.txt").unlink()
@@ -133,13 +137,12 @@ def test_a_session_that_was_resumed_while_its_journal_was_read_is_left_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = session(tmp_path, [*BEGUN, *CUT_OFF])
-    before = written(folder)
-    claim = Workspace.claim
+    before, claim = written(folder), Workspace.claim
 
-    def resumed_meanwhile(path: Path, redactor: Redactor | None = None) -> Workspace:
+    def resumed_meanwhile(*given: Any) -> Workspace:
         with (folder / "journal.jsonl").open("ab") as journal:
             journal.write(encode_event(END) + b"\n")
-        return claim(path, redactor)
+        return claim(*given)
 
     monkeypatch.setattr(Workspace, "claim", resumed_meanwhile)
     with pytest.raises(WorkspaceError, match="was resumed meanwhile"):
@@ -194,8 +197,3 @@ def test_a_start_removes_only_our_own_stale_temporary_files_of_the_saved_reports
         assert all(file.exists() for file in (locked, *others))
     clean_up_after_kills(tmp_path, Redactor())
     assert not locked.exists()
-
-
-def test_nothing_is_made_where_no_session_was(tmp_path: Path) -> None:
-    clean_up_after_kills(tmp_path, Redactor())
-    assert list(tmp_path.iterdir()) == []

@@ -35,6 +35,7 @@ from core.history.session import PastSession, SessionOver, runs_elsewhere
 from core.observation import McpObservation, TextContent
 from core.storage.queue_file import QUEUE_FILE
 from core.storage.workspace import WORKSPACES, Workspace
+from tests.waiting import PATIENCE, run_ready, until
 
 START = datetime(2026, 11, 21, 14, 2, tzinfo=UTC)
 
@@ -68,12 +69,10 @@ def message(text: str, message: str = "m1") -> MessageFinished:
 
 def calls(count: int, first: int = 0, text: str = "found") -> Iterator[Event]:
     for number in range(first, first + count):
-        call = f"toolu_{number}"
-        seen = McpObservation(
-            tool_name="Read", tool_use_id=call, server="s", content=(TextContent(f"{text} {number}"),)
-        )
-        yield ToolCallStarted(query_id="q1", tool_use_id=call, name="Read", input={"n": number})
-        yield ToolCallFinished(tool_use_id=call, status="success", observation=seen, duration_ms=3.0)
+        use, content = f"toolu_{number}", (TextContent(f"{text} {number}"),)
+        seen = McpObservation(tool_name="Read", tool_use_id=use, server="s", content=content)
+        yield ToolCallStarted(query_id="q1", tool_use_id=use, name="Read", input={"n": number})
+        yield ToolCallFinished(tool_use_id=use, status="success", observation=seen, duration_ms=3.0)
 
 
 def ended(query: str = "q1", cost: float = 0.25) -> QueryFinished:
@@ -99,27 +98,27 @@ def kinds(events: Sequence[Event]) -> list[str]:
 
 async def test_a_short_session_is_published_whole_with_its_folder_as_it_is_now(folder: Path) -> None:
     over = SessionFinished(reason="quit", cost_usd=0.25, duration_ms=9_000.0)
-    write(folder, [begun(), QueryReceived(query_id="q1", text="why?"), message("Because."), ended(), over])
+    given = [begun(), QueryReceived(query_id="q1", text="why?"), message("Because."), ended(), over]
+    write(folder, given)
     session, events = await opened(folder)
-    assert kinds(events) == [
-        "session_started",
-        "query_received",
-        "message_finished",
-        "query_finished",
-        "session_finished",
-    ]
+    assert kinds(events) == kinds(given)
     assert isinstance(events[0], SessionStarted)
     assert events[0].workspace == str(folder)
     assert session.complete
     stats = session.stats
-    assert (stats.state, stats.model, stats.cost, stats.tokens, stats.seconds) == (
-        "finished",
-        "claude-x",
-        0.25,
-        100,
-        9.0,
-    )
+    assert (stats.state, stats.model, stats.cost) == ("finished", "claude-x", 0.25)
+    assert (stats.tokens, stats.seconds) == (100, 9.0)
     assert [event.seq for event in events] == [1, 2, 3, 4, 5]
+    # A last line without its line break counts if it is whole, and a time without a zone is UTC.
+    (folder / "journal.jsonl").write_bytes(line(begun()).replace(b"Z", b"") + line(ended())[:-1])
+    session, events = await opened(folder)
+    assert kinds(events) == ["session_started", "query_finished"]
+    assert events[0].at == START + timedelta(seconds=1)
+    assert not session.stats.torn
+    write(folder, [])
+    session, events = await opened(folder)
+    assert (events, session.complete, session.stats.events) == ([], True, 0)
+    assert await all_of(session) == []
 
 
 async def test_streamed_text_is_given_only_where_no_message_repeats_it(folder: Path) -> None:
@@ -160,11 +159,8 @@ async def test_the_end_comes_first_and_the_whole_is_read_behind_it(folder: Path)
     everything = await all_of(session)
     assert kinds(everything) == kinds([*first, *second])
     assert session.complete
-    assert session.stats.cost == 0.5
-    assert session.stats.seconds == 4.0
-
-
-async def test_a_single_long_query_is_shown_from_within(folder: Path) -> None:
+    assert (session.stats.cost, session.stats.seconds) == (0.5, 4.0)
+    # A single long query is shown from within.
     write(folder, [begun(), QueryReceived(query_id="q1", text="all"), *calls(500)])
     session, events = await opened(folder, tail=30 << 10)
     found = [event.tool_use_id for event in events if isinstance(event, ToolCallStarted)]
@@ -202,13 +198,6 @@ async def test_damage_is_passed_over_and_counted(folder: Path, monkeypatch: pyte
             assert (again.seq, again.tool_use_id) == (event.seq, event.tool_use_id)
 
 
-async def test_a_last_line_without_its_line_break_counts_if_it_is_whole(folder: Path) -> None:
-    (folder / "journal.jsonl").write_bytes(line(begun()) + line(ended())[:-1])
-    session, events = await opened(folder)
-    assert kinds(events) == ["session_started", "query_finished"]
-    assert not session.stats.torn
-
-
 async def test_queries_of_one_id_are_distinguished(folder: Path) -> None:
     again = [QueryReceived(query_id="q1", text="again"), message("No."), ended()]
     write(folder, [begun(), *calls(1), *again, begun(), *again, QueryReceived(query_id="q2", text="else")])
@@ -218,57 +207,35 @@ async def test_queries_of_one_id_are_distinguished(folder: Path) -> None:
     assert named == [None, "q1", None, *first, None, *second, "q2"]
 
 
-async def test_a_time_without_a_zone_is_utc(folder: Path) -> None:
-    (folder / "journal.jsonl").write_bytes(
-        b'{"event":"query_received","query_id":"q1","text":"x","at":"2026-11-21T14:02:00"}\n'
-    )
-    _, (event,) = await opened(folder)
-    assert event.at == START
-
-
-async def test_a_journal_that_is_too_long_is_read_from_within(
+async def test_a_journal_that_is_too_long_or_shrinks_is_read_from_within(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(past_journal, "LARGEST", 40_000)
     write(folder, [begun(), *calls(1_000), ended()])
-    session, events = await opened(folder, tail=8_000)
-    everything = await all_of(session)
-    assert kinds(everything[:1]) == ["session_started"]
-    assert kinds(events[:1]) == ["session_started"]
-    assert 50 < len(everything) < 500
-    assert everything[-1].event_name == "query_finished"
-    assert session.stats.left_out == (folder / "journal.jsonl").stat().st_size - 40_000
-
-
-async def test_an_empty_journal_is_an_empty_session(folder: Path) -> None:
-    write(folder, [])
-    session, events = await opened(folder)
-    assert (events, session.complete, session.stats.events) == ([], True, 0)
-    assert await all_of(session) == []
-
-
-async def test_a_journal_that_shrinks_meanwhile_ends_where_it_ends(folder: Path) -> None:
-    write(folder, [begun(), *calls(3_000)])
     session, _ = await opened(folder, tail=4_000)
     os.truncate(folder / "journal.jsonl", 100_000)
     assert 100 < len(await all_of(session)) < 2_000
     with pytest.raises(JournalError, match="was changed"):
         session.journal.event_at(900_000)
+    monkeypatch.setattr(past_journal, "LARGEST", 40_000)
+    write(folder, [begun(), *calls(1_000), ended()])
+    session, events = await opened(folder, tail=8_000)
+    everything = await all_of(session)
+    assert kinds(everything[:1]) == kinds(events[:1]) == ["session_started"]
+    assert 50 < len(everything) < 500
+    assert everything[-1].event_name == "query_finished"
+    assert session.stats.left_out == (folder / "journal.jsonl").stat().st_size - 40_000
 
 
 @pytest.mark.parametrize("make", ["nothing", "fifo", "link", "folder"])
 def test_what_is_no_regular_journal_is_refused_at_once(folder: Path, make: str) -> None:
     path = folder / "journal.jsonl"
-    match make:
-        case "fifo":
-            os.mkfifo(path)
-        case "link":
-            (folder / "other").write_bytes(line(begun()))
-            path.symlink_to(folder / "other")
-        case "folder":
-            path.mkdir()
-        case _:
-            pass
+    if make == "fifo":
+        os.mkfifo(path)
+    elif make == "link":
+        (folder / "other").write_bytes(line(begun()))
+        path.symlink_to(folder / "other")
+    elif make == "folder":
+        path.mkdir()
     with pytest.raises(JournalError, match=r"session_.* cannot be opened: it"):
         PastSession(folder)
 
@@ -288,14 +255,10 @@ async def test_the_folder_is_left_as_it_is(folder: Path) -> None:
     await session.close("quit")
     assert look() == before
     assert session.unsent == ("one", "two")
-
-
-@pytest.mark.parametrize("content", ["{", '{"queries": 5}', ""])
-async def test_a_queue_that_cannot_be_read_is_none(folder: Path, content: str) -> None:
-    write(folder, [begun()])
-    (folder / QUEUE_FILE).write_text(content)
-    session, _ = await opened(folder)
-    assert session.unsent == ()
+    # A queue that cannot be read is none.
+    for content in ("{", '{"queries": 5}', ""):
+        (folder / QUEUE_FILE).write_text(content)
+        assert (await opened(folder))[0].unsent == ()
 
 
 async def test_a_session_of_another_program_is_distinguished_from_one_that_crashed(tmp_path: Path) -> None:
@@ -339,12 +302,15 @@ async def test_closing_ends_the_reading(folder: Path) -> None:
 
 
 def test_places_are_right_across_blocks(folder: Path) -> None:
-    write(folder, [*calls(300, text="é" * 2_000)])
+    saved = ArtifactSaved(path="a.json", kind="x", size=1, sha256="0", observer="o", tool_use_id="toolu_0")
+    write(folder, [*calls(300, text="é" * 2_000), saved])
     journal = PastJournal(folder / "journal.jsonl")
-    places = [event.place for _, batch in journal.batches(0) for event in batch if hasattr(event, "place")]
-    assert len(places) == 600
+    placed = [event for _, batch in journal.batches(0) for event in batch]
+    assert len(placed) == 601
     lines = (folder / "journal.jsonl").read_bytes()
-    assert all(place == 0 or lines[place - 1 : place] == b"\n" for place in places)
+    assert all(event.place == 0 or lines[event.place - 1 : event.place] == b"\n" for event in placed)  # type: ignore[attr-defined]
+    assert isinstance(placed[-1], past_journal.PastArtifactSaved)
+    assert isinstance(journal.event_at(placed[-1].place), ArtifactSaved)
     journal.close()
     journal.close()
 
@@ -358,16 +324,6 @@ def test_the_line_before_a_place_is_read(folder: Path, length: int) -> None:
     assert journal.line_before(len(first) + length + 2) == second
     # No line ends there.
     assert [journal.line_before(place) for place in (0, 3, len(first) + length + 4, 1 << 20)] == [b""] * 4
-    journal.close()
-
-
-def test_files_have_their_places_too(folder: Path) -> None:
-    saved = ArtifactSaved(path="a.json", kind="x", size=1, sha256="0", observer="o", tool_use_id="toolu_0")
-    write(folder, [begun(), saved])
-    journal = PastJournal(folder / "journal.jsonl")
-    ((_, (_, event)),) = journal.batches(0)
-    assert isinstance(event, past_journal.PastArtifactSaved)
-    assert isinstance(journal.event_at(event.place), ArtifactSaved)
     journal.close()
 
 
@@ -389,41 +345,24 @@ def test_a_session_is_found_by_its_folder_its_name_or_as_the_latest(
     assert find_session(Path("/"), f"{WORKSPACES}/{names[0]}") == Path(WORKSPACES) / names[0]
 
 
-@pytest.mark.parametrize(
-    ("wanted", "why"),
-    [
-        ("latest", "there is no session in"),
-        ("session_20200101_000000", "neither a folder here nor a session in"),
-        ("", "neither a folder"),
-        ("a file", "is not a folder"),
-        ("..", "it holds no journal"),
-        ("x\0y", "there is no session"),
-        ("y" * 5_000, "cannot be opened"),
-        ("\x1b]0;x\x07", "there is no session"),
-    ],
-)
-def test_what_is_no_session_is_described_in_a_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wanted: str, why: str
-) -> None:
+def test_what_is_no_session_is_described_in_a_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     base = tmp_path / "work"
     base.mkdir()
     monkeypatch.chdir(base)
     (base / "a file").touch()
-    with pytest.raises(SettingsError, match=why) as raised:
-        find_session(base, wanted)
-    assert str(raised.value).isprintable()
+    reasons = {
+        "latest": "there is no session in", "session_20200101_000000": "neither a folder here nor a session in",
+        "": "neither a folder", "a file": "is not a folder", "..": "it holds no journal", "x\0y": "there is no session",
+        "y" * 5_000: "cannot be opened", "\x1b]0;x\x07": "there is no session",
+    }  # fmt: skip
+    for wanted, why in reasons.items():
+        with pytest.raises(SettingsError, match=why) as raised:
+            find_session(base, wanted)
+        assert str(raised.value).isprintable()
 
 
-async def followed(session: PastSession) -> list[list[Event]]:
-    return [events async for events in session.follow()]
-
-
-async def until_read(session: PastSession, bytes_: int) -> None:
-    for _ in range(2_000):
-        if session.journal.size >= bytes_:
-            return
-        await asyncio.sleep(0.01)
-    raise AssertionError("what was appended is not read")
+async def followed(session: PastSession) -> list[Event]:
+    return [event async for events in session.follow() for event in events]
 
 
 @pytest.mark.parametrize("tail", [1 << 20, 200])
@@ -443,22 +382,17 @@ async def test_what_happens_elsewhere_is_followed_to_its_end(folder: Path, tail:
         following = asyncio.create_task(followed(session))
         call = ToolCallStarted(query_id="q1", tool_use_id="t1", name="Read", input={}, iteration=1)
         appending.write(line(delta("on"), 4) + b"nonsense\n" + line(call, 5)[:-20])
-        await until_read(session, journal.stat().st_size)
+        await until(lambda: session.journal.size >= journal.stat().st_size)
         appending.write(line(call, 5)[-20:] + line(ToolCallFinished(tool_use_id="t1", status="success"), 6))
         done = QueryFinished(query_id="q1", status="success", duration_ms=2_000, cost_usd=0.25)
         appending.write(line(done, 7))
-        await until_read(session, journal.stat().st_size)
+        await until(lambda: session.journal.size >= journal.stat().st_size)
         appending.write(line(SessionFinished(reason="quit", cost_usd=0.25, duration_ms=9_000), 8))
         fcntl.flock(lock, fcntl.LOCK_UN)
-        events = [event for batch in await asyncio.wait_for(following, 20) for event in batch]
+        events = await asyncio.wait_for(following, PATIENCE)
     # Streamed text comes as it is streamed, each line once, and a line only when it is whole.
-    assert [(type(event).__name__, event.seq) for event in events] == [
-        ("TextDelta", 4),
-        ("PastCallStarted", 5),
-        ("PastCallFinished", 6),
-        ("QueryFinished", 7),
-        ("SessionFinished", 8),
-    ]
+    names = ["TextDelta", "PastCallStarted", "PastCallFinished", "QueryFinished", "SessionFinished"]
+    assert [(type(event).__name__, event.seq) for event in events] == [*zip(names, range(4, 9), strict=True)]
     assert (session.stats.state, session.stats.cost, session.stats.seconds) == ("finished", 0.25, 9.0)
     assert not session.runs_elsewhere
     (started,) = [event for event in events if isinstance(event, PastCallStarted)]
@@ -479,8 +413,8 @@ async def test_a_followed_session_that_is_killed_has_crashed_and_has_what_waited
         (folder / QUEUE_FILE).write_text('{"version": 1, "queries": ["And this"]}')
         with (folder / "journal.jsonl").open("ab") as appending:
             appending.write(line(delta("half"), 3) + b'{"event":"text_de')
-    events = await asyncio.wait_for(following, 20)
-    assert [event.seq for batch in events for event in batch] == [3]
+    events = await asyncio.wait_for(following, PATIENCE)
+    assert [event.seq for event in events] == [3]
     assert session.stats.state == "crashed"
     assert session.unsent == ("And this",)
     await session.close("quit")
@@ -493,10 +427,10 @@ async def test_following_ends_when_nobody_looks_any_more(folder: Path) -> None:
         session = PastSession(folder)
         await session.start()
         following = asyncio.create_task(followed(session))
-        await asyncio.sleep(0)
+        await run_ready()
         await session.close("quit")
         with suppress(JournalError):
-            await asyncio.wait_for(following, 20)
+            await asyncio.wait_for(following, PATIENCE)
     assert session.stats.state == "running"
 
 

@@ -8,8 +8,6 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from core.events.codec import encode_event
 from core.events.types import Event, PermissionAnswered, ToolCallFinished, ToolCallStarted
 from core.history.versions import find_versions, other_texts
@@ -76,16 +74,14 @@ def _texts(path: Path) -> list[str]:
 def test_what_was_written_and_edited_is_found_the_newest_first(tmp_path: Path) -> None:
     session = Written(tmp_path)
     session.write("work_products/a.md", "one two two")
-    session.call(
-        "Write", {"file_path": f"{session.folder}/work_products/a.md", "content": "lost"}, status="error"
-    )
-    edit = {"file_path": f"{session.folder}/work_products/a.md", "old_string": "two", "new_string": "2"}
+    file = f"{session.folder}/work_products/a.md"
+    session.call("Write", {"file_path": file, "content": "lost"}, status="error")
+    edit = {"file_path": file, "old_string": "two", "new_string": "2"}
     session.call("Edit", {**edit, "replace_all": True})
     session.call("Edit", {**edit, "old_string": "not in it"})
     session.write("work_products/b.md", "another file")
-    session.call(
-        "Edit", {**edit, "file_path": "c.md"}, changed={**edit, "old_string": "one", "new_string": "1"}
-    )
+    changed = {**edit, "old_string": "one", "new_string": "1"}
+    session.call("Edit", {**edit, "file_path": "c.md"}, changed=changed)
     path = session.write("work_products/a.md", "three")
     assert _texts(path) == ["three", "1 2 2", "one 2 2", "one two two"]
     assert [version.what for version in find_versions(path)] == ["the file", *["written by the agent"] * 3]
@@ -107,23 +103,21 @@ def test_a_saved_copy_leads_to_the_others_and_to_the_file(tmp_path: Path) -> Non
     assert {version.what for version in versions} == {"the file", "saved copy"}
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
-        {"saved_as": "../secret.html", "source": "work_products/a.html", "session": SESSION},
-        {"saved_as": "a.html", "source": "../../secret.html", "session": SESSION},
-        {"saved_as": "a.html", "source": "work_products/a.html", "session": "../.."},
-        {"saved_as": "a.html", "source": 3, "session": SESSION},
-        ["saved_as"],
-    ],
-)
-def test_an_index_leads_nowhere_else(tmp_path: Path, line: object) -> None:
+def test_an_index_leads_nowhere_else(tmp_path: Path) -> None:
     session = Written(tmp_path)
     (tmp_path / "secret.html").write_text("secret")
     path = session.reports / "a.html"
     path.write_text("a")
-    (session.reports / "index.jsonl").write_text(f"{json.dumps(line)}\nnot JSON\n")
-    assert _texts(path) == ["a"]
+    good = {"saved_as": "a.html", "source": "work_products/a.html", "session": SESSION}
+    wrong = (
+        {"saved_as": "../secret.html"},
+        {"source": "../../secret.html"},
+        {"session": "../.."},
+        {"source": 3},
+    )
+    for line in (["saved_as"], *(good | each for each in wrong)):
+        (session.reports / "index.jsonl").write_text(f"{json.dumps(line)}\nnot JSON\n")
+        assert _texts(path) == ["a"]
 
 
 def test_links_and_missing_files_are_no_versions(tmp_path: Path) -> None:

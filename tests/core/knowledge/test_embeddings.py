@@ -51,15 +51,11 @@ def embedder(server: EmbeddingsServer) -> Embedder:
 def path(tmp_path: Path) -> Path:
     """Forty documents with a word of the query, of which the one that is meant has it in a longer text."""
     path = tmp_path / FILE
-    target = document(
-        "A car has its price. " + "Other things are also here. " * 25, path="car.md", title=TARGET
-    )
-    others = [
-        document(f"The price of umbrellas in the rain, part {n}.", path=f"{n}.md", title=f"Umbrellas {n}")
-        for n in range(40)
-    ]
+    text = "A car has its price. " + "Other things are also here. " * 25
+    rain = "The price of umbrellas in the rain, part {}."
+    others = [document(rain.format(n), path=f"{n}.md", title=f"Umbrellas {n}") for n in range(40)]
     with KnowledgeStore(path) as store:
-        add(store, "session_1", target, *others)
+        add(store, "session_1", document(text, path="car.md", title=TARGET), *others)
     return path
 
 
@@ -67,10 +63,9 @@ def fill(path: Path, embedder: Embedder) -> int:
     """Give every passage its vector; returns how many had none."""
     with VectorStore(path) as store:
         passages = store.missing(embedder.model, above=0, up_to=store.last(), limit=1_000)
+        texts = [each.title + " " + each.text for each in passages]
         if passages:
-            store.put(
-                embedder.model, passages, embedder.embed([each.title + " " + each.text for each in passages])
-            )
+            store.put(embedder.model, passages, embedder.embed(texts))
     return len(passages)
 
 
@@ -119,38 +114,28 @@ def test_a_query_without_words_asks_nothing(path: Path, embedder: Embedder, serv
     assert server.asked == []
 
 
-@pytest.mark.parametrize(
-    ("status", "body"),
-    [
-        (500, KEY.encode()),
-        (401, b'{"error": {"message": "Incorrect API key provided"}}'),
-        (400, b"{}"),
-        (302, b""),
-        (200, b"not json"),
-        (200, b"\xff\xfe"),
-        (200, b'{"data": []}'),
-        (200, b'{"data": [{"index": 1, "embedding": [1.0]}]}'),
-        (200, b'{"data": [{"index": 0, "embedding": []}]}'),
-        (200, b'{"data": [{"index": 0, "embedding": ["a"]}]}'),
-        (200, b'{"data": [{"index": 0, "embedding": [NaN]}]}'),
-        (200, b'{"data": [{"index": 0, "embedding": null}]}'),
-    ],
-)
+ANSWERS = (
+    (500, KEY.encode()), (401, b'{"error": {"message": "Incorrect API key provided"}}'), (400, b"{}"), (302, b""),
+    (200, b"not json"), (200, b"\xff\xfe"), (200, b'{"data": []}'),
+    (200, b'{"data": [{"index": 1, "embedding": [1.0]}]}'), (200, b'{"data": [{"index": 0, "embedding": []}]}'),
+    (200, b'{"data": [{"index": 0, "embedding": ["a"]}]}'), (200, b'{"data": [{"index": 0, "embedding": [NaN]}]}'),
+    (200, b'{"data": [{"index": 0, "embedding": null}]}'),
+)  # fmt: skip
+
+
 def test_a_wrong_answer_leaves_the_search_for_words(
-    path: Path, embedder: Embedder, server: EmbeddingsServer, status: int, body: bytes,
-    caplog: pytest.LogCaptureFixture,
-) -> None:  # fmt: skip
+    path: Path, embedder: Embedder, server: EmbeddingsServer, caplog: pytest.LogCaptureFixture
+) -> None:
     caplog.set_level(logging.DEBUG)
     expected = titles(search(path, QUERY))
-    server.status, server.body = status, body
-    found = search(path, QUERY, embedder)
-    assert titles(found) == expected
-    (notice,) = found.notices
-    assert notice.startswith(
-        "Only the words were searched, not the meaning: the embeddings server 127.0.0.1:"
-    )
-    assert "check the settings embeddings_url" in notice
-    assert KEY not in notice + caplog.text + repr(embedder)
+    for server.status, server.body in ANSWERS:
+        found = search(path, QUERY, embedder)
+        assert titles(found) == expected
+        (notice,) = found.notices
+        start = "Only the words were searched, not the meaning: the embeddings server 127.0.0.1:"
+        assert notice.startswith(start)
+        assert "check the settings embeddings_url" in notice
+        assert KEY not in notice + caplog.text + repr(embedder)
 
 
 def test_a_server_that_is_slow_or_gone_leaves_the_search_for_words(

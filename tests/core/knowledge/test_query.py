@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta, timezone
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -21,51 +20,30 @@ def words(text: str) -> list[str]:
     return [term.text for term in parse(text).terms]
 
 
-def day(year: int, month: int, number: int) -> float:
-    return datetime(year, month, number, tzinfo=NOW.tzinfo).timestamp()
-
-
 def test_words_phrases_and_exclusions() -> None:
     query = parse('hbm4 "memory  market" -samsung -"price list"')
     assert query.terms == (Term("hbm4"), Term("memory  market", phrase=True))
     assert query.without == (Term("samsung"), Term("price list", phrase=True))
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("re:invent", ["re:invent"]),
-        ("https://example.com/a", ["https://example.com/a"]),
-        ("--max-age", ["--max-age"]),
-        ("foo-bar", ["foo-bar"]),
-        ('open "quote never closed', ["open", "quote never closed"]),
-        ("“curly quotes” too", ["curly quotes", "too"]),
-        ('""', []),
-        ("東京のメモリ市場", ["東京", "メモリ", "市場"]),
-        ("ですか", ["ですか"]),
-        ('"東京のメモリ"', ["東京のメモリ"]),
-        ("naïve", ["naïve"]),
-        ("site:", []),
-    ],
-)
-def test_ordinary_text_stays_text(text: str, expected: list[str]) -> None:
-    assert words(text) == expected
+def test_ordinary_text_stays_text() -> None:
+    texts = {
+        "re:invent": ["re:invent"], "https://example.com/a": ["https://example.com/a"], "--max-age": ["--max-age"],
+        "foo-bar": ["foo-bar"], 'open "quote never closed': ["open", "quote never closed"], '""': [], "site:": [],
+        "“curly quotes” too": ["curly quotes", "too"], "naïve": ["naïve"],
+        "東京のメモリ市場": ["東京", "メモリ", "市場"], "ですか": ["ですか"], '"東京のメモリ"': ["東京のメモリ"],
+    }  # fmt: skip
+    assert {text: words(text) for text in texts} == texts
 
 
-def test_filters_take_several_values() -> None:
+def test_filters_take_several_values_and_kinds_are_named_as_people_do() -> None:
     query = parse('kind:article,report SITE:example.com site:"theverge.com" session:chips tool:crawl words')
     assert query.kinds == ("article", "report")
     assert query.sites == ("example.com", "theverge.com")
     assert (query.sessions, query.tools) == (("chips",), ("crawl",))
     assert words("kind:article words") == ["words"]
-
-
-@pytest.mark.parametrize(
-    ("value", "kind"),
-    [("reports", "report"), ("row", "search_row"), ("art", "article"), ("Log", "workbench")],
-)
-def test_a_kind_may_be_named_as_people_do(value: str, kind: str) -> None:
-    assert parse(f"kind:{value}").kinds == (kind,)
+    named = {"reports": "report", "row": "search_row", "art": "article", "Log": "workbench"}
+    assert {value: parse(f"kind:{value}").kinds for value in named} == {a: (b,) for a, b in named.items()}
 
 
 def test_a_filter_that_cannot_be_read_is_left_out_with_a_notice() -> None:
@@ -76,30 +54,24 @@ def test_a_filter_that_cannot_be_read_is_left_out_with_a_notice() -> None:
     assert "poem" in " ".join(query.notices)
 
 
-@pytest.mark.parametrize(
-    ("text", "first", "last"),
-    [
-        ("2026-11-03", day(2026, 11, 3), day(2026, 11, 4) - 1),
-        ("2026-02", day(2026, 2, 1), day(2026, 3, 1) - 1),
-        ("2025", day(2025, 1, 1), day(2026, 1, 1) - 1),
-        ("today", day(2026, 11, 23), day(2026, 11, 24) - 1),
-        ("yesterday", day(2026, 11, 22), day(2026, 11, 23) - 1),
-        ("2w", (NOW - timedelta(days=14)).timestamp(), (NOW - timedelta(days=14)).timestamp()),
-        ("9mo", NOW.replace(month=2).timestamp(), NOW.replace(month=2).timestamp()),
-        ("1y", NOW.replace(year=2025).timestamp(), NOW.replace(year=2025).timestamp()),
-    ],
-)
-def test_dates(text: str, first: float, last: float) -> None:
-    assert parse_date(text, NOW) == first
-    assert parse_date(text, NOW, end=True) == last
+def test_dates() -> None:
+    def day(year: int, month: int, number: int) -> float:
+        return datetime(year, month, number, tzinfo=NOW.tzinfo).timestamp()
 
-
-@pytest.mark.parametrize("text", ["", "banana", "2026-13-01", "2026-02-30", "9999y", "0000", "30", "-3d"])
-def test_what_is_not_a_date(text: str) -> None:
-    assert parse_date(text, NOW) is None
-
-
-def test_a_month_before_the_31st_ends_with_the_month() -> None:
+    dates = {
+        "2026-11-03": (day(2026, 11, 3), day(2026, 11, 4) - 1),
+        "2026-02": (day(2026, 2, 1), day(2026, 3, 1) - 1),
+        "2025": (day(2025, 1, 1), day(2026, 1, 1) - 1),
+        "today": (day(2026, 11, 23), day(2026, 11, 24) - 1),
+        "yesterday": (day(2026, 11, 22), day(2026, 11, 23) - 1),
+        "2w": ((NOW - timedelta(days=14)).timestamp(),) * 2,
+        "9mo": (NOW.replace(month=2).timestamp(),) * 2,
+        "1y": (NOW.replace(year=2025).timestamp(),) * 2,
+    }
+    assert {text: (parse_date(text, NOW), parse_date(text, NOW, end=True)) for text in dates} == dates
+    for text in ("", "banana", "2026-13-01", "2026-02-30", "9999y", "0000", "30", "-3d"):
+        assert parse_date(text, NOW) is None
+    # A month before the 31st ends with the month.
     now = NOW.replace(month=10, day=31)
     assert parse_date("1mo", now) == now.replace(month=9, day=30).timestamp()
 
@@ -110,18 +82,9 @@ def test_the_number_of_words_is_bounded() -> None:
     assert query.notices
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("hbm mem", True),
-        ("hbm mem ", False),
-        ('hbm "yield mem', True),
-        ('hbm "mem"', False),
-        ("mem kind:report", False),
-    ],
-)
-def test_the_last_word_may_be_unfinished(text: str, expected: bool) -> None:
-    assert parse(text).unfinished is expected
+def test_the_last_word_may_be_unfinished() -> None:
+    texts = {"hbm mem": 1, "hbm mem ": 0, 'hbm "yield mem': 1, 'hbm "mem"': 0, "mem kind:report": 0}
+    assert {text: parse(text).unfinished for text in texts} == texts
 
 
 @given(st.text() | st.text('"*:-^()\0 kindsite', max_size=60))

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import sqlite3
-import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -37,12 +37,9 @@ def document(
 
 
 def fill(
-    place: KnowledgePlace,
-    *documents: Document,
-    folder: str = "session_1",
-    calls: tuple[Call, ...] = (),
-    **facts: Any,
+    place: KnowledgePlace, *documents: Document, folder: str = "session_1", call: str = "", **facts: Any
 ) -> None:
+    calls = [Call(tool_use_id="t", tool=call)] if call else []
     with open_store(place) as store:
         before = store.cursor(folder)
         after = Cursor(before.seq + 1, before.place + 1)
@@ -125,29 +122,27 @@ def test_an_excluded_word_excludes_the_document_and_not_only_a_passage(
     assert titles(search, "-samsung") == ["short"]
 
 
-def test_words_are_left_out_if_no_document_has_all(place: KnowledgePlace, search: AnySearch) -> None:
-    fill(place, *others(), document("HBM", "hbm4 yields of the plain story"))
-    results = search.search("what are the plain hbm4 yields zebra")
-    assert results.hits[0].title == "HBM"
-    assert results.relaxed
-
-
 def test_documents_with_all_words_come_before_those_with_some(
     place: KnowledgePlace, search: AnySearch
 ) -> None:
-    fill(
-        place,
-        *others(),
-        document("Some hbm4", "hbm4 " * 20),
-        document("Both", "a hbm4 and long words " + "x " * 90 + "zebra"),
-    )
+    some, both = "hbm4 " * 20, "a hbm4 and long words " + "x " * 90 + "zebra"
+    fill(place, *others(), document("Some hbm4", some), document("Both", both))
     assert titles(search, "hbm4 zebra")[:2] == ["Both", "Some hbm4"]
+    # Words are left out if no document has all.
+    fill(place, document("Emu", "emu yields of the plain story"))
+    results = search.search("what are the plain emu yields wombat")
+    assert results.hits[0].title == "Emu"
+    assert results.relaxed
 
 
-def test_a_title_counts_more_than_a_text(place: KnowledgePlace, search: AnySearch) -> None:
+def test_a_title_counts_more_than_a_text_and_the_words_that_led_to_a_page_find_it(
+    place: KnowledgePlace, search: AnySearch
+) -> None:
     text = "zebra stripes in the plain of africa"
     fill(place, *others(), document("A", text + " quokka"), document("Quokka", text + " animal"))
+    fill(place, document("Page", "yields", context="semiconductor shortage"))
     assert titles(search, "quokka") == ["Quokka", "A"]
+    assert titles(search, "semiconductor") == ["Page"]
 
 
 def test_what_is_newer_comes_first_and_an_article_before_a_row_before_a_log(
@@ -166,23 +161,16 @@ def test_what_is_newer_comes_first_and_an_article_before_a_row_before_a_log(
     assert found.index("new") < found.index("row") < found.index("log")
 
 
-def test_the_words_that_led_to_a_page_find_it(place: KnowledgePlace, search: AnySearch) -> None:
-    fill(place, *others(), document("Page", "yields", context="semiconductor shortage"))
-    assert titles(search, "semiconductor") == ["Page"]
-
-
-def test_equal_and_nearly_equal_texts_are_one_hit(place: KnowledgePlace, search: AnySearch) -> None:
-    words = [f"word{number}" for number in range(240)]
-    text = "quokka " + " ".join(words)
+def test_equal_and_nearly_equal_texts_are_one_hit_and_files_without_a_text_are_not(
+    place: KnowledgePlace, search: AnySearch
+) -> None:
+    text = "quokka " + " ".join(f"word{number}" for number in range(240))
     fill(place, *others(), document("One", text), document("Two", text), document("Three", text + " end"))
     results = search.search("quokka")
     assert [hit.copies for hit in results.hits] == [2]
     assert [facet.count for facet in results.kinds] == [1]
-
-
-def test_files_without_a_text_are_not_copies_of_each_other(place: KnowledgePlace, search: AnySearch) -> None:
-    fill(place, document("quokka.png", "", kind="file"), document("quokka.pdf", "", kind="file"))
-    assert sorted(titles(search, "quokka")) == ["quokka.pdf", "quokka.png"]
+    fill(place, document("emu.png", "", kind="file"), document("emu.pdf", "", kind="file"))
+    assert sorted(titles(search, "emu")) == ["emu.pdf", "emu.png"]
 
 
 def test_an_address_is_one_hit_and_its_article_comes_before_its_rows(
@@ -216,45 +204,31 @@ def test_one_or_two_letters_that_are_typed_are_a_word_and_no_beginning(
 
 
 def test_filters(place: KnowledgePlace, search: AnySearch) -> None:
-    call = Call(tool_use_id="t", tool="mcp__local_toolkit__crawl_parallel")
     fill(
         place,
         document("A", "quokka a", url="https://www.reuters.com/a", tool_use_id="t"),
         document("B", "quokka b", url="https://notreuters.com/reuters.com/", age=40),
-        calls=(call,),
+        call="mcp__local_toolkit__crawl_parallel",
         title="Chips of today",
     )
     fill(place, document("C", "quokka c", kind="report"), folder="session_2", demo=True)
     fill(place, document("D", "quokka d", url="https://www.theverge.com/d"), folder="/elsewhere/100%")
-    for filters, expected in [
-        ("site:reuters.com", "A"),
-        ("site:https://reuters.com/page", "A"),
-        ("site:reuters", "A"),
-        ('site:"TheVerge.com" site:www.reuters.com', "AD"),
-        ("site:verge", ""),
-        ("kind:report", "C"),
-        ("kind:report,article", "ABCD"),
-        ("session:chips", "AB"),
-        ("session:session_2", "C"),
-        ("session:%", "D"),
-        ("tool:crawl", "A"),
-        ("since:30d", "ACD"),
-        ("until:30d", "B"),
-    ]:
-        for words in ("quokka ", ""):
-            assert "".join(sorted(titles(search, words + filters))) == expected, words + filters
-    scopes: list[tuple[dict[str, Any], str]] = [
-        ({"demo": True}, "C"),
-        ({"demo": False}, "ABD"),
-        ({"kinds": ("report",)}, "C"),
-        ({"sites": ("reuters.com",)}, "A"),
-        ({"session": "session_1"}, "AB"),
-        ({"without_session": "session_1"}, "CD"),
-        ({"since": NOW - 2 * DAY}, "ACD"),
-        ({"until": NOW - 2 * DAY}, "B"),
-    ]
-    for more, expected in scopes:
-        assert "".join(sorted(titles(search, "quokka", **more))) == expected, more
+    expected = {
+        "site:reuters.com": "A", "site:https://reuters.com/page": "A", "site:reuters": "A",
+        'site:"TheVerge.com" site:www.reuters.com': "AD", "site:verge": "", "kind:report": "C",
+        "kind:report,article": "ABCD", "session:chips": "AB", "session:session_2": "C", "session:%": "D",
+        "tool:crawl": "A", "since:30d": "ACD", "until:30d": "B",
+    }  # fmt: skip
+    for words in ("quokka ", ""):
+        found = {each: "".join(sorted(titles(search, words + each))) for each in expected}
+        assert found == expected, words
+    scopes: list[tuple[str, Any, str]] = [
+        ("demo", True, "C"), ("demo", False, "ABD"), ("kinds", ("report",), "C"), ("sites", ("reuters.com",), "A"),
+        ("session", "session_1", "AB"), ("without_session", "session_1", "CD"), ("since", NOW - 2 * DAY, "ACD"),
+        ("until", NOW - 2 * DAY, "B"),
+    ]  # fmt: skip
+    for name, value, found_ in scopes:
+        assert "".join(sorted(titles(search, "quokka", **{name: value}))) == found_, name
 
 
 def test_a_rare_match_is_found_under_a_filter_among_many_others(
@@ -283,18 +257,14 @@ def test_chinese_and_japanese_words_are_found_inside_sentences(
 
 
 def test_the_last_word_may_be_unfinished_while_typing(place: KnowledgePlace, search: AnySearch) -> None:
-    fill(place, document("A", "semiconductor market"))
-    assert titles(search, "market semicond", typing=True) == ["A"]
-    assert titles(search, "semicond") == []
-    assert titles(search, "半導体市場", typing=True) == []
-    assert titles(search, "semicond ", typing=True) == []
-
-
-def test_a_word_is_found_after_each_letter_of_it(place: KnowledgePlace, search: AnySearch) -> None:
-    fill(place, *others(), document("A", "the next generation brings happiness and connections"))
+    text = "the next generation brings happiness and connections to semiconductor markets"
+    fill(place, *others(), document("A", text))
     for word in ("generation", "happiness", "connections", "brings"):
         for end in range(3, len(word) + 1):
             assert titles(search, word[:end], typing=True) == ["A"], word[:end]
+    assert titles(search, "market semicond", typing=True) == ["A"]
+    assert titles(search, "semicond") == titles(search, "semicond ", typing=True) == []
+    assert titles(search, "半導体市場", typing=True) == []
 
 
 def test_an_excluded_word_that_is_everywhere_excludes_passages(
@@ -330,11 +300,8 @@ def test_a_search_without_time_gives_a_partial_answer(path: Path) -> None:
     with closing(KnowledgeSearch(path, budget=0, clock=lambda: 0.0)) as search:
         for text in ("weather", "kind:article"):
             results = search.search(text)
-            assert results.partial
-            assert len(results.hits) == 20
-
-
-def test_the_time_counts_while_the_statement_runs(path: Path) -> None:
+            assert (len(results.hits), results.partial) == (20, True)
+    # The time counts while the statement runs.
     fill(path, *[document(f"Z{n}", f"zebra {n}") for n in range(2_000)])
     ticks = iter(range(10_000_000))
     with closing(KnowledgeSearch(path, budget=6, clock=lambda: float(next(ticks)))) as search:
@@ -352,16 +319,8 @@ def test_a_search_that_is_stopped_gives_nothing(place: KnowledgePlace, search: A
 
 def test_several_threads_may_search_at_once(place: KnowledgePlace, search: AnySearch) -> None:
     fill(place, *others())
-    found: list[int] = []
-    threads = [
-        threading.Thread(target=lambda: found.extend(len(search.search("sport").hits) for _ in range(10)))
-        for _ in range(4)
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert found == [20] * 40
+    with ThreadPoolExecutor(4) as threads:
+        assert [*threads.map(lambda _: len(search.search("sport").hits), range(40))] == [20] * 40
 
 
 def test_what_is_stored_meanwhile_is_found_and_noticed(place: KnowledgePlace, search: AnySearch) -> None:
@@ -373,30 +332,14 @@ def test_what_is_stored_meanwhile_is_found_and_noticed(place: KnowledgePlace, se
     assert titles(search, "quokka") == ["New"]
 
 
-def test_a_missing_file_has_nothing_and_is_found_when_it_is_there(
-    path: Path, file_search: KnowledgeSearch
+def test_a_file_that_is_missing_or_was_replaced_is_opened_when_it_is_there(
+    path: Path, tmp_path: Path, file_search: KnowledgeSearch
 ) -> None:
     results = file_search.search("quokka")
     assert results.hits == ()
     assert results.notices
-    assert (
-        file_search.document(1),
-        file_search.text(1),
-        file_search.sources("https://a.org"),
-        file_search.changed(),
-    ) == (
-        None,
-        "",
-        [],
-        False,
-    )
-    fill(path, document("A", "quokka"))
-    assert titles(file_search, "quokka") == ["A"]
-
-
-def test_a_file_that_was_replaced_is_opened_again(
-    path: Path, tmp_path: Path, file_search: KnowledgeSearch
-) -> None:
+    assert (file_search.document(1), file_search.text(1), file_search.changed()) == (None, "", False)
+    assert file_search.sources("https://a.org") == []
     fill(path, document("A", "quokka"))
     assert titles(file_search, "quokka") == ["A"]
     file_search.changed()
@@ -407,20 +350,17 @@ def test_a_file_that_was_replaced_is_opened_again(
     assert titles(file_search, "quokka") == ["B"]
 
 
-def test_a_corrupt_file_is_an_error_that_says_what_to_do(path: Path, file_search: KnowledgeSearch) -> None:
-    path.write_bytes(b"SQLite is not in here. " * 1_000)
-    with pytest.raises(KnowledgeError, match="rebuild"):
-        file_search.search("quokka")
-
-
-def test_damage_behind_the_first_page_is_an_error_too(path: Path, file_search: KnowledgeSearch) -> None:
+@pytest.mark.parametrize("begins", [0, 3 * 8192])
+def test_a_damaged_file_is_an_error_that_says_what_to_do(
+    path: Path, file_search: KnowledgeSearch, begins: int
+) -> None:
     fill(path, *others(300))
     with closing(sqlite3.connect(path)) as db:
         db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     size = path.stat().st_size
     with path.open("r+b") as file:
-        file.seek(3 * 8192)
-        file.write(b"\xa5" * (size - 3 * 8192))
+        file.seek(begins)
+        file.write(b"\xa5" * (size - begins))
     with pytest.raises(KnowledgeError, match="rebuild"):
         file_search.search("weather")
 
@@ -442,12 +382,8 @@ def test_a_file_of_a_later_version_is_read_as_far_as_it_can_be(
 
 def test_a_document_and_its_text(place: KnowledgePlace, search: AnySearch) -> None:
     text = "\n\n".join(f"Paragraph {n}: " + f"word{n} " * 60 for n in range(40)).rstrip()
-    fill(
-        place,
-        document("A", text, path="a"),
-        document("B", text, path="b"),
-        document("R", "see a", kind="report", cites=("https://a.org/x",), context="query"),
-    )
+    report = document("R", "see a", kind="report", cites=("https://a.org/x",), context="query")
+    fill(place, document("A", text, path="a"), document("B", text, path="b"), report)
     hit = search.search("word20").hits[0]
     found = search.document(hit.id)
     assert found is not None
@@ -458,9 +394,9 @@ def test_a_document_and_its_text(place: KnowledgePlace, search: AnySearch) -> No
     assert "word20" in around
     assert search.text(hit.id).startswith("Paragraph 0:")
     assert search.text(hit.id, around=10**9) == ""
-    report = search.document(search.search("kind:report").hits[0].id)
-    assert report is not None
-    assert (report.cites, report.context) == (("https://a.org/x",), "query")
+    cited = search.document(search.search("kind:report").hits[0].id)
+    assert cited is not None
+    assert (cited.cites, cited.context) == (("https://a.org/x",), "query")
     assert search.document(999) is None
 
 
@@ -475,41 +411,20 @@ def test_the_copies_of_a_page_and_the_reports_that_cite_it(place: KnowledgePlace
 
 
 def test_a_citation_has_title_address_dates_and_session(place: KnowledgePlace, search: AnySearch) -> None:
-    fill(
-        place,
-        document(
-            "Yields\nrise", "quokka", url="https://a.org/x", author="Ann Lee", date="2026-11-01T05:23:19Z"
-        ),
-        title="Chips",
-    )
-    written = citation(search.search("quokka").hits[0])
+    page: dict[str, Any] = {"url": "https://a.org/x", "author": "Ann Lee", "date": "2026-11-01T05:23:19Z"}
+    fill(place, document("Yields\nrise", "quokka", **page), title="Chips")
     found = time.strftime("%Y-%m-%d", time.localtime(NOW - DAY))
-    assert written == f"Ann Lee: Yields rise. https://a.org/x. 2026-11-01, found {found}. Session Chips."
+    expected = f"Ann Lee: Yields rise. https://a.org/x. 2026-11-01, found {found}. Session Chips."
+    assert citation(search.search("quokka").hits[0]) == expected
 
 
 HOSTILE = [
-    *(
-        '"',
-        "*",
-        "NEAR(",
-        "NEAR(a b, 3)",
-        "^",
-        "a:",
-        ":",
-        "(((",
-        "a OR",
-        "AND",
-        "NOT",
-        "-",
-        "--",
-        "title:x",
-        "{a}",
-    ),
+    *('"', "*", "NEAR(", "NEAR(a b, 3)", "^", "a:", ":", "(((", "a OR", "AND", "NOT", "-", "--", "title:x", "{a}"),
     *("a\0b", "🎉", "\u202eabc", "\ud800", "x" * 10_000, "word " * 2_000, "東" * 10_000, "the of and"),
     *("' OR 1=1 --", "\x02\x03", '"" ""', "+", "a+b", '-"', "kind:", "site:%_", "session:'", 'tool:"'),
     "since:9999999999d",
     *("".join(f"{name}:a{number} " for number in range(600)) for name in ("site", "session", "tool")),
-]
+]  # fmt: skip
 
 
 @pytest.fixture(scope="module", params=["file", "team"])
@@ -529,14 +444,11 @@ def hostile(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
 
 
 @pytest.mark.parametrize("typing", [False, True])
-@pytest.mark.parametrize("text", HOSTILE, ids=[f"{n}" for n in range(len(HOSTILE))])
-def test_no_text_is_an_error(hostile: AnySearch, text: str, typing: bool) -> None:
-    for query in (text, f"weather {text}", f"-{text} weather", f"{text} kind:article"):
-        for hit in hostile.search(query, typing=typing).hits:
-            assert all(0 <= start < end <= len(hit.passage) for start, end in hit.marks)
-
-
-def test_no_number_is_an_error(hostile: AnySearch) -> None:
+def test_no_text_and_no_number_is_an_error(hostile: AnySearch, typing: bool) -> None:
+    for text in HOSTILE:
+        for query in (text, f"weather {text}", f"-{text} weather", f"{text} kind:article"):
+            for hit in hostile.search(query, typing=typing).hits:
+                assert all(0 <= start < end <= len(hit.passage) for start, end in hit.marks)
     for number in (-(1 << 63), -1, 0, 1 << 63, 1 << 70):
         assert hostile.document(number) is None
         assert hostile.text(number) == ""

@@ -12,50 +12,32 @@ from core.storage.workspace import JOURNAL, WORKSPACES
 from tests.core.knowledge.stored import add, document
 
 
-def session(base: Path, name: str, size: int) -> None:
-    folder = base / WORKSPACES / name
-    folder.mkdir(parents=True)
-    (folder / JOURNAL).write_bytes(b"x" * size)
-
-
-def test_a_missing_file(tmp_path: Path) -> None:
-    assert read_status(tmp_path / FILE) == Status(path=tmp_path / FILE)
-
-
 def test_what_is_in_it_and_what_is_missing(tmp_path: Path) -> None:
+    assert read_status(tmp_path / FILE) == Status(path=tmp_path / FILE)
     path = tmp_path / WORKSPACES / FILE
+    names = [f"session_2026030{number}_120000" for number in range(5)]
     # The cursors of the sessions are at the bytes 100 and 200.
-    for number, size in enumerate((100, 230, 1_000, 500)):
-        session(tmp_path, f"session_2026030{number}_120000", size)
+    for name, size in zip(names, (100, 230, 1_000, 500), strict=False):
+        (tmp_path / WORKSPACES / name).mkdir(parents=True)
+        (tmp_path / WORKSPACES / name / JOURNAL).write_bytes(b"x" * size)
     with KnowledgeStore(path) as store:
-        add(
-            store, "session_20260300_120000", document("one", url="https://a.org/", cites=("https://b.org/",))
-        )
-        add(
-            store,
-            "session_20260301_120000",
-            document("two", kind="report"),
-            document("", path="f", kind="file"),
-        )
-        add(store, "session_20260301_120000")
-        add(store, "session_20260304_120000", document("of a deleted session", kind="report"))
+        add(store, names[0], document("one", url="https://a.org/", cites=("https://b.org/",)))
+        add(store, names[1], document("two", kind="report"), document("", path="f", kind="file"))
+        add(store, names[1])
+        add(store, names[4], document("of a deleted session", kind="report"))
         status = read_status(path, tmp_path)
-        forget(path, session="session_20260303_120000")
+        forget(path, session=names[3])
     assert status.exists
     assert status.size >= path.stat().st_size
     assert (status.version, status.journal_mode) == (VERSION, "wal")
     assert list(status.documents.items()) == [("report", 2), ("article", 1), ("file", 1)]
     assert (status.sessions, status.passages, status.sources) == (3, 3, 2)
     assert status.updated is not None
-    assert status.lagging == (
-        Lag("session_20260302_120000", 1_000),
-        Lag("session_20260303_120000", 500),
-        Lag("session_20260301_120000", 30),
-    )
+    assert status.lagging == (Lag(names[2], 1_000), Lag(names[3], 500), Lag(names[1], 30))
     assert (status.forgotten, status.problems, status.notes, status.set_aside) == (0, (), (), ())
     later = read_status(path, tmp_path)
     assert later.forgotten == 1
-    assert "session_20260303_120000" not in {lag.session for lag in later.lagging}
+    assert names[3] not in {lag.session for lag in later.lagging}
 
 
 def test_what_is_wrong(tmp_path: Path) -> None:

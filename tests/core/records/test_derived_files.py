@@ -1,8 +1,6 @@
 from __future__ import annotations
 
-import asyncio
 import json
-import os
 import tracemalloc
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime, timedelta
@@ -24,6 +22,7 @@ from core.records.transcript import build_transcript
 from core.records.writer import DerivedFiles, write_derived
 from core.redaction.redactor import Redactor
 from core.storage.workspace import Workspace
+from tests.waiting import until
 
 START = datetime(2026, 11, 21, 5, 10, tzinfo=UTC)
 
@@ -53,11 +52,9 @@ class Script:
         return record_of(self.events)
 
 
-def trace_of(record: SessionRecord, info: TraceInfo) -> dict[str, Any]:
-    return {
-        name: list(value) if isinstance(value, Iterator) else value
-        for name, value in build_trace(record, info).items()
-    }
+def trace_of(record: SessionRecord, info: TraceInfo = TraceInfo()) -> dict[str, Any]:  # noqa: B008 - it is frozen
+    trace = build_trace(record, info).items()
+    return {name: list(value) if isinstance(value, Iterator) else value for name, value in trace}
 
 
 def transcript_of(record: SessionRecord) -> str:
@@ -66,15 +63,9 @@ def transcript_of(record: SessionRecord) -> str:
 
 def started() -> ev.SessionStarted:
     return ev.SessionStarted(
-        session_id="session_x",
-        workspace="/w",
-        cwd="/",
-        version="0",
-        model="opus",
-        demo=True,
-        folder_trust="trusted",
+        session_id="session_x", workspace="/w", cwd="/", version="0", model="opus", demo=True, folder_trust="trusted",
         folder_files=[".env"],
-    )
+    )  # fmt: skip
 
 
 def call(number: int, name: str = "mcp__s__search", query_id: str = "q1", **more: Any) -> ev.ToolCallStarted:
@@ -82,107 +73,37 @@ def call(number: int, name: str = "mcp__s__search", query_id: str = "q1", **more
 
 
 def result(number: int, text: str, status: Any = "success", **more: Any) -> ev.ToolCallFinished:
-    observation = McpObservation(
-        tool_name="n", tool_use_id=f"t{number}", server="s", content=(TextContent(text),), **more
-    )
-    return ev.ToolCallFinished(
-        tool_use_id=f"t{number}", status=status, observation=observation, duration_ms=1500
-    )
+    use = f"t{number}"
+    seen = McpObservation(tool_name="n", tool_use_id=use, server="s", content=(TextContent(text),), **more)
+    return ev.ToolCallFinished(tool_use_id=use, status=status, observation=seen, duration_ms=1500)
 
 
 @pytest.fixture
 def script() -> Script:
     script = Script()
+    saved = ev.ArtifactSaved(
+        path="work_products/a b.html", kind="report", size=9, sha256="0", observer="reports"
+    )
+    done = ev.QueryFinished(
+        query_id="q1", status="success", duration_ms=7000, turns=3, cost_usd=0.25, text="All **done**.",
+        usage=ev.Usage(input_tokens=100, output_tokens=20),
+    )  # fmt: skip
     script.at(0, started())
     script.at(10, ev.QueryReceived(query_id="q1", text="Research the news"))
     script.at(10.5, ev.QueryClassified(query_id="q1", decision="COMPLEX", source="rule"))
     script.at(11, call(1, "Agent", input={"prompt": "write"}))
     script.at(12, call(2, input={"query": "n\u00e9ws"}, parent_tool_use_id="t1"))
     script.at(13.5, result(2, "h\u00e9llo"))
-    script.at(
-        14,
-        ev.ArtifactSaved(
-            path="work_products/a b.html", kind="report", size=9, sha256="0", observer="reports"
-        ),
-    )
+    script.at(14, saved)
     script.at(15, result(1, "", "error", error="it broke"))
     script.at(16, ev.MessageFinished(query_id="q1", message_id="m1", text="All **done**."))
-    usage = ev.Usage(input_tokens=100, output_tokens=20)
-    script.at(
-        17,
-        ev.QueryFinished(
-            query_id="q1",
-            status="success",
-            duration_ms=7000,
-            turns=3,
-            cost_usd=0.25,
-            usage=usage,
-            text="All **done**.",
-        ),
-    )
+    script.at(17, done)
     return script
 
 
 def test_the_trace_has_exactly_the_promised_keys(script: Script) -> None:
     info = TraceInfo(url="https://c.example/mcp", user_id="me", logfire_enabled=True, trace_id="ab" * 16)
-    trace = trace_of(script.record, info)
-    assert trace == {
-        "session_info": {
-            "url": "https://c.example/mcp",
-            "user_id": "me",
-            "timestamp": "2026-11-21T05:10:00+00:00",
-        },
-        "query": "Research the news",
-        "start_time": "2026-11-21T05:10:10+00:00",
-        "end_time": "2026-11-21T05:10:17+00:00",
-        "total_duration_seconds": 7.0,
-        "tool_calls": [
-            {
-                "iteration": 1,
-                "name": "Agent",
-                "id": "t1",
-                "time_offset_seconds": 1.0,
-                "input_size_bytes": len('{"prompt":"write"}'),
-                "input_preview": '{"prompt":"write"}',
-            },
-            {
-                "iteration": 1,
-                "name": "mcp__s__search",
-                "id": "t2",
-                "time_offset_seconds": 2.0,
-                "input_size_bytes": len('{"query":"n\u00e9ws"}'.encode()),
-                "input_preview": '{"query":"n\u00e9ws"}',
-            },
-        ],
-        "tool_results": [
-            {
-                "tool_use_id": "t2",
-                "time_offset_seconds": 3.5,
-                "is_error": False,
-                "content_size_bytes": 6,
-                "content_preview": "h\u00e9llo",
-            },
-            {
-                "tool_use_id": "t1",
-                "time_offset_seconds": 5.0,
-                "is_error": True,
-                "content_size_bytes": 0,
-                "content_preview": "it broke",
-            },
-        ],
-        "iterations": [
-            {
-                "iteration": 1,
-                "query": "Research the news",
-                "duration_seconds": 7.0,
-                "tool_calls": 2,
-                "needs_user_input": False,
-                "auth_link": None,
-            }
-        ],
-        "logfire_enabled": True,
-        "trace_id": "ab" * 16,
-    }
+    assert trace_of(script.record, info) == json.loads(Path(__file__).with_name("trace.json").read_text())
 
 
 def test_iterations_and_offsets_continue_over_the_queries_of_a_session(script: Script) -> None:
@@ -191,23 +112,23 @@ def test_iterations_and_offsets_continue_over_the_queries_of_a_session(script: S
     script.at(32, ev.AuthRequired(toolkit="gmail", url="https://login.example/abcdefgh"))
     script.at(33, result(3, "x"))
     script.at(34, ev.QueryFinished(query_id="q2", status="success", duration_ms=4000))
-    trace = trace_of(script.record, TraceInfo())
-    assert [(c["iteration"], c["time_offset_seconds"]) for c in trace["tool_calls"]] == [
-        (1, 1),
-        (1, 2),
-        (2, 21),
-    ]
+    trace = trace_of(script.record)
+    offsets = [(each["iteration"], each["time_offset_seconds"]) for each in trace["tool_calls"]]
+    assert offsets == [(1, 1), (1, 2), (2, 21)]
     assert [(i["iteration"], i["tool_calls"]) for i in trace["iterations"]] == [(1, 2), (2, 1)]
     second = trace["iterations"][1]
     assert (second["needs_user_input"], second["auth_link"]) == (True, "https://login.example/[redacted]")
     assert (trace["query"], trace["total_duration_seconds"]) == ("Research the news", 24.0)
+    # The clock of a journal may go back: no offset is negative.
+    script.at(-500, call(4))
+    assert trace_of(script.record)["tool_calls"][-1]["time_offset_seconds"] >= 0
 
 
 def test_previews_are_cut_clean_and_without_secrets_and_sizes_are_whole(script: Script) -> None:
     text = "\x1b[2J\u202e" + "x" * 400 + " hunter2hunter2 " + "y" * 50_000
     script.at(18, call(3, input={"text": text}))
     script.at(19, result(3, text))
-    trace = trace_of(script.record, TraceInfo())
+    trace = trace_of(script.record)
     sent, got = trace["tool_calls"][-1], trace["tool_results"][-1]
     assert got["content_size_bytes"] == len(text.encode())
     assert sent["input_size_bytes"] > 50_000
@@ -220,14 +141,10 @@ def test_previews_are_cut_clean_and_without_secrets_and_sizes_are_whole(script: 
 
 def test_the_arguments_are_those_that_ran(script: Script) -> None:
     script.at(18, call(3, input={"path": "a.md"}))
-    script.at(
-        18.5,
-        ev.PermissionAnswered(
-            request_id="p", tool_name="write", decision="allow", input={"path": "b.md"}, tool_use_id="t3"
-        ),
-    )
+    changed: dict[str, Any] = {"decision": "allow", "input": {"path": "b.md"}, "tool_use_id": "t3"}
+    script.at(18.5, ev.PermissionAnswered(request_id="p", tool_name="write", **changed))
     script.at(19, result(3, "x"))
-    assert trace_of(script.record, TraceInfo())["tool_calls"][-1]["input_preview"] == '{"path":"b.md"}'
+    assert trace_of(script.record)["tool_calls"][-1]["input_preview"] == '{"path":"b.md"}'
     assert "a.md" not in transcript_of(script.record)
 
 
@@ -239,7 +156,7 @@ def test_the_size_of_a_stored_result_is_that_of_its_file() -> None:
     recorder = DigestRecorder(Redactor(), stored_size={"tool_results/t1.json": 1234567}.get)
     for event in script.events:
         recorder(event)
-    assert trace_of(recorder.snapshot(), TraceInfo())["tool_results"][0]["content_size_bytes"] == 1234567
+    assert trace_of(recorder.snapshot())["tool_results"][0]["content_size_bytes"] == 1234567
 
 
 def test_live_durations_come_from_the_monotonic_clock() -> None:
@@ -253,32 +170,29 @@ def test_live_durations_come_from_the_monotonic_clock() -> None:
         ev.QueryFinished(seq=4, at=back, query_id="q1", status="success"),
     ]:
         recorder(event)
-    trace = trace_of(recorder.snapshot(), TraceInfo())
+    trace = trace_of(recorder.snapshot())
     assert trace["tool_calls"][0]["time_offset_seconds"] == 0.5
     assert trace["tool_results"][0]["time_offset_seconds"] == 3.0
     assert trace["total_duration_seconds"] == 3.25
 
 
-def test_a_journal_whose_clock_went_back_has_no_negative_offsets(script: Script) -> None:
-    script.at(-500, call(3))
-    trace = trace_of(script.record, TraceInfo())
-    assert trace["tool_calls"][-1]["time_offset_seconds"] == 7.0
-
-
 def test_a_session_that_crashed_has_a_trace_too() -> None:
     script = Script()
-    assert trace_of(script.record, TraceInfo())["iterations"] == []
+    assert trace_of(script.record)["iterations"] == []
     script.at(0, started())
     script.at(1, ev.QueryReceived(query_id="q1", text="x"))
     script.at(2, call(1))
     script.at(4, ev.TextDelta(query_id="q1", message_id="m", text="So f"))
     script.at(5, ev.TextDelta(query_id="q1", message_id="m", text="ar"))
-    trace = trace_of(script.record, TraceInfo())
+    trace = trace_of(script.record)
     assert trace["iterations"][0]["duration_seconds"] == 4.0
     assert trace["end_time"] == "2026-11-21T05:10:05+00:00"
     assert (len(trace["tool_calls"]), trace["tool_results"]) == (1, [])
     assert "This query never ended" in transcript_of(script.record)
     assert "never ended" in build_summary(script.record)
+    # An interrupted answer is kept and marked.
+    script.at(6, ev.QueryFinished(query_id="q1", status="interrupted"))
+    assert "So far\n\n*[unfinished]*" in transcript_of(script.record)
 
 
 def test_the_transcript_shows_everything_in_order(script: Script) -> None:
@@ -312,8 +226,8 @@ def test_the_transcript_says_what_the_program_asked_by_itself() -> None:
     reported.at(2, ev.QueryReceived(query_id="q2", text=AUTH_COMPLETE))
     transcript = transcript_of(reported.record)
     assert transcript.count("Sent automatically by the program") == 1
-    assert transcript.index("Read my mail") < transcript.index("Sent automatically by the program")
-    assert transcript.index("Sent automatically by the program") < transcript.index(AUTH_COMPLETE)
+    places = ["Read my mail", "Sent automatically by the program", AUTH_COMPLETE]
+    assert [*map(transcript.index, places)] == sorted(map(transcript.index, places))
 
 
 def test_tool_text_cannot_break_out_of_its_block() -> None:
@@ -334,27 +248,15 @@ def test_tool_text_cannot_break_out_of_its_block() -> None:
     assert "``a`b: ![x](http://evil.example) - y``" in "\n".join(lines)
 
 
-def test_an_interrupted_answer_is_kept_and_marked() -> None:
-    script = Script()
-    script.at(0, ev.QueryReceived(query_id="q1", text="x"))
-    script.at(1, ev.TextDelta(query_id="q1", message_id="m", text="Half an ans"))
-    script.at(2, ev.QueryFinished(query_id="q1", status="interrupted"))
-    assert "Half an ans\n\n*[unfinished]*" in transcript_of(script.record)
-
-
 def test_the_summary_counts(script: Script) -> None:
     summary = build_summary(script.record)
-    for text in (
-        "Session   session_x (demo)",
-        "Cost      $0.2500",
-        "Tokens    120",
-        "1. Research the news",
+    parts = ["Session   session_x (demo)", "Cost      $0.2500", "Tokens    120", "1. Research the news"]
+    parts += [
         "success in 7.0 s, COMPLEX, 2 tool calls",
         "1 x Agent (1.5 s, 1 failed)",
         "work_products/a b.html",
-        "Answer\n  All **done**.",
-    ):
-        assert text in summary
+    ]
+    assert [part for part in [*parts, "Answer\n  All **done**."] if part not in summary] == []
 
 
 def observed(run: int, observer: str, status: Any, **fields: Any) -> ev.ObserverFinished:
@@ -375,13 +277,10 @@ def test_the_summary_has_a_line_of_numbers_per_observer(script: Script) -> None:
         "  links              1      0        0       1      0        -        -",
     ]
     assert lines.index("Tool calls (2)") < place < lines.index("Artifacts (1)")
-
-
-def test_an_observers_name_cannot_forge_lines_of_the_summary(script: Script) -> None:
-    script.at(20, observed(1, "x\n\nErrors (9)\x1b[2J", "saved", duration_ms=1.0))
-    summary = build_summary(script.record)
-    assert "\nErrors" not in summary
-    assert "\x1b" not in summary
+    # A name cannot forge lines.
+    script.at(43, observed(23, "x\n\nErrors (9)\x1b[2J", "saved", duration_ms=1.0))
+    assert "\nErrors" not in build_summary(script.record)
+    assert "\x1b" not in build_summary(script.record)
 
 
 @pytest.fixture
@@ -391,26 +290,13 @@ def workspace(tmp_path: Path) -> Iterator[Workspace]:
     workspace.close()
 
 
-async def test_the_files_are_written_at_the_end_of_each_query(script: Script, workspace: Workspace) -> None:
-    deriver = DerivedFiles(workspace, lambda: TraceInfo(user_id="me"))
-    for event in script.events:
-        deriver(event)
-    assert await deriver.drain()
-    trace = json.loads(workspace.read("trace.json"))
-    assert trace["query"] == "Research the news"
-    assert trace["session_info"]["user_id"] == "me"
-    assert b"All **done**." in workspace.read("transcript.md")
-    assert b"Queries (1)" in workspace.read("summary.txt")
-
-
 async def test_frequent_queries_wait_for_a_write_of_all_of_them_and_the_end_does_not_wait(
     script: Script, workspace: Workspace
 ) -> None:
     deriver = DerivedFiles(workspace, interval=1e6)
     for event in script.events:
         deriver(event)
-    while not workspace.exists("summary.txt"):
-        await asyncio.to_thread(lambda: None)
+    await until(lambda: workspace.exists("summary.txt"))
     for number in range(2, 9):
         script.at(20, ev.QueryReceived(query_id=f"q{number}", text="And now?"))
         script.at(20, ev.QueryFinished(query_id=f"q{number}", status="success"))
@@ -439,10 +325,7 @@ def test_writing_a_long_session_needs_little_memory(script: Script, workspace: W
 async def test_a_failure_to_write_is_reported_once_in_the_loop_and_leaves_old_files_whole(
     script: Script, workspace: Workspace
 ) -> None:
-    if os.geteuid() == 0:
-        (workspace.path / "trace.json").mkdir()
-    else:
-        workspace.path.chmod(0o500)
+    (workspace.path / "trace.json").mkdir()
     failures: list[WorkspaceError] = []
     deriver = DerivedFiles(workspace, on_failure=failures.append)
     for event in script.events:
@@ -451,17 +334,16 @@ async def test_a_failure_to_write_is_reported_once_in_the_loop_and_leaves_old_fi
     deriver.request()
     await deriver.drain()
     assert len(failures) == 1
-    if os.geteuid() == 0:
-        (workspace.path / "trace.json").rmdir()
-    else:
-        workspace.path.chmod(0o700)
+    (workspace.path / "trace.json").rmdir()
     deriver.request()
     await deriver.drain()
     assert json.loads(workspace.read("trace.json"))["query"] == "Research the news"
     assert len(failures) == 1
 
 
-async def test_the_same_files_are_made_again_from_the_journal(script: Script, workspace: Workspace) -> None:
+async def test_the_files_are_written_at_the_end_of_a_query_and_made_again_from_the_journal(
+    script: Script, workspace: Workspace
+) -> None:
     journal = Journal(workspace.path / "journal.jsonl", workspace.redactor)
     joiner = DeltaJoiner(journal.append)
     info = TraceInfo(url="https://c.example/mcp", user_id="me", logfire_enabled=True, trace_id="ab" * 16)
@@ -470,8 +352,12 @@ async def test_the_same_files_are_made_again_from_the_journal(script: Script, wo
         joiner(event)
         deriver(event)
     journal.close()
-    await deriver.drain()
+    assert await deriver.drain()
+    trace = json.loads(workspace.read("trace.json"))
+    assert (trace["query"], trace["session_info"]["user_id"]) == ("Research the news", "me")
     before = {name: workspace.read(name) for name in ("transcript.md", "summary.txt")}
+    assert b"All **done**." in before["transcript.md"]
+    assert b"Queries (1)" in before["summary.txt"]
     write_derived(workspace, record_of(read_journal(journal.path).events), info)
     again = json.loads(workspace.read("trace.json"))
     assert {name: workspace.read(name) for name in before} == before

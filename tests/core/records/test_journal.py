@@ -31,6 +31,7 @@ from core.observation import McpObservation, TextContent
 from core.records.journal import DeltaJoiner, Journal, iter_journal, journal_line, read_journal
 from core.redaction.redactor import Redactor
 from tests.core.limits import file_size_limit
+from tests.waiting import PATIENCE, ManualClock, run_ready
 
 
 @pytest.fixture
@@ -54,19 +55,12 @@ def delta(seq: int, text: str, message_id: str = "m1") -> TextDelta:
 
 
 def test_events_are_on_disk_at_once_and_read_back_equal(path: Path, journal: Journal) -> None:
+    seen = McpObservation(tool_name="x", tool_use_id="t1", server="s", content=(TextContent("line\n\tline"),))
+    given = {"a": [1, None, {"b": 2.5}]}
     events: list[Event] = [
         query(1, "what is new? … 新"),
-        ToolCallStarted(
-            seq=2, query_id="q1", tool_use_id="t1", name="Read", input={"a": [1, None, {"b": 2.5}]}
-        ),
-        ToolCallFinished(
-            seq=3,
-            tool_use_id="t1",
-            status="success",
-            observation=McpObservation(
-                tool_name="x", tool_use_id="t1", server="s", content=(TextContent("line\n\tline"),)
-            ),
-        ),
+        ToolCallStarted(seq=2, query_id="q1", tool_use_id="t1", name="Read", input=given),
+        ToolCallFinished(seq=3, tool_use_id="t1", status="success", observation=seen),
     ]
     for event in events:
         journal.append(event)
@@ -78,46 +72,30 @@ def test_events_are_on_disk_at_once_and_read_back_equal(path: Path, journal: Jou
 
 def test_lines_hold_no_secret_and_no_character_that_misleads(path: Path, journal: Journal) -> None:
     hostile = "a\x1b]52;c;x\x07b\u202ec\x9dd\u200b\U000e0041"
-    journal.append(query(1, f"key hunter2hunter2 and {hostile}"))
-    journal.append(
-        ToolCallStarted(
-            seq=2,
-            query_id="q1",
-            tool_use_id="t",
-            name="n",
-            input={"api_key": "0123456789abc", "q": "sk-ant-abcdefghij"},
-        )
-    )
+    given = {"api_key": "0123456789abc", "q": "sk-ant-abcdefghij"}
+    link = "https://accounts.login.example/o/oauth?state=abcdef"
+    events: list[Event] = [
+        query(1, f"key hunter2hunter2 and {hostile}"),
+        ToolCallStarted(seq=2, query_id="q1", tool_use_id="t", name="n", input=given),
+        AuthRequired(seq=3, toolkit="gmail", url=link),
+        query(4, f"opened {link}"),
+    ]
+    for event in events:
+        journal.append(event)
     raw = path.read_bytes()
-    for secret in (b"hunter2", b"0123456789abc", b"sk-ant-abcdefghij"):
+    for secret in (b"hunter2", b"0123456789abc", b"sk-ant-abcdefghij", b"state=abcdef"):
         assert secret not in raw
     assert all(byte >= 0x20 or byte == 0x0A for byte in raw)
     for character in "\u202e\x9d\u200b\U000e0041":
         assert character.encode() not in raw
-    event = read_journal(path).events[0]
-    assert isinstance(event, QueryReceived)
-    assert event.text.endswith(hostile)
-
-
-def test_an_auth_link_is_masked_but_its_host_is_kept(path: Path, journal: Journal) -> None:
-    url = "https://accounts.login.example/o/oauth?state=abcdef"
-    journal.append(AuthRequired(seq=1, toolkit="gmail", url=url))
-    journal.append(query(2, f"opened {url}"))
-    assert b"state=abcdef" not in path.read_bytes()
-    event = read_journal(path).events[0]
-    assert isinstance(event, AuthRequired)
-    assert event.url == "https://accounts.login.example/[redacted]"
-
-
-def test_a_line_for_elsewhere_is_the_journal_s_own(path: Path, journal: Journal) -> None:
-    events = [
-        query(1, "hunter2hunter2 \u202e"),
-        AuthRequired(seq=2, toolkit="gmail", url="https://l.example/abcdefgh"),
-    ]
-    for event in events:
-        journal.append(event)
+    first, _, link_, _ = read_journal(path).events
+    assert isinstance(first, QueryReceived)
+    assert first.text.endswith(hostile)
+    assert isinstance(link_, AuthRequired)
+    assert link_.url == "https://accounts.login.example/[redacted]"
+    # A line for elsewhere is the journal's own.
     redactor = Redactor(["hunter2hunter2"])
-    assert path.read_bytes() == b"".join(journal_line(event, redactor) for event in events)
+    assert raw == b"".join(journal_line(event, redactor) for event in events)
 
 
 def test_what_is_no_plain_json_is_written_as_far_as_it_can_be(path: Path, journal: Journal) -> None:
@@ -166,25 +144,23 @@ def test_reading_skips_garbage_and_keeps_events_of_later_versions(path: Path) ->
     assert reading.skipped == 4
 
 
-@pytest.mark.parametrize("kind", ["missing", "folder", "fifo"])
-def test_what_is_no_journal_is_an_error_and_never_blocks(path: Path, kind: str) -> None:
-    if kind == "folder":
-        path.mkdir()
-    elif kind == "fifo":
-        os.mkfifo(path)
-    with pytest.raises(JournalError, match=r"journal\.jsonl"):
-        read_journal(path)
+@pytest.mark.parametrize("kind", ["missing", "folder", "fifo", "link"])
+def test_what_is_no_journal_is_an_error_and_never_blocks(path: Path, tmp_path: Path, kind: str) -> None:
+    target = tmp_path / "target"
+    target.write_text("precious")
+    match kind:
+        case "folder":
+            path.mkdir()
+        case "fifo":
+            os.mkfifo(path)
+        case "link":
+            path.symlink_to(target)
+    if kind != "link":
+        with pytest.raises(JournalError, match=r"journal\.jsonl"):
+            read_journal(path)
     if kind != "missing":
         with pytest.raises(JournalError, match="cannot be opened"):
             Journal(path, Redactor())
-
-
-def test_a_link_in_the_way_is_not_followed(path: Path, tmp_path: Path) -> None:
-    target = tmp_path / "target"
-    target.write_text("precious")
-    path.symlink_to(target)
-    with pytest.raises(JournalError):
-        Journal(path, Redactor())
     assert target.read_text() == "precious"
 
 
@@ -216,21 +192,11 @@ async def test_what_waited_is_written_by_itself_once_the_disk_has_room_again(
     journal = Journal(path, Redactor())
     with file_size_limit(0):
         journal.append(query(1))
-        for _ in range(5):  # attempts that fail
-            await asyncio.sleep(0)
-    for _ in range(5):
-        await asyncio.sleep(0)
+        # Attempts that fail.
+        await run_ready()
+    await run_ready()
     assert [event.seq for event in read_journal(path).events] == [1]
     journal.close()
-
-
-def test_what_waited_is_written_on_closing(path: Path) -> None:
-    journal = Journal(path, Redactor())
-    with file_size_limit(0):
-        journal.append(query(1))
-    journal.close()
-    journal.close()
-    assert [event.seq for event in read_journal(path).events] == [1]
 
 
 def test_the_oldest_waiting_lines_are_given_up_and_counted(
@@ -247,17 +213,14 @@ def test_the_oldest_waiting_lines_are_given_up_and_counted(
     assert 10 <= len(kept) <= 16
 
 
-def test_a_callback_may_publish_without_a_loop(path: Path) -> None:
+def test_a_callback_may_publish_without_a_loop_and_what_waited_is_written_on_closing(path: Path) -> None:
     bus = Bus()
-
-    def complain(error: JournalError) -> None:
-        bus.publish(query(0, str(error)))
-
-    journal = Journal(path, Redactor(), on_failure=complain)
+    journal = Journal(path, Redactor(), on_failure=lambda error: bus.publish(query(0, str(error))))
     bus.subscribe(journal.append)
     with file_size_limit(0):
         bus.publish(query(0))
         bus.publish(query(0))
+    journal.close()
     journal.close()
     assert [event.seq for event in read_journal(path).events] == [1, 2, 3]
 
@@ -324,14 +287,6 @@ def test_whatever_the_text_and_wherever_it_is_cut_the_rest_survives(
     assert seqs[-1] == 99
 
 
-class Clock:
-    def __init__(self) -> None:
-        self.now = 0.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
 def test_deltas_are_joined_until_another_event_comes() -> None:
     seen: list[Event] = []
     joiner = DeltaJoiner(seen.append)
@@ -352,20 +307,16 @@ def test_streams_that_alternate_are_joined_each_for_itself_in_order_of_their_fir
         joiner(delta(seq, text, message))
     joiner(ThinkingDelta(seq=5, query_id="q1", message_id="m1", text="hm"))
     joiner(MessageFinished(seq=6, query_id="q1", message_id="m1", text="ab"))
-    assert [(event.seq, getattr(event, "text", "")) for event in seen] == [
-        (1, "ab"),
-        (2, "xy"),
-        (5, "hm"),
-        (6, "ab"),
-    ]
+    found = [(event.seq, getattr(event, "text", "")) for event in seen]
+    assert found == [(1, "ab"), (2, "xy"), (5, "hm"), (6, "ab")]
 
 
 def test_without_a_loop_the_clock_ends_a_window() -> None:
-    clock = Clock()
+    clock = ManualClock()
     seen: list[Event] = []
     joiner = DeltaJoiner(seen.append, clock=clock)
     for seq, now in enumerate([0.0, 0.1, 0.24, 0.25, 0.3], 1):
-        clock.now = now
+        clock.now = 100 + now
         joiner(delta(seq, str(seq)))
     joiner.flush()
     assert seen == [delta(1, "123"), delta(4, "45")]
@@ -383,7 +334,7 @@ async def test_in_a_loop_a_timer_passes_on_the_tail_of_a_stream() -> None:
     joiner(delta(1, "a"))
     joiner(delta(2, "b"))
     assert not seen
-    await asyncio.wait_for(arrived.wait(), 5)
+    await asyncio.wait_for(arrived.wait(), PATIENCE)
     assert seen == [delta(1, "ab")]
 
 
@@ -398,23 +349,6 @@ def test_a_sink_that_fails_does_not_keep_events_from_the_next() -> None:
     assert [event.seq for event in seen] == [1, 2]
 
 
-def test_the_way_from_bus_to_file(path: Path, journal: Journal) -> None:
-    bus = Bus()
-    joiner = DeltaJoiner(journal.append)
-    bus.subscribe(joiner)
-    bus.publish(query(0))
-    for text in ("Hel", "lo"):
-        bus.publish(delta(0, text))
-    bus.publish(MessageFinished(query_id="q1", message_id="m1", text="Hello"))
-    lines = [msgspec.json.decode(line) for line in path.read_bytes().splitlines()]
-    assert [(line["event"], line["seq"]) for line in lines] == [
-        ("query_received", 1),
-        ("text_delta", 2),
-        ("message_finished", 4),
-    ]
-    assert lines[1]["text"] == "Hello"
-
-
 def test_a_line_is_given_on_as_it_was_written(path: Path) -> None:
     lines: list[bytes] = []
 
@@ -422,10 +356,14 @@ def test_a_line_is_given_on_as_it_was_written(path: Path) -> None:
         lines.append(line)
         raise BrokenPipeError
 
-    journal = Journal(path, Redactor(["hunter2hunter2"]), on_line=refuse)
-    joiner = DeltaJoiner(journal.append)
-    joiner(query(1, "key hunter2hunter2"))
-    joiner(query(2, "second"))
+    bus, journal = Bus(), Journal(path, Redactor(["hunter2hunter2"]), on_line=refuse)
+    bus.subscribe(DeltaJoiner(journal.append))
+    bus.publish(query(0, "key hunter2hunter2"))
+    for text in ("Hel", "lo"):
+        bus.publish(delta(0, text))
+    bus.publish(MessageFinished(query_id="q1", message_id="m1", text="Hello"))
     journal.close()
     assert path.read_bytes() == b"".join(lines)
-    assert (len(lines), b"hunter2" in lines[0]) == (2, False)
+    assert (len(lines), b"hunter2" in lines[0]) == (3, False)
+    assert [msgspec.json.decode(line)["seq"] for line in lines] == [1, 2, 4]
+    assert msgspec.json.decode(lines[1])["text"] == "Hello"

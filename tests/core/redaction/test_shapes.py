@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.redaction.redactor import REDACTED, Redactor
+from tests.core.redaction import CASES
 
 TOKENS = [
     "ghp_0123456789abcdefghijABCDEFGHIJ012345",
@@ -23,40 +24,19 @@ TOKENS = [
 ]
 
 
-@pytest.mark.parametrize("token", TOKENS)
 @pytest.mark.parametrize("before", ["x_", "id_", "x", '"x', "9", "ü", "…", "token is "])
-def test_a_token_is_masked_after_any_character(token: str, before: str) -> None:
-    if token.startswith("AKIA") and before == "X":
-        return
-    text = f"see {before}{token} there"
-    assert Redactor().redact(text) == f"see {before}{REDACTED} there"
+def test_a_token_is_masked_after_any_character(before: str) -> None:
+    for token in TOKENS:
+        text = f"see {before}{token} there"
+        assert Redactor().redact(text) == f"see {before}{REDACTED} there"
 
 
-@pytest.mark.parametrize(
-    ("address", "masked"),
-    [
-        ("https://app.example/callback?code=4/0AdeuXYZ12345&state=xyz1", 2),
-        ("Location: https://app.example/?code=0123456789abcdef0123&state=abcdef123", 2),
-        ("grant_type=authorization_code&code=SplxlOBeZQQYbYS6WxSbIA&redirect_uri=https://a.example", 1),
-        ("https://login.example/oauth2/authorize?response_type=code&client_id=a&state=af0ifjsldkj", 1),
-        ("/login?next=https%3A%2F%2Fapp.example%2Foauth%2Fcb%3Fcode%3Dabc123def456%26state%3Dzzz999&x=1", 2),
-        ('{"u":"https://a.example/oauth/cb?code=abcd1234efgh\\u0026state=longstate1"}', 2),
-        ("https://app.example/signin-oidc#code=M.C5_BAY.2.U.1234&session_state=abc", 1),
-        ("https://www.example.com/stores?state=CA&code=90210", 0),
-        ("https://shop.example/?code=SUMMER2026&state=california", 0),
-        ("https://shop.example/login?code=welcome&x=1", 0),
-        ("https://news.example/auth-reform?state=texas&code=abc", 0),
-        ("https://law.example/statutes?zipcode=90210&state=TX&error_code=AB1234567", 0),
-        ("exit code=0x7fffffff and state=Running1", 0),
-        ("https://api.example/v1/search?q=oauth&code=US&state=NY", 0),
-    ],
-)
-def test_codes_and_states_are_masked_only_in_logins(address: str, masked: int) -> None:
-    shown = Redactor().redact(address)
-    assert shown.count(REDACTED) == masked
-    assert Redactor().redact(shown) == shown
-    if not masked:
-        assert shown == address
+def test_codes_and_states_are_masked_only_in_logins() -> None:
+    for address, masked in CASES["logins"]:
+        shown = Redactor().redact(address)
+        assert shown.count(REDACTED) == masked, address
+        assert Redactor().redact(shown) == shown
+        assert masked or shown == address
 
 
 WORDS = (
@@ -73,22 +53,16 @@ def test_words_are_never_tokens(parts: list[str], joint: str, upper: bool) -> No
     assert Redactor().redact(f"about {text}, today") == f"about {text}, today"
 
 
-@given(
-    st.lists(words, min_size=1, max_size=4),
-    st.lists(words, min_size=1, max_size=3),
-    st.sampled_from(["CA", "texas"]),
-)
+@given(st.lists(words, min_size=1, max_size=4), st.lists(words, min_size=1), st.sampled_from(["CA", "texas"]))
 def test_an_ordinary_address_stays_as_it_is(path: list[str], query: list[str], state: str) -> None:
-    address = (
-        f"https://www.example.com/{'-'.join(path)}/{path[0]}-2026?q={'+'.join(query)}&state={state}&code=US"
-    )
-    assert Redactor().redact(address) == address
+    way = f"{'-'.join(path)}/{path[0]}-2026?q={'+'.join(query)}&state={state}&code=US"
+    assert Redactor().redact(f"https://www.example.com/{way}") == f"https://www.example.com/{way}"
 
 
 @pytest.mark.parametrize("word", ["&code=a1234567", "code=code=", "&state=abcd12&", "%26code%3Da1234567"])
 def test_an_address_made_of_codes_is_searched(word: str) -> None:
     # Examining the address again at each of these places would take minutes.
-    masked = Redactor().redact(
-        f"{word * 20_000} https://app.example/callback?code=4/0AdeuXYZ12345&state=xyz1"
+    login = "https://app.example/callback?code=4/0AdeuXYZ12345&state=xyz1"
+    assert (
+        Redactor().redact(f"{word * 20_000} {login}").endswith(f"callback?code={REDACTED}&state={REDACTED}")
     )
-    assert masked.endswith(f"callback?code={REDACTED}&state={REDACTED}")

@@ -25,17 +25,16 @@ class Folders:
         for folder in (self.cwd, self.home, self.config_dir):
             folder.mkdir()
 
-    def load(
-        self, overrides: dict[str, Any] | None = None, environ: dict[str, str] | None = None
-    ) -> Settings:
+    def load(self, overrides: dict[str, Any] | None = None, /, **environ: str) -> Settings:
         return load_settings(
-            overrides,
-            environ=environ or {},
-            cwd=self.cwd,
-            home=self.home,
-            config_dir=self.config_dir,
-            trust="trusted",
-        )
+            overrides, environ=environ, cwd=self.cwd, home=self.home, config_dir=self.config_dir, trust="trusted"
+        )  # fmt: skip
+
+    def refuse(self, message: str, overrides: dict[str, Any] | None = None, /, **environ: str) -> str:
+        """Load what is refused with a message that matches; returns the whole message."""
+        with pytest.raises(SettingsError, match=message) as caught:
+            self.load(overrides, **environ)
+        return str(caught.value)
 
 
 @pytest.fixture
@@ -60,17 +59,16 @@ def test_each_source_beats_the_ones_after_it(folders: Folders) -> None:
     assert folders.load().model == "project"
     (folders.cwd / ".env").write_text("ANTHROPIC_MODEL=dotenv\n")
     assert folders.load().model == "dotenv"
-    environ = {"ANTHROPIC_MODEL": "standard"}
-    assert folders.load(environ=environ).model == "standard"
-    environ["UA_MODEL"] = "own"
-    assert folders.load(environ=environ).model == "own"
-    assert folders.load({"model": "option"}, environ).model == "option"
-    assert folders.load({"model": None}, environ).model == "own"
+    assert folders.load(ANTHROPIC_MODEL="standard").model == "standard"
+    both = {"ANTHROPIC_MODEL": "standard", "UA_MODEL": "own"}
+    assert folders.load(**both).model == "own"
+    assert folders.load({"model": "option"}, **both).model == "option"
+    assert folders.load({"model": None}, **both).model == "own"
 
 
 def test_rules_say_where_they_come_from(folders: Folders) -> None:
     (folders.config_dir / USER_FILE).write_text('ask = ["Read"]\ndeny = ["Grep"]\nallow = ["Glob"]')
-    settings = folders.load({"allow": ("Read",)}, {"UA_ASK": "Bash", "UA_DENY": "Grep, Write"})
+    settings = folders.load({"allow": ("Read",)}, UA_ASK="Bash", UA_DENY="Grep, Write")
     # Rules that ask or deny add up; a rule in two places comes from the first.
     assert [(rule.effect, rule.text, rule.origin) for rule in rules_of(settings)] == [
         ("allow", "Read", "option"),
@@ -79,36 +77,32 @@ def test_rules_say_where_they_come_from(folders: Folders) -> None:
         ("deny", "Grep", "environment"),
         ("deny", "Write", "environment"),
     ]
-    assert folders.load(environ={"UA_DENY": ""}).deny == ("Grep",)
+    assert folders.load(UA_DENY="").deny == ("Grep",)
 
 
-def test_messages_name_the_options_that_there_are(folders: Folders) -> None:
+def test_messages_name_the_options_that_there_are() -> None:
     named = from_overrides({each.setting: "x" for each in SETTING_OPTIONS}, KNOWN)
-    assert {name: given.name for name, given in named.items()} == {
-        each.setting: each.names.split()[0] for each in SETTING_OPTIONS if each.value
-    } | {"plugins": "--plugins"}
+    options = {each.setting: each.names.split()[0] for each in SETTING_OPTIONS if each.value}
+    assert {name: given.name for name, given in named.items()} == options | {"plugins": "--plugins"}
 
 
 def test_standard_names_are_understood(folders: Folders) -> None:
     settings = folders.load(
-        environ={
-            "ANTHROPIC_API_KEY": "sk-1",
-            "ANTHROPIC_AUTH_TOKEN": "tok",
-            "ANTHROPIC_BASE_URL": "http://127.0.0.1:8080/",
-            "COMPOSIO_API_KEY": "ak_1",
-            "LOGFIRE_TOKEN": "lf",
-        }
-    )
+        ANTHROPIC_API_KEY="sk-1", ANTHROPIC_AUTH_TOKEN="tok", ANTHROPIC_BASE_URL="http://127.0.0.1:8080/",
+        COMPOSIO_API_KEY="ak_1", LOGFIRE_TOKEN="lf",
+    )  # fmt: skip
     assert (settings.api_key, settings.auth_token, settings.composio_api_key) == ("sk-1", "tok", "ak_1")
     assert (settings.base_url, settings.logfire_token) == ("http://127.0.0.1:8080", "lf")
+    (folders.config_dir / USER_FILE).write_text("[composio]\nuser_id = 'me'\napi_key = 'ak_1'\n")
+    settings = folders.load()
+    assert (settings.composio_user_id, settings.composio_api_key) == ("me", "ak_1")
 
 
 def test_an_empty_variable_hides_later_sources(folders: Folders) -> None:
     (folders.cwd / ".env").write_text("COMPOSIO_API_KEY=ak_from_file\nUA_MAX_TURNS=4")
     assert folders.load().composio_api_key == "ak_from_file"
-    settings = folders.load(environ={"COMPOSIO_API_KEY": "", "UA_MAX_TURNS": ""})
-    assert settings.composio_api_key is None
-    assert settings.max_turns is None
+    settings = folders.load(COMPOSIO_API_KEY="", UA_MAX_TURNS="")
+    assert (settings.composio_api_key, settings.max_turns) == (None, None)
 
 
 def test_values_become_their_types(folders: Folders) -> None:
@@ -116,96 +110,61 @@ def test_values_become_their_types(folders: Folders) -> None:
         'allow = ["Bash(git *)"]\nmax_cost_usd = 2\nclassifier = false\ndemo_pace = 0\nlog_level = "debug"'
     )
     settings = folders.load(
-        environ={
-            "UA_EXTRA_TOOLS": "bash, WebFetch,Bash",
-            "UA_MAX_TURNS": " 12 ",
-            "UA_DEMO": "yes",
-            "UA_WORKSPACE_BASE": "~/runs",
-            "UA_CLI_PATH": "bin/claude",
-        }
-    )
-    assert settings.allow == ("Bash(git *)",)
-    assert settings.extra_tools == ("Bash", "WebFetch")
+        UA_EXTRA_TOOLS="bash, WebFetch,Bash", UA_MAX_TURNS=" 12 ", UA_DEMO="yes", UA_WORKSPACE_BASE="~/runs",
+        UA_CLI_PATH="bin/claude",
+    )  # fmt: skip
+    assert (settings.allow, settings.extra_tools) == (("Bash(git *)",), ("Bash", "WebFetch"))
     assert (settings.max_cost_usd, settings.max_turns, settings.demo_pace) == (2.0, 12, 0.0)
     assert (settings.demo, settings.classifier, settings.log_level) == (True, "off", "DEBUG")
     assert settings.workspace_base == folders.home / "runs"
     assert settings.cli_path == folders.cwd / "bin/claude"
+    allowed = folders.load(UA_ALLOW="Bash(ls a,b), mcp__composio__*,").allow
+    assert allowed == ("Bash(ls a,b)", "mcp__composio__*")
 
 
-@pytest.mark.parametrize(
-    ("written", "meant"),
-    [("on", "on"), ("No", "off"), ("~/k.db", "home/k.db"), ("notes/k", "cwd/notes/k"), ("k.db", "cwd/k.db")],
-)
-def test_the_knowledge_base_is_on_off_or_a_path(folders: Folders, written: str, meant: str) -> None:
-    found = folders.load(environ={"UA_KNOWLEDGE": written}).knowledge
-    assert found == (meant if meant in ("on", "off") else folders.cwd.parent / meant)
-
-
-@pytest.mark.parametrize("written", ["of", "onn", "disabled"])
-def test_a_word_is_no_path_of_the_knowledge_base(folders: Folders, written: str) -> None:
-    with pytest.raises(SettingsError, match="on, off, the path of a file"):
-        folders.load({"knowledge": written})
+def test_the_knowledge_base_is_on_off_a_path_or_the_database_of_a_team(folders: Folders) -> None:
+    assert [folders.load(UA_KNOWLEDGE=each).knowledge for each in ("on", "No")] == ["on", "off"]
+    places = {"~/k.db": "home/k.db", "notes/k": "cwd/notes/k", "k.db": "cwd/k.db"}
+    for written, meant in places.items():
+        assert folders.load(UA_KNOWLEDGE=written).knowledge == folders.cwd.parent / meant
+    url = "postgresql://me@db.example:5433/team?sslmode=verify-full"
+    found = folders.load({"knowledge": f" {url} "}).knowledge
+    assert isinstance(found, Address)
+    assert found.url == url
+    for word in ("of", "onn", "disabled"):
+        folders.refuse("on, off, the path of a file", {"knowledge": word})
 
 
 @pytest.mark.parametrize(
     "address",
     [
         "postgresql://anna:hunter2-secret@host/team",
-        "postgresql://anna@host/team?password=hunter2-secret",
-        "http://host/hunter2-secret",
-        "host=x password=hunter2-secret",
+        "postgres://anna@host/team?password=hunter2-secret",
+        "PostgreSQL://me:hunter2-secret@[db.example/team",
     ],
 )
-def test_the_address_of_a_team_has_no_password_and_shows_none(folders: Folders, address: str) -> None:
-    with pytest.raises(SettingsError, match=r"UA_TEAM.* without a password") as caught:
-        folders.load(environ={"UA_TEAM": address})
-    assert "hunter2" not in str(caught.value)
-    with pytest.raises(SettingsError, match=r"--team .*without a password") as caught:
-        folders.load({"team": address})
-    assert "hunter2" not in str(caught.value)
+def test_the_address_of_a_database_has_no_password_and_shows_none(folders: Folders, address: str) -> None:
+    refused = [
+        folders.refuse(r"UA_TEAM.* without a password", UA_TEAM=address),
+        folders.refuse(r"--team .*without a password", {"team": address}),
+        folders.refuse("without a password", {"knowledge": address}),
+    ]
+    assert "hunter2" not in str(refused)
+    for other in ("http://host/hunter2-secret", "host=x password=hunter2-secret"):
+        assert "hunter2" not in folders.refuse(r"UA_TEAM.* without a password", UA_TEAM=other)
 
 
 def test_the_large_files_of_a_team_are_in_a_folder_or_a_bucket(folders: Folders) -> None:
     address = "postgresql://anna@one,two:5433/team?sslmode=verify-full"
-    settings = folders.load(environ={"UA_TEAM": address, "UA_TEAM_ARTIFACTS": "~/large"})
-    assert settings.team == address
-    assert settings.team_artifacts == folders.home / "large"
+    settings = folders.load(UA_TEAM=address, UA_TEAM_ARTIFACTS="~/large")
+    assert (settings.team, settings.team_artifacts) == (address, folders.home / "large")
     assert folders.load({"team_artifacts": "s3://b-1/a/b"}).team_artifacts == "s3://b-1/a/b"
     for wrong in ("s3://", "s3://B", "gs://bucket", "large", "s3://key:secret@bucket"):
-        with pytest.raises(SettingsError, match="the path of a folder, or an address such as"):
-            folders.load({"team_artifacts": wrong})
+        folders.refuse("the path of a folder, or an address such as", {"team_artifacts": wrong})
 
 
-def test_the_knowledge_base_may_be_the_database_of_a_team(folders: Folders) -> None:
-    url = "postgresql://me@db.example:5433/team?sslmode=verify-full"
-    found = folders.load({"knowledge": f" {url} "}).knowledge
-    assert isinstance(found, Address)
-    assert found.url == url
-
-
-@pytest.mark.parametrize(
-    "url",
-    [
-        "postgresql://me:geheim@db.example/team",
-        "postgres://db.example/team?password=geheim",
-        "PostgreSQL://me:geheim@db.example/team",
-        "postgresql://me:geheim@[db.example/team",
-    ],
-)
-def test_an_address_with_a_password_is_refused_and_not_shown(folders: Folders, url: str) -> None:
-    with pytest.raises(SettingsError, match="without a password") as raised:
-        folders.load({"knowledge": url})
-    assert "geheim" not in str(raised.value)
-
-
-def test_patterns_split_at_commas_outside_parentheses(folders: Folders) -> None:
-    settings = folders.load(environ={"UA_ALLOW": "Bash(ls a,b), mcp__composio__*,"})
-    assert settings.allow == ("Bash(ls a,b)", "mcp__composio__*")
-
-
-@pytest.mark.parametrize(
-    ("name", "value", "allowed"),
-    [
+def test_a_wrong_value_is_named_with_its_place_and_what_is_allowed(folders: Folders) -> None:
+    for name, value, allowed in (
         ("permission_mode", "yolo", "default, acceptEdits, plan"),
         ("prices", "m", "prices such as my-model=0.5/1.5"),
         ("prices", "m=1/2,n=-1/2", "prices such as my-model=0.5/1.5"),
@@ -223,71 +182,29 @@ def test_patterns_split_at_commas_outside_parentheses(folders: Folders) -> None:
         ("notify", "loudly", "auto, bell, osc9, osc777, off"),
         ("demo_pace", "-0.5", "a number of at least 0"),
         ("model", "two\nlines", "one line of text"),
-    ],
-)
-def test_a_wrong_value_is_named_with_its_place_and_what_is_allowed(
-    folders: Folders, name: str, value: str, allowed: str
-) -> None:
-    variable = ENVIRONMENT[name][0]
-    with pytest.raises(SettingsError) as caught:
-        folders.load(environ={variable: value})
-    for part in (variable, repr(value), allowed):
-        assert part in str(caught.value)
-    with pytest.raises(SettingsError, match=f"^--.*{allowed.partition(',')[0]}"):
-        folders.load({name: value})
+    ):
+        variable = ENVIRONMENT[name][0]
+        message = folders.refuse(variable, **{variable: value})
+        assert [part for part in (variable, repr(value), allowed) if part not in message] == []
+        folders.refuse(f"^--.*{allowed.partition(',')[0]}", {name: value})
 
 
 def test_a_wrong_value_in_a_file_names_the_file_even_when_it_is_overridden(folders: Folders) -> None:
-    path = folders.config_dir / USER_FILE
-    path.write_text("max_turns = true")
-    with pytest.raises(SettingsError, match=r"max_turns in .*config\.toml is True"):
-        folders.load({"max_turns": 3})
+    (folders.config_dir / USER_FILE).write_text("max_turns = true")
+    folders.refuse(r"max_turns in .*config\.toml is True", {"max_turns": 3})
 
 
 @pytest.mark.parametrize(
-    ("content", "reported"),
+    ("file", "content", "reported"),
     [
-        ("# max_turns = 9\nmodel = 'x'\nmax_turns = true\n", "max_turns in line 3 of"),
-        ('keys.a = """\nmax_turns = 3\n"""\n\n\'max_turns\' = [\n1\n]\n', "max_turns in line 5 of"),
-        ("[composio]\nuser_id = 5\n", "composio.user_id in line 2 of"),
-        ("[keys]\nuser_id = 'x'\n[composio]\n  'user_id' = 5\n", "composio.user_id in line 4 of"),
-        ("composio.user_id = 5", "composio.user_id in line 1 of"),
-        ("\n[composio]\nuser = 5", "'composio.user', which line 3 of"),
-        ("modle = 3", "'modle', which line 1 of"),
-        ("composio_user_id = 'a'\ncomposio.user_id = 'b'", "composio_user_id in line 1 .* in line 2 .* same"),
-    ],
-)
-def test_what_is_wrong_in_a_file_is_reported_with_its_line(
-    folders: Folders, content: str, reported: str
-) -> None:
-    (folders.cwd / PROJECT_FILE).write_text(content)
-    with pytest.raises(SettingsError, match=reported):
-        folders.load()
-
-
-def test_what_is_wrong_in_a_dotenv_is_reported_with_its_line(folders: Folders) -> None:
-    (folders.cwd / ".env").write_text("# UA_MAX_TURNS=1\nA='x\ny'\nexport UA_MAX_TURNS=none\n")
-    with pytest.raises(SettingsError, match=r"UA_MAX_TURNS in line 4 of .*\.env is 'none'"):
-        folders.load()
-
-
-def test_a_table_is_another_way_to_write_names_that_begin_alike(folders: Folders) -> None:
-    (folders.config_dir / USER_FILE).write_text("[composio]\nuser_id = 'me'\napi_key = 'ak_1'\n")
-    settings = folders.load()
-    assert (settings.composio_user_id, settings.composio_api_key) == ("me", "ak_1")
-
-
-def test_a_wrong_secret_is_not_shown(folders: Folders) -> None:
-    (folders.config_dir / USER_FILE).write_text('api_key = ["sk-ant-hidden"]')
-    with pytest.raises(SettingsError) as caught:
-        folders.load()
-    assert "sk-ant-hidden" not in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    ("file", "content", "message"),
-    [
-        (PROJECT_FILE, "modle = 1", r"'modle'.*did you mean model\?$"),
+        (PROJECT_FILE, "# max_turns = 9\nmodel = 'x'\nmax_turns = true\n", "max_turns in line 3 of"),
+        (PROJECT_FILE, 'keys.a = """\nmax_turns = 3\n"""\n\n\'max_turns\' = [\n1\n]\n', "max_turns in line 5 of"),
+        (PROJECT_FILE, "[composio]\nuser_id = 5\n", "composio.user_id in line 2 of"),
+        (PROJECT_FILE, "[keys]\nuser_id = 'x'\n[composio]\n  'user_id' = 5\n", "composio.user_id in line 4 of"),
+        (PROJECT_FILE, "composio.user_id = 5", "composio.user_id in line 1 of"),
+        (PROJECT_FILE, "\n[composio]\nuser = 5", "'composio.user', which line 3 of"),
+        (PROJECT_FILE, "modle = 3", r"'modle', which line 1 of.*did you mean model\?$"),
+        (PROJECT_FILE, "composio_user_id = 'a'\ncomposio.user_id = 'b'", "_user_id in line 1 .* in line 2 .* same"),
         (PROJECT_FILE, 'a = "x\n', r"not valid TOML: the text in line 1 has no closing quote\.$"),
         (PROJECT_FILE, "a = 1\nb\n", r"not valid TOML: there is no = behind a name in line 2\.$"),
         (PROJECT_FILE, "model = ", r"not valid TOML: a name has no value\.$"),
@@ -295,81 +212,56 @@ def test_a_wrong_secret_is_not_shown(folders: Folders) -> None:
         (PROJECT_FILE, "max_turns = [1", r"not valid TOML: a list has no closing \]\.$"),
         (".env", "UA_MODLE=x", r"UA_MODLE.*did you mean UA_MODEL\?$"),
         (".env", "A=1\nANTHROPIC_API_KEY='sk", "Line 2 of .*ANTHROPIC_API_KEY"),
+        (".env", "# UA_MAX_TURNS=1\nA='x\ny'\nexport UA_MAX_TURNS=none\n", r"UA_MAX_TURNS in line 4 of .*\.env is"),
     ],
-)
-def test_a_wrong_line_in_a_file_is_named(folders: Folders, file: str, content: str, message: str) -> None:
-    (folders.cwd / file).write_text(content)
-    with pytest.raises(SettingsError, match=message):
-        folders.load()
-
-
-def test_a_secret_without_quotes_is_not_reported(folders: Folders) -> None:
-    (folders.config_dir / USER_FILE).write_text("api_key = sk-ant-hidden")
-    with pytest.raises(SettingsError, match="put texts in quotes, as in api_key =") as caught:
-        folders.load()
-    assert "hidden" not in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    ("name", "value", "reported"),
-    [
-        ("max_cost_usd", "abc", "--max-cost is 'abc'"),
-        ("extra_tools", ("Bsah", "Bash"), "--tool is 'Bsah, Bash', which"),
-        ("workspace_base", 1, "--workspace is 1"),
-        ("max_turns", "x", "--max-turns is 'x'"),
-    ],
-)
-def test_an_option_is_called_as_it_is_typed(
-    folders: Folders, name: str, value: object, reported: str
+)  # fmt: skip
+def test_what_is_wrong_in_a_file_is_reported_with_its_line(
+    folders: Folders, file: str, content: str, reported: str
 ) -> None:
-    with pytest.raises(SettingsError) as caught:
-        folders.load({name: value})
-    assert str(caught.value).startswith(reported)
+    (folders.cwd / file).write_text(content)
+    folders.refuse(reported)
+
+
+@pytest.mark.parametrize("written", ['["sk-ant-hidden"]', "sk-ant-hidden"])
+def test_a_wrong_secret_is_not_shown(folders: Folders, written: str) -> None:
+    (folders.config_dir / USER_FILE).write_text(f"api_key = {written}")
+    assert "hidden" not in folders.refuse("api_key in line 1|put texts in quotes, as in api_key =")
+
+
+def test_an_option_is_called_as_it_is_typed(folders: Folders) -> None:
+    folders.refuse("^--max-cost is 'abc'", {"max_cost_usd": "abc"})
+    folders.refuse("^--tool is 'Bsah, Bash', which", {"extra_tools": ("Bsah", "Bash")})
+    folders.refuse("^--workspace is 1", {"workspace_base": 1})
 
 
 def test_a_theme_that_nobody_knows_is_refused_wherever_it_stands(folders: Folders) -> None:
-    with pytest.raises(
-        SettingsError, match=r"--theme is 'drak'.*dark, light, ansi or .*did you mean dark\?$"
-    ):
-        folders.load({"theme": "drak"})
-    with pytest.raises(SettingsError, match=r"UA_THEME is 'nonsense'.*such as nord\.$"):
-        folders.load(environ={"UA_THEME": "nonsense"})
+    folders.refuse(r"--theme is 'drak'.*dark, light, ansi or .*did you mean dark\?$", {"theme": "drak"})
+    folders.refuse(r"UA_THEME is 'nonsense'.*such as nord\.$", UA_THEME="nonsense")
     (folders.cwd / PROJECT_FILE).write_text('theme = "grubox"')
-    with pytest.raises(SettingsError, match=r"theme in line 1 of .*mean gruvbox\?$"):
-        folders.load()
+    folders.refuse(r"theme in line 1 of .*mean gruvbox\?$")
     (folders.cwd / PROJECT_FILE).unlink()
     assert [folders.load({"theme": each}).theme for each in ("Light", "nord")] == ["light", "nord"]
 
 
-@pytest.mark.parametrize("which", ["cwd", "config_dir"])
-def test_a_folder_in_the_place_of_a_settings_file_is_reported(folders: Folders, which: str) -> None:
-    path = getattr(folders, which) / {"cwd": PROJECT_FILE, "config_dir": USER_FILE}[which]
-    path.mkdir()
-    with pytest.raises(SettingsError, match="is a folder, and settings are read from a file") as caught:
-        folders.load()
-    assert str(path) in str(caught.value)
+def test_files_that_are_no_files_no_text_or_too_large(folders: Folders) -> None:
+    (folders.cwd / ".env").mkdir()
+    assert folders.load().model is None
+    for path in (folders.cwd / PROJECT_FILE, folders.config_dir / USER_FILE):
+        path.mkdir()
+        assert str(path) in folders.refuse("is a folder, and settings are read from a file")
+        path.rmdir()
+    (folders.cwd / PROJECT_FILE).write_bytes(b'model = "\xff"')
+    folders.refuse("not UTF-8")
+    (folders.cwd / ".env").rmdir()
+    for name in (PROJECT_FILE, ".env"):
+        (folders.cwd / name).write_text("# x\n" * 100_000)
+        folders.refuse(f"{name} is larger than 256 KiB")
+        (folders.cwd / name).unlink()
 
 
 def test_unknown_names_are_refused(folders: Folders) -> None:
-    with pytest.raises(SettingsError, match=r"UA_THEEM.*UA_THEME"):
-        folders.load(environ={"UA_THEEM": "dark"})
-    with pytest.raises(SettingsError, match="'colour'"):
-        folders.load({"colour": "dark"})
-
-
-def test_files_that_are_no_files_or_no_text(folders: Folders) -> None:
-    (folders.cwd / ".env").mkdir()
-    assert folders.load().model is None
-    (folders.cwd / PROJECT_FILE).write_bytes(b'model = "\xff"')
-    with pytest.raises(SettingsError, match="not UTF-8"):
-        folders.load()
-
-
-@pytest.mark.parametrize("file", [PROJECT_FILE, ".env"])
-def test_a_file_too_large_for_settings_is_not_read(folders: Folders, file: str) -> None:
-    (folders.cwd / file).write_text("# x\n" * 100_000)
-    with pytest.raises(SettingsError, match=f"{file} is larger than 256 KiB"):
-        folders.load()
+    folders.refuse(r"UA_THEEM.*UA_THEME", UA_THEEM="dark")
+    folders.refuse("'colour'", {"colour": "dark"})
 
 
 def test_of_a_file_made_to_be_slow_the_line_is_not_reported(
@@ -385,14 +277,13 @@ def test_of_a_file_made_to_be_slow_the_line_is_not_reported(
 
     monkeypatch.setattr(tomllib, "loads", counted)
     (folders.cwd / PROJECT_FILE).write_text("# effort = 1\n" * 15_000 + "effort = 5\n")
-    with pytest.raises(SettingsError, match=rf"effort in {folders.cwd}/ua-tui\.toml is 5"):
-        folders.load()
+    folders.refuse(rf"effort in {folders.cwd}/ua-tui\.toml is 5")
     assert read < 8 << 20
 
 
 def test_lines_of_other_programs_in_dotenv_do_no_harm(folders: Folders) -> None:
     (folders.cwd / ".env").write_text("what is this?\nOTHER=${HOME}\nexport ANTHROPIC_API_KEY='a$b'\n")
-    assert folders.load(environ={"HOME": "/x"}).api_key == "a$b"
+    assert folders.load(HOME="/x").api_key == "a$b"
 
 
 @pytest.mark.parametrize(
@@ -409,25 +300,21 @@ def test_lines_of_other_programs_in_dotenv_do_no_harm(folders: Folders) -> None:
 )
 def test_a_folder_cannot_give_itself_rights(folders: Folders, file: str, content: str) -> None:
     (folders.cwd / file).write_text(content)
-    with pytest.raises(SettingsError, match="may not be set by the files of a folder"):
-        folders.load()
+    folders.refuse("may not be set by the files of a folder")
     if file == PROJECT_FILE:
         (folders.cwd / file).rename(folders.config_dir / USER_FILE)
         folders.load()
 
 
 def test_bypassing_permissions_needs_the_dangerous_word(folders: Folders) -> None:
-    with pytest.raises(SettingsError, match="dangerously-skip-permissions"):
-        folders.load({"permission_mode": "bypassPermissions"})
+    folders.refuse("dangerously-skip-permissions", {"permission_mode": "bypassPermissions"})
     settings = folders.load({"dangerously_skip_permissions": True})
     assert settings.effective_permission_mode == "bypassPermissions"
 
 
 def test_credentials_are_a_key_a_token_a_login_a_server_of_ones_own_or_the_demo(folders: Folders) -> None:
-    assert folders.load({"api_key": "k"}).has_credentials()
-    assert folders.load({"auth_token": "t"}).has_credentials()
-    assert folders.load({"demo": True}).has_credentials()
-    assert folders.load({"base_url": "http://127.0.0.1:1"}).has_credentials()
+    for given in ({"api_key": "k"}, {"auth_token": "t"}, {"demo": True}, {"base_url": "http://127.0.0.1:1"}):
+        assert folders.load(given).has_credentials()
     assert not folders.load().has_credentials()
     (folders.home / ".claude").mkdir()
     (folders.home / ".claude" / ".credentials.json").write_text("{}")
@@ -440,43 +327,27 @@ def test_secrets_are_not_in_the_repr(folders: Folders) -> None:
     assert "model='opus'" in repr(settings)
 
 
-def test_the_password_of_a_database_is_a_secret_and_the_path_of_its_file_is_none() -> None:
-    found = secrets(Settings(), {"PGPASSWORD": "correct-horse", "PGPASSFILE": "/home/me/.pgpass"})
-    assert found == {"correct-horse"}
-
-
 def test_secrets_come_from_settings_and_from_the_environment(folders: Folders) -> None:
-    settings = folders.load(
-        {"composio_api_key": "ak_setting", "base_url": "http://user:pa55word@host.example"}
-    )
-    found = secrets(
-        settings,
-        {
-            "GITHUB_TOKEN": "ghp_value",
-            "DATABASE_URL": "postgres://me:s3cretpw@db.example/x",
-            "OTEL_EXPORTER_OTLP_HEADERS": "x-a=headervalue,b=other",
-            "SSH_AUTH_SOCK": "/run/agent.sock",
-            "PWD": "/somewhere/here",
-            "KEYBOARD": "qwertyuiop",
-            "EMPTY_TOKEN": "",
-            "PGPASSWORD": "of-the-team",
-        },
-    )
-    assert found == {"ak_setting", "pa55word", "ghp_value", "s3cretpw", "headervalue", "other", "of-the-team"}
+    given = {"composio_api_key": "ak_setting", "base_url": "http://user:pa55word@host.example"}
+    environ = {
+        "GITHUB_TOKEN": "ghp_value", "DATABASE_URL": "postgres://me:s3cretpw@db.example/x",
+        "OTEL_EXPORTER_OTLP_HEADERS": "x-a=headervalue,b=other", "SSH_AUTH_SOCK": "/run/agent.sock",
+        "PWD": "/somewhere/here", "KEYBOARD": "qwertyuiop", "EMPTY_TOKEN": "", "PGPASSWORD": "of-the-team",
+        "PGPASSFILE": "/home/me/.pgpass",
+    }  # fmt: skip
+    found = {"ak_setting", "pa55word", "ghp_value", "s3cretpw", "headervalue", "other", "of-the-team"}
+    assert secrets(folders.load(given), environ) == found
 
 
 def test_a_folder_cannot_have_the_users_key_sent_elsewhere(folders: Folders) -> None:
+    key = "sk-ant-of-the-user"
     (folders.cwd / ".env").write_text("ANTHROPIC_BASE_URL=https://thief.example\n")
-    with pytest.raises(SettingsError, match=r"thief\.example") as refused:
-        folders.load(environ={"ANTHROPIC_API_KEY": "sk-ant-of-the-user"})
-    assert "sk-ant-of-the-user" not in str(refused.value)
+    assert key not in folders.refuse(r"thief\.example", ANTHROPIC_API_KEY=key)
     assert folders.load().base_url == "https://thief.example"
     both = "ANTHROPIC_BASE_URL=https://own.example\nANTHROPIC_AUTH_TOKEN=token-of-the-folder\n"
     (folders.cwd / ".env").write_text(both)
     assert folders.load().base_url == "https://own.example"
-    elsewhere = folders.load(
-        environ={"ANTHROPIC_API_KEY": "sk-ant-of-the-user", "ANTHROPIC_BASE_URL": "https://mine.example"}
-    )
+    elsewhere = folders.load(ANTHROPIC_API_KEY=key, ANTHROPIC_BASE_URL="https://mine.example")
     assert elsewhere.base_url == "https://mine.example"
 
 
@@ -486,7 +357,6 @@ def test_a_folder_cannot_have_the_users_key_sent_elsewhere(folders: Folders) -> 
         ({"max_cost_usd": "much"}, "^max_cost_usd is 'much', which is not allowed"),
         ({"workspace_base": 1}, "^workspace_base is 1, which"),
         ({"max_cots": 1}, r"'max_cots'; did you mean max_cost_usd\?$"),
-        ({"max_trns": 1}, r"did you mean max_turns\?$"),
         ({"falback": "x"}, r"did you mean fallback_model\?$"),
     ],
 )

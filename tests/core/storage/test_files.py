@@ -6,7 +6,7 @@ import os
 import stat
 import subprocess
 import sys
-import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -30,51 +30,29 @@ def root(tmp_path: Path) -> Root:
     return Root(tmp_path / "root", create=True)
 
 
-@pytest.mark.parametrize(
-    ("path", "rule"),
-    [
-        ("../x", ".."),
-        ("a/../../x", ".."),
-        ("/etc/x", "absolute"),
-        ("C:/x", "absolute"),
-        ("~/x", "~"),
-        ("a\0b", "NUL"),
-        (f"a{BACKSLASH}..{BACKSLASH}b", "backslash"),
-        ("./a", "'.'"),
-        ("a//b", "empty"),
-        ("a/", "empty"),
-        ("", "empty"),
-        ("n" * 201, "200 bytes"),
-        ("p/" * 550 + "x", "1024 bytes"),
-        ("../root_evil/x", ".."),
-        ("a\nb", "control"),
-        ("a\x1b[2J", "control"),
-        ("a\u202eb", "control"),
-        ("a\ud800b", "control"),
-        (".claude/settings.json", "protected"),
-        (".MCP.json", "protected"),
-        (".git/hooks/pre-commit", "protected"),
-        ("sub/.ENV", "protected"),
-        (".env.local", "protected"),
-        ("Claude.MD", "protected"),
-        (".vscode/tasks.json", "protected"),
-        (".Idea/x", "protected"),
-        ("x/.BashRC", "protected"),
-        (".git./config", "protected"),
-        (".git::$INDEX_ALLOCATION/x", "protected"),
-        ("\uff0egit/config", "protected"),
+REFUSED = {
+    "..": ["../x", "a/../../x", "../root_evil/x"], "absolute": ["/etc/x", "C:/x"], "~": ["~/x"], "NUL": ["a\0b"],
+    "backslash": [f"a{BACKSLASH}..{BACKSLASH}b"], "'.'": ["./a"], "empty": ["a//b", "a/", ""], "200 bytes": ["n" * 201],
+    "1024 bytes": ["p/" * 550 + "x"], "control": ["a\nb", "a\x1b[2J", "a\u202eb", "a\ud800b"],
+    "protected": [
+        ".claude/settings.json", ".MCP.json", ".git/hooks/pre-commit", "sub/.ENV", ".env.local", "Claude.MD",
+        ".vscode/tasks.json", ".Idea/x", "x/.BashRC", ".git./config", ".git::$INDEX_ALLOCATION/x", "\uff0egit/config",
     ],
-)
-def test_refused_paths_name_their_rule_and_write_nothing(root: Root, path: str, rule: str) -> None:
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("rule", REFUSED)
+def test_refused_paths_name_their_rule_and_write_nothing(root: Root, rule: str) -> None:
     before = sorted(root.path.parent.rglob("*"))
-    for attempt in (
-        lambda: root.write(path, b"x"),
-        lambda: root.append_lines(path, [b"x"]),
-        lambda: root.read(path),
-        lambda: root.make_folder(path),
-    ):
-        with pytest.raises(PathRefused, match=rule.replace(".", r"\.")):
-            attempt()
+    for path in REFUSED[rule]:
+        for attempt in (
+            lambda path: root.write(path, b"x"),
+            lambda path: root.append_lines(path, [b"x"]),
+            root.read,
+            root.make_folder,
+        ):
+            with pytest.raises(PathRefused, match=rule.replace(".", r"\.")):
+                attempt(path)
     assert sorted(root.path.parent.rglob("*")) == before
     assert root.write("next.txt", b"fine").size == 4
 
@@ -96,18 +74,16 @@ def test_an_accepted_path_stays_below_its_root(path: str) -> None:
     assert all(0 < len(part.encode()) <= 200 for part in parts)
 
 
-@pytest.mark.parametrize(
-    "path", ["notes.git.txt", "work_products/report.html", "a b/ü.md", "environment", "x.env"]
-)
-def test_ordinary_paths_are_written_privately(root: Root, path: str) -> None:
-    written = root.write(path, b"data")
-    assert (written.path, written.size) == (path, 4)
-    assert written.sha256 == hashlib.sha256(b"data").hexdigest()
-    target = root.path / path
-    assert target.read_bytes() == b"data"
-    assert stat.S_IMODE(target.stat().st_mode) == 0o600
-    for folder in target.relative_to(root.path).parents:
-        assert stat.S_IMODE((root.path / folder).stat().st_mode) & 0o077 == 0
+def test_ordinary_paths_are_written_privately(root: Root) -> None:
+    for path in ("notes.git.txt", "work_products/report.html", "a b/ü.md", "environment", "x.env"):
+        written = root.write(path, b"data")
+        assert (written.path, written.size) == (path, 4)
+        assert written.sha256 == hashlib.sha256(b"data").hexdigest()
+        target = root.path / path
+        assert target.read_bytes() == b"data"
+        assert stat.S_IMODE(target.stat().st_mode) == 0o600
+        for folder in target.relative_to(root.path).parents:
+            assert stat.S_IMODE((root.path / folder).stat().st_mode) & 0o077 == 0
 
 
 def test_links_are_never_followed(root: Root, tmp_path: Path) -> None:
@@ -147,16 +123,15 @@ def test_pipes_and_folders_in_the_way_are_refused_at_once(root: Root) -> None:
     os.mkfifo(root.path / "pipe")
     (root.path / "folder").mkdir()
     for attempt in (
-        lambda: root.read("pipe"),
-        lambda: root.write("pipe", b"x"),
-        lambda: root.append_lines("pipe", [b"x"]),
+        root.read,
+        lambda path: root.write(path, b"x"),
+        lambda path: root.append_lines(path, [b"x"]),
     ):
         with pytest.raises(PathRefused, match="not a regular file"):
-            attempt()
-    with pytest.raises(WorkspaceError, match="it is a folder"):
-        root.write("folder", b"x")
-    with pytest.raises(WorkspaceError, match="it is a folder"):
-        root.read("folder")
+            attempt("pipe")
+    for attempt in (root.read, lambda path: root.write(path, b"x")):
+        with pytest.raises(WorkspaceError, match="it is a folder"):
+            attempt("folder")
     root.write("file", b"x")
     with pytest.raises(WorkspaceError, match="in the way"):
         root.write("file/below", b"x")
@@ -181,53 +156,56 @@ def test_a_folder_swapped_for_a_link_during_the_call_is_not_followed(
     assert (root.path / "moved" / "file").read_bytes() == b"x"
 
 
-def test_without_replace_the_first_file_stays(root: Root) -> None:
-    root.write("a.txt", b"first", replace=False)
-    with pytest.raises(AlreadyThere, match="exists already"):
-        root.write("a.txt", b"second", replace=False)
-    assert root.read("a.txt") == b"first"
-    assert [entry.name for entry in root.list()] == ["a.txt"]
-
-
-@pytest.mark.parametrize("number", [errno.EPERM, errno.EOPNOTSUPP])
-def test_without_replace_works_where_hard_links_do_not(
+@pytest.mark.parametrize("number", [0, errno.EPERM, errno.EOPNOTSUPP])
+def test_without_replace_the_first_file_stays_also_where_there_are_no_hard_links(
     root: Root, monkeypatch: pytest.MonkeyPatch, number: int
 ) -> None:
     def refuse(*_: object, **__: object) -> None:
         raise OSError(number, os.strerror(number))
 
-    monkeypatch.setattr(os, "link", refuse)
+    if number:
+        monkeypatch.setattr(os, "link", refuse)
     root.write("a.txt", b"first", replace=False)
-    with pytest.raises(AlreadyThere):
+    with pytest.raises(AlreadyThere, match="exists already"):
         root.write("a.txt", b"second", replace=False)
     assert root.read("a.txt") == b"first"
     assert os.listdir(root.path) == ["a.txt"]
 
 
 def test_write_new_counts_on_and_loses_nothing(root: Root) -> None:
-    names: list[str] = []
+    def save(number: int) -> str:
+        return root.write_new("out/report.v1.html", str(number).encode()).path
 
-    def save(number: int) -> None:
-        names.append(root.write_new("out/report.v1.html", str(number).encode()).path)
-
-    threads = [threading.Thread(target=save, args=(number,)) for number in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert sorted(names) == sorted(
-        ["out/report.v1.html", *(f"out/report.v1-{number}.html" for number in range(2, 9))]
-    )
+    with ThreadPoolExecutor(8) as threads:
+        names = [*threads.map(save, range(8))]
+    assert {*names} == {"out/report.v1.html", *(f"out/report.v1-{number}.html" for number in range(2, 9))}
     assert {root.read(name) for name in names} == {str(number).encode() for number in range(8)}
-    assert root.write_new("plain", b"").path == "plain"
-    assert root.write_new("plain", b"").path == "plain-2"
+    assert [root.write_new("plain", b"").path for _ in range(2)] == ["plain", "plain-2"]
 
 
-def test_short_writes_are_continued(root: Root, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def short_writes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each write takes three bytes."""
     write = os.write
     monkeypatch.setattr(os, "write", lambda descriptor, data: write(descriptor, bytes(data[:3])))
+
+
+@pytest.mark.usefixtures("short_writes")
+def test_short_writes_are_continued_and_short_appends_undone(
+    root: Root, monkeypatch: pytest.MonkeyPatch
+) -> None:
     root.write("a.bin", bytes(range(50)))
     assert root.read("a.bin") == bytes(range(50))
+    for lines in ([b'{"b":2}'], [b"abc", b"def"]):
+        root.write("l.jsonl", b'{"a":1}\n')
+        with pytest.raises(WorkspaceError, match="free some space"):
+            root.append_lines("l.jsonl", lines)
+        assert root.read("l.jsonl") == b'{"a":1}\n'
+    monkeypatch.undo()
+    # A torn line does not swallow the next.
+    root.write("l.jsonl", b'{"a":1}\n{"torn')
+    root.append_lines("l.jsonl", [b'{"c":3}\n'])
+    assert root.read("l.jsonl") == b'{"a":1}\n{"torn\n{"c":3}\n'
 
 
 def fail_with(number: int, after: int = 0) -> object:
@@ -256,41 +234,19 @@ def test_a_full_disk_leaves_the_old_file_and_no_remains(root: Root, monkeypatch:
     assert root.read("a.txt") == b"new contents"
 
 
-@pytest.mark.parametrize(
-    ("number", "advice"),
-    [
+def test_failures_say_what_to_do(root: Root, monkeypatch: pytest.MonkeyPatch) -> None:
+    for number, advice in (
         (errno.EACCES, "permissions"),
         (errno.EDQUOT, "quota"),
         (errno.EROFS, "read-only"),
         (errno.EMFILE, "ulimit"),
         (errno.ETXTBSY, "try again"),
-    ],
-)
-def test_failures_say_what_to_do(
-    root: Root, monkeypatch: pytest.MonkeyPatch, number: int, advice: str
-) -> None:
-    with monkeypatch.context() as patch:
-        patch.setattr(os, "write", fail_with(number))
-        with pytest.raises(WorkspaceError, match=f"cannot write 'a.txt': .*{advice}"):
-            root.write("a.txt", b"x")
-    assert os.listdir(root.path) == []
-
-
-def test_a_short_append_is_undone(root: Root, monkeypatch: pytest.MonkeyPatch) -> None:
-    root.append_lines("l.jsonl", [b'{"a":1}'])
-    write = os.write
-    with monkeypatch.context() as patch:
-        patch.setattr(os, "write", lambda descriptor, data: write(descriptor, bytes(data[:3])))
-        with pytest.raises(WorkspaceError, match="free some space"):
-            root.append_lines("l.jsonl", [b'{"b":2}'])
-    root.append_lines("l.jsonl", [b'{"c":3}\n'])
-    assert root.read("l.jsonl") == b'{"a":1}\n{"c":3}\n'
-
-
-def test_a_torn_line_does_not_swallow_the_next(root: Root) -> None:
-    root.write("l.jsonl", b'{"a":1}\n{"torn')
-    root.append_lines("l.jsonl", [b'{"b":2}'])
-    assert root.read("l.jsonl").splitlines() == [b'{"a":1}', b'{"torn', b'{"b":2}']
+    ):
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "write", fail_with(number))
+            with pytest.raises(WorkspaceError, match=f"cannot write 'a.txt': .*{advice}"):
+                root.write("a.txt", b"x")
+        assert os.listdir(root.path) == []
 
 
 def test_many_lines_are_appended_in_one_write(root: Root, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -311,22 +267,11 @@ def test_many_lines_are_appended_in_one_write(root: Root, monkeypatch: pytest.Mo
     assert lines == ["torn", *(f"line {number}" for number in range(1_000)), "with its break", "", "last", ""]
 
 
-def test_lines_are_appended_all_or_none(root: Root, monkeypatch: pytest.MonkeyPatch) -> None:
-    root.append_lines("l.txt", [b"first"])
-    write = os.write
-    with monkeypatch.context() as patch:
-        patch.setattr(os, "write", lambda descriptor, data: write(descriptor, bytes(data[:5])))
-        with pytest.raises(WorkspaceError, match="free some space"):
-            root.append_lines("l.txt", [b"abc", b"def"])
-    assert root.read("l.txt") == b"first\n"
-
-
-@pytest.mark.parametrize("bad", [b"a\nb", b"a\n\n", b"\n\n"])
-def test_a_line_with_a_break_inside_is_not_appended(root: Root, bad: bytes) -> None:
-    with pytest.raises(ValueError, match="line break"):
-        root.append_lines("l.jsonl", [bad])
-    with pytest.raises(ValueError, match="line break"):
-        root.append_lines("l.jsonl", [b"good", bad])
+def test_a_line_with_a_break_inside_is_not_appended(root: Root) -> None:
+    for bad in (b"a\nb", b"a\n\n", b"\n\n"):
+        for lines in ([bad], [b"good", bad]):
+            with pytest.raises(ValueError, match="line break"):
+                root.append_lines("l.jsonl", lines)
     root.append_lines("l.jsonl", [])
     assert not root.exists("l.jsonl")
 
@@ -342,24 +287,14 @@ for number in range(50):
 
 
 def test_lines_of_several_processes_stay_whole(root: Root) -> None:
-    project = PROJECT
-    children = [
-        subprocess.Popen([sys.executable, "-c", APPENDER, str(root.path), name], cwd=project)
-        for name in "abc"
-    ]
+    command = [sys.executable, "-c", APPENDER, str(root.path)]
+    children = [subprocess.Popen([*command, name], cwd=PROJECT) for name in "abc"]
     assert [child.wait() for child in children] == [0, 0, 0]
     lines = root.read("lines.txt").decode().splitlines()
     assert sorted(lines) == sorted(f"{name}-{number}-" + "x" * 5000 for name in "abc" for number in range(50))
 
 
-def test_reading_stops_at_its_limit(root: Root) -> None:
-    root.write("a.txt", b"0123456789")
-    assert root.read("a.txt", 4) == b"0123"
-    assert root.read("a.txt", 100) == b"0123456789"
-    assert root.size("a.txt") == 10
-
-
-def test_listing_and_looking(root: Root) -> None:
+def test_listing_and_looking(root: Root, tmp_path: Path) -> None:
     root.write("b/file.txt", b"12345")
     root.write("a.txt", b"1")
     listed = root.list()
@@ -367,19 +302,13 @@ def test_listing_and_looking(root: Root) -> None:
     assert listed[0].size == 1
     assert [entry.name for entry in root.list("b/")] == ["file.txt"]
     assert [entry.name for entry in root.list(".")] == ["a.txt", "b"]
-    assert root.exists("b")
-    assert root.exists("b/file.txt")
-    assert not root.exists("b/none")
-    assert not root.exists("none/none")
-    with pytest.raises(WorkspaceError, match="check that it exists"):
-        root.list("none")
-    with pytest.raises(WorkspaceError, match="check that it exists"):
-        root.read("none/none")
-
-
-def test_a_missing_or_unusable_root_says_what_to_do(tmp_path: Path) -> None:
-    with pytest.raises(WorkspaceError, match="check that it exists"):
-        Root(tmp_path / "none")
+    there = [path for path in ("b", "b/file.txt", "b/none", "none/none") if root.exists(path)]
+    assert there == ["b", "b/file.txt"]
+    assert (root.read("b/file.txt", 4), root.read("b/file.txt", 100)) == (b"1234", b"12345")
+    assert root.size("b/file.txt") == 5
+    for attempt in (root.list, root.read, lambda path: Root(tmp_path / path)):
+        with pytest.raises(WorkspaceError, match="check that it exists"):
+            attempt("none")
     (tmp_path / "file").write_text("x")
     with pytest.raises(WorkspaceError, match=r"in the way|already there"):
         Root(tmp_path / "file", create=True)
@@ -390,12 +319,10 @@ def test_sweep_removes_what_dead_processes_left(root: Root) -> None:
     child.wait()
     root.make_folder("sub")
     orphan = root.path / "sub" / f".{child.pid}-abc.ua-tmp"
-    alive = root.path / f".{os.getpid()}-abc.ua-tmp"
-    other = root.path / "sub" / "notes.tmp"
-    for file in (orphan, alive, other):
+    others = [root.path / f".{os.getpid()}-abc.ua-tmp", root.path / "sub" / "notes.tmp"]
+    for file in (orphan, *others):
         file.write_text("x")
     assert root.sweep() == 1
     assert not orphan.exists()
-    assert alive.exists()
-    assert other.exists()
-    assert root.list() == [entry for entry in root.list() if entry.name == "sub"]
+    assert all(file.exists() for file in others)
+    assert [entry.name for entry in root.list()] == ["sub"]

@@ -98,21 +98,14 @@ def test_the_stored_result_is_a_list_of_blocks_without_secrets(
     assert texts_in(read_stored(shown, workspace)) == ["first " * 20_000, "second [redacted]"]
 
 
-@pytest.mark.parametrize("before_the_cut", range(8_130, 8_195, 4))
-def test_no_half_of_a_secret_is_left_where_a_preview_is_cut(
-    workspace: Workspace, redactor: Redactor, before_the_cut: int
-) -> None:
-    text = (
-        "x" * (before_the_cut - 15)
-        + f" {SECRET} "
-        + "y" * 100_000
-        + f" {SECRET} "
-        + "z" * (before_the_cut - 15)
-    )
-    _, shown = store_large_result(observed(text, error=text), workspace, redactor)
-    for reported in (*texts_in(shown), shown.error or ""):
-        assert "hunter2" not in reported
-        assert "more-of-it" not in reported
+def test_no_half_of_a_secret_is_left_where_a_preview_is_cut(workspace: Workspace, redactor: Redactor) -> None:
+    for before_the_cut in range(8_130, 8_195, 4):
+        start, end = "x" * (before_the_cut - 15), "z" * (before_the_cut - 15)
+        text = f"{start} {SECRET} {'y' * 100_000} {SECRET} {end}"
+        _, shown = store_large_result(observed(text, error=text), workspace, redactor)
+        for reported in (*texts_in(shown), shown.error or ""):
+            assert "hunter2" not in reported
+            assert "more-of-it" not in reported
 
 
 def test_a_preview_travels_alone_when_the_file_cannot_be_written(

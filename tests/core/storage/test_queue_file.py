@@ -68,6 +68,12 @@ async def test_a_held_queue_gives_nothing_out_until_it_is_let_go(workspace: Work
     assert queue.pop_next() is None
     queue.resume()
     assert queue.pop_next() == "one"
+    # Holding ends when nothing is left to hold.
+    queue.add("one")
+    queue.pause()
+    assert queue.pop_newest() == "one"
+    queue.add("two")
+    assert queue.pop_next() == "two"
 
 
 async def test_a_new_query_goes_before_held_ones_and_releases_them(workspace: Workspace) -> None:
@@ -78,15 +84,6 @@ async def test_a_new_query_goes_before_held_ones_and_releases_them(workspace: Wo
     queue.add("first of all")
     queue.add("last")
     assert [queue.pop_next() for _ in range(5)] == ["first of all", "one", "two", "last", None]
-
-
-async def test_holding_ends_when_nothing_is_left_to_hold(workspace: Workspace) -> None:
-    queue = QueryQueue(workspace)
-    queue.add("one")
-    queue.pause()
-    assert queue.pop_newest() == "one"
-    queue.add("two")
-    assert queue.pop_next() == "two"
 
 
 async def test_a_change_counts_only_for_what_was_seen(workspace: Workspace) -> None:

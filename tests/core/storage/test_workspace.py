@@ -48,9 +48,10 @@ def test_sessions_of_one_second_get_folders_of_their_own(tmp_path: Path) -> None
     assert all(one.locked for one in made)
 
 
-def test_the_lock_lasts_until_close(workspace: Workspace) -> None:
+def test_the_lock_lasts_until_close(workspace: Workspace, tmp_path: Path) -> None:
     second = Workspace.open(workspace.path)
     assert not second.locked
+    assert second.saved_reports.path == tmp_path / "SAVED_REPORTS"
     workspace.close()
     workspace.close()
     third = Workspace.open(workspace.path)
@@ -64,16 +65,12 @@ def test_the_lock_of_a_process_that_died_is_free(tmp_path: Path) -> None:
         "from core.storage.workspace import Workspace;"
         "w = Workspace.create(Path(sys.argv[1]), datetime.now(UTC)); print(w.path, flush=True)"
     )
-    child = subprocess.run(
-        [sys.executable, "-c", code, str(tmp_path)],
-        cwd=PROJECT,
-        capture_output=True,
-        text=True,
-        check=True,
+    path = Path(
+        subprocess.check_output([sys.executable, "-c", code, tmp_path], cwd=PROJECT, text=True).strip()
     )
-    leftover = Path(child.stdout.strip()) / "search_results" / ".999999999-x.ua-tmp"
+    leftover = path / "search_results" / ".999999999-x.ua-tmp"
     leftover.write_text("half")
-    again = Workspace.open(Path(child.stdout.strip()))
+    again = Workspace.open(path)
     assert again.locked
     assert not leftover.exists()
     again.close()
@@ -86,10 +83,6 @@ def test_any_folder_can_be_opened_and_is_made_when_missing(tmp_path: Path) -> No
     opened.saved_reports.write("r.html", b"x")
     assert sorted(file.name for file in opened.path.rglob("*.*")) == ["a.txt", "r.html"]
     opened.close()
-
-
-def test_a_past_session_keeps_its_saved_reports(workspace: Workspace, tmp_path: Path) -> None:
-    assert Workspace.open(workspace.path).saved_reports.path == tmp_path / "SAVED_REPORTS"
 
 
 def test_unusable_places_say_what_to_do(tmp_path: Path) -> None:
@@ -106,14 +99,9 @@ def test_text_is_redacted_and_bytes_are_not_touched(workspace: Workspace) -> Non
     assert workspace.read("a.txt").decode() == "key [redacted]\ufffd 🙂"
     workspace.write("a.bin", b"\x00\xff")
     assert workspace.read("a.bin") == b"\x00\xff"
-
-
-def test_the_writer_refuses_what_its_root_refuses(workspace: Workspace) -> None:
-    with pytest.raises(PathRefused):
-        workspace.write("../x", "x")
-    for write in (workspace.write_json, workspace.write_json_artifact):
+    for write in (workspace.write, workspace.write_json, workspace.write_json_artifact):
         with pytest.raises(PathRefused):
-            write(".env", {})
+            write(".env", "x")
 
 
 class Row(msgspec.Struct):

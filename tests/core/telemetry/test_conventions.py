@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import json
 import os
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from core.events import types as ev
-from core.observation import McpObservation, TextContent
 from core.redaction.redactor import Redactor
 from core.telemetry.environment import Exports
 from core.telemetry.spans.conventions import FACTS, SPANS, Labels, facts_of_child, named
 from core.telemetry.tracer import Tracer
 from tests.collector import collector
+from tests.core.telemetry import recorded
+from tests.waiting import PATIENCE
 
 START = datetime(2026, 11, 23, 5, 10, tzinfo=UTC)
 SECRET = "hunter2hunter2"
@@ -25,71 +26,8 @@ CALLS = {"tool_call", "tool_result"}
 
 
 def events(prompt: str = "What is in the folder?", result: str = '{"files": ["a.txt"]}') -> list[ev.Event]:
-    def at(seconds: float) -> datetime:
-        return START + timedelta(seconds=seconds)
-
-    def spent(seconds: float, message: str, read: int, wrote: int, parent: str | None = None) -> ev.Event:
-        usage = ev.Usage(
-            input_tokens=read,
-            output_tokens=wrote,
-            cache_read_input_tokens=100,
-            cache_creation_input_tokens=10,
-        )
-        return ev.TokensSpent(
-            at=at(seconds), query_id="q1", message_id=message, usage=usage, model=MODEL, cost_usd=0.25,
-            parent_tool_use_id=parent,
-        )  # fmt: skip
-
-    def call(
-        seconds: float, tool_use_id: str, name: str, given: dict[str, Any], parent: str | None
-    ) -> ev.Event:
-        return ev.ToolCallStarted(
-            at=at(seconds), query_id="q1", tool_use_id=tool_use_id, name=name, input=given, parent_tool_use_id=parent
-        )  # fmt: skip
-
-    def ended(seconds: float, tool_use_id: str, text: str, *, fails: bool = False) -> ev.Event:
-        found = McpObservation(
-            tool_name="t", tool_use_id=tool_use_id, server="s", content=(TextContent(text),),
-            error="it broke" if fails else None,
-        )  # fmt: skip
-        return ev.ToolCallFinished(
-            at=at(seconds),
-            tool_use_id=tool_use_id,
-            status="error" if fails else "success",
-            observation=found,
-        )
-
-    def message_finished(
-        seconds: float, message: str, text: str, parent: str | None = None, stop: str = ""
-    ) -> ev.Event:
-        return ev.MessageFinished(
-            at=at(seconds), query_id="q1", message_id=message, text=text, stop_reason=stop or None,
-            parent_tool_use_id=parent,
-        )  # fmt: skip
-
-    return [
-        ev.SessionStarted(at=at(0), session_id="session_x", workspace="/w", cwd="/", version="1", model="sonnet"),
-        ev.QueryReceived(at=at(1), query_id="q1", text=prompt),
-        call(2, "t1", "Agent", {"prompt": "Look at it.", "api_key": "letmein12"}, None),
-        message_finished(2.1, "m1", "I ask the writer.", stop="tool_use"),
-        spent(2.1, "m1", 5, 7),
-        ev.SubagentStarted(at=at(2.2), task_id="x", tool_use_id="t1", name="writer"),
-        spent(3, "s1", 1, 2, "t1"),
-        message_finished(3, "s1.1", "I list it.", "t1"),
-        call(3.2, "t2", "list", {"path": ""}, "t1"),
-        ended(3.5, "t2", result, fails=True),
-        spent(4, "s2", 3, 4, "t1"),
-        message_finished(4, "s2.2", "One file.", "t1"),
-        ended(4.5, "t1", "One file."),
-        message_finished(5, "m2", f"There is one file, {SECRET}.", stop="end_turn"),
-        spent(5, "m2", 9, 8),
-        ev.QueryFinished(
-            at=at(5), query_id="q1", status="success", duration_ms=4000, cost_usd=0.75, text=f"One file, {SECRET}."
-        ),
-        ev.QueryReceived(at=at(6), query_id="q2", text="And now?"),
-        ev.QueryFinished(at=at(7), query_id="q2", status="interrupted", duration_ms=1000, text="Nothing."),
-        ev.SessionFinished(at=at(8), reason="quit"),
-    ]  # fmt: skip
+    """A query with a sub-agent that calls a tool, and one that was interrupted."""
+    return recorded("turns.jsonl", PROMPT=prompt, RESULT=result)
 
 
 async def traced(folder: Path, given: list[ev.Event], **more: Any) -> dict[str, dict[str, Any]]:
@@ -100,7 +38,7 @@ async def traced(folder: Path, given: list[ev.Event], **more: Any) -> dict[str, 
     )
     for event in given:
         tracer(event)
-    assert await tracer.close(30)
+    assert await tracer.close(PATIENCE)
     found = [json.loads(line) for line in (folder / "spans.jsonl").read_text().splitlines()]
     calls = {span["attributes"]["tool_id"]: span for span in found if span["name"] == "tool_call"}
     return {span["name"]: span for span in reversed(found) if span["name"] not in CALLS} | calls
@@ -112,52 +50,19 @@ async def test_tokens_cost_and_kinds_have_their_standard_names(tmp_path: Path) -
     assert {each["session.id"] for each in said.values()} == {"session_x"}
     assert {each["gen_ai.conversation.id"] for each in said.values()} == {"session_x"}
     assert {each["user.id"] for each in said.values()} == {"me"}
+    expected = json.loads(Path(__file__).with_name("turns.json").read_text())
     kinds = {name: each["openinference.span.kind"] for name, each in said.items()}
-    assert kinds == {
-        "session": "CHAIN",
-        "query": "AGENT",
-        "query_started": "CHAIN",
-        "conversation_iteration_1": "LLM",
-        "conversation_iteration_2": "LLM",
-        "reasoning": "CHAIN",
-        "t1": "AGENT",
-        "t2": "TOOL",
-        "subagent_iteration_1": "LLM",
-        "subagent_iteration_2": "LLM",
-        "session_complete": "CHAIN",
-    }
-    turn = said["conversation_iteration_1"]
-    wanted: dict[str, Any] = {
-        "gen_ai.operation.name": "chat",
-        "gen_ai.provider.name": "anthropic",
-        "gen_ai.system": "anthropic",
-        "gen_ai.agent.name": "ua-tui",
-        "gen_ai.request.model": "sonnet",
-        "gen_ai.response.model": MODEL,
-        "gen_ai.response.id": "m1",
-        "gen_ai.response.finish_reasons": ["tool_use"],
-        # What comes from the cache was read, too.
-        "gen_ai.usage.input_tokens": 115,
-        "gen_ai.usage.output_tokens": 7,
-        "gen_ai.usage.cache_read.input_tokens": 100,
-        "gen_ai.usage.cache_creation.input_tokens": 10,
-        "llm.model_name": MODEL,
-        "llm.token_count.prompt": 115,
-        "llm.token_count.completion": 7,
-        "llm.token_count.total": 122,
-        "llm.cost.total": 0.25,
-        "gen_ai.usage.cost": 0.25,
-    }
+    assert kinds == expected["kinds"]
+    # What comes from the cache was read, too.
+    turn, wanted = said["conversation_iteration_1"], expected["first turn"]
     assert {name: turn[name] for name in wanted} == wanted
     # A viewer adds up what it finds.
     counted = {name for name, each in said.items() if "llm.token_count.total" in each}
     assert counted == {name for name, kind in kinds.items() if kind == "LLM"}
     assert (said["t2"]["gen_ai.tool.name"], said["t2"]["gen_ai.tool.call.id"]) == ("list", "t2")
     assert said["t2"]["error.type"] == "error"
-    assert (said["t1"]["gen_ai.agent.name"], said["t1"]["gen_ai.operation.name"]) == (
-        "writer",
-        "invoke_agent",
-    )
+    agent = said["t1"]
+    assert (agent["gen_ai.agent.name"], agent["gen_ai.operation.name"]) == ("writer", "invoke_agent")
 
 
 async def test_a_turn_has_what_the_model_read_and_wrote(tmp_path: Path) -> None:

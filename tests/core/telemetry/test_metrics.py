@@ -16,6 +16,7 @@ from core.telemetry.metrics import INSTRUMENTS
 from core.telemetry.tracer import Tracer
 from tests.collector import Collector, Point, collector
 from tests.core.telemetry.test_conventions import MODEL, events
+from tests.waiting import PATIENCE
 
 
 async def send(folder: Path, found: Collector, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -29,7 +30,7 @@ async def send(folder: Path, found: Collector, monkeypatch: pytest.MonkeyPatch) 
     )
     for event in [*given, observed, last]:
         tracer(event)
-    assert await tracer.close(30)
+    assert await tracer.close(PATIENCE)
 
 
 async def test_each_metric_arrives_with_its_attributes(
@@ -87,7 +88,7 @@ async def test_a_name_has_no_secret(tmp_path: Path, monkeypatch: pytest.MonkeyPa
             ev.ToolCallFinished(tool_use_id="t1", status="success"),
         ]:
             tracer(event)
-        assert await tracer.close(30)
+        assert await tracer.close(PATIENCE)
     (call,) = found.metrics["ua_tui.tool_calls"]
     name = call.attributes["gen_ai.tool.name"]
     assert name.startswith("mcp__s__[redacted]")
@@ -108,6 +109,7 @@ async def test_a_collector_without_metrics_is_asked_once_and_nothing_is_logged(
 async def test_a_destination_of_metrics_in_trouble_is_logged_once_and_delays_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, status: int | None
 ) -> None:
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_TIMEOUT", "600")
     with collector(status=status or 200) as found:
         url = found.url if status else "http://127.0.0.1:9"
         monkeypatch.setenv("OTEL_EXPORTER_OTLP_METRICS_ENDPOINT", f"{url}/v1/metrics")
@@ -116,7 +118,7 @@ async def test_a_destination_of_metrics_in_trouble_is_logged_once_and_delays_not
         for event in events():
             tracer(event)
         with caplog.at_level(logging.WARNING):
-            # Retries would take ten seconds.
-            assert await tracer.close(8)
+            # Retries would take thirty seconds.
+            assert await tracer.close(20)
     assert len(caplog.records) == 1
     assert tracer.trace.problems == {}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -40,21 +39,6 @@ def test_the_newest_session_is_indexed_first_and_each_once(tmp_path: Path) -> No
     before = passages(database_of(tmp_path))
     assert index(tmp_path) == []
     assert passages(database_of(tmp_path)) == before
-
-
-def test_what_was_added_is_indexed_from_where_the_reading_ended(tmp_path: Path) -> None:
-    recorded = Recorded(tmp_path)
-    recorded.write_report("quokka", "A quokka smiles.")
-    index(tmp_path)
-    recorded.write_report("numbat", "A numbat eats termites.")
-    index(tmp_path)
-    found = [path for _, path, _ in passages(database_of(tmp_path), "numbat OR quokka")]
-    assert found == ["work_products/numbat.md", "work_products/quokka.md"]
-
-
-def test_a_session_that_is_gone_is_removed(tmp_path: Path) -> None:
-    three_sessions(tmp_path)
-    index(tmp_path)
     shutil.rmtree(tmp_path / WORKSPACES / MIDDLE)
     index(tmp_path)
     assert sessions(database_of(tmp_path)) == {OLD, NEW}
@@ -84,21 +68,17 @@ def test_sessions_below_another_folder_are_left_alone(tmp_path: Path) -> None:
 
 
 def test_links_are_not_followed(tmp_path: Path) -> None:
-    recorded = Recorded(tmp_path / "other", MIDDLE)
-    recorded.write_report("quokka", "A quokka smiles.")
-    Recorded(tmp_path, OLD)
-    (tmp_path / WORKSPACES / MIDDLE).symlink_to(recorded.folder)
-    index(tmp_path)
-    assert sessions(database_of(tmp_path)) == {OLD}
-
-
-def test_a_folder_that_was_replaced_by_a_link_is_removed(tmp_path: Path) -> None:
     three_sessions(tmp_path)
+    three_sessions(tmp_path / "other")
+    shutil.rmtree(tmp_path / WORKSPACES / NEW)
+    (tmp_path / WORKSPACES / NEW).symlink_to(tmp_path / "other" / WORKSPACES / NEW)
     index(tmp_path)
+    assert sessions(database_of(tmp_path)) == {OLD, MIDDLE}
+    # A folder that was replaced by a link is removed.
     (tmp_path / WORKSPACES / MIDDLE).rename(tmp_path / "away")
     (tmp_path / WORKSPACES / MIDDLE).symlink_to(tmp_path / "away")
     index(tmp_path)
-    assert sessions(database_of(tmp_path)) == {OLD, NEW}
+    assert sessions(database_of(tmp_path)) == {OLD}
 
 
 def test_a_copy_and_a_move_of_everything_need_no_second_reading(tmp_path: Path) -> None:
@@ -124,15 +104,20 @@ def test_a_session_that_was_renamed_is_found_under_its_new_name_only(tmp_path: P
 
 
 def test_a_folder_with_the_name_of_another_session_replaces_it(tmp_path: Path) -> None:
+    def found() -> list[str]:
+        index(tmp_path)
+        return [path for _, path, _ in passages(database_of(tmp_path), "numbat OR quokka")]
+
     recorded = Recorded(tmp_path)
     for number in range(20):
         recorded.write_report(f"quokka{number}", "A quokka smiles.")
-    index(tmp_path)
+    assert len(found()) == 20
+    # What was added is indexed from where the reading ended.
+    recorded.write_report("numbat2", "A numbat eats termites.")
+    assert len(found()) == 21
     shutil.rmtree(recorded.folder)
     Recorded(tmp_path).write_report("numbat", "A numbat eats termites.")
-    index(tmp_path)
-    found = [path for _, path, _ in passages(database_of(tmp_path), "numbat OR quokka")]
-    assert found == ["work_products/numbat.md"]
+    assert found() == ["work_products/numbat.md"]
 
 
 def test_a_session_that_is_deleted_while_it_is_indexed_leaves_nothing(tmp_path: Path) -> None:
@@ -155,14 +140,3 @@ def test_a_journal_that_cannot_be_read_does_not_keep_others_from_being_indexed(t
     (tmp_path / WORKSPACES / MIDDLE / JOURNAL).write_bytes(b"\0no event\n" * 100)
     index(tmp_path)
     assert [folder for folder, _, _ in passages(database_of(tmp_path), "quokka")] == [OLD]
-
-
-def test_several_programs_index_the_same_sessions_together(tmp_path: Path) -> None:
-    for day in range(1, 9):
-        recorded = Recorded(tmp_path, f"session_202603{day:02}_120000")
-        for number in range(30):
-            recorded.write_report(f"report{number}", f"Report {number} of day {day}. " * 60)
-    index(tmp_path, alone := tmp_path / WORKSPACES / "alone.db")
-    with ThreadPoolExecutor(4) as programs:
-        list(programs.map(index, [tmp_path] * 4))
-    assert passages(database_of(tmp_path)) == passages(alone)

@@ -26,26 +26,12 @@ from observers.knowledge.documents import documents_of
 SECRET = "correct-horse-battery-7731"
 KEY = "sk-ant-api03-" + "Ab1" * 30
 AT = 1_773_144_000.0
-KINDS = (
-    "search_results",
-    "article",
-    "workbench_activity",
-    "upload",
-    "work_product",
-    "written",
-    "unparsed",
-    "corpus",
-)
 PATHS = {
-    "search_results": "search_results/news.json",
-    "article": "extracted_articles/page.json",
-    "workbench_activity": "workbench_activity/run.json",
-    "upload": "uploads/upload.json",
-    "work_product": "work_products/report.html",
-    "written": "notes/idea.md",
-    "unparsed": "search_results/unparsed/search.txt",
-    "corpus": "expanded_corpus.json",
-}
+    "search_results": "search_results/news.json", "article": "extracted_articles/page.json",
+    "workbench_activity": "workbench_activity/run.json", "upload": "uploads/upload.json",
+    "work_product": "work_products/report.html", "written": "notes/idea.md",
+    "unparsed": "search_results/unparsed/search.txt", "corpus": "expanded_corpus.json",
+}  # fmt: skip
 
 
 def documents(
@@ -76,27 +62,18 @@ def search(**more: Any) -> dict[str, Any]:
 def test_a_row_of_search_results_is_a_document_with_the_query_that_found_it(tmp_path: Path) -> None:
     (row,) = documents(tmp_path, "search_results", search())
     assert row == Document(
-        kind="search_row",
-        path="search_results/news.json",
-        part=1,
-        title="Fabs",
-        text="Where they are built.",
-        context="map of fabs\nChip News\na b example new fab map p 7",
-        made_at=1_773_133_200.0,
-        trust="web",
-        url="https://www.a-b.example/new/fab-map?p=7",
-        date="2026-03-09",
-        tool_use_id="toolu_file",
-    )
+        kind="search_row", path="search_results/news.json", part=1, title="Fabs", text="Where they are built.",
+        context="map of fabs\nChip News\na b example new fab map p 7", made_at=1_773_133_200.0, trust="web",
+        url="https://www.a-b.example/new/fab-map?p=7", date="2026-03-09", tool_use_id="toolu_file",
+    )  # fmt: skip
+    # The signature of a public page stays in its address.
+    url = "https://cdn.example/photo.jpg?sig=0a1b2c3d4e5f60718293a4b5c6d7e8f9"
+    (signed,) = documents(tmp_path, "search_results", search(results=[{"title": "Photo", "url": url}]))
+    assert signed.url == url
 
 
 def test_the_answer_and_the_panel_of_a_provider_are_documents(tmp_path: Path) -> None:
-    panel: dict[str, Any] = {
-        "title": "Fab",
-        "url": "https://w.example/fab",
-        "snippet": "A plant.",
-        "extra": {},
-    }
+    panel = {"title": "Fab", "url": "https://w.example/fab", "snippet": "A plant.", "extra": {}}
     found = documents(tmp_path, "search_results", search(answer="In Dresden.", knowledge_panel=panel))
     assert [(each.part, each.title, each.text) for each in found] == [
         (ANSWER_PART, "map of fabs", "In Dresden."),
@@ -120,8 +97,7 @@ def test_the_sentences_in_the_further_fields_of_a_row_are_in_its_text(tmp_path: 
     }
     (found,) = documents(tmp_path, "search_results", search(results=[row]))
     assert found.text == "They are in Dresden and Hsinchu.\n\nTwo are being built now."
-    assert found.title == "They are in Dresden and Hsinchu."
-    assert found.url == ""
+    assert (found.title, found.url) == ("They are in Dresden and Hsinchu.", "")
 
 
 def test_the_rows_of_a_large_file_that_is_cut_off_are_read(tmp_path: Path) -> None:
@@ -146,23 +122,12 @@ def test_an_article_is_a_document_made_when_it_was_fetched(tmp_path: Path) -> No
         "https://a.example/x-ray",
     )
     assert (found.context, found.tool_use_id) == ("A\na example x ray", "toolu_file")
-
-
-def test_a_page_of_the_crawler_is_an_article(tmp_path: Path) -> None:
-    article = Article(
-        title="X",
-        url="https://a.example/x",
-        site="A",
-        text="The text.",
-        fetched_at="2026-03-10T09:00:00+00:00",
-    )
+    # A page of the crawler is one, too.
+    at = "2026-03-10T09:00:00+00:00"
+    article = Article(title="X", url="https://a.example/x", site="A", text="The text.", fetched_at=at)
     (found,) = documents(tmp_path, "written", encode_article(article), "search_results/crawl_x.md")
-    assert (found.kind, found.url, found.text, found.made_at) == (
-        "article",
-        "https://a.example/x",
-        "The text.",
-        1_773_133_200.0,
-    )
+    assert (found.kind, found.url, found.text) == ("article", "https://a.example/x", "The text.")
+    assert found.made_at == 1_773_133_200.0
 
 
 def test_a_run_in_the_workbench_is_a_document(tmp_path: Path) -> None:
@@ -200,26 +165,21 @@ def test_only_the_names_of_files_that_are_no_texts_are_found(tmp_path: Path) -> 
     (binary,) = documents(tmp_path, "work_product", b"\x89PNG\0\0", "work_products/market-map.png")
     (pdf,) = documents(tmp_path, "download", "plain text", "downloads/annual_report_2025.txt")
     (packed,) = documents(tmp_path, "media", pack(b"x" * 10), "work_products/media/talk.txt.zst")
+    (other,) = documents(tmp_path, "work_product", gzip.compress(b"text"), "work_products/data.csv.gz")
     assert (binary.kind, binary.title, binary.text) == ("report", "market-map.png", "")
     assert (pdf.kind, pdf.title, pdf.text) == ("file", "annual_report_2025.txt", "")
     assert pdf.context == "downloads annual report 2025 txt"
-    assert packed.title == "talk.txt"
-
-
-def test_the_files_of_an_upload_are_found_by_their_names(tmp_path: Path) -> None:
+    assert (packed.title, other.title, other.text) == ("talk.txt", "data.csv.gz", "")
     files = [
         {"name": "q3-sales.csv", "path": "downloads/q3-sales.csv", "destination": "drive/Finance"},
         "x",
         {"name": 3},
     ]
-    (found,) = documents(
-        tmp_path, "upload", {"tool": "UP", "timestamp": None, "tool_use_id": "t", "files": files}
-    )
-    assert (found.kind, found.title) == ("file", "q3-sales.csv")
-    assert found.context == "q3 sales csv\ndrive Finance\ndownloads q3 sales csv"
-
-
-def test_the_pages_of_the_corpus_are_found_as_articles_only(tmp_path: Path) -> None:
+    given = {"tool": "UP", "timestamp": None, "tool_use_id": "t", "files": files}
+    (upload,) = documents(tmp_path, "upload", given)
+    assert (upload.kind, upload.title) == ("file", "q3-sales.csv")
+    assert upload.context == "q3 sales csv\ndrive Finance\ndownloads q3 sales csv"
+    # Of the corpus the pages are found as articles only.
     assert documents(tmp_path, "corpus", {"articles": [{"content": "Text of a page."}]}) == []
 
 
@@ -233,13 +193,12 @@ def test_compressed_files_are_read(tmp_path: Path) -> None:
 
 def test_a_long_text_is_cut_and_said_to_be_partial(tmp_path: Path) -> None:
     (short,) = documents(tmp_path, "written", "word " * 10)
-    (found,) = documents(tmp_path, "written", "word " * 1_000_000)
-    (page,) = documents(tmp_path, "article", {"title": "X", "content": "word " * 500_000})
     assert not short.partial
-    assert found.partial
-    assert len(found.text) <= LONGEST_TEXT
-    assert page.partial
-    assert len(page.text) <= LONGEST_TEXT
+    (written,) = documents(tmp_path, "written", "word " * 1_000_000)
+    (page,) = documents(tmp_path, "article", {"title": "X", "content": "word " * 500_000})
+    for found in (written, page):
+        assert found.partial
+        assert len(found.text) <= LONGEST_TEXT
 
 
 def test_of_a_huge_file_only_the_beginning_is_read(tmp_path: Path) -> None:
@@ -253,15 +212,17 @@ def test_of_a_huge_file_only_the_beginning_is_read(tmp_path: Path) -> None:
     assert found.text.startswith("beginning")
 
 
-def test_half_of_a_secret_at_the_end_of_what_is_read_is_left_out(tmp_path: Path) -> None:
-    limit = 2 * LONGEST_TEXT
-    for missing in (1, 6, len(SECRET) - 1):
-        filling = ("<br>" * limit)[: limit - 11 - len(SECRET) + missing]
-        (found,) = documents(
-            tmp_path, "written", f"beginning {filling} {SECRET}", "work_products/report.html"
-        )
-        assert found.text.startswith("beginning")
-        assert SECRET[:4] not in found.text
+@pytest.mark.parametrize("missing", [1, 6, len(SECRET) - 1])
+def test_half_of_a_secret_at_the_end_of_what_is_read_is_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, missing: int
+) -> None:
+    limit = 20_000
+    monkeypatch.setattr("observers.knowledge.documents._LONGEST_HTML", limit)
+    filling = ("<br>" * limit)[: limit - 11 - len(SECRET) + missing]
+    (found,) = documents(tmp_path, "written", f"beginning {filling} {SECRET}", "work_products/report.html")
+    assert found.text.startswith("beginning")
+    assert SECRET[:4] not in found.text
+    assert found.partial
 
 
 def test_encodings_with_a_mark_are_read(tmp_path: Path) -> None:
@@ -272,8 +233,7 @@ def test_encodings_with_a_mark_are_read(tmp_path: Path) -> None:
     assert found.title == "caf\ufffd \ufffd"
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_planted_secrets_reach_no_document(tmp_path: Path, kind: str) -> None:
+def test_planted_secrets_reach_no_document(tmp_path: Path) -> None:
     leak = f"the password is {SECRET} and the key {KEY} ok"
     row = {"title": leak, "url": f"https://a.example/?api_key={KEY}&x={SECRET}", "source": leak, "date": SECRET,
            "snippet": leak, "extra": {"password": "hunter2hunter2", "text": leak}}  # fmt: skip
@@ -284,62 +244,35 @@ def test_planted_secrets_reach_no_document(tmp_path: Path, kind: str) -> None:
         "content": leak, "url": row["url"], "title": leak, "author": leak, "source": leak, "date": leak,
         "links": [{"label": leak, "url": row["url"]}],
     }  # fmt: skip
-    texts: dict[str, str] = {
-        "work_product": f"<title>{leak}</title><a href='{row['url']}'>{leak}</a>",
-        "written": f"# {leak}\n{row['url']}",
-        "unparsed": leak,
-    }
-    found = documents(tmp_path, kind, texts.get(kind, content))
-    assert found or kind == "corpus"
-    for document in found:
-        shown = repr(fields(document))
-        assert [leaked for leaked in (SECRET, KEY, "hunter2") if leaked in shown] == []
-
-
-def test_a_file_whose_name_has_a_secret_gives_no_document(tmp_path: Path) -> None:
-    assert documents(tmp_path, "written", "Text.", f"notes/{SECRET}.md") == []
-    assert documents(tmp_path, "download", "Text.", f"downloads/{SECRET}.md") == []
+    html = f"<title>{leak}</title><a href='{row['url']}'>{leak}</a>"
+    texts = {"work_product": html, "written": f"# {leak}\n{row['url']}", "unparsed": leak}
+    for kind in PATHS:
+        found = documents(tmp_path, kind, texts.get(kind, content))
+        assert found or kind == "corpus"
+        shown = repr([fields(document) for document in found])
+        assert [leaked for leaked in (SECRET, KEY, "hunter2") if leaked in shown] == [], kind
+    for kind in ("written", "download"):
+        assert documents(tmp_path, kind, "Text.", f"notes/{SECRET}.md") == []
 
 
 def fields(document: Document) -> list[tuple[str, Any]]:
     return [(name, getattr(document, name)) for name in document.__slots__]
 
 
-def test_the_signature_of_a_public_page_stays_in_its_address(tmp_path: Path) -> None:
-    url = "https://cdn.example/photo.jpg?sig=0a1b2c3d4e5f60718293a4b5c6d7e8f9"
-    (found,) = documents(tmp_path, "search_results", search(results=[{"title": "Photo", "url": url}]))
-    assert found.url == url
-
-
 _NESTED: Any = st.recursive(
-    st.none()
-    | st.booleans()
-    | st.integers()
-    | st.floats()
-    | st.text(max_size=20)
-    | st.just("\x1b]0;x\x07\ud800"),
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20) | st.just("\x1b]0;x\x07\ud800"),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
     max_leaves=8,
-)
-_TOP = [
-    "query",
-    "tool",
-    "tool_use_id",
-    "timestamp",
-    "answer",
-    "knowledge_panel",
-    "input",
-    "output",
-    "content",
-]
-_ROW = ["title", "url", "source", "author", "date", "snippet", "extra", "name", "path", "code", "stdout"]
-_ROWS = st.lists(st.dictionaries(st.sampled_from(_ROW), _NESTED), max_size=3)
-_HOSTILE = st.dictionaries(st.sampled_from([*_TOP, *_ROW, "results", "files"]), _NESTED | _ROWS)
+)  # fmt: skip
+_ROW = "title url source author date snippet extra name path code stdout"
+_TOP = f"{_ROW} query tool tool_use_id timestamp answer knowledge_panel input output content results files"
+_ROWS = st.lists(st.dictionaries(st.sampled_from(_ROW.split()), _NESTED), max_size=3)
+_HOSTILE = st.dictionaries(st.sampled_from(_TOP.split()), _NESTED | _ROWS)
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
-    st.sampled_from(KINDS),
+    st.sampled_from([*PATHS]),
     _HOSTILE.map(json.dumps) | _NESTED.map(json.dumps) | st.binary(max_size=60),
     st.integers(0, 99),
 )
@@ -355,18 +288,19 @@ def test_files_of_any_content_give_clean_documents(
         assert "\n" not in document.title
 
 
-@pytest.mark.parametrize(
-    "content",
-    ["[" * 100_000, '{"results": [' + '{"a":' * 50_000, '{"results": [{"title": "A", "url": 1e999}, NaN, {"title": "B"',
-     '{"results": [{"title": "' + "9" * 5_000 + '", "x": ' + "9" * 5_000 + "}]}", "\ufeff{}", "null", ""],
-)  # fmt: skip
-def test_json_that_parsers_fail_at_is_no_error(tmp_path: Path, content: str) -> None:
-    for kind in KINDS:
-        documents(tmp_path, kind, content)
+def test_json_that_parsers_fail_at_is_no_error(tmp_path: Path) -> None:
+    rows = '{"results": [{"title": "'
+    contents = [
+        "[" * 100_000,
+        '{"results": [' + '{"a":' * 50_000,
+        f'{rows}A", "url": 1e999}}, NaN, {{"title": "B"',
+    ]
+    for content in [*contents, rows + "9" * 5_000 + '", "x": ' + "9" * 5_000 + "}]}", "\ufeff{}", "null", ""]:
+        for kind in PATHS:
+            documents(tmp_path, kind, content)
 
 
-@pytest.mark.parametrize("kind", [*KINDS, "download"])
-def test_what_is_no_file_gives_no_document(tmp_path: Path, kind: str) -> None:
+def test_what_is_no_file_gives_no_document(tmp_path: Path) -> None:
     (tmp_path / "secret.txt").write_text("outside")
     folder = tmp_path / "session"
     (folder / "folder").mkdir(parents=True)
@@ -376,11 +310,6 @@ def test_what_is_no_file_gives_no_document(tmp_path: Path, kind: str) -> None:
     (folder / "bad.json.zst").write_bytes(b"no zstd data")
     hostile = ["../secret.txt", "/etc/hostname", "", "a\0b", ".env", "x" * 300, "\ud800.txt"]
     paths = ["missing.txt", "link.txt", "way/secret.txt", "folder", "pipe.txt", *hostile]
-    if kind != "download":
-        paths.append("bad.json")
-    assert [document for path in paths for document in read(folder, kind, path)] == []
-
-
-def test_other_compressed_files_are_found_by_their_names(tmp_path: Path) -> None:
-    (found,) = documents(tmp_path, "work_product", gzip.compress(b"text"), "work_products/data.csv.gz")
-    assert (found.title, found.text) == ("data.csv.gz", "")
+    for kind in (*PATHS, "download"):
+        for path in paths if kind == "download" else [*paths, "bad.json"]:
+            assert read(folder, kind, path) == [], (kind, path)

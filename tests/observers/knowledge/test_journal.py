@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -67,6 +68,8 @@ def test_the_first_batch_has_what_is_known_of_the_session(session: Recorded) -> 
 def test_queries_and_answers_are_documents_with_the_number_of_their_event(session: Recorded) -> None:
     session.answer("# Cats\n\nSee <https://a.example/cats>.")
     session.add(QuerySteered(query_id="q1", text="And dogs?"))
+    # An answer without a text is none.
+    session.answer(" \n")
     query, answer, steered = documents(session)
     assert (query.kind, query.path, query.part, query.trust) == ("query", "", 2, "own")
     assert (answer.kind, answer.path, answer.part, answer.title) == ("answer", "", 3, "Cats")
@@ -75,60 +78,43 @@ def test_queries_and_answers_are_documents_with_the_number_of_their_event(sessio
     assert (steered.kind, steered.text) == ("query", "And dogs?")
 
 
-def test_an_answer_without_a_text_is_no_document(session: Recorded) -> None:
-    session.answer(" \n")
-    assert [document.kind for document in documents(session)] == ["query"]
-
-
 def test_a_call_is_given_when_it_begins_and_when_it_ends(session: Recorded) -> None:
-    tools = [
+    slugs = (
         {"tool_slug": "X_SEARCH", "arguments": {}},
         {"tool_slug": f"Y_{SECRET}"},
         {"tool_slug": "X_SEARCH"},
         7,
-    ]
-    session.add(
-        ToolCallStarted(
-            query_id="q1", tool_use_id="t1", name=MULTI, input={"tools": tools}, parent_tool_use_id="t0"
-        )
     )
+    call: dict[str, Any] = {"query_id": "q1", "tool_use_id": "t1", "name": MULTI, "parent_tool_use_id": "t0"}
+    session.add(ToolCallStarted(**call, input={"tools": [*slugs]}))
     (first,) = batches(session)
-    begun = Call(
-        tool_use_id="t1", tool=MULTI, slug="X_SEARCH, Y_[redacted]", parent="t0", started=NOON.timestamp() + 3
-    )
-    assert first.calls == (begun,)
+    began, slug = NOON.timestamp() + 3, "X_SEARCH, Y_[redacted]"
+    assert first.calls == (Call(tool_use_id="t1", tool=MULTI, slug=slug, parent="t0", started=began),)
     observation = McpObservation(tool_name=MULTI, tool_use_id="t1", server="composio")
-    session.add(
-        ToolCallFinished(tool_use_id="t1", status="error", observation=observation, duration_ms=250.0)
-    )
+    ended = ToolCallFinished(tool_use_id="t1", status="error", observation=observation, duration_ms=250.0)
+    session.add(ended)
     (second,) = batches(session, first.after)
     assert second.calls == (
-        Call(tool_use_id="t1", tool=MULTI, started=NOON.timestamp() + 3.75, ms=250.0, status="error"),
+        Call(tool_use_id="t1", tool=MULTI, started=began + 0.75, ms=250.0, status="error"),
     )
     ((both,),) = [batch.calls for batch in batches(session)]
-    assert (both.slug, both.parent, both.ms, both.status) == (begun.slug, "t0", 250.0, "error")
+    assert (both.slug, both.parent, both.ms, both.status) == (slug, "t0", 250.0, "error")
 
 
-def test_a_saved_file_is_read_again_when_it_changed(session: Recorded) -> None:
+def test_a_saved_file_is_read_again_when_it_changed_and_keeps_its_call(session: Recorded) -> None:
     session.write_report("cats", "First text.")
+    session.write_report("dogs", "Other text.")
     (first,) = batches(session)
-    assert [document.text for document in first.documents][1:] == ["First text."]
+    assert [document.text for document in first.documents][1:] == ["First text.", "Other text."]
     (session.folder / "work_products/cats.md").write_text("Second text.")
     session.add(ArtifactChanged(path="work_products/cats.md", kind="work_product", size=1, sha256="x"))
     (second,) = batches(session, first.after)
     assert second.replaced == ("work_products/cats.md",)
-    assert [document.text for document in second.documents] == ["Second text."]
+    assert [(each.text, each.tool_use_id) for each in second.documents] == [("Second text.", "cats")]
     (all_,) = batches(session)
-    assert all_.replaced == ("work_products/cats.md",)
-    assert [(each.text, each.tool_use_id) for each in all_.documents][1:] == [("Second text.", "cats")]
-
-
-def test_a_report_that_changed_keeps_the_call_that_made_it(session: Recorded) -> None:
-    session.write_report("cats", "First text.")
-    session.write_report("dogs", "Other text.")
-    cursor = end_of(session)
-    session.add(ArtifactChanged(path="work_products/cats.md", kind="work_product", size=1, sha256="x"))
-    assert [document.tool_use_id for document in documents(session, cursor)] == ["cats"]
+    assert {*all_.replaced} == {"work_products/cats.md", "work_products/dogs.md"}
+    found = [(each.text, each.tool_use_id) for each in all_.documents]
+    assert {*found[1:]} == {("Second text.", "cats"), ("Other text.", "dogs")}
 
 
 def test_files_that_the_agent_wrote_or_a_person_attached_are_read(session: Recorded) -> None:
@@ -136,22 +122,19 @@ def test_files_that_the_agent_wrote_or_a_person_attached_are_read(session: Recor
     (session.folder / "attachments").mkdir()
     (session.folder / "attachments/cat.png").write_bytes(b"\0")
 
-    def wrote(path: str, status: str = "success") -> ToolCallFinished:
-        tool = "mcp__local_toolkit__write_local_file"
-        observation = FileWriteObservation(
-            tool_name=tool, tool_use_id=path, server="local_toolkit", path=path
+    def wrote(path: str, status: Any = "success") -> ToolCallFinished:
+        seen = FileWriteObservation(
+            tool_name="write_local_file", tool_use_id=path, server="local_toolkit", path=path
         )
-        return ToolCallFinished(tool_use_id=path, status=status, observation=observation)  # type: ignore[arg-type]
+        return ToolCallFinished(tool_use_id=path, status=status, observation=seen)
 
     attached = AttachedFile(path="attachments/cat.png", media_type="image/png", size=1, sha256="x")
     session.add(
         wrote("notes.md"), wrote("missing.md"), wrote("journal.jsonl"), wrote("attachments/cat.png", "error")
     )
     session.add(FilesAttached(query_id="q1", files=[attached]))
-    assert [(each.kind, each.title) for each in documents(session)[1:]] == [
-        ("note", "Plan"),
-        ("file", "cat.png"),
-    ]
+    found = [(each.kind, each.title) for each in documents(session)[1:]]
+    assert found == [("note", "Plan"), ("file", "cat.png")]
 
 
 def test_a_batch_has_a_bounded_number_of_files(session: Recorded) -> None:
@@ -187,50 +170,37 @@ def test_a_last_line_that_is_not_complete_waits(session: Recorded) -> None:
     assert [document.text for document in documents(session, cursor)] == ["Cats do."]
 
 
-def test_nothing_new_is_an_empty_batch(session: Recorded) -> None:
-    cursor = end_of(session)
-    assert read_batch(session.folder, cursor, Redactor()) == Batch(after=cursor)
-
-
 @pytest.mark.parametrize("change", ["truncated", "replaced", "longer", "emptied"])
 def test_another_journal_is_read_from_its_beginning(session: Recorded, tmp_path: Path, change: str) -> None:
     session.answer("Cats do.")
     cursor = end_of(session)
     journal = session.folder / JOURNAL
-    lines = journal.read_bytes().splitlines(keepends=True)
+    *lines, last = journal.read_bytes().splitlines(keepends=True)
     other = Recorded(tmp_path / "other")
     for number in range(9):
         other.add(QueryReceived(query_id=f"q{number}", text="x" * number))
-    journal.write_bytes(
-        {
-            "truncated": b"".join(lines[:-1]),
-            "replaced": b"".join(lines[:-1]) + lines[-1].replace(b'"seq":3', b'"seq":9'),
-            "longer": (other.folder / JOURNAL).read_bytes(),
-            "emptied": b"",
-        }[change]
+    contents = {
+        "truncated": b"".join(lines),
+        "replaced": b"".join(lines) + last.replace(b'"seq":3', b'"seq":9'),
+        "longer": (other.folder / JOURNAL).read_bytes(),
+        "emptied": b"",
+    }
+    journal.write_bytes(contents[change])
+    assert read_batch(session.folder, cursor, Redactor()) == Batch(after=Cursor(), restarted=True)
+
+
+def test_lines_that_are_no_events_or_far_too_long_are_skipped(session: Recorded) -> None:
+    lines = (
+        b'no event\n\n{"event":"of_a_later_version","seq":7,"new":1}\n\xff\xfe\n{"event":"query_received"}\n'
     )
-    batch = read_batch(session.folder, cursor, Redactor())
-    assert batch == Batch(after=Cursor(), restarted=True)
-
-
-def test_lines_that_are_no_events_are_skipped(session: Recorded) -> None:
     with open(session.folder / JOURNAL, "ab") as file:
-        file.write(
-            b'no event\n\n{"event":"of_a_later_version","seq":7,"new":1}\n\xff\xfe\n{"event":"query_received"}\n'
-        )
+        file.write(lines + b"x" * (9 << 20) + b"\n")
     session.answer("Cats do.")
     assert [document.kind for document in documents(session)] == ["query", "answer"]
     with open(session.folder / JOURNAL, "ab") as file:
         file.write(b"no event\n")
     cursor = end_of(session)
     assert read_batch(session.folder, cursor, Redactor()) == Batch(after=cursor)
-
-
-def test_a_line_that_is_far_too_long_is_skipped(session: Recorded) -> None:
-    with open(session.folder / JOURNAL, "ab") as file:
-        file.write(b"x" * (9 << 20) + b"\n")
-    session.answer("Cats do.")
-    assert [document.kind for document in documents(session)] == ["query", "answer"]
 
 
 def test_a_session_without_a_journal_cannot_be_read(session: Recorded, tmp_path: Path) -> None:
@@ -254,18 +224,15 @@ def test_a_session_that_is_deleted_meanwhile_has_no_more_documents(session: Reco
 
 def test_planted_secrets_of_a_journal_reach_nothing(session: Recorded) -> None:
     session.answer(f"The password is {SECRET}, at https://a.example/?x={SECRET}.")
+    call: dict[str, Any] = {"tool_use_id": SECRET, "name": f"mcp__{SECRET}__x", "parent_tool_use_id": SECRET}
     session.add(
-        ToolCallStarted(
-            query_id="q1", tool_use_id=SECRET, name=f"mcp__{SECRET}__x", parent_tool_use_id=SECRET
+        ToolCallStarted(query_id="q1", **call), ToolCallFinished(tool_use_id=SECRET, status="success")
+    )
+    for name in (f"{SECRET}.md", "a.md"):
+        (session.folder / name).write_text("text")
+        session.add(
+            ArtifactSaved(path=name, kind=SECRET, size=1, sha256="x", observer="x", tool_use_id=SECRET)
         )
-    )
-    session.add(ToolCallFinished(tool_use_id=SECRET, status="success"))
-    (session.folder / f"{SECRET}.md").write_text("text")
-    session.add(
-        ArtifactSaved(path=f"{SECRET}.md", kind=SECRET, size=1, sha256="x", observer="x", tool_use_id=SECRET)
-    )
-    (session.folder / "a.md").write_text("text")
-    session.add(ArtifactSaved(path="a.md", kind=SECRET, size=1, sha256="x", observer="x", tool_use_id=SECRET))
     (batch,) = batches(session)
     assert SECRET not in repr([batch.facts, batch.calls, list(batch.documents)])
 

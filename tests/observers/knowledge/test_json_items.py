@@ -43,7 +43,10 @@ def test_what_is_no_object_has_no_members() -> None:
 
 
 def test_members_before_the_list_are_read_from_a_long_text() -> None:
-    members, items = read_object('{"a": 1, "items": [1, [2], {"b": 3}], "later": 2}' + _PAD, "items")
-    assert (members, list(items)) == ({"a": 1}, [1, [2], {"b": 3}])
-    members, items = read_object('{"a": 1, "items": {"b": 2}, "later": 3}' + _PAD, "items")
-    assert (members, list(items)) == ({"a": 1, "items": {"b": 2}, "later": 3}, [])
+    def read(text: str) -> tuple[dict[str, Any], list[Any]]:
+        members, items = read_object(text + _PAD, "items")
+        return members, list(items)
+
+    assert read('{"a": 1, "items": [1, [2], {"b": 3}], "later": 2}') == ({"a": 1}, [1, [2], {"b": 3}])
+    whole = {"a": 1, "items": {"b": 2}, "later": 3}
+    assert read(json.dumps(whole)) == (whole, [])

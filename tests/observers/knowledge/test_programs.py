@@ -6,7 +6,6 @@ import random
 import shutil
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -17,13 +16,9 @@ KILLS = 6
 
 
 def start(base: Path) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [sys.executable, "-m", "tests.observers.knowledge.indexer", str(base)],
-        cwd=Path(__file__).parents[3],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    command = [sys.executable, "-m", "tests.observers.knowledge.indexer", str(base)]
+    pipe = subprocess.PIPE
+    return subprocess.Popen(command, cwd=Path(__file__).parents[3], stdout=pipe, stderr=pipe, text=True)
 
 
 @pytest.fixture
@@ -58,8 +53,9 @@ def test_programs_that_are_killed(tmp_path: Path, undisturbed: list[tuple[str, s
     for _ in range(KILLS):
         program = start(tmp_path)
         assert program.stdout is not None
-        program.stdout.readline()
-        time.sleep(generator.uniform(0, 0.05))
+        # It is killed in the middle of a piece.
+        for _ in range(generator.randint(1, 4)):
+            program.stdout.readline()
         program.kill()
         program.communicate()
     _, errors = start(tmp_path).communicate()

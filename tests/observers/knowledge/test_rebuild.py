@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from pathlib import Path
 
 import psutil
@@ -24,15 +23,15 @@ from observers.knowledge.rebuild import rebuild
 from tests.observers.knowledge.recorded import Recorded, database_of, passages
 
 ROOT = Path(__file__).parents[3]
-SLOWLY = """
-import sys, time
+IN_STEPS = """
+import sys
 from pathlib import Path
 from core.redaction.redactor import Redactor
 from observers.knowledge.rebuild import rebuild
 base = Path(sys.argv[1])
 def report(done, total):
     print(done, flush=True)
-    time.sleep(0.05)
+    sys.stdin.readline()
 rebuild(base / "AGENT_RUN_WORKSPACES" / "knowledge.db", base, Redactor(), on_progress=report)
 """
 
@@ -60,56 +59,38 @@ def test_the_content_is_the_same(base: Path) -> None:
     database = database_of(base)
     before, status = passages(database), read_status(database, base)
     progress: list[tuple[int, int]] = []
-    rebuilt = rebuild(
-        database, base, Redactor(), on_progress=lambda done, total: progress.append((done, total))
-    )
+    rebuilt = rebuild(database, base, Redactor(), on_progress=lambda *it: progress.append(it))
     assert rebuilt is not None
-    assert not rebuilt.problems
-    assert (rebuilt.sessions, rebuilt.documents, rebuilt.passages) == (
-        status.sessions,
-        sum(status.documents.values()),
-        status.passages,
-    )
+    assert (rebuilt.problems, rebuilt.sessions, rebuilt.passages) == ((), status.sessions, status.passages)
+    assert rebuilt.documents == sum(status.documents.values())
     assert passages(database) == before
-    assert progress[0] == (0, 6)
-    assert progress[-1] == (6, 6)
+    assert (progress[0], progress[-1]) == ((0, 6), (6, 6))
     assert read_status(database, base).lagging == ()
-    assert {path.name for path in database.parent.glob("knowledge*")} <= {
-        "knowledge.db",
-        "knowledge.db-wal",
-        "knowledge.db-shm",
-    }
-
-
-def test_a_missing_file_is_made(base: Path) -> None:
-    database = database_of(base)
-    before = passages(database)
+    files = {path.name for path in database.parent.glob("knowledge*")}
+    assert files <= {"knowledge.db", "knowledge.db-wal", "knowledge.db-shm"}
+    # A missing file is made, and a damaged one set aside.
     for path in database.parent.glob("knowledge.db*"):
         path.unlink()
     rebuild(database, base, Redactor())
     assert passages(database) == before
-
-
-def test_a_damaged_file_is_set_aside(base: Path) -> None:
-    database = database_of(base)
-    before = passages(database)
     database.write_bytes(b"no database" * 1000)
     rebuild(database, base, Redactor())
     assert passages(database) == before
     assert [path.read_bytes()[:11] for path in read_status(database).set_aside] == [b"no database"]
 
 
-def test_a_journal_with_numbers_that_no_session_writes(base: Path) -> None:
+def test_a_journal_with_numbers_that_no_session_writes_and_with_secrets(base: Path) -> None:
     hostile = Recorded(base, "session_20260401_120000")
     hostile.answer("The answer that nobody wrote.")
-    hostile.answer("The answer that a session wrote.")
+    hostile.answer("The answer that a session wrote: Quagga-7731-zebra.")
     journal = hostile.folder / JOURNAL
     journal.write_bytes(journal.read_bytes().replace(b'"seq":3,', b'"seq":99999999999999999999,'))
-    result = rebuild(database_of(base), base, Redactor())
+    result = rebuild(database_of(base), base, Redactor(["Quagga-7731-zebra"]))
     assert result is not None
     assert result.problems == ()
     texts = [text for folder, _, text in passages(database_of(base)) if folder == hostile.folder.name]
-    assert texts == ["Which animals smile?", "The answer that a session wrote."]
+    assert texts == ["Which animals smile?", "The answer that a session wrote: [redacted]."]
+    assert b"Quagga" not in database_of(base).read_bytes()
 
 
 def test_stopped_it_leaves_everything_as_it_was(base: Path) -> None:
@@ -124,16 +105,16 @@ def test_stopped_it_leaves_everything_as_it_was(base: Path) -> None:
 def test_killed_it_leaves_everything_as_it_was(base: Path) -> None:
     database = database_of(base)
     before = passages(database)
-    program = subprocess.Popen(
-        [sys.executable, "-c", SLOWLY, base], cwd=ROOT, stdout=subprocess.PIPE, text=True
-    )
-    assert program.stdout is not None
-    while program.stdout.readline().strip() != "3":
-        pass
-    with pytest.raises(KnowledgeError, match="wait until it has finished"):
-        rebuild(database, base, Redactor())
-    program.send_signal(signal.SIGKILL)
-    program.communicate()
+    command = [sys.executable, "-c", IN_STEPS, str(base)]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, cwd=ROOT, stdin=pipe, stdout=pipe, text=True, bufsize=1) as program:
+        assert program.stdin is not None
+        assert program.stdout is not None
+        while program.stdout.readline().strip() != "3":
+            program.stdin.write("\n")
+        with pytest.raises(KnowledgeError, match="wait until it has finished"):
+            rebuild(database, base, Redactor())
+        program.send_signal(signal.SIGKILL)
     assert passages(database) == before
     assert rebuild(database, base, Redactor()) is not None
     assert passages(database) == before
@@ -144,30 +125,25 @@ def test_other_programs_lose_nothing(base: Path) -> None:
     """A session grows, and its program indexes it, while the file is made again."""
     database = database_of(base)
     recorded = Recorded(base, "session_20260401_120000")
-    ended = threading.Event()
 
     def work() -> None:
-        number = 0
         with KnowledgeStore(database) as store:
-            while not ended.is_set():
+            for number in range(60):
                 recorded.write_report(f"live{number}", f"# Live {number}\n\nnumbat{number} text")
                 index_piece(store, recorded.folder, Redactor())
-                number += 1
-                time.sleep(0.005)
             while index_piece(store, recorded.folder, Redactor()).more:
                 pass
 
     thread = threading.Thread(target=work)
     thread.start()
-    for _ in range(3):
+    while thread.is_alive():
         assert rebuild(database, base, Redactor()) is not None
-    ended.set()
     thread.join()
     found = passages(database)
     assert read_status(database, base).lagging == ()
     rebuild(database, base, Redactor())
     assert passages(database) == found
-    assert len([each for each in found if "numbat" in each[2]]) > 5
+    assert len([each for each in found if "numbat" in each[2]]) == 60
 
 
 def test_what_was_forgotten_does_not_return(base: Path) -> None:
@@ -183,15 +159,20 @@ def test_what_was_forgotten_does_not_return(base: Path) -> None:
     assert not [each for each in before if "quokka3" in each[2] or each[0] == "session_20260305_120000"]
 
 
-def test_what_is_forgotten_meanwhile_does_not_return(base: Path) -> None:
+def test_what_is_forgotten_or_deleted_meanwhile_does_not_return(base: Path) -> None:
     database = database_of(base)
+    folder = base / "AGENT_RUN_WORKSPACES" / "session_20260304_120000"
 
-    def progress(done: int, total: int) -> None:
+    def progress(done: int, _total: int) -> None:
+        if done == 0:
+            shutil.rmtree(folder)
         if done == 5:
             forget(database, match="quokka2")
 
-    rebuild(database, base, Redactor(), on_progress=progress)
-    assert not [each for each in passages(database) if "quokka2" in each[2]]
+    rebuilt = rebuild(database, base, Redactor(), on_progress=progress)
+    assert rebuilt is not None
+    assert rebuilt.problems == ()
+    assert not [each for each in passages(database) if "quokka2" in each[2] or each[0] == folder.name]
     assert b"quokka2" not in database.read_bytes()
 
 
@@ -211,25 +192,3 @@ def test_a_killed_reader_leaves_everything_as_it_was(base: Path) -> None:
         rebuild(database, base, Redactor(), on_progress=progress)
     assert passages(database) == before
     assert not list(database.parent.glob("*.new*"))
-
-
-def test_a_session_that_is_deleted_meanwhile_is_left_out(base: Path) -> None:
-    database = database_of(base)
-    folder = base / "AGENT_RUN_WORKSPACES" / "session_20260304_120000"
-
-    def progress(done: int, _total: int) -> None:
-        if done == 0:
-            shutil.rmtree(folder)
-
-    rebuilt = rebuild(database, base, Redactor(), on_progress=progress)
-    assert rebuilt is not None
-    assert rebuilt.problems == ()
-    assert folder.name not in {each for each, _, _ in passages(database)}
-
-
-def test_known_secrets_are_masked(base: Path) -> None:
-    database = database_of(base)
-    Recorded(base, "session_20260402_120000").answer("The password is Quagga-7731-zebra.")
-    rebuild(database, base, Redactor(["Quagga-7731-zebra"]))
-    assert [text for folder, _, text in passages(database) if folder == "session_20260402_120000"]
-    assert b"Quagga" not in database.read_bytes()

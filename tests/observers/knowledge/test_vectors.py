@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import threading
 from collections.abc import AsyncIterator, Iterator
 from contextlib import closing
@@ -18,7 +17,7 @@ from core.redaction.redactor import Redactor
 from observers.knowledge.vectors import VectorFeed, VectorPace
 from tests.core.knowledge.stored import add, document
 from tests.embeddings_server import EmbeddingsServer, embeddings_server
-from tests.observers.knowledge.test_feed import until
+from tests.waiting import run_ready, until, until_in_thread
 
 PACE = VectorPace(wake=0.01, check=0.05, pause=0.001, retry=0.01)
 START = SessionStarted(session_id="s", workspace="/", cwd="/", version="1")
@@ -66,10 +65,10 @@ async def test_missing_vectors_are_filled_in_the_newest_first(
     path: Path, running: Running, server: EmbeddingsServer
 ) -> None:
     running.feed.handle_event(START)
-    await until(lambda: len(vectors(path)) == 40)
+    await until_in_thread(lambda: len(vectors(path)) == 40)
     assert server.texts == [f"text {number} of rain" for number in reversed(range(40))]
     store_documents(path, "a later text")
-    await until(lambda: len(vectors(path)) == 41)
+    await until_in_thread(lambda: len(vectors(path)) == 41)
     assert server.texts[40:] == ["a later text"]
     assert running.events == []
 
@@ -81,7 +80,7 @@ async def test_a_failure_is_reported_once_and_tried_again(
     running.feed.handle_event(START)
     await until(lambda: len(server.asked) > 3)
     server.status = 200
-    await until(lambda: len(vectors(path)) == 40)
+    await until_in_thread(lambda: len(vectors(path)) == 40)
     (event,) = running.events
     assert isinstance(event, ErrorRaised)
     assert "status 500" in event.message
@@ -93,7 +92,7 @@ async def test_a_text_that_is_refused_does_not_keep_the_others(
 ) -> None:
     server.refused = "text 33 "
     running.feed.handle_event(START)
-    await until(lambda: len(vectors(path)) == 40)
+    await until_in_thread(lambda: len(vectors(path)) == 40)
     assert [number for number, data in enumerate(vectors(path)) if not data] == [33]
     assert running.events == []
 
@@ -108,6 +107,7 @@ async def test_the_end_of_a_session_does_not_wait_for_an_answer(
     running.feed.handle_event(QueryFinished(query_id="q", status="success", text=""))
     server.status = 500
     server.wait.set()
-    await asyncio.sleep(0.1)
+    await until(lambda: "knowledge-vectors" not in {thread.name for thread in threading.enumerate()})
+    await run_ready()
     assert len(server.asked) == 1
     assert running.events == []

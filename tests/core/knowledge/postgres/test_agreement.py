@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 from contextlib import closing
+from typing import Any
 
 import pytest
 
@@ -33,15 +34,11 @@ def documents_of(prose: Prose, draw: random.Random, session: int) -> Iterator[Do
         words = draw.randint(20, 500)
         # Each text has a word of its own, so that none is nearly equal to another.
         yield Document(
-            kind=kind,
-            path=f"{kind}_{number}.md",
-            title=prose.title(topic, 6),
-            text=f"{prose.text(topic, words)} 東京の市場{number} naïve-{number}",
-            context=prose.title(topic, 3),
+            kind=kind, path=f"{kind}_{number}.md", title=prose.title(topic, 6),
+            text=f"{prose.text(topic, words)} 東京の市場{number} naïve-{number}", context=prose.title(topic, 3),
             url=f"https://site-{draw.randrange(8)}.example/{session}/{number}" if kind == "article" else "",
-            made_at=NOW - draw.random() * 400 * DAY,
-            tool_use_id=f"t{session}-{number % 3}",
-        )
+            made_at=NOW - draw.random() * 400 * DAY, tool_use_id=f"t{session}-{number % 3}",
+        )  # fmt: skip
 
 
 def queries_of(texts: list[str], draw: random.Random) -> Iterator[str]:
@@ -83,45 +80,35 @@ def both(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator
     for place in places:
         with open_store(place) as store:
             for session, documents in enumerate(batches):
-                tools = ("crawl_parallel", "search", "write")
-                calls = [Call(tool_use_id=f"t{session}-{n}", tool=tool) for n, tool in enumerate(tools)]
-                facts = Facts(title=f"About {session}")
-                assert store.apply(
-                    f"/x/session_{session}",
-                    Cursor(),
-                    Cursor(1, 1),
-                    facts=facts,
-                    calls=calls,
-                    documents=documents,
-                )
+                tools = enumerate(("crawl_parallel", "search", "write"))
+                given: dict[str, Any] = {
+                    "facts": Facts(title=f"About {session}"),
+                    "calls": [Call(tool_use_id=f"t{session}-{n}", tool=tool) for n, tool in tools],
+                }
+                name = f"/x/session_{session}"
+                assert store.apply(name, Cursor(), Cursor(1, 1), documents=documents, **given)
     one, other = (open_search(place, budget=60) for place in places)
     with closing(one), closing(other):
         yield one, other, [document.text for batch in batches for document in batch]
     cluster.drop(database)
 
 
-def test_the_same_is_found_and_the_first_five_are_mostly_the_same(
-    both: Both,
-) -> None:
+def test_the_same_is_found_and_the_first_five_are_mostly_the_same(both: Both) -> None:
     one, other, texts = both
     shares, compared = [], 0
     for query in queries_of(texts, random.Random(5)):
         expected, found = one.search(query, limit=LIMIT), other.search(query, limit=LIMIT)
         assert expected.relaxed == found.relaxed, query
-        first, second = ([(hit.session, hit.path) for hit in each.hits] for each in (expected, found))
+        first, second = ({(hit.session, hit.path): hit for hit in each.hits} for each in (expected, found))
         if not expected.relaxed:
             compared += 1
             assert {*first} == {*second}, query
-            assert expected.kinds == found.kinds or sorted(map(str, expected.kinds)) == sorted(
-                map(str, found.kinds)
-            )
-            places = {(hit.session, hit.path): hit for hit in expected.hits}
-            for hit in found.hits:
-                assert (hit.tool, hit.site, hit.title) == (
-                    (twin := places[hit.session, hit.path]).tool, twin.site, twin.title
-                )  # fmt: skip
+            assert sorted(map(str, expected.kinds)) == sorted(map(str, found.kinds))
+            for key, hit in first.items():
+                twin = second[key]
+                assert (hit.tool, hit.site, hit.title) == (twin.tool, twin.site, twin.title)
         if first:
-            shares.append(len({*first[:5]} & {*second[:5]}) / len(first[:5]))
+            shares.append(len({*[*first][:5]} & {*[*second][:5]}) / len([*first][:5]))
     assert compared >= 40
     assert sum(shares) / len(shares) > 0.9
 

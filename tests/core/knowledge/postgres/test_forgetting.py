@@ -23,12 +23,8 @@ URL = "https://a.example/leak"
 def test_an_address_is_forgotten_on_all_machines_for_good(team_database: Database) -> None:
     address = address_of(team_database)
     with PostgresStore(address) as elsewhere:
-        fill(
-            address,
-            HERE,
-            document("falcon secret", title="A", url=URL),
-            document("quokka", title="B", path="b"),
-        )
+        secret = document("falcon secret", title="A", url=URL)
+        fill(address, HERE, secret, document("quokka", title="B", path="b"))
         plan = forget(address, source=URL, dry_run=True)
         assert (plan.documents, plan.passages, plan.titles) == (1, 1, ("A",))
         assert found(address, "falcon") == [(HERE, "A")]
@@ -36,19 +32,13 @@ def test_an_address_is_forgotten_on_all_machines_for_good(team_database: Databas
         assert done.documents == 1
         assert any("backups" in sentence for sentence in done.kept)
         # Another machine brings it again, after it was forgotten and with a store that was open before.
-        add(
-            elsewhere,
-            THERE,
-            document("falcon again", title="C", url=URL),
-            document("emu", title="D", path="d"),
-        )
+        again = document("falcon again", title="C", url=URL)
+        add(elsewhere, THERE, again, document("emu", title="D", path="d"))
     assert found(address, "falcon") == []
     assert found(address, "emu") == [(THERE, "D")]
     assert not {"falcon", "secret"} & {*counted(team_database)}
-    (left,) = team_database.execute(
-        "SELECT count(*) FROM k_chunk WHERE text LIKE '%falcon%' OR vector @@ 'falcon'"
-    )[0]
-    assert left == 0
+    left = "SELECT count(*) FROM k_chunk WHERE text LIKE '%falcon%' OR vector @@ 'falcon'"
+    assert team_database.execute(left) == [(0,)]
 
 
 def test_words_are_forgotten_with_all_copies_of_the_texts(team_database: Database) -> None:
@@ -80,11 +70,8 @@ def test_files_of_this_machine_are_removed_too(team_database: Database, tmp_path
     address = address_of(team_database)
     recorded = Recorded(tmp_path)
     recorded.write_report("falcon", "falcon report")
-    fill(
-        address,
-        folder_key(address, recorded.folder),
-        document("falcon report", title="A", path="work_products/falcon.md"),
-    )
+    report = document("falcon report", title="A", path="work_products/falcon.md")
+    fill(address, folder_key(address, recorded.folder), report)
     fill(address, THERE, document("falcon notes", title="B", path="notes.md"))
     done = forget(address, match="falcon", files=True)
     assert done.documents == 2

@@ -16,16 +16,8 @@ from core.knowledge.postgres.search import PostgresSearch
 from core.knowledge.postgres.store import PostgresStore
 from core.postgres.address import Address
 from core.postgres.schema import grant
-from tests.core.knowledge.postgres.stored import (
-    HERE,
-    THERE,
-    add,
-    address_for,
-    address_of,
-    counted,
-    fill,
-    found,
-)
+from tests.core.knowledge.postgres import stored
+from tests.core.knowledge.postgres.stored import HERE, THERE, add, address_of, counted, fill, found
 from tests.core.knowledge.stored import document
 from tests.postgres_server import Cluster, Database
 
@@ -48,7 +40,7 @@ def people(cluster: Cluster, team_database: Database) -> Iterator[tuple[str, str
 def test_what_is_not_shared_is_found_by_its_owner_and_by_workers_alone(
     cluster: Cluster, team_database: Database, people: tuple[str, str]
 ) -> None:
-    ada, bob = (address_for(cluster, team_database, name) for name in people)
+    ada, bob = (stored.address_for(cluster, team_database, name) for name in people)
     worker = address_of(team_database)
     fill(ada, HERE, document("secret quokka", title="Private", url=URL), origin=Origin("s1", shared=False))
     fill(bob, THERE, document("public quokka", title="Shared"))
@@ -75,10 +67,8 @@ def test_a_worker_finds_for_a_role_what_that_role_may_find(
 ) -> None:
     worker = address_of(team_database)
     odd = cluster.make_role(f"b o\\b@{team_database.name}")
-    private, cited = (
-        document("quokka", title="A", url=URL),
-        document("emu", title="B", path="b", kind="report", cites=(URL,)),
-    )
+    cited = document("emu", title="B", path="b", kind="report", cites=(URL,))
+    private = document("quokka", title="A", url=URL)
     fill(worker, HERE, private, cited, origin=Origin("s1", owner=people[0], shared=False))
     with closing(PostgresSearch(worker, budget=60)) as search:
         number = search.search("quokka").hits[0].id
@@ -91,7 +81,7 @@ def test_a_worker_finds_for_a_role_what_that_role_may_find(
             assert (search.sources(URL), search.cited_by(URL)) == ([], [])
     assert found(Address.parse(worker.reading_for(people[0]).url), "quokka") == [(HERE, "A")]
     # Nobody else speaks for another role.
-    bob = address_for(cluster, team_database, people[1])
+    bob = stored.address_for(cluster, team_database, people[1])
     assert found(Address.parse(bob.reading_for(people[0]).url), "quokka") == []
     assert found(Address.parse(bob.reading_for("owner").url), "quokka") == []
 
@@ -99,7 +89,7 @@ def test_a_worker_finds_for_a_role_what_that_role_may_find(
 def test_a_worker_stores_for_the_owner_of_a_session_who_can_share_it(
     cluster: Cluster, team_database: Database, people: tuple[str, str]
 ) -> None:
-    ada, bob = (address_for(cluster, team_database, name) for name in people)
+    ada, bob = (stored.address_for(cluster, team_database, name) for name in people)
     worker = address_of(team_database)
     fill(worker, HERE, document("quokka", title="A"), origin=Origin("s1", owner=people[0], shared=False))
     assert found(ada, "quokka") == [(HERE, "A")]
@@ -111,7 +101,7 @@ def test_a_worker_stores_for_the_owner_of_a_session_who_can_share_it(
 def test_nobody_changes_or_forgets_what_is_anothers(
     cluster: Cluster, team_database: Database, people: tuple[str, str]
 ) -> None:
-    ada, bob = (address_for(cluster, team_database, name) for name in people)
+    ada, bob = (stored.address_for(cluster, team_database, name) for name in people)
     fill(ada, HERE, document("quokka", title="A", url=URL))
     assert forget(bob, match="quokka").documents == 0
     with PostgresStore(bob) as store:
@@ -132,7 +122,7 @@ def test_nobody_changes_or_forgets_what_is_anothers(
 def test_what_a_role_forgets_is_not_forgotten_for_others_by_a_worker(
     cluster: Cluster, team_database: Database, people: tuple[str, str]
 ) -> None:
-    ada, bob = (address_for(cluster, team_database, name) for name in people)
+    ada, bob = (stored.address_for(cluster, team_database, name) for name in people)
     worker = address_of(team_database)
     of_ada, of_bob = Origin("s1", owner=people[0]), Origin("s2", owner=people[1])
     fill(worker, HERE, document("quokka", title="A", url=URL), origin=of_ada)
@@ -151,7 +141,7 @@ def test_what_a_role_forgets_is_not_forgotten_for_others_by_a_worker(
 def test_nobody_removes_the_words_of_others_or_adds_to_their_sessions(
     cluster: Cluster, team_database: Database, people: tuple[str, str]
 ) -> None:
-    ada, bob = (address_for(cluster, team_database, name) for name in people)
+    ada, bob = (stored.address_for(cluster, team_database, name) for name in people)
     fill(ada, HERE, document("quokka", title="A"), origin=Origin("s1", shared=False))
     fill(bob, THERE, document("quokka emu", title="B"))
     before = counted(team_database)
@@ -176,7 +166,7 @@ def test_nobody_removes_the_words_of_others_or_adds_to_their_sessions(
 
 def test_a_role_without_a_grant_is_told_who_can_help(cluster: Cluster, team_database: Database) -> None:
     stranger = cluster.make_role(f"eve_{uuid4().hex[:8]}")
-    address = address_for(cluster, team_database, stranger)
+    address = stored.address_for(cluster, team_database, stranger)
     with closing(PostgresSearch(address, budget=60)) as search, pytest.raises(KnowledgeError, match="team"):
         search.search("quokka")
     team_database.execute(f'DROP ROLE "{stranger}"')

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 
@@ -19,15 +18,8 @@ from tests.postgres_server import Database
 
 @pytest.fixture
 def address(team_database: Database) -> Address:
-    address = address_of(team_database)
-    fill(
-        address,
-        HERE,
-        *[
-            document(f"plain story {n} of weather, semiconductors and sport", title=f"S{n}", path=f"{n}")
-            for n in range(9)
-        ],
-    )
+    address, story = address_of(team_database), "plain story {} of weather, semiconductors and sport"
+    fill(address, HERE, *[document(story.format(n), title=f"S{n}", path=f"{n}") for n in range(9)])
     return address
 
 
@@ -43,10 +35,8 @@ def test_a_search_whose_time_is_over_gives_a_partial_answer(
     address: Address, team_database: Database
 ) -> None:
     with closing(PostgresSearch(address, budget=0.02)) as search, busy(team_database):
-        began = time.monotonic()
         results = search.search("weather")
         assert (results.hits, results.partial) == ((), True)
-        assert time.monotonic() - began < 5.0
 
 
 def test_a_search_that_nobody_waits_for_is_cancelled_on_the_server(
@@ -55,10 +45,9 @@ def test_a_search_that_nobody_waits_for_is_cancelled_on_the_server(
     with closing(PostgresSearch(address, budget=60)) as search:
         assert search.search("weather").hits
         with busy(team_database):
-            began = time.monotonic()
-            results = search.search("weather", stopped=lambda: time.monotonic() > began + 0.05)
+            asked = iter([False] * 3)
+            results = search.search("weather", stopped=lambda: next(asked, True))
             assert (results.hits, results.partial) == ((), True)
-            assert time.monotonic() - began < 20.0
         # The connection serves the next search.
         assert len(search.search("weather").hits) == 9
 
@@ -75,15 +64,13 @@ def test_a_word_with_a_mistake_is_replaced_and_a_notice_says_so(address: Address
 
 
 def test_a_database_of_another_version_says_what_to_do(address: Address, team_database: Database) -> None:
-    team_database.execute("DELETE FROM migration WHERE version > 1")
-    with (
-        closing(PostgresSearch(address, budget=60)) as search,
-        pytest.raises(KnowledgeError, match="team migrate"),
+    for statement, advice in (
+        ("DELETE FROM migration WHERE version > 1", "team migrate"),
+        ("INSERT INTO migration (version) VALUES (99)", "update ua-tui"),
     ):
-        search.search("weather")
-    team_database.execute("INSERT INTO migration (version) VALUES (99)")
-    with (
-        closing(PostgresSearch(address, budget=60)) as search,
-        pytest.raises(KnowledgeError, match="update ua-tui"),
-    ):
-        search.search("weather")
+        team_database.execute(statement)
+        with (
+            closing(PostgresSearch(address, budget=60)) as search,
+            pytest.raises(KnowledgeError, match=advice),
+        ):
+            search.search("weather")

@@ -13,20 +13,12 @@ from core.knowledge.database import FILE, open_reader
 from core.knowledge.place import Origin, read_place, written_place
 from core.knowledge.postgres.search import PostgresSearch
 from core.knowledge.postgres.store import PostgresStore
-from core.knowledge.records import Call, Cursor, Document
+from core.knowledge.records import Call, Cursor
 from core.knowledge.store import KnowledgeStore
 from core.postgres.address import Address
 from tests.core.knowledge import stored as in_file
-from tests.core.knowledge.postgres.stored import (
-    HERE,
-    THERE,
-    add,
-    address_of,
-    counted,
-    disconnect,
-    fill,
-    found,
-)
+from tests.core.knowledge.postgres import stored
+from tests.core.knowledge.postgres.stored import HERE, THERE, add, address_of, counted, fill, found
 from tests.core.knowledge.stored import document
 from tests.postgres_server import Cluster, Database
 
@@ -37,15 +29,6 @@ TEXTS = (
     "",
     "one two " * 300,
 )
-
-
-def test_sessions_of_two_machines_with_the_same_name_are_two(team_database: Database) -> None:
-    address = address_of(team_database)
-    fill(address, HERE, document("quokka one", title="Here"))
-    fill(address, THERE, document("quokka two", title="There"))
-    assert found(address, "quokka") == [(HERE, "Here"), (THERE, "There")]
-    with PostgresStore(address) as store:
-        assert store.cursors() == {HERE: Cursor(1, 100), THERE: Cursor(1, 100)}
 
 
 def test_the_words_are_those_of_the_file(team_database: Database, tmp_path: Path) -> None:
@@ -116,25 +99,23 @@ def test_a_document_in_the_place_of_another_replaces_it_and_its_words(team_datab
     assert {*counted(team_database)} == {"", " ", "koala", "emu"}
 
 
-def test_a_session_is_removed_with_everything(team_database: Database) -> None:
+def test_a_session_is_removed_with_everything_and_one_of_another_machine_with_its_name_is_not(
+    team_database: Database,
+) -> None:
     address = address_of(team_database)
-    call = Call(tool_use_id="t", tool="crawl")
+    page = document("quokka one", title="Here", tool_use_id="t", cites=("https://a.org",))
     with PostgresStore(address) as store:
         store.apply(
-            HERE,
-            Cursor(),
-            Cursor(1, 1),
-            calls=[call],
-            documents=[document("quokka", tool_use_id="t", cites=("https://a.org",))],
+            HERE, Cursor(), Cursor(1, 1), calls=[Call(tool_use_id="t", tool="crawl")], documents=[page]
         )
         assert store.passages_of(HERE, "t") == 1
-        fill(address, THERE, document("wombat"))
+        fill(address, THERE, document("quokka two", title="There"))
+        assert found(address, "quokka") == [(HERE, "Here"), (THERE, "There")]
         store.remove_session(HERE)
-        assert list(store.cursors()) == [THERE]
-    for table in ("k_document", "k_chunk", "k_call", "k_citation"):
-        (count,) = team_database.execute(f"SELECT count(*) FROM {table}")[0]
-        assert count == (1 if table in ("k_document", "k_chunk") else 0), table
-    assert {*counted(team_database)} == {"", " ", "wombat"}
+        assert store.cursors() == {THERE: Cursor(1, 100)}
+    for table, left in {"k_document": 1, "k_chunk": 1, "k_call": 0, "k_citation": 0}.items():
+        assert team_database.execute(f"SELECT count(*) FROM {table}") == [(left,)], table
+    assert {*counted(team_database)} == {"", " ", "quokka", "two", "there"}
 
 
 def test_a_lost_connection_is_made_again(team_database: Database) -> None:
@@ -142,23 +123,20 @@ def test_a_lost_connection_is_made_again(team_database: Database) -> None:
     with PostgresStore(address) as store, closing(PostgresSearch(address, budget=60)) as search:
         add(store, HERE, document("quokka", title="A"))
         assert search.search("quokka").hits
-        disconnect(team_database)
+        stored.disconnect(team_database)
         assert search.search("quokka").hits
         # What the store reads is read again; what it writes is written by the next attempt.
         add(store, HERE, document("wombat", title="B", path="b"))
         assert search.search("wombat").hits
-        disconnect(team_database)
+        stored.disconnect(team_database)
         with pytest.raises(KnowledgeError, match="the knowledge base"):
             store.apply(HERE, Cursor(2, 200), Cursor(3, 300))
         assert store.apply(HERE, Cursor(2, 200), Cursor(3, 300))
 
 
 def test_a_large_batch_is_stored_in_several_transactions(team_database: Database) -> None:
-    address = address_of(team_database)
-    documents: list[Document] = [
-        document(f"word{n} " * 200 + "\n\n" + f"other{n} " * 200, path=f"{n}") for n in range(200)
-    ]
-    fill(address, HERE, *documents)
+    texts = [f"word{n} " * 200 + "\n\n" + f"other{n} " * 200 for n in range(200)]
+    fill(address_of(team_database), HERE, *[document(text, path=f"{n}") for n, text in enumerate(texts)])
     assert team_database.execute("SELECT count(*), count(DISTINCT document) FROM k_chunk") == [(400, 200)]
     assert counted(team_database)["word17"] == 1
 
@@ -171,21 +149,14 @@ def test_a_database_without_tables_or_server_is_an_error_that_says_what_to_do(cl
     nowhere = Address.parse("postgresql://owner@127.0.0.1:1/nothing")
     with pytest.raises(KnowledgeError, match=r"nothing on 127\.0\.0\.1:1: no server is listening"):
         open_store(nowhere)
-    with (
-        closing(open_search(nowhere)) as search,
-        pytest.raises(KnowledgeError, match="no server is listening"),
-    ):
+    reason = "no server is listening"
+    with closing(open_search(nowhere)) as search, pytest.raises(KnowledgeError, match=reason):
         search.search("quokka")
 
 
-@pytest.mark.parametrize(
-    "text", ["/some/knowledge.db", "knowledge.db", "postgresql://me@host/team?sslmode=require"]
-)
-def test_a_place_is_read_as_it_was_written(text: str) -> None:
-    assert written_place(read_place(text)) == text
-
-
-def test_a_place_with_a_password_is_refused() -> None:
+def test_a_place_is_read_as_it_was_written_and_refused_with_a_password() -> None:
+    for text in ("/some/knowledge.db", "knowledge.db", "postgresql://me@host/team?sslmode=require"):
+        assert written_place(read_place(text)) == text
     with pytest.raises(SettingsError) as error:
         read_place("postgresql://me:geheim@host/team")
     assert "geheim" not in str(error.value)

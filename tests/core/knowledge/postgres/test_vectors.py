@@ -33,16 +33,10 @@ EMBEDDER = Directions("http://127.0.0.1:1/v1", "test")
 
 
 def test_missing_vectors_are_filled_in_and_order_the_hits(team_database: Database) -> None:
-    address = address_of(team_database)
-    fill(
-        address,
-        HERE,
-        *[
-            document(f"animal shares of fund {n} animal animal", title=f"Fund {n}", path=f"f{n}")
-            for n in range(8)
-        ],
-        document("an animal: the marsupial of the island " + "word " * 60, title="Marsupial", path="m"),
-    )
+    address, shares = address_of(team_database), "animal shares of fund {} animal animal"
+    funds = [document(shares.format(n), title=f"Fund {n}", path=f"f{n}") for n in range(8)]
+    island = "an animal: the marsupial of the island " + "word " * 60
+    fill(address, HERE, *funds, document(island, title="Marsupial", path="m"))
     with open_vectors(address) as store:
         last = store.last()
         passages = store.missing("test", above=0, up_to=last, limit=100)
@@ -65,19 +59,14 @@ def test_the_state_counts_what_is_there_and_what_is_missing(team_database: Datab
     recorded = Recorded(tmp_path)
     fill(address, HERE, document("quokka", url="https://a.org/x"), document("note", kind="note", path="n"))
     status = read_status(address, tmp_path)
-    assert status.problems == ()
+    assert (status.problems, status.sessions, status.version) == ((), 1, 2)
     assert (status.documents, status.passages, status.sources) == ({"article": 1, "note": 1}, 2, 1)
-    assert (status.sessions, status.version) == (1, 2)
     assert status.size > 100_000
-    size = (recorded.folder / JOURNAL).stat().st_size
-    assert [(lag.session, lag.missing) for lag in status.lagging] == [
-        (folder_key(address, recorded.folder), size)
-    ]
-
-
-def test_a_server_that_is_not_there_is_a_problem_and_no_error() -> None:
-    status = read_status(Address.parse("postgresql://me@127.0.0.1:1/team"))
-    assert "no server is listening" in status.problems[0]
+    (lag,) = status.lagging
+    assert lag.session == folder_key(address, recorded.folder)
+    assert lag.missing == (recorded.folder / JOURNAL).stat().st_size
+    away = read_status(Address.parse("postgresql://me@127.0.0.1:1/team"))
+    assert "no server is listening" in away.problems[0]
 
 
 def test_folders_of_other_machines_are_none_here(tmp_path: Path) -> None:
