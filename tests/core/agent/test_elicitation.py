@@ -16,7 +16,7 @@ from core.agent.elicitation.gate import LONGEST_MESSAGE, ElicitationGate
 from core.errors import FormError
 from core.events.types import ElicitationAnswered, ElicitationAsked, Event, FormField, FormOption
 from core.redaction.redactor import Redactor
-from tests.tui.files_host import until
+from tests.waiting import run_ready, until
 
 PROPERTIES: dict[str, Any] = {
     "name": {"type": "string", "title": "Name", "minLength": 2, "maxLength": 5},
@@ -60,7 +60,7 @@ def gate_of(
 
 async def begun(gate: ElicitationGate, asked: Mapping[str, Any]) -> asyncio.Task[dict[str, Any]]:
     task = asyncio.create_task(gate.ask(asked))
-    await asyncio.sleep(0)
+    await run_ready()
     return task
 
 
@@ -247,7 +247,7 @@ async def test_the_channel_answers_requests_and_lets_go_of_those_that_are_withdr
     assert not channel.handles({"type": "control_cancel_request", "request_id": "r1"})
     assert not channel.handles({"type": "assistant", "message": {}})
     assert channel.handles(message)
-    await asyncio.sleep(0)
+    await run_ready()
     gate.answer(asked_in(events).request_id, "decline")
     await until(lambda: written)
     assert written == [
@@ -262,7 +262,7 @@ async def test_the_channel_answers_requests_and_lets_go_of_those_that_are_withdr
         channel.close,
     ):
         assert channel.handles(message)
-        await asyncio.sleep(0)
+        await run_ready()
         ends()
         await until(lambda: not gate.is_waiting)
         assert (answered_in(events).action, answered_in(events).by) == ("cancel", "withdrawn")

@@ -44,6 +44,7 @@ from core.provider.models import Models
 from core.redaction.redactor import Redactor
 from core.settings.model import Settings
 from core.storage.workspace import Workspace
+from tests.waiting import PATIENCE
 
 RECORDED = Path(__file__).with_name("recorded_messages.jsonl")
 """A real query: two calls, a sub-agent with a call of its own, and an answer."""
@@ -131,7 +132,7 @@ async def replayed(
     loop._client = cast("AgentClient", Recording(lines, translator.malformed))
     reading = asyncio.create_task(loop.read())
     try:
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(PATIENCE):
             return await loop.run("q1", "a query", simple=False, model=None), events
     except AgentUnavailable as error:
         return error, events

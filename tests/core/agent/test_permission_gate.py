@@ -17,6 +17,7 @@ from core.events.types import (
     PermissionModeChanged,
 )
 from core.redaction.redactor import Redactor
+from tests.waiting import run_ready
 
 NOTION = "mcp__composio__NOTION_GET_PAGE"
 MAIL = "mcp__composio__GMAIL_SEND_EMAIL"
@@ -50,7 +51,7 @@ async def asked(
 ) -> PermissionReply:
     """Ask for a call, answer it, and give what came of that."""
     waiting = asyncio.ensure_future(gate.ask(tool, arguments, "t1"))
-    await asyncio.sleep(0)
+    await run_ready()
     question = next(event for event in reversed(events) if isinstance(event, PermissionAsked))
     assert gate.answer(question.request_id, answer)
     return await waiting
@@ -206,7 +207,7 @@ async def test_a_changed_mode_answers_the_calls_that_no_longer_ask(tmp_path: Pat
     gate = gate_of(tmp_path, events)
     edit = asyncio.ensure_future(gate.ask("Write", {"file_path": "a.txt"}, "t1"))
     send = asyncio.ensure_future(gate.ask("mcp__composio__GMAIL_SEND_EMAIL", {}, "t2"))
-    await asyncio.sleep(0)
+    await run_ready()
     assert gate.change_mode("acceptEdits")
     allowed = await edit
     assert (allowed.allow, allowed.scope) == (True, "mode")
@@ -253,7 +254,7 @@ async def test_another_mode_approves_the_plan_that_waits(tmp_path: Path) -> None
     gate = gate_of(tmp_path, events)
     gate.change_mode("plan")
     waiting = asyncio.ensure_future(gate.ask("ExitPlanMode", {"plan": "# Plan"}, "t1"))
-    await asyncio.sleep(0)
+    await run_ready()
     gate.change_mode("acceptEdits")
     assert (await waiting).allow
     assert gate.mode == "acceptEdits"
@@ -268,7 +269,7 @@ async def test_changed_arguments_keep_the_secrets_that_were_masked_and_are_recor
     events: list[Event] = []
     gate = gate_of(tmp_path, events, secrets=("sk-ant-secret-1",))
     waiting = asyncio.ensure_future(gate.ask(MAIL, {"to": "a@b.example", "key": "sk-ant-secret-1"}, "t1"))
-    await asyncio.sleep(0)
+    await run_ready()
     (question,) = (event for event in events if isinstance(event, PermissionAsked))
     changed = {**question.input, "to": "c@d.example", "cc": []}
     gate.answer(question.request_id, PermissionReply(True, input=changed))
@@ -294,7 +295,7 @@ async def test_the_agent_may_ask_in_every_mode_and_decides_alone_where_nobody_an
     gate = gate_of(tmp_path, events, secrets=("sk-ant-secret-1",))
     gate.change_mode("bypassPermissions")
     waiting = asyncio.ensure_future(gate.ask("AskUserQuestion", ASKS, "t1"))
-    await asyncio.sleep(0)
+    await run_ready()
     question = next(event for event in events if isinstance(event, PermissionAsked))
     assert question.once_only
     (shown,) = (each["question"] for each in question.input["questions"])

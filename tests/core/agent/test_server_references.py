@@ -12,6 +12,7 @@ from core.events.types import McpServer, McpStatus
 from core.redaction.redactor import Redactor
 from core.storage.workspace import Workspace
 from tests.notes_server import Desk
+from tests.waiting import run_ready
 
 
 async def error_of(desk: Desk, text: str) -> str:
@@ -132,7 +133,7 @@ async def test_a_query_waits_for_a_server_that_is_starting(desk: Desk) -> None:
     desk.status = "pending"
     work = asyncio.create_task(desk.references.expand("/notes:review milk"))
     desk.references.handle_event(McpStatus())
-    await asyncio.sleep(0)
+    await run_ready()
     assert desk.asked == 0
     desk.status = "connected"
     desk.references.handle_event(McpStatus(servers=[McpServer(name="notes", status="connected")]))

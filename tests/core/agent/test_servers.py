@@ -21,6 +21,7 @@ from core.events.types import (
 from core.observation import McpObservation
 from core.redaction.redactor import Redactor
 from tests.core.agent.test_server_reconnect import NOW, Time
+from tests.waiting import run_ready
 
 TOOLS = [{"name": "crawl_parallel"}, {"name": "save_corpus"}]
 CLIENT_REGISTRATION = "Dynamic Client Registration rejected (HTTP 404): no"
@@ -103,8 +104,7 @@ class Desk:
         await self.servers.watch_startup()
 
     async def rest(self) -> None:
-        for _ in range(200):
-            await asyncio.sleep(0)
+        await run_ready(200)
 
     async def pass_by(self, seconds: float) -> None:
         self.time.pass_by(seconds)

@@ -20,6 +20,7 @@ from core.events.types import ComplianceEnforced, ComplianceFailed, Event
 from core.pipelines import Pipelines
 from core.redaction.redactor import Redactor
 from core.storage.workspace import Workspace
+from tests.waiting import until
 
 STARTED = datetime(2026, 11, 24, tzinfo=UTC)
 STOP = {"agent_type": "expert", "agent_id": "a1"}
@@ -44,6 +45,7 @@ class Stopping:
     def __init__(self, workspace: Workspace, check: SubagentCheck) -> None:
         self.events: list[Event] = []
         self.open_calls = 0
+        self.polls = 0
         policy = PermissionPolicy(workspace.path)
         self.hooks = AgentHooks(
             pipelines=Pipelines().bind(self._publish),
@@ -52,12 +54,14 @@ class Stopping:
             taint=Taint(workspace),
             result_files=ResultFiles(workspace, ResultAdapter()),
             publish=self._publish,
-            task_of=lambda _task: SubagentTask(
-                call="t1", request="a report", started_at=STARTED, open_calls=self.open_calls
-            ),
+            task_of=self._task,
             was_stopped=lambda _call: False,
             check_subagent=check,
         )
+
+    def _task(self, _task: str) -> SubagentTask:
+        self.polls += 1
+        return SubagentTask(call="t1", request="a report", started_at=STARTED, open_calls=self.open_calls)
 
     def _publish(self, event: Event) -> Event:
         self.events.append(event)
@@ -110,10 +114,10 @@ async def test_the_rules_are_checked_when_all_results_have_come(workspace: Works
     stopping = Stopping(workspace, check)
     stopping.open_calls = 1
     answering = asyncio.create_task(stopping.answer())
-    await asyncio.sleep(0.05)
+    await until(lambda: stopping.polls > 2)
     assert not checked.is_set()
     stopping.open_calls = 0
-    assert await asyncio.wait_for(answering, 5) == {}
+    assert await answering == {}
     assert checked.is_set()
 
 

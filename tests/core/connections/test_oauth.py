@@ -30,6 +30,7 @@ from core.connections.oauth.store import LoginStore, StoredLogin
 from core.connections.oauth.target import LoginTarget, OAuthClient
 from core.errors import ConnectionFailed, FetchRefused, WorkspaceError
 from tests.e2e.oauth_server import Accounts, make_server
+from tests.waiting import PATIENCE
 
 
 class Seen:
@@ -487,7 +488,7 @@ async def test_a_renewal_that_takes_longer_than_the_agent_waits_is_stored(
     monkeypatch.setattr(headers_of_logins, "_SECONDS", 0.01)
     assert await headers.headers("notes", by_agent=True) == {"Authorization": ""}
     answered.set()
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE):
         await stored.wait()
     assert await store.load(target) == new
     await headers.close()

@@ -31,7 +31,7 @@ from core.redaction.redactor import Redactor
 from core.settings.model import Settings
 from tests.model_server import Answer, ModelServer, model_server, refusal
 from tests.postgres_server import Database
-from tests.tui.files_host import until
+from tests.waiting import PATIENCE, until
 
 KEY = "sk-ant-api03-canary-9f8e7d6c5b4a"
 COMPOSIO_KEY = "ak_canary-0123456789"
@@ -78,7 +78,7 @@ def test_only_what_is_required_keeps_a_session_from_starting(
     assert can_start([check("a", "ok", required=True), check("b", status, required=required)]) is could
 
 
-async def reported(work: Coroutine[Any, Any, Any], within: float = 20) -> Check:
+async def reported(work: Coroutine[Any, Any, Any], within: float = PATIENCE) -> Check:
     return await run_check(PlannedCheck("a", "A", work, within), Redactor([KEY]))
 
 
@@ -272,7 +272,7 @@ async def test_a_knowledge_base_that_cannot_be_read_is_a_warning(tmp_path: Path)
 async def asked(server: ModelServer, model: str | None = "m1", **more: str) -> Finding:
     given = {"api_key": KEY} | more
     settings = Settings(base_url=server.url, model=model, **given)  # type: ignore[arg-type]  # keys alone
-    return await check_session_model(settings, model, environ={}, within=10)
+    return await check_session_model(settings, model, environ={}, within=PATIENCE)
 
 
 @pytest.mark.parametrize(
@@ -306,7 +306,9 @@ async def test_a_model_that_nobody_named_may_be_unknown_to_a_server_of_ones_own(
 
 
 async def test_a_model_away_and_a_slow_one(nobody: str, server: ModelServer) -> None:
-    found = await check_session_model(Settings(base_url=nobody, api_key=KEY), "m", environ={}, within=10)
+    found = await check_session_model(
+        Settings(base_url=nobody, api_key=KEY), "m", environ={}, within=PATIENCE
+    )
     assert found.status == "failed"
     assert nobody in found.found
     held = threading.Event()
@@ -318,7 +320,7 @@ async def test_a_model_away_and_a_slow_one(nobody: str, server: ModelServer) -> 
 
 
 async def test_without_any_way_to_a_model_every_way_is_named(tmp_path: Path) -> None:
-    found = await check_session_model(Settings(claude_config_dir=tmp_path), None, environ={}, within=5)
+    found = await check_session_model(Settings(claude_config_dir=tmp_path), None, environ={}, within=PATIENCE)
     assert found.status == "failed"
     for way in ("ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", "claude", "--demo"):
         assert way in found.advice
@@ -327,10 +329,10 @@ async def test_without_any_way_to_a_model_every_way_is_named(tmp_path: Path) -> 
 async def test_a_login_is_found_and_not_tried(tmp_path: Path) -> None:
     (tmp_path / ".credentials.json").write_text('{"claudeAiOauth": {"refreshToken": "canary-0123456789"}}')
     settings = Settings(claude_config_dir=tmp_path, fallback_model="m2")
-    found = await check_session_model(settings, None, environ={}, within=5)
+    found = await check_session_model(settings, None, environ={}, within=PATIENCE)
     assert found.status == "ok"
     assert "canary" not in found.found
-    assert (await check_session_model(settings, "m2", environ={}, within=5)).status == "skipped"
+    assert (await check_session_model(settings, "m2", environ={}, within=PATIENCE)).status == "skipped"
 
 
 def test_every_model_is_asked_once() -> None:
@@ -363,7 +365,7 @@ async def test_composio_is_asked_by_its_own_library(
 ) -> None:
     server.answers[SESSION] = answer
     settings = Settings(composio_api_key=COMPOSIO_KEY, composio_base_url=server.url)
-    found = await check_composio(settings, within=20)
+    found = await check_composio(settings, within=PATIENCE)
     assert found.status == status
     assert word in found.found
     assert found.advice
@@ -377,7 +379,7 @@ async def test_no_half_of_a_key_is_left_where_what_composio_says_is_cut(server: 
     settings = Settings(composio_api_key=COMPOSIO_KEY, composio_base_url=server.url)
     for more in range(0, 60, 6):
         server.answers[SESSION] = composio_error(500, f"{'x' * (50 + more)}{COMPOSIO_KEY}")
-        found = await check_composio(settings, within=20)
+        found = await check_composio(settings, within=PATIENCE)
         assert " failed (" in found.found
         assert COMPOSIO_KEY[:8] not in found.found
 
@@ -398,14 +400,16 @@ async def test_composio_accepts_the_key_and_the_session_is_deleted(server: Model
     }
     server.answers[SESSION] = Answer(201, session)
     found = await check_composio(
-        Settings(composio_api_key=COMPOSIO_KEY, composio_base_url=server.url), within=20
+        Settings(composio_api_key=COMPOSIO_KEY, composio_base_url=server.url), within=PATIENCE
     )
     assert found.status == "ok", found
     assert [path for path, _, _ in server.asked] == [SESSION, f"{SESSION}/trs_1"]
 
 
 async def test_composio_away_slow_and_without_a_key(nobody: str, server: ModelServer) -> None:
-    away = await check_composio(Settings(composio_api_key=COMPOSIO_KEY, composio_base_url=nobody), within=20)
+    away = await check_composio(
+        Settings(composio_api_key=COMPOSIO_KEY, composio_base_url=nobody), within=PATIENCE
+    )
     assert away.status == "failed"
     assert nobody in away.found
     held = threading.Event()
@@ -434,7 +438,7 @@ async def test_logfire_is_asked_for_the_project(
     server: ModelServer, answer: Answer, status: str, word: str
 ) -> None:
     server.answers[INFO] = answer
-    found = await check_logfire(Settings(logfire_token=TOKEN), address=server.url, within=10)
+    found = await check_logfire(Settings(logfire_token=TOKEN), address=server.url, within=PATIENCE)
     assert found.status == status
     assert word in found.found
     ((path, headers, _),) = server.asked
@@ -444,7 +448,7 @@ async def test_logfire_is_asked_for_the_project(
 @pytest.mark.parametrize("odd", ["\n", "\u00e9"], ids=["control", "letter"])
 async def test_a_token_that_cannot_be_sent_is_not_repeated(server: ModelServer, odd: str) -> None:
     token = f"pylf_v1_eu_{'canary' * 20}{odd}end"
-    found = await check_logfire(Settings(logfire_token=token), address=server.url, within=10)
+    found = await check_logfire(Settings(logfire_token=token), address=server.url, within=PATIENCE)
     assert found.status == "failed"
     assert "no request may have" in found.found
     assert "LOGFIRE_TOKEN" in found.advice
@@ -452,7 +456,7 @@ async def test_a_token_that_cannot_be_sent_is_not_repeated(server: ModelServer, 
 
 
 async def test_logfire_away_slow_and_without_a_token(nobody: str, server: ModelServer) -> None:
-    away = await check_logfire(Settings(logfire_token=TOKEN), address=nobody, within=10)
+    away = await check_logfire(Settings(logfire_token=TOKEN), address=nobody, within=PATIENCE)
     assert away.status == "failed"
     assert nobody in away.found
     held = threading.Event()
@@ -517,7 +521,7 @@ async def test_everything_is_tried_and_reported_as_it_ends(tmp_path: Path, serve
     environ = {**os.environ, "LOGFIRE_BASE_URL": server.url}
     heard: list[str] = []
     checks = await run_checks(
-        settings, environ, lambda check: heard.append(check.name), TimeLimits(service=20)
+        settings, environ, lambda check: heard.append(check.name), TimeLimits(service=PATIENCE)
     )
     names = ["python", "agent", "workspace", "knowledge", "model", "fallback_model", "toolkit", "composio"]
     names += ["web_reader", "sub-agents", "logfire"]

@@ -23,7 +23,7 @@ from tests.core.doctor.test_doctor import ended_when_given_up
 from tests.e2e.serving import free_port, serving
 from tests.model_server import Answer, model_server
 from tests.paths import PROJECT
-from tests.tui.files_host import until
+from tests.waiting import until
 
 PROGRAM = str(PROJECT / "tests" / "e2e" / "own_server.py")
 KEY = "canary-0123456789abcdef"

@@ -354,6 +354,7 @@ async def test_a_page_that_never_ends_runs_into_the_deadline(site: Site) -> None
         while not request.writer.is_closing():
             request.writer.write(b"x")
             await request.writer.drain()
+            # A site that is slow and never silent: the limit for one byte does not end it.
             await asyncio.sleep(0.01)
 
     site.pages |= {"/silent": silent, "/drip": drip}

@@ -12,6 +12,7 @@ import pytest
 from core.provider.probe import ModelVerdict, VerdictKind, check_model
 from core.settings.model import Settings
 from tests.model_server import Answer, model_server, refusal
+from tests.waiting import PATIENCE
 
 KEY = "sk-ant-api03-canary-9f8e7d6c5b4a"
 
@@ -23,7 +24,7 @@ def no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 async def checked(
-    url: str, key: str | None = KEY, model: str | None = "m1", deadline: float = 20
+    url: str, key: str | None = KEY, model: str | None = "m1", deadline: float = PATIENCE
 ) -> ModelVerdict:
     return await check_model(Settings(base_url=url, api_key=key, model=model), deadline=deadline, environ={})
 

@@ -25,6 +25,7 @@ from core.toolkit.knowledge import knowledge_tools as tools
 from core.toolkit.knowledge.knowledge_base import KnowledgeBase
 from tests.core.toolkit_site import Site, running_site
 from tests.embeddings_server import embeddings_server
+from tests.waiting import PATIENCE
 
 NOW = datetime(2026, 11, 23, 12, tzinfo=UTC)
 PAGE = "https://chips.example/story/3"
@@ -107,7 +108,7 @@ async def context(earlier: Earlier, site: Site) -> AsyncIterator[ToolContext]:
     workspace = Workspace.create(earlier.folder.parent, NOW, Redactor(["planted-secret-of-the-user"]))
     made = ToolContext(
         workspace,
-        lambda: Fetcher(routes={".example": site.address}, timeout=5.0),
+        lambda: Fetcher(routes={".example": site.address}, timeout=PATIENCE),
         now=lambda: NOW,
         knowledge=KnowledgeBase(earlier.database, session=workspace.path, demo=False),
     )

@@ -24,6 +24,7 @@ from core.redaction.redactor import Redactor
 from core.redaction.sharing import SharedSecrets, short_path
 from core.toolkit.__main__ import main
 from tests.core.toolkit_site import running_site
+from tests.waiting import PATIENCE
 
 HOSTILE = "import pathlib; pathlib.Path(__file__).with_name('imported').touch()\n"
 
@@ -54,7 +55,7 @@ async def toolkit(
         env=environment,
         cwd=cwd,
     )
-    async with Client(server, read_timeout_seconds=60) as client:
+    async with Client(server, read_timeout_seconds=PATIENCE) as client:
         yield client
 
 
@@ -84,7 +85,7 @@ async def test_one_server_describes_its_tools_crawls_pages_and_writes_only_in_th
             await _check_descriptions(client)
             await _check_files(client, workspace)
             await _check_crawl(client, workspace, site.address)
-        progress = [await asyncio.wait_for(reported.get(), 30) for _ in range(6)]
+        progress = [await asyncio.wait_for(reported.get(), PATIENCE) for _ in range(6)]
     assert progress == [
         ToolCallProgress(at=each.at, tool_use_id="toolu_1", done=done, total=6, unit="pages")
         for done, each in enumerate(progress, 1)
@@ -103,7 +104,7 @@ async def test_what_is_no_progress_is_ignored(tmp_path: Path, caplog: pytest.Log
         with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sending, short_path(receiver.path) as name:
             sending.sendto(b"\x94\xa1\xff\x01\x02\xa1x", name)
         send_progress(receiver.path, "t", 1, 2, "pages\x1b[2J")
-        event = await asyncio.wait_for(reported.get(), 30)
+        event = await asyncio.wait_for(reported.get(), PATIENCE)
     assert describe(event).sentence == "t: 1 of 2 pages\ufffd[2J"
     assert len(caplog.records) == 4
     send_progress(receiver.path, "t", 1, 2, "nobody receives it any more")
@@ -184,7 +185,7 @@ async def test_the_knowledge_base_has_tools_that_only_read_and_a_missing_one_is_
 
 
 def test_the_planted_package_would_be_imported_without_isolation(planted: Path) -> None:
-    subprocess.run([sys.executable, "-c", "import core"], cwd=planted, check=True, timeout=60)
+    subprocess.run([sys.executable, "-c", "import core"], cwd=planted, check=True, timeout=PATIENCE)
     assert _imported(planted)
 
 
@@ -261,7 +262,7 @@ def _run(*arguments: str) -> subprocess.CompletedProcess[str]:
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE,
         check=False,
     )
 
@@ -318,7 +319,7 @@ def test_starting_loads_nothing_that_only_a_crawl_needs(tmp_path: Path) -> None:
         [sys.executable, "-I", "-c", code, str(tmp_path)],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE,
         check=True,
         env={**os.environ, "PYDANTIC_DISABLE_PLUGINS": "__all__"},
     )
